@@ -1,0 +1,16 @@
+/**
+ * Seconds between attempts: entry n is the delay before attempt n + 1 (SPEC §6 Retry policy). The schedule is exact,
+ * without jitter, and spans 14 h 36 min.
+ */
+export const RETRY_DELAYS_SECONDS = [0, 60, 300, 1_800, 7_200, 43_200] as const;
+
+/** Attempts made for one delivery before it is dead. */
+export const MAXIMUM_ATTEMPTS = RETRY_DELAYS_SECONDS.length;
+
+/**
+ * Seconds to wait after attempt `attempt` (counted from 1) failed, or undefined when it was the last one and the
+ * delivery is dead.
+ */
+export function delayAfterAttempt(attempt: number): number | undefined {
+  return RETRY_DELAYS_SECONDS[attempt];
+}
