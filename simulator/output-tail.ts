@@ -1,0 +1,47 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const MAXIMUM_LINES = 200;
+const MAXIMUM_LINE_LENGTH = 2_000;
+
+/** The last lines that processes wrote, at most 200 of at most 2,000 characters, so that a talkative one costs no memory. */
+export function createOutputTail(onLine?: (line: string, stream: "stdout" | "stderr") => void) {
+  const kept: string[] = [];
+
+  function keep(line: string, stream: "stdout" | "stderr"): void {
+    const cut = line.length > MAXIMUM_LINE_LENGTH ? `${line.slice(0, MAXIMUM_LINE_LENGTH)}…` : line;
+    kept.push(cut);
+    if (kept.length > MAXIMUM_LINES) kept.shift();
+    onLine?.(cut, stream);
+  }
+
+  return {
+    /** Reads stdout and stderr of `child` until they end. */
+    follow(child: ChildProcess): void {
+      for (const stream of ["stdout", "stderr"] as const) {
+        let partial = "";
+        const source = child[stream];
+        source?.setEncoding("utf8");
+        source?.on("data", (chunk: string) => {
+          const lines = (partial + chunk).split(/\r?\n/);
+          partial = lines.pop() ?? "";
+          for (const line of lines) keep(line, stream);
+          if (partial.length <= MAXIMUM_LINE_LENGTH) return;
+          keep(partial, stream);
+          partial = "";
+        });
+        source?.on("end", () => {
+          if (partial !== "") keep(partial, stream);
+          partial = "";
+        });
+      }
+    },
+    /** Waits for the last words of a child that has ended, but not for grandchildren that hold its pipes open. */
+    async drained(child: ChildProcess): Promise<void> {
+      if (child.stdout?.readableEnded !== false && child.stderr?.readableEnded !== false) return;
+      await Promise.race([once(child, "close"), sleep(250)]);
+    },
+    lines: (): string[] => [...kept],
+  };
+}

@@ -1,0 +1,272 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createOutputTail } from "./output-tail.ts";
+
+/** How a receiver's process ended: its exit code, or the signal that ended it. */
+export type Exit = { code: number | null; signal: NodeJS.Signals | null };
+
+/** Why a receiver could not be started; `message` says what to do, `output` holds its last lines. */
+export type StartFailure = {
+  ok: false;
+  reason: "port_taken" | "not_found" | "died" | "port_shut";
+  message: string;
+  output: string[];
+};
+
+export type StartResult = { ok: true; receiver: ReceiverProcess } | StartFailure;
+
+/** A receiver's command, running in a process group of its own. */
+export type ReceiverProcess = {
+  /** Process id of the command, which is also the id of its group. */
+  readonly pid: number;
+  /** Whether the command is still there. */
+  running(): boolean;
+  /** Resolves when the command that runs now has ended, for whatever reason. */
+  exited(): Promise<Exit>;
+  /** The last lines it wrote to stdout and stderr, oldest first; earlier runs included. */
+  output(): string[];
+  /** SIGTERM to the whole group, then SIGKILL to whatever is left after `graceMs` (5 s). */
+  stop(options?: { graceMs?: number }): Promise<void>;
+  /** SIGKILL to the whole group, at once. Resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Kills what still runs and starts the same command again, with the same environment. */
+  restart(): Promise<StartResult>;
+};
+
+export type StartOptions = {
+  /** Program and arguments; no shell takes part. */
+  command: readonly string[];
+  /** Variables set on top of our own environment, such as PORT and SIGNING_SECRET. */
+  env?: Record<string, string>;
+  /** Where the receiver will listen; it counts as ready when this address accepts a TCP connection. */
+  url: string;
+  /** How long it has to get there; 30 s unless told. */
+  readyTimeoutMs?: number;
+  /** Called with each line that the receiver writes. */
+  onLine?: (line: string, stream: "stdout" | "stderr") => void;
+};
+
+/**
+ * Starts a receiver's command and waits until it accepts connections. Its whole process group is killed when ours
+ * ends, by `process.exit`, an uncaught error or SIGINT, SIGTERM and SIGHUP.
+ */
+export async function startReceiver(options: StartOptions): Promise<StartResult> {
+  const { hostname, port } = address(options.url);
+  const commandLine = options.command.join(" ");
+  const tail = createOutputTail(options.onLine);
+  let child: ChildProcess | undefined;
+  let exit: Promise<Exit> | undefined;
+
+  async function start(): Promise<StartResult> {
+    const [program, ...programArguments] = options.command;
+    if (program === undefined) throw new Error("startReceiver: the command is empty");
+
+    if (await accepts(hostname, port)) {
+      return failure(
+        "port_taken",
+        `Something already listens on ${hostname}:${port}, so this receiver could not be told apart from it. ` +
+          "Stop the other process, or choose another port with --url.",
+      );
+    }
+
+    const started = spawn(program, programArguments, {
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...options.env },
+    });
+    const spawnError = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+      started.once("spawn", () => resolve(undefined));
+      started.once("error", resolve);
+    });
+    if (spawnError !== undefined || started.pid === undefined) {
+      return failure("not_found", explainSpawnError(program, spawnError));
+    }
+
+    child = started;
+    registerGroup(started.pid);
+    tail.follow(started);
+    let ended: Exit | undefined;
+    exit = new Promise<Exit>((resolve) => {
+      started.once("exit", (code, signal) => {
+        ended = { code, signal };
+        resolve(ended);
+      });
+    });
+
+    const readyTimeoutMs = options.readyTimeoutMs ?? 30_000;
+    const deadline = performance.now() + readyTimeoutMs;
+    while (performance.now() < deadline) {
+      if (ended !== undefined) {
+        await tail.drained(started);
+        await killGroup(started.pid);
+        return failure(
+          "died",
+          `The receiver ended before it listened on ${hostname}:${port} (${describeExit(ended)}). ` +
+            `Run it by hand to see why: ${commandLine}`,
+        );
+      }
+      if (await accepts(hostname, port)) return { ok: true, receiver };
+      await sleep(25);
+    }
+    await killGroup(started.pid);
+    return failure(
+      "port_shut",
+      `The receiver runs, but nothing listened on ${hostname}:${port} within ${readyTimeoutMs / 1_000} s. ` +
+        "It must listen on the port given in the variable PORT, or name its own address with --url.",
+    );
+  }
+
+  function failure(reason: StartFailure["reason"], message: string): StartFailure {
+    return { ok: false, reason, message, output: tail.lines() };
+  }
+
+  function running(): boolean {
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  const receiver: ReceiverProcess = {
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    running,
+    async exited() {
+      return (await exit) ?? { code: null, signal: null };
+    },
+    output: () => tail.lines(),
+    async stop({ graceMs = 5_000 } = {}) {
+      if (child?.pid === undefined) return;
+      signalGroup(child.pid, "SIGTERM");
+      if (!(await groupGone(child.pid, graceMs))) signalGroup(child.pid, "SIGKILL");
+      await killGroup(child.pid);
+    },
+    async kill() {
+      if (child?.pid !== undefined) await killGroup(child.pid);
+    },
+    async restart() {
+      if (child?.pid !== undefined) await killGroup(child.pid);
+      return start();
+    },
+  };
+
+  return start();
+}
+
+/** The host and port that a connection to `url` goes to. */
+function address(url: string): { hostname: string; port: number } {
+  const parsed = new URL(url);
+  const defaultPort = parsed.protocol === "https:" ? 443 : 80;
+  // An IPv6 host is bracketed in a URL, but not for connect().
+  const hostname = parsed.hostname.replace(/^\[(.*)\]$/, "$1");
+  return { hostname, port: parsed.port === "" ? defaultPort : Number(parsed.port) };
+}
+
+/** Whether `host:port` accepts a TCP connection now. */
+function accepts(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const finish = (accepted: boolean): void => {
+      socket.destroy();
+      resolve(accepted);
+    };
+    socket.setTimeout(1_000, () => finish(false));
+    socket.once("connect", () => finish(true));
+    socket.once("error", () => finish(false));
+  });
+}
+
+function explainSpawnError(program: string, error: NodeJS.ErrnoException | undefined): string {
+  if (error?.code === "ENOENT") {
+    return (
+      `The command ${JSON.stringify(program)} was not found. Give program and arguments as separate words after --, ` +
+      "such as: -- node server.js. For shell syntax, write: -- sh -c '…'"
+    );
+  }
+  if (error?.code === "EACCES") {
+    return `The file ${JSON.stringify(program)} may not be executed. Make it executable (chmod +x), or name its interpreter first.`;
+  }
+  return `The command ${JSON.stringify(program)} could not be started: ${error?.message ?? "no process id"}.`;
+}
+
+function describeExit({ code, signal }: Exit): string {
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}
+
+/** Kills the group and waits until it is gone. */
+async function killGroup(pid: number): Promise<void> {
+  signalGroup(pid, "SIGKILL");
+  await groupGone(pid, 2_000);
+  groups.delete(pid);
+}
+
+async function groupGone(pid: number, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  while (groupLives(pid)) {
+    if (performance.now() >= deadline) return false;
+    await sleep(10);
+  }
+  return true;
+}
+
+/** Whether a process of the group still runs. */
+function groupLives(pid: number): boolean {
+  if (!signalGroup(pid, 0)) return false;
+  if (process.platform !== "linux") return true;
+  // A container without an init process keeps ended grandchildren as zombies, which still take signals.
+  return readdirSync("/proc").some((entry) => /^\d+$/.test(entry) && runsInGroup(entry, pid));
+}
+
+function runsInGroup(entry: string, group: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${entry}/stat`, "latin1");
+    // pid (name) state parent group …, where the name may hold spaces and brackets.
+    const [state, , processGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return state !== "Z" && processGroup === String(group);
+  } catch {
+    return false;
+  }
+}
+
+/** Sends a signal to every process of the group; false when there is none left. */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    if (process.platform === "win32") {
+      // Windows has no process groups: the tree below the command is ended instead.
+      if (signal !== 0) spawnSync("taskkill", ["/pid", String(pid), "/t", "/f"]);
+      return process.kill(pid, 0);
+    }
+    return process.kill(-pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** Groups that must not outlive this process. */
+const groups = new Set<number>();
+
+function registerGroup(pid: number): void {
+  if (!cleanupInstalled) installCleanup();
+  groups.add(pid);
+}
+
+let cleanupInstalled = false;
+
+function installCleanup(): void {
+  cleanupInstalled = true;
+  const killAll = (): void => {
+    for (const pid of groups) signalGroup(pid, "SIGKILL");
+    groups.clear();
+  };
+  process.on("exit", killAll);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    const onSignal = (): void => {
+      // With another listener the program decides itself when it ends, and the exit hook above cleans up.
+      if (process.listenerCount(signal) > 1) return;
+      killAll();
+      process.off(signal, onSignal);
+      process.kill(process.pid, signal);
+    };
+    process.on(signal, onSignal);
+  }
+}
