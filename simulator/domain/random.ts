@@ -1,0 +1,78 @@
+import { hash } from "node:crypto";
+
+/** A reproducible stream of choices. */
+export type Random = {
+  /** A number in [0, 1). */
+  next(): number;
+  /** A whole number in [minimum, maximum]. */
+  int(minimum: number, maximum: number): number;
+  /** True with the given probability. */
+  chance(probability: number): boolean;
+  pick<Item>(items: readonly Item[]): Item;
+  /** One of the items, each as likely as its weight says. */
+  weighted<Item>(entries: readonly (readonly [Item, number])[]): Item;
+};
+
+/** The same seed and purpose give the same stream, whatever was drawn for other purposes before. */
+export function createRandom(seed: number, ...purpose: (string | number)[]): Random {
+  const next = sfc32(hash("sha256", JSON.stringify([seed, ...purpose]), "buffer"));
+
+  function int(minimum: number, maximum: number): number {
+    return minimum + Math.floor(next() * (maximum - minimum + 1));
+  }
+
+  return {
+    next,
+    int,
+    chance: (probability) => next() < probability,
+    pick: (items) => at(items, int(0, items.length - 1)),
+    weighted(entries) {
+      let rest = next() * entries.reduce((total, [, weight]) => total + weight, 0);
+      for (const [item, weight] of entries) {
+        rest -= weight;
+        if (rest < 0) return item;
+      }
+      return at(entries, entries.length - 1)[0];
+    },
+  };
+}
+
+/**
+ * `prefix` and `hexLength` (up to 64) hexadecimal characters that depend on seed, purpose and index alone, such as
+ * `stableId("evt_", 32, seed, "event", 17)`.
+ */
+export function stableId(
+  prefix: string,
+  hexLength: number,
+  seed: number,
+  purpose: string,
+  index: number,
+): string {
+  return prefix + hash("sha256", `${seed}/${index}/${purpose}`, "hex").slice(0, hexLength);
+}
+
+/** sfc32, the small fast counting generator of PractRand: 128 bits of state, good far beyond what a world needs. */
+function sfc32(state: Buffer): () => number {
+  let a = state.readInt32LE(0);
+  let b = state.readInt32LE(4);
+  let c = state.readInt32LE(8);
+  let counter = 1;
+
+  function next(): number {
+    const sum = (((a + b) | 0) + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + sum) | 0;
+    return (sum >>> 0) / 2 ** 32;
+  }
+
+  for (let round = 0; round < 12; round += 1) next();
+  return next;
+}
+
+function at<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index];
+  if (item === undefined) throw new RangeError("A choice needs at least one item.");
+  return item;
+}

@@ -1,0 +1,228 @@
+import { z } from "zod";
+import { didYouMean } from "./suggest.ts";
+
+type Reading = {
+  /** What can be chosen; the default comes first. */
+  choices: readonly [string, ...string[]];
+  default: string;
+  /** Where the specification is silent. */
+  section: string;
+  summary: string;
+  /** Why the default is the default. */
+  reason: string;
+};
+
+/**
+ * Every point that the specification leaves open, as one named switch. A client or receiver that works under each
+ * choice depends on nothing unstated.
+ */
+export const READINGS = {
+  limit_out_of_range: {
+    choices: ["reject", "clamp"],
+    default: "reject",
+    section: "SPEC §8",
+    summary:
+      "A `limit` below 1 or above 100 is refused with 400 `invalid_request`, or moved to the nearest bound.",
+    reason: "A refusal shows the mistake at once, where a shorter page than asked for can go unnoticed.",
+  },
+  limit_not_a_number: {
+    choices: ["reject", "default"],
+    default: "reject",
+    section: "SPEC §8",
+    summary:
+      "A `limit` that is not a whole number is refused with 400 `invalid_request`, or the 25 items of no `limit` are given.",
+    reason: "A refusal shows the mistake at once.",
+  },
+  unknown_outcome: {
+    choices: ["empty", "reject"],
+    default: "empty",
+    section: "SPEC §4 GET /api/v1/calls",
+    summary:
+      "An `outcome` beside voicemail, transferred and completed matches no call, or is refused with 400 `invalid_request`.",
+    reason:
+      "The set of outcomes is not published as complete, so a filter cannot know which values are wrong.",
+  },
+  invalid_reviewed: {
+    choices: ["reject", "ignore"],
+    default: "reject",
+    section: "SPEC §4 GET /api/v1/voicemails",
+    summary:
+      "A `reviewed` that is neither true nor false is refused with 400 `invalid_request`, or the list is not filtered.",
+    reason: "An ignored filter answers with voicemails that were not asked for.",
+  },
+  agents_has_more: {
+    choices: ["absent", "present"],
+    default: "absent",
+    section: "SPEC §2 list envelope",
+    summary: "The list of agents has no `has_more`, or has it and it is false.",
+    reason: "The field is stated for calls and voicemails only.",
+  },
+  single_item_paths: {
+    choices: ["absent", "present"],
+    default: "absent",
+    section: "SPEC §4 Gaps",
+    summary:
+      "`GET /api/v1/calls/{id}` and `GET /api/v1/voicemails/{id}` do not exist, or answer the item or 404 `not_found`.",
+    reason: "An error for a missing voicemail is shown, but no path that would give it.",
+  },
+  delay_counts_from: {
+    choices: ["attempt_end", "attempt_start"],
+    default: "attempt_end",
+    section: "SPEC §6 Retry policy",
+    summary: "The delay before the next attempt counts from the end of the failed one, or from its start.",
+    reason: "An attempt can only be known to have failed when it has ended.",
+  },
+  answer_means: {
+    choices: ["headers", "full_body"],
+    default: "headers",
+    section: "SPEC §6 Retry policy",
+    summary:
+      "An endpoint has answered when its status line and headers have arrived, or when the whole body has.",
+    reason: "The status decides the delivery, and the body plays no part in it.",
+  },
+  retry_body: {
+    choices: ["same_bytes", "reserialized"],
+    default: "same_bytes",
+    section: "SPEC §6 Delivery",
+    summary:
+      "Every attempt sends the same bytes, or the same JSON written anew with another order of keys and other white space.",
+    reason:
+      "Only the id is stated to be identical across retries; the same bytes are the simplest way to it.",
+  },
+  event_id_across_endpoints: {
+    choices: ["same", "distinct"],
+    default: "same",
+    section: "SPEC §3",
+    summary: "Two endpoints receive one event under the same id, or each under an id of its own.",
+    reason: "The id names the event; a delivery is one event for one endpoint.",
+  },
+  test_event_ignores_selection: {
+    choices: ["yes", "no"],
+    default: "yes",
+    section: "SPEC §6 Registration",
+    summary:
+      "The test action sends its `call.completed` even where the endpoint did not select that type, or only where it did.",
+    reason: "Somebody who presses the button wants to see an event arrive.",
+  },
+  flag_counts: {
+    choices: ["attempts", "deliveries"],
+    default: "attempts",
+    section: "SPEC §6 Registration",
+    summary: "The failure flag counts failed attempts in a row, or deliveries in a row that died.",
+    reason: "Counting attempts shows a broken endpoint within minutes instead of after days.",
+  },
+  transfer_to_form: {
+    choices: ["string", "object"],
+    default: "string",
+    section: "SPEC §2 call",
+    summary: "A transferred call's `transfer_to` is a phone number, or an object that has one.",
+    reason: "Every other phone number of the interface is a string.",
+  },
+  transfer_succeeded_form: {
+    choices: ["boolean", "string"],
+    default: "boolean",
+    section: "SPEC §2 call",
+    summary:
+      "A transferred call's `transfer_succeeded` is true or false, or one of the words `succeeded` and `failed`.",
+    reason: "The name asks a yes-or-no question, like `transferred` beside it.",
+  },
+  order_and_booking_shape: {
+    choices: ["rich", "minimal"],
+    default: "rich",
+    section: "SPEC §2 Gaps",
+    summary: "Orders and bookings carry plausible fields, or nothing but `object`.",
+    reason: "A demonstration needs something to show; only `object` may be relied on.",
+  },
+  emission_order: {
+    choices: ["completed_first", "completed_last"],
+    default: "completed_first",
+    section: "SPEC §6 Event types",
+    summary: "`call.completed` goes out before the other event of the same call, or after it.",
+    reason: "No order is stated, and none is promised by retried deliveries either.",
+  },
+  signature_extra_keys: {
+    choices: ["none", "present"],
+    default: "none",
+    section: "SPEC §6 Signature",
+    summary: "The signature header has `t` and `v1` only, or further keys beside them.",
+    reason: "The header is a list of key=value pairs of which two are named; more may join them.",
+  },
+} as const satisfies Record<string, Reading>;
+
+export type ReadingName = keyof typeof READINGS;
+
+const readingsSchema = z.object({
+  limit_out_of_range: z
+    .enum(READINGS.limit_out_of_range.choices)
+    .default(READINGS.limit_out_of_range.default),
+  limit_not_a_number: z
+    .enum(READINGS.limit_not_a_number.choices)
+    .default(READINGS.limit_not_a_number.default),
+  unknown_outcome: z.enum(READINGS.unknown_outcome.choices).default(READINGS.unknown_outcome.default),
+  invalid_reviewed: z.enum(READINGS.invalid_reviewed.choices).default(READINGS.invalid_reviewed.default),
+  agents_has_more: z.enum(READINGS.agents_has_more.choices).default(READINGS.agents_has_more.default),
+  single_item_paths: z.enum(READINGS.single_item_paths.choices).default(READINGS.single_item_paths.default),
+  delay_counts_from: z.enum(READINGS.delay_counts_from.choices).default(READINGS.delay_counts_from.default),
+  answer_means: z.enum(READINGS.answer_means.choices).default(READINGS.answer_means.default),
+  retry_body: z.enum(READINGS.retry_body.choices).default(READINGS.retry_body.default),
+  event_id_across_endpoints: z
+    .enum(READINGS.event_id_across_endpoints.choices)
+    .default(READINGS.event_id_across_endpoints.default),
+  test_event_ignores_selection: z
+    .enum(READINGS.test_event_ignores_selection.choices)
+    .default(READINGS.test_event_ignores_selection.default),
+  flag_counts: z.enum(READINGS.flag_counts.choices).default(READINGS.flag_counts.default),
+  transfer_to_form: z.enum(READINGS.transfer_to_form.choices).default(READINGS.transfer_to_form.default),
+  transfer_succeeded_form: z
+    .enum(READINGS.transfer_succeeded_form.choices)
+    .default(READINGS.transfer_succeeded_form.default),
+  order_and_booking_shape: z
+    .enum(READINGS.order_and_booking_shape.choices)
+    .default(READINGS.order_and_booking_shape.default),
+  emission_order: z.enum(READINGS.emission_order.choices).default(READINGS.emission_order.default),
+  signature_extra_keys: z
+    .enum(READINGS.signature_extra_keys.choices)
+    .default(READINGS.signature_extra_keys.default),
+} satisfies Record<ReadingName, z.ZodType>);
+
+/** One choice for every reading. */
+export type Readings = z.infer<typeof readingsSchema>;
+
+/** Every reading as it is unless chosen otherwise. */
+export const DEFAULT_READINGS: Readings = readingsSchema.parse({});
+
+export type ParsedReadings = { ok: true; readings: Readings } | { ok: false; message: string };
+
+/** The default readings with `NAME=CHOICE` assignments applied; of two for one name the later counts. */
+export function parseReadings(assignments: readonly string[]): ParsedReadings {
+  const chosen: Record<string, string> = {};
+  for (const assignment of assignments) {
+    const separator = assignment.indexOf("=");
+    if (separator === -1) {
+      return refused(`"${assignment}" is not NAME=CHOICE, such as limit_out_of_range=clamp.`);
+    }
+    const name = assignment.slice(0, separator).trim();
+    const choice = assignment.slice(separator + 1).trim();
+    if (!isReadingName(name)) {
+      return refused(
+        `There is no reading "${name}".${didYouMean(name, Object.keys(READINGS))} "readings" lists them all.`,
+      );
+    }
+    const choices: readonly string[] = READINGS[name].choices;
+    if (!choices.includes(choice)) {
+      return refused(
+        `The reading ${name} is ${choices.join(" or ")}, not "${choice}".${didYouMean(choice, choices)}`,
+      );
+    }
+    chosen[name] = choice;
+  }
+  return { ok: true, readings: readingsSchema.parse(chosen) };
+}
+
+function isReadingName(name: string): name is ReadingName {
+  return Object.hasOwn(READINGS, name);
+}
+
+function refused(message: string): ParsedReadings {
+  return { ok: false, message };
+}

@@ -1,0 +1,24 @@
+/**
+ * `Did you mean "x"?` with a space before it, or nothing when no candidate is close to `word`. For the end of an error
+ * message.
+ */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const closest = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 3)))
+    .toSorted((left, right) => left.distance - right.distance)[0];
+  return closest === undefined ? "" : ` Did you mean "${closest.candidate}"?`;
+}
+
+function editDistance(left: string, right: string): number {
+  let previous = Array.from({ length: right.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column += 1) {
+      const replaced = (previous[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[right.length] ?? 0;
+}
