@@ -1,0 +1,56 @@
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import Database from "better-sqlite3";
+import { DELIVERY_TABLES } from "./domain/schema.ts";
+import { WORLD_MIGRATIONS } from "./domain/world/schema.ts";
+
+export type OpenedDatabase = { ok: true; database: Database.Database } | { ok: false; message: string };
+
+/** One entry a release, oldest first; `PRAGMA user_version` counts how many a file has seen. Append, never edit. */
+const MIGRATIONS = [[...DELIVERY_TABLES, ...WORLD_MIGRATIONS].join(";\n")];
+
+/**
+ * Opens the simulator's state: in memory, or in `file`, which then survives a kill -9 (but belongs to one simulator at a
+ * time). The file holds endpoint secrets, so only its owner may read it.
+ */
+export function openDatabase(file?: string): OpenedDatabase {
+  const path = file === undefined ? ":memory:" : resolve(file);
+  try {
+    if (file !== undefined) mkdirSync(dirname(path), { recursive: true });
+    const isNew = file !== undefined && !existsSync(path);
+    const database = new Database(path, { timeout: 250 });
+    if (isNew) chmodSync(path, 0o600);
+    database.pragma("locking_mode = EXCLUSIVE");
+    database.pragma("journal_mode = WAL");
+    database.pragma("synchronous = NORMAL");
+    database.pragma("foreign_keys = ON");
+    const problem = migrate(database);
+    if (problem === undefined) return { ok: true, database };
+    database.close();
+    return { ok: false, message: `${path} ${problem}` };
+  } catch (error) {
+    return { ok: false, message: explain(path, error) };
+  }
+}
+
+function migrate(database: Database.Database): string | undefined {
+  const version = Number(database.pragma("user_version", { simple: true }));
+  if (version > MIGRATIONS.length) {
+    return "was written by a newer version of this simulator: update it, or use another --data file.";
+  }
+  database
+    .transaction(() => {
+      for (const statement of MIGRATIONS.slice(version)) database.exec(statement);
+      database.pragma(`user_version = ${MIGRATIONS.length}`);
+    })
+    .exclusive();
+  return undefined;
+}
+
+function explain(path: string, error: unknown): string {
+  const code = error instanceof Database.SqliteError ? error.code : "";
+  if (code === "SQLITE_BUSY")
+    return `${path} is in use by another simulator: stop it, or use another --data file.`;
+  if (code === "SQLITE_NOTADB") return `${path} is not a simulator's data file: use another --data file.`;
+  return `Cannot open ${path}: ${error instanceof Error ? error.message : String(error)}.`;
+}

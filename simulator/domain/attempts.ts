@@ -1,0 +1,164 @@
+import type { Database } from "better-sqlite3";
+import { z } from "zod";
+
+/**
+ * How an attempt ended: the status that was answered, or what went wrong before there was one. `interrupted` means that
+ * the simulator itself stopped meanwhile.
+ */
+export type AttemptError =
+  | "dns"
+  | "refused"
+  | "reset"
+  | "closed"
+  | "tls"
+  | "timeout"
+  | "protocol"
+  | "interrupted";
+
+export type Outcome = { status: number } | { error: AttemptError; detail?: string };
+
+/** What is kept of an answer: its headers, and its body up to 16 KiB. */
+export type Answer = { headers: Record<string, string | string[]>; body: Buffer; truncated: boolean };
+
+/** One HTTP try. `…AtMs` are schedule time unless the name says wall. */
+export type Attempt = {
+  number: number;
+  scheduledAtMs: number;
+  startedAtMs: number;
+  endedAtMs: number | null;
+  wallStartedAtMs: number;
+  /** Wall time until the outcome was known. */
+  durationMs: number | null;
+  /** The `t` of this attempt's signature, seconds of Unix time. */
+  signatureTimestamp: number;
+  httpStatus: number | null;
+  error: AttemptError | null;
+  errorDetail: string | null;
+  requestHeaders: Record<string, string>;
+  /** The bytes sent, where they were not the delivery's own. */
+  requestBody: Buffer | null;
+  answer: Answer | null;
+};
+
+type AttemptRow = {
+  number: number;
+  scheduled_at: number;
+  started_at: number;
+  ended_at: number | null;
+  wall_started_at: number;
+  duration_ms: number | null;
+  signature_timestamp: number;
+  http_status: number | null;
+  error: AttemptError | null;
+  error_detail: string | null;
+  request_headers: string;
+  request_body: Buffer | null;
+  answer_headers: string | null;
+  answer_body: Buffer | null;
+  answer_truncated: number;
+};
+
+const OPEN = `
+  INSERT INTO attempts (delivery_id, number, scheduled_at, started_at, wall_started_at, signature_timestamp,
+    request_headers, request_body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+const CLOSE = `
+  UPDATE attempts SET ended_at = ?, duration_ms = ?, http_status = ?, error = ?, error_detail = ?,
+    answer_headers = ?, answer_body = ?, answer_truncated = ?
+  WHERE delivery_id = ? AND number = ? AND ended_at IS NULL`;
+const OF_DELIVERY = `SELECT * FROM attempts WHERE delivery_id = ? ORDER BY number`;
+const LEFT_OPEN = `SELECT delivery_id AS deliveryId, number FROM attempts WHERE ended_at IS NULL`;
+
+const requestHeadersSchema = z.record(z.string(), z.string());
+const answerHeadersSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
+
+export type Attempts = ReturnType<typeof createAttempts>;
+
+/** The attempts of every delivery, recorded before they are sent. */
+export function createAttempts(options: { database: Database }) {
+  const { database } = options;
+  const open = database.prepare(OPEN);
+  const close = database.prepare(CLOSE);
+  const ofDelivery = database.prepare<[string], AttemptRow>(OF_DELIVERY);
+  const leftOpen = database.prepare<[], { deliveryId: string; number: number }>(LEFT_OPEN);
+
+  return {
+    /** Records that an attempt is about to be made. */
+    open(
+      deliveryId: string,
+      attempt: Pick<
+        Attempt,
+        | "number"
+        | "scheduledAtMs"
+        | "startedAtMs"
+        | "wallStartedAtMs"
+        | "signatureTimestamp"
+        | "requestHeaders"
+        | "requestBody"
+      >,
+    ): void {
+      const { number, scheduledAtMs, startedAtMs, wallStartedAtMs, signatureTimestamp, requestBody } =
+        attempt;
+      const headers = JSON.stringify(attempt.requestHeaders);
+      open.run(
+        deliveryId,
+        number,
+        scheduledAtMs,
+        startedAtMs,
+        wallStartedAtMs,
+        signatureTimestamp,
+        headers,
+        requestBody,
+      );
+    },
+    /** Records how an attempt ended; one that has ended already stays as it is. */
+    close(
+      deliveryId: string,
+      number: number,
+      end: { endedAtMs: number; durationMs: number | null; outcome: Outcome; answer?: Answer | undefined },
+    ): void {
+      const { outcome, answer } = end;
+      close.run(
+        end.endedAtMs,
+        end.durationMs === null ? null : Math.round(end.durationMs),
+        "status" in outcome ? outcome.status : null,
+        "error" in outcome ? outcome.error : null,
+        "error" in outcome ? (outcome.detail ?? null) : null,
+        answer ? JSON.stringify(answer.headers) : null,
+        answer ? answer.body : null,
+        answer?.truncated ? 1 : 0,
+        deliveryId,
+        number,
+      );
+    },
+    ofDelivery: (deliveryId: string): Attempt[] => ofDelivery.all(deliveryId).map(fromRow),
+    /** Attempts that an earlier life of this data file began and did not end. */
+    leftOpen: () => leftOpen.all(),
+  };
+}
+
+function fromRow(row: AttemptRow): Attempt {
+  return {
+    number: row.number,
+    scheduledAtMs: row.scheduled_at,
+    startedAtMs: row.started_at,
+    endedAtMs: row.ended_at,
+    wallStartedAtMs: row.wall_started_at,
+    durationMs: row.duration_ms,
+    signatureTimestamp: row.signature_timestamp,
+    httpStatus: row.http_status,
+    error: row.error,
+    errorDetail: row.error_detail,
+    requestHeaders: requestHeadersSchema.parse(JSON.parse(row.request_headers)),
+    requestBody: row.request_body,
+    answer: row.answer_headers === null ? null : answerOf(row, row.answer_headers),
+  };
+}
+
+function answerOf(row: AttemptRow, headers: string): Answer {
+  return {
+    headers: answerHeadersSchema.parse(JSON.parse(headers)),
+    body: row.answer_body ?? Buffer.alloc(0),
+    truncated: row.answer_truncated === 1,
+  };
+}

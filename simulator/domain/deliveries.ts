@@ -1,0 +1,163 @@
+import type { Database } from "better-sqlite3";
+import { readFaults } from "./endpoints.ts";
+import { formatFault, type Fault } from "./faults.ts";
+import { stableId } from "./random.ts";
+
+/** SPEC §3: attempting until a 2xx (delivered) or the sixth failure (dead). */
+export const DELIVERY_STATES = ["attempting", "delivered", "dead"] as const;
+
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** One event for one endpoint. Times are milliseconds of schedule time. */
+export type Delivery = {
+  seq: number;
+  id: string;
+  eventId: string;
+  endpointId: string;
+  state: DeliveryState;
+  createdAtMs: number;
+  /** When the next attempt is due; null while one is in flight and when there is none. */
+  nextAttemptAtMs: number | null;
+  attemptsMade: number;
+  faults: Fault[];
+  /** The bytes to send where they are not the event's own. */
+  body: Buffer | null;
+  /** The delivery that this one was sent again for. */
+  resendOf: string | null;
+};
+
+export type NewDelivery = {
+  eventId: string;
+  endpointId: string;
+  createdAtMs: number;
+  dueAtMs: number;
+  faults: Fault[];
+  body?: Buffer;
+  resendOf?: string;
+};
+
+export type DeliveryQuery = {
+  limit: number;
+  before?: number;
+  endpointId?: string;
+  eventId?: string;
+  state?: DeliveryState;
+};
+
+type DeliveryRow = {
+  seq: number;
+  id: string;
+  event_id: string;
+  endpoint_id: string;
+  state: DeliveryState;
+  created_at: number;
+  next_attempt_at: number | null;
+  attempts_made: number;
+  faults: string;
+  body: Buffer | null;
+  resend_of: string | null;
+};
+
+const INSERT = `
+  INSERT INTO deliveries (id, event_id, endpoint_id, state, created_at, next_attempt_at, faults, body, resend_of)
+  VALUES (?, ?, ?, 'attempting', ?, ?, ?, ?, ?)`;
+const FIND = `SELECT * FROM deliveries WHERE id = ?`;
+const DUE = `
+  SELECT * FROM deliveries
+  WHERE endpoint_id = ? AND next_attempt_at <= ?
+  ORDER BY next_attempt_at, seq LIMIT ?`;
+const ENDPOINTS_WITH_DUE = `SELECT DISTINCT endpoint_id FROM deliveries WHERE next_attempt_at <= ?`;
+const NEXT_DUE = `SELECT min(next_attempt_at) FROM deliveries WHERE next_attempt_at IS NOT NULL`;
+const TAKE = `UPDATE deliveries SET next_attempt_at = NULL, attempts_made = attempts_made + 1 WHERE id = ?`;
+const SETTLE = `UPDATE deliveries SET state = ?, next_attempt_at = ? WHERE id = ?`;
+const HURRY = `UPDATE deliveries SET next_attempt_at = ? WHERE id = ? AND next_attempt_at > ?`;
+const ABANDON = `
+  UPDATE deliveries SET state = 'dead', next_attempt_at = NULL
+  WHERE endpoint_id = ? AND next_attempt_at IS NOT NULL RETURNING id`;
+const COUNTS = `SELECT state, count(*) AS count FROM deliveries GROUP BY state`;
+const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM deliveries`;
+
+export type Deliveries = ReturnType<typeof createDeliveries>;
+
+/** The deliveries and what is due of them. Knows nothing of HTTP. */
+export function createDeliveries(options: { database: Database; seed: number }) {
+  const { database, seed } = options;
+  const insert = database.prepare(INSERT);
+  const find = database.prepare<[string], DeliveryRow>(FIND);
+  const due = database.prepare<[string, number, number], DeliveryRow>(DUE);
+  const endpointsWithDue = database.prepare<[number], string>(ENDPOINTS_WITH_DUE).pluck();
+  const nextDue = database.prepare<[], number | null>(NEXT_DUE).pluck();
+  const take = database.prepare(TAKE);
+  const settle = database.prepare(SETTLE);
+  const hurry = database.prepare(HURRY);
+  const abandon = database.prepare<[string], string>(ABANDON).pluck();
+  const counts = database.prepare<[], { state: DeliveryState; count: number }>(COUNTS);
+  const lastSeq = database.prepare<[], number>(LAST_SEQ).pluck();
+
+  return {
+    create(delivery: NewDelivery): string {
+      const id = stableId("dlv_", 16, seed, "delivery", (lastSeq.get() ?? 0) + 1);
+      const { eventId, endpointId, createdAtMs, dueAtMs, body = null, resendOf = null } = delivery;
+      const faults = JSON.stringify(delivery.faults.map(formatFault));
+      insert.run(id, eventId, endpointId, createdAtMs, dueAtMs, faults, body, resendOf);
+      return id;
+    },
+    find(id: string): Delivery | undefined {
+      const row = find.get(id);
+      return row && fromRow(row);
+    },
+    /** Newest first; `before` is the `seq` to start below. */
+    list(query: DeliveryQuery): Delivery[] {
+      const conditions = ["seq < ?"];
+      const values: (string | number)[] = [query.before ?? Number.MAX_SAFE_INTEGER];
+      const add = (column: string, value: string | undefined) => {
+        if (value === undefined) return;
+        conditions.push(`${column} = ?`);
+        values.push(value);
+      };
+      add("endpoint_id", query.endpointId);
+      add("event_id", query.eventId);
+      add("state", query.state);
+      const sql = `SELECT * FROM deliveries WHERE ${conditions.join(" AND ")} ORDER BY seq DESC LIMIT ?`;
+      return database
+        .prepare<(string | number)[], DeliveryRow>(sql)
+        .all(...values, query.limit)
+        .map(fromRow);
+    },
+    /** What is due at one endpoint by `nowMs`, oldest due time first. */
+    due: (endpointId: string, nowMs: number, limit: number): Delivery[] =>
+      due.all(endpointId, nowMs, limit).map(fromRow),
+    endpointsWithDue: (nowMs: number): string[] => endpointsWithDue.all(nowMs),
+    /** The earliest due time of all, or undefined when nothing waits. */
+    nextDueMs: (): number | undefined => nextDue.get() ?? undefined,
+    /** Marks a delivery as in flight and counts the attempt. */
+    take: (id: string): void => void take.run(id),
+    /** Sets how a delivery goes on after an attempt: settled, or due again. */
+    settle: (id: string, state: DeliveryState, nextAttemptAtMs: number | null): void =>
+      void settle.run(state, nextAttemptAtMs, id),
+    /** Brings a waiting delivery's next attempt forward to `nowMs`; false when none waits for later. */
+    hurry: (id: string, nowMs: number): boolean => hurry.run(nowMs, id, nowMs).changes > 0,
+    /** Ends whatever waits for an endpoint that is gone; answers which deliveries that were. */
+    abandon: (endpointId: string): string[] => abandon.all(endpointId),
+    counts(): Record<DeliveryState, number> {
+      const zero = { attempting: 0, delivered: 0, dead: 0 };
+      return Object.assign(zero, Object.fromEntries(counts.all().map((row) => [row.state, row.count])));
+    },
+  };
+}
+
+function fromRow(row: DeliveryRow): Delivery {
+  return {
+    seq: row.seq,
+    id: row.id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    state: row.state,
+    createdAtMs: row.created_at,
+    nextAttemptAtMs: row.next_attempt_at,
+    attemptsMade: row.attempts_made,
+    faults: readFaults(row.faults),
+    body: row.body,
+    resendOf: row.resend_of,
+  };
+}

@@ -1,0 +1,277 @@
+import { delayAfterAttempt } from "../../shared/retry-policy.ts";
+import type { Answer, Attempts, Outcome } from "./attempts.ts";
+import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
+import type { ScheduleClock } from "./clock.ts";
+import type { Deliveries, Delivery } from "./deliveries.ts";
+import type { Endpoint, Endpoints } from "./endpoints.ts";
+import type { EventLog } from "./events.ts";
+import { faultsOnAttempt, type FaultName } from "./faults.ts";
+import type { Journal } from "./journal.ts";
+import type { Readings } from "./readings.ts";
+import type { WallTime } from "./wall-time.ts";
+
+/** The port to the network: makes one HTTP request and never rejects. */
+export type Send = (request: SendRequest) => Promise<SendResult>;
+
+export type SendRequest = Pick<AttemptRequest, "headers" | "body"> & {
+  url: string;
+  /** How the answer is judged and what is done wrong on the wire. */
+  answerMeans: Readings["answer_means"];
+  faults: ReadonlySet<FaultName>;
+  signal: AbortSignal;
+};
+
+export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer };
+
+/** Requests under way to one endpoint at a time: a slow one delays nobody but itself. */
+const CONCURRENCY_PER_ENDPOINT = 16;
+
+/** The longest sleep: a suspended machine or a set clock is noticed within this. */
+const LONGEST_SLEEP_MS = 1_000;
+
+export type Dispatcher = ReturnType<typeof createDispatcher>;
+
+/**
+ * Makes the attempts when they are due and decides how each delivery goes on (SPEC §6 Retry policy). Due times are
+ * stored; this only compares them with the schedule clock, so a restart or a suspended machine loses nothing and causes
+ * no burst: what is overdue is attempted once.
+ */
+export function createDispatcher(options: {
+  deliveries: Deliveries;
+  attempts: Attempts;
+  endpoints: Endpoints;
+  events: EventLog;
+  clock: ScheduleClock;
+  wall: WallTime;
+  journal: Journal;
+  readings: () => Readings;
+  send: Send;
+  /** Makes a group of writes one: all of them are stored, or none. */
+  transaction: <Result>(action: () => Result) => Result;
+  /** Other business with a due time: when the next of it is due, and doing what is due by now. */
+  agenda: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
+}) {
+  const { deliveries, attempts, endpoints, events, clock, wall, journal, transaction, agenda } = options;
+  const inFlight = new Map<string, number>();
+  const settledWaiters: (() => void)[] = [];
+  const stopping = new AbortController();
+  let flights = 0;
+  let isAdvancing = false;
+  let isAwake = false;
+  let cancelSleep = () => {};
+
+  /** Looks at what is due, soon; many calls in a row look once. */
+  function wake(): void {
+    if (isAwake || stopping.signal.aborted) return;
+    isAwake = true;
+    cancelSleep();
+    setImmediate(() => {
+      isAwake = false;
+      if (!stopping.signal.aborted) work();
+    });
+  }
+
+  function work(): void {
+    startWhatIsDue();
+    if (flights > 0) return sleep();
+    const nextMs = nextDueMs();
+    if (nextMs !== undefined && clock.mode === "skip" && !isAdvancing) {
+      clock.moveTo(nextMs);
+      journal.write({ kind: "clock.changed" });
+      return wake();
+    }
+    for (const resolve of settledWaiters.splice(0)) resolve();
+    sleep();
+  }
+
+  function startWhatIsDue(): void {
+    const nowMs = clock.now();
+    agenda.run(nowMs);
+    for (const endpointId of deliveries.endpointsWithDue(nowMs)) {
+      const free = CONCURRENCY_PER_ENDPOINT - (inFlight.get(endpointId) ?? 0);
+      if (free <= 0) continue;
+      const endpoint = endpoints.find(endpointId);
+      if (endpoint === undefined) {
+        abandon(endpointId);
+        continue;
+      }
+      for (const delivery of deliveries.due(endpointId, nowMs, free)) start(delivery, endpoint);
+    }
+  }
+
+  function sleep(): void {
+    const nextMs = clock.mode === "manual" ? undefined : nextDueMs();
+    const untilMs = nextMs === undefined ? LONGEST_SLEEP_MS : nextMs - clock.now();
+    // Something overdue waits for a free place at its endpoint: the end of an attempt wakes us, not the clock.
+    const delayMs = untilMs <= 0 ? LONGEST_SLEEP_MS : Math.min(untilMs, LONGEST_SLEEP_MS);
+    cancelSleep();
+    cancelSleep = wall.after(delayMs, wake);
+  }
+
+  function nextDueMs(): number | undefined {
+    const times = [deliveries.nextDueMs(), agenda.nextDueMs()].filter((time) => time !== undefined);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  function start(delivery: Delivery, endpoint: Endpoint): void {
+    const event = events.find(delivery.eventId);
+    if (event === undefined) throw new Error(`Delivery ${delivery.id} has no event ${delivery.eventId}.`);
+    const number = delivery.attemptsMade + 1;
+    const startedAtMs = clock.now();
+    const readings = options.readings();
+    const wallStartedAtMs = wall.nowMs();
+    const faults = faultsOnAttempt(delivery.faults, number);
+    const body = delivery.body ?? event.body;
+    const request = attemptRequest({
+      body,
+      secret: endpoint.secret,
+      number,
+      wallNowMs: wallStartedAtMs,
+      faults,
+      readings,
+    });
+
+    // Recorded before it is sent: whatever happens to us now, the attempt is counted (at most six on the wire).
+    transaction(() => {
+      deliveries.take(delivery.id);
+      attempts.open(delivery.id, {
+        number,
+        scheduledAtMs: delivery.nextAttemptAtMs ?? startedAtMs,
+        startedAtMs,
+        wallStartedAtMs,
+        signatureTimestamp: request.signatureTimestamp,
+        requestHeaders: request.headers,
+        requestBody: request.body === body ? null : request.body,
+      });
+    });
+    flights++;
+    inFlight.set(endpoint.id, (inFlight.get(endpoint.id) ?? 0) + 1);
+    journal.write({ kind: "attempt.started", deliveryId: delivery.id, number });
+
+    const { url } = endpoint;
+    const { signal } = stopping;
+    void options
+      .send({ ...request, url, answerMeans: readings.answer_means, faults, signal })
+      .then((result) => finish(delivery, number, startedAtMs, result));
+  }
+
+  function finish(delivery: Delivery, number: number, startedAtMs: number, result: SendResult): void {
+    flights--;
+    inFlight.set(delivery.endpointId, (inFlight.get(delivery.endpointId) ?? 1) - 1);
+    const endedAtMs = clock.now();
+    const { outcome, durationMs, answer } = result;
+    transaction(() => {
+      attempts.close(delivery.id, number, { endedAtMs, durationMs, outcome, answer });
+      settle(delivery, number, isSuccess(outcome), startedAtMs, endedAtMs);
+    });
+    journal.write({ kind: "attempt.ended", deliveryId: delivery.id, number });
+    wake();
+  }
+
+  function settle(
+    delivery: Delivery,
+    number: number,
+    succeeded: boolean,
+    startedAtMs: number,
+    endedAtMs: number,
+  ): void {
+    if (succeeded) {
+      deliveries.settle(delivery.id, "delivered", null);
+      endpoints.countSuccess(delivery.endpointId);
+      return;
+    }
+    const readings = options.readings();
+    const delaySeconds = delayAfterAttempt(number);
+    if (readings.flag_counts === "attempts" || delaySeconds === undefined)
+      endpoints.countFailure(delivery.endpointId);
+    if (delaySeconds === undefined || endpoints.find(delivery.endpointId) === undefined) {
+      deliveries.settle(delivery.id, "dead", null);
+      return;
+    }
+    const fromMs = readings.delay_counts_from === "attempt_start" ? startedAtMs : endedAtMs;
+    deliveries.settle(delivery.id, "attempting", fromMs + delaySeconds * 1000);
+  }
+
+  function abandon(endpointId: string): void {
+    for (const deliveryId of deliveries.abandon(endpointId))
+      journal.write({ kind: "delivery.changed", deliveryId });
+  }
+
+  /** Resolves when nothing is in flight and nothing is due now. */
+  function settled(): Promise<void> {
+    return new Promise((resolve) => {
+      settledWaiters.push(resolve);
+      wake();
+    });
+  }
+
+  return {
+    wake,
+    /**
+     * Begins to work. Attempts that an earlier life of the data file left open were perhaps sent: they count as failed,
+     * and their deliveries go on from now.
+     */
+    start(): void {
+      transaction(() => {
+        for (const { deliveryId, number } of attempts.leftOpen()) {
+          const delivery = deliveries.find(deliveryId);
+          if (delivery === undefined) continue;
+          const nowMs = clock.now();
+          attempts.close(deliveryId, number, {
+            endedAtMs: nowMs,
+            durationMs: null,
+            outcome: { error: "interrupted" },
+          });
+          settle(delivery, number, false, nowMs, nowMs);
+        }
+      });
+      wake();
+    },
+    /** Moves schedule time forward by `seconds`, making every attempt that falls due on the way, in order of due time. */
+    async advance(seconds: number): Promise<void> {
+      const targetMs = clock.now() + seconds * 1000;
+      isAdvancing = true;
+      try {
+        for (;;) {
+          await settled();
+          const nextMs = nextDueMs();
+          if (nextMs === undefined || nextMs > targetMs || stopping.signal.aborted) break;
+          clock.moveTo(nextMs);
+        }
+        clock.moveTo(targetMs);
+      } finally {
+        isAdvancing = false;
+        journal.write({ kind: "clock.changed" });
+        wake();
+      }
+    },
+    /** Moves schedule time forward until nothing waits any more: every delivery is delivered or dead. */
+    async advanceUntilIdle(): Promise<void> {
+      isAdvancing = true;
+      try {
+        for (;;) {
+          await settled();
+          const nextMs = nextDueMs();
+          if (nextMs === undefined || stopping.signal.aborted) break;
+          clock.moveTo(nextMs);
+        }
+      } finally {
+        isAdvancing = false;
+        journal.write({ kind: "clock.changed" });
+      }
+    },
+    nextDueMs,
+    settled,
+    /** Begins no further attempt and ends those in flight as `interrupted`; resolves when they are recorded. */
+    async stop(): Promise<void> {
+      cancelSleep();
+      stopping.abort();
+      while (flights > 0) await new Promise((resolve) => setImmediate(resolve));
+      for (const resolve of settledWaiters.splice(0)) resolve();
+    },
+  };
+}
+
+function isSuccess(outcome: Outcome): boolean {
+  return "status" in outcome && outcome.status >= 200 && outcome.status <= 299;
+}

@@ -1,0 +1,189 @@
+import type { Database } from "better-sqlite3";
+import { z } from "zod";
+import { FAILURE_FLAG_THRESHOLD } from "../../shared/limits.ts";
+import type { ScheduleClock } from "./clock.ts";
+import { checkEndpointUrl } from "./endpoint-url.ts";
+import { formatFault, parseFault, type Fault } from "./faults.ts";
+import type { Journal } from "./journal.ts";
+import { stableId } from "./random.ts";
+
+export type Endpoint = {
+  id: string;
+  /** Null: every organization of this simulator, which no real endpoint can have but every developer wants. */
+  orgId: string | null;
+  url: string;
+  /** The selection; empty means every event (SPEC §6 Registration). */
+  eventTypes: string[];
+  secret: string;
+  faults: Fault[];
+  createdAtMs: number;
+  consecutiveFailures: number;
+  /** True at three or more consecutive failures. A flagged endpoint is never disabled. */
+  flagged: boolean;
+};
+
+export type EndpointSettings = {
+  url: string;
+  orgId?: string | null;
+  eventTypes?: string[];
+  secret?: string;
+  faults?: Fault[];
+};
+
+export type EndpointResult = { ok: true; endpoint: Endpoint } | { ok: false; message: string };
+
+type EndpointRow = {
+  id: string;
+  org_id: string | null;
+  url: string;
+  event_types: string;
+  secret: string;
+  faults: string;
+  created_at: number;
+  consecutive_failures: number;
+};
+
+const COLUMNS = "id, org_id, url, event_types, secret, faults, created_at, consecutive_failures";
+const INSERT = `INSERT INTO endpoints (id, org_id, url, event_types, secret, faults, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+const UPDATE = `UPDATE endpoints SET org_id = ?, url = ?, event_types = ?, faults = ? WHERE id = ?`;
+const DELETE = `UPDATE endpoints SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL`;
+const FIND = `SELECT ${COLUMNS} FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
+const LIST = `SELECT ${COLUMNS} FROM endpoints WHERE deleted_at IS NULL ORDER BY seq`;
+const COUNT_FAILURES = `UPDATE endpoints SET consecutive_failures = ? WHERE id = ?`;
+const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM endpoints`;
+
+const stringListSchema = z.array(z.string());
+
+export type Endpoints = ReturnType<typeof createEndpoints>;
+
+/** The registered endpoints: their address, selection, secret, faults and failure flag. */
+export function createEndpoints(options: {
+  database: Database;
+  seed: number;
+  clock: ScheduleClock;
+  journal: Journal;
+  allowedHosts: readonly string[];
+  newSecret: () => string;
+}) {
+  const { database, clock, journal, allowedHosts } = options;
+  const insert = database.prepare(INSERT);
+  const update = database.prepare(UPDATE);
+  const remove = database.prepare(DELETE);
+  const find = database.prepare<[string], EndpointRow>(FIND);
+  const list = database.prepare<[], EndpointRow>(LIST);
+  const countFailures = database.prepare(COUNT_FAILURES);
+  const lastSeq = database.prepare<[], number>(LAST_SEQ).pluck();
+
+  function read(id: string): Endpoint | undefined {
+    const row = find.get(id);
+    return row && fromRow(row);
+  }
+
+  function setFailures(endpoint: Endpoint, failures: number): void {
+    if (endpoint.consecutiveFailures === failures) return;
+    countFailures.run(failures, endpoint.id);
+    const isFlagged = failures >= FAILURE_FLAG_THRESHOLD;
+    if (isFlagged !== endpoint.flagged) journal.write({ kind: "endpoint.changed", endpointId: endpoint.id });
+  }
+
+  return {
+    /** Registers an endpoint; the message of a refusal says what to change. */
+    register(settings: EndpointSettings): EndpointResult {
+      const problem = settingsProblem(settings, allowedHosts);
+      if (problem !== undefined) return { ok: false, message: problem };
+      const endpoint: Endpoint = {
+        id: stableId("ep_", 16, options.seed, "endpoint", (lastSeq.get() ?? 0) + 1),
+        orgId: settings.orgId ?? null,
+        url: new URL(settings.url).href,
+        eventTypes: settings.eventTypes ?? [],
+        secret: settings.secret ?? options.newSecret(),
+        faults: settings.faults ?? [],
+        createdAtMs: clock.now(),
+        consecutiveFailures: 0,
+        flagged: false,
+      };
+      const { id, orgId, url, secret, createdAtMs } = endpoint;
+      insert.run(
+        id,
+        orgId,
+        url,
+        JSON.stringify(endpoint.eventTypes),
+        secret,
+        formatFaults(endpoint.faults),
+        createdAtMs,
+      );
+      journal.write({ kind: "endpoint.changed", endpointId: id });
+      return { ok: true, endpoint };
+    },
+    /** Changes an endpoint that exists; its secret stays. Pending deliveries go to the new address. */
+    change(endpoint: Endpoint, settings: Omit<Partial<EndpointSettings>, "secret">): EndpointResult {
+      const changed = { ...endpoint, ...settings };
+      const problem = settingsProblem(changed, allowedHosts);
+      if (problem !== undefined) return { ok: false, message: problem };
+      changed.url = new URL(changed.url).href;
+      const { id, orgId, url, eventTypes, faults } = changed;
+      update.run(orgId, url, JSON.stringify(eventTypes), formatFaults(faults), id);
+      journal.write({ kind: "endpoint.changed", endpointId: id });
+      return { ok: true, endpoint: changed };
+    },
+    /** False when there is no such endpoint. Its past deliveries stay visible. */
+    remove(id: string): boolean {
+      const isRemoved = remove.run(clock.now(), id).changes > 0;
+      if (isRemoved) journal.write({ kind: "endpoint.changed", endpointId: id });
+      return isRemoved;
+    },
+    find: read,
+    list: (): Endpoint[] => list.all().map(fromRow),
+    countFailure(id: string): void {
+      const endpoint = read(id);
+      if (endpoint) setFailures(endpoint, endpoint.consecutiveFailures + 1);
+    },
+    countSuccess(id: string): void {
+      const endpoint = read(id);
+      if (endpoint) setFailures(endpoint, 0);
+    },
+  };
+}
+
+/** Whether an event of `type` in `orgId` goes to `endpoint`. */
+export function isSubscribed(endpoint: Endpoint, event: { type: string; orgId: string }): boolean {
+  const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes(event.type);
+  return isSelected && (endpoint.orgId === null || endpoint.orgId === event.orgId);
+}
+
+function settingsProblem(
+  settings: Pick<EndpointSettings, "url" | "secret">,
+  allowedHosts: readonly string[],
+): string | undefined {
+  if (settings.secret !== undefined && !/^\S+$/.test(settings.secret)) {
+    return "A signing secret has at least one character and no white space.";
+  }
+  const checked = checkEndpointUrl(settings.url, allowedHosts);
+  return checked.ok ? undefined : checked.message;
+}
+
+function formatFaults(faults: readonly Fault[]): string {
+  return JSON.stringify(faults.map(formatFault));
+}
+
+/** Reads what `formatFaults` wrote; a name that a later version dropped is left out. */
+export function readFaults(json: string): Fault[] {
+  return stringListSchema
+    .parse(JSON.parse(json))
+    .map(parseFault)
+    .flatMap((parsed) => (parsed.ok ? [parsed.fault] : []));
+}
+
+function fromRow(row: EndpointRow): Endpoint {
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    url: row.url,
+    eventTypes: stringListSchema.parse(JSON.parse(row.event_types)),
+    secret: row.secret,
+    faults: readFaults(row.faults),
+    createdAtMs: row.created_at,
+    consecutiveFailures: row.consecutive_failures,
+    flagged: row.consecutive_failures >= FAILURE_FLAG_THRESHOLD,
+  };
+}

@@ -1,0 +1,93 @@
+import { envelopeSchema } from "../../shared/events.ts";
+import type { Deliveries } from "./deliveries.ts";
+import { isSubscribed, type Endpoint } from "./endpoints.ts";
+import type { StoredEvent } from "./events.ts";
+import { faultsOnAttempt, type Fault, type FaultName } from "./faults.ts";
+import { createRandom, stableId } from "./random.ts";
+import type { Readings } from "./readings.ts";
+
+const DUPLICATE_AFTER_MS = 1_000;
+const DELAY_MS = 30_000;
+const REORDER_WITHIN_MS = 5_000;
+
+/**
+ * Creates the deliveries of one event: one for every endpoint that selected it (SPEC §3), and more where a fault asks
+ * for duplicates. Answers the ids of the new deliveries.
+ */
+export function fanOut(options: {
+  event: StoredEvent;
+  endpoints: readonly Endpoint[];
+  deliveries: Deliveries;
+  readings: Readings;
+  seed: number;
+  dueAtMs: number;
+  faults?: readonly Fault[];
+}): string[] {
+  const { event, deliveries, readings, dueAtMs } = options;
+  const subscribed = options.endpoints.filter((endpoint) => isSubscribed(endpoint, event));
+  return subscribed.flatMap((endpoint, index) => {
+    const faults = [...endpoint.faults, ...(options.faults ?? [])];
+    const names = faultsOnAttempt(faults, 1);
+    const ownId =
+      readings.event_id_across_endpoints === "distinct" && index > 0
+        ? distinctId(options.seed, event, index)
+        : undefined;
+    const body = deliveryBody(event, names, ownId);
+    const create = (atMs: number) =>
+      deliveries.create({
+        eventId: event.id,
+        endpointId: endpoint.id,
+        createdAtMs: dueAtMs,
+        dueAtMs: atMs,
+        faults,
+        ...(body && { body }),
+      });
+    return dueTimes(names, dueAtMs, options.seed, event).map(create);
+  });
+}
+
+function dueTimes(
+  faults: ReadonlySet<FaultName>,
+  dueAtMs: number,
+  seed: number,
+  event: StoredEvent,
+): number[] {
+  let firstMs = dueAtMs;
+  if (faults.has("delay")) firstMs += DELAY_MS;
+  if (faults.has("reorder")) firstMs += createRandom(seed, "reorder", event.seq).int(0, REORDER_WITHIN_MS);
+  const times = [firstMs];
+  if (faults.has("duplicate")) times.push(firstMs + DUPLICATE_AFTER_MS);
+  if (faults.has("duplicate-concurrently")) times.push(firstMs);
+  return times;
+}
+
+/** The bytes for one endpoint where they differ from the event's own. */
+function deliveryBody(
+  event: StoredEvent,
+  faults: ReadonlySet<FaultName>,
+  id: string | undefined,
+): Buffer | undefined {
+  const isChanged =
+    faults.has("unknown-type") || faults.has("unknown-fields") || faults.has("minimal-objects");
+  if (!isChanged && id === undefined) return undefined;
+  const envelope = envelopeSchema.parse(JSON.parse(event.body.toString()));
+  if (id !== undefined) envelope.id = id;
+  if (faults.has("unknown-type")) envelope.type = "call.summarized";
+  if (faults.has("unknown-fields")) {
+    envelope["livemode"] = false;
+    envelope.data.object["added_in_a_later_version"] = { nested: [1, null, "é"] };
+  }
+  if (faults.has("minimal-objects") && isOpenShape(event.type)) {
+    envelope.data.object = { object: envelope.data.object.object };
+  }
+  return Buffer.from(JSON.stringify(envelope));
+}
+
+/** Orders and bookings are the only objects whose fields nobody may rely on. */
+function isOpenShape(type: string): boolean {
+  return type === "order.created" || type === "booking.created";
+}
+
+function distinctId(seed: number, event: StoredEvent, index: number): string {
+  return stableId("evt_", 32, seed, `event-${event.seq}-endpoint`, index);
+}

@@ -1,0 +1,63 @@
+/**
+ * What the simulator can do wrong on purpose, on the way out. `at` says where it strikes: when an event fans out to
+ * endpoints, in the body, in the signature, or on the wire.
+ */
+export const FAULTS = {
+  duplicate: { at: "fan-out", title: "every event is delivered a second time, a second later" },
+  "duplicate-concurrently": { at: "fan-out", title: "every event is delivered twice at the same time" },
+  reorder: { at: "fan-out", title: "later events overtake earlier ones" },
+  delay: { at: "fan-out", title: "deliveries start 30 s of schedule time late" },
+  "unknown-type": { at: "body", title: "the event has a type that is not documented" },
+  "unknown-fields": { at: "body", title: "envelope and object carry fields that are not documented" },
+  "minimal-objects": { at: "body", title: "orders and bookings carry nothing but `object`" },
+  "tampered-body": { at: "signature", title: "the body is changed after signing" },
+  "bad-signature": { at: "signature", title: "signed with another secret" },
+  "stale-timestamp": { at: "signature", title: "`t` lies 10 minutes in the past" },
+  "future-timestamp": { at: "signature", title: "`t` lies 10 minutes in the future" },
+  "missing-parts": { at: "signature", title: "the signature header has no `v1`" },
+  "drop-answer": {
+    at: "wire",
+    title: "the answer is lost: the receiver worked, the service sees a closed connection",
+  },
+  "slow-body": { at: "wire", title: "the body arrives byte by byte over 3 s" },
+  "reset-mid-body": { at: "wire", title: "the connection is reset half-way through the body" },
+} as const satisfies Record<string, { at: "fan-out" | "body" | "signature" | "wire"; title: string }>;
+
+export type FaultName = keyof typeof FAULTS;
+
+/** A fault in force: on every attempt, or on the first `attempts` of each delivery. */
+export type Fault = { name: FaultName; attempts?: number };
+
+export type ParsedFault = { ok: true; fault: Fault } | { ok: false; message: string };
+
+export const FAULT_NAMES = Object.keys(FAULTS).filter((name) => isFaultName(name));
+
+/** Reads `NAME`, or `NAME:N` for the first N attempts only. */
+export function parseFault(text: string): ParsedFault {
+  const [name = "", count, ...rest] = text.split(":");
+  if (!isFaultName(name)) {
+    return {
+      ok: false,
+      message: `There is no fault ${JSON.stringify(name)}: use one of ${FAULT_NAMES.join(", ")}.`,
+    };
+  }
+  if (count === undefined) return { ok: true, fault: { name } };
+  if (rest.length > 0 || !/^[1-6]$/.test(count)) {
+    return { ok: false, message: `${text}: after the colon goes the number of attempts to spoil, 1 to 6.` };
+  }
+  return { ok: true, fault: { name, attempts: Number(count) } };
+}
+
+/** The text that `parseFault` reads back. */
+export function formatFault(fault: Fault): string {
+  return fault.attempts === undefined ? fault.name : `${fault.name}:${fault.attempts}`;
+}
+
+/** The names in force on attempt `attempt` (counted from 1). */
+export function faultsOnAttempt(faults: readonly Fault[], attempt: number): ReadonlySet<FaultName> {
+  return new Set(faults.filter((fault) => attempt <= (fault.attempts ?? attempt)).map((fault) => fault.name));
+}
+
+function isFaultName(name: string): name is FaultName {
+  return Object.hasOwn(FAULTS, name);
+}

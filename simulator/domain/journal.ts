@@ -1,0 +1,45 @@
+import { EventEmitter } from "node:events";
+
+/** Something that happened, for everybody who watches: the dashboard's stream, `dev`, the library. */
+export type JournalEntry = { id: number } & JournalMessage;
+
+export type JournalMessage =
+  | { kind: "event.created"; eventId: string }
+  | { kind: "delivery.changed"; deliveryId: string }
+  | { kind: "attempt.started"; deliveryId: string; number: number }
+  | { kind: "attempt.ended"; deliveryId: string; number: number }
+  | { kind: "endpoint.changed"; endpointId: string }
+  | { kind: "clock.changed" }
+  | { kind: "reset" };
+
+/** How far back a watcher that lost its connection can resume. */
+const KEPT_ENTRIES = 5_000;
+
+export type Journal = ReturnType<typeof createJournal>;
+
+/** Numbers what happens, tells it to the watchers, and keeps the last entries for those who come back. */
+export function createJournal(options: { firstId: number }) {
+  const emitter = new EventEmitter<{ entry: [JournalEntry] }>().setMaxListeners(0);
+  const kept: JournalEntry[] = [];
+  let nextId = options.firstId;
+
+  return {
+    write(message: JournalMessage): void {
+      const entry = { id: nextId++, ...message };
+      kept.push(entry);
+      if (kept.length > KEPT_ENTRIES) kept.splice(0, KEPT_ENTRIES / 2);
+      emitter.emit("entry", entry);
+    },
+    /** Calls `watcher` with every entry from now on; answers how to stop. */
+    watch(watcher: (entry: JournalEntry) => void): () => void {
+      emitter.on("entry", watcher);
+      return () => emitter.off("entry", watcher);
+    },
+    /** The entries after `id`, or undefined when some of them are gone: the watcher must look at everything again. */
+    since(id: number): JournalEntry[] | undefined {
+      const oldest = kept[0]?.id ?? nextId;
+      return id < oldest - 1 || id >= nextId ? undefined : kept.filter((entry) => entry.id > id);
+    },
+    lastId: () => nextId - 1,
+  };
+}
