@@ -1,0 +1,94 @@
+import type { Booking, Call, Order, Voicemail } from "../../../shared/resources.ts";
+import { type Conversation, dollars, totalCents } from "./conversation.ts";
+import type { Business } from "./organizations.ts";
+import { timestamp } from "./timestamp.ts";
+
+/** A resource as webhook and REST carry it. Users may override any field, so only its kind is certain. */
+export type WorldObject = { [field: string]: unknown; object: string };
+
+/** What a conversation left behind, as the resources of SPEC §2; `at` is in Unix seconds. */
+type Source = { business: Business; conversation: Conversation; at: number };
+
+/** A call, with its transfer fields in their default forms. */
+export function createCall(source: Source & { id: string; baseUrl: string }): Call {
+  const { business, conversation } = source;
+  const transferred = conversation.outcome === "transferred";
+  return {
+    object: "call",
+    id: source.id,
+    agent_id: agentId(source),
+    phone: conversation.caller.phone,
+    duration_sec: conversation.durationSeconds,
+    outcome: conversation.outcome,
+    transcript: conversation.transcript,
+    recording_url: `${source.baseUrl}/recordings/${source.id}.mp3`,
+    transferred,
+    transfer_to: transferred ? business.staffPhone : null,
+    transfer_succeeded: transferred ? conversation.transferSucceeded : null,
+    detected_language: conversation.caller.language,
+    created_at: timestamp(source.at),
+  };
+}
+
+export function createVoicemail(
+  source: Source & { id: string; callId: string; reviewed: boolean; notes: string | null },
+): Voicemail {
+  const { conversation } = source;
+  return {
+    object: "voicemail",
+    id: source.id,
+    call_id: source.callId,
+    phone: conversation.caller.phone,
+    customer_name: conversation.caller.name,
+    message_text: conversation.message,
+    reason: conversation.reason,
+    reviewed: source.reviewed,
+    callback_made: source.notes !== null,
+    notes: source.notes,
+    created_at: timestamp(source.at),
+  };
+}
+
+/** Everything beside `object` is made up: the service does not publish the fields of an order. */
+export function createOrder(source: Source & { id: string; callId: string }): Order {
+  const { conversation } = source;
+  return {
+    object: "order",
+    id: source.id,
+    call_id: source.callId,
+    agent_id: agentId(source),
+    customer_name: conversation.caller.name,
+    phone: conversation.caller.phone,
+    status: "confirmed",
+    items: conversation.items.map(({ name, quantity, priceCents }) => ({
+      name,
+      quantity,
+      unit_price: dollars(priceCents),
+    })),
+    total: dollars(totalCents(conversation.items)),
+    currency: "USD",
+    created_at: timestamp(source.at),
+  };
+}
+
+/** Everything beside `object` is made up: the service does not publish the fields of a booking. */
+export function createBooking(source: Source & { id: string; callId: string }): Booking {
+  const { conversation } = source;
+  return {
+    object: "booking",
+    id: source.id,
+    call_id: source.callId,
+    agent_id: agentId(source),
+    customer_name: conversation.caller.name,
+    phone: conversation.caller.phone,
+    status: "confirmed",
+    service: conversation.service,
+    starts_at: timestamp(conversation.startsAt),
+    duration_min: conversation.serviceMinutes,
+    created_at: timestamp(source.at),
+  };
+}
+
+function agentId({ business, conversation }: Source): string {
+  return (business.agents[conversation.agent] ?? business.agents[0]).id;
+}

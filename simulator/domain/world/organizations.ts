@@ -1,0 +1,146 @@
+import type { Agent, Organization } from "../../../shared/resources.ts";
+import { createRandom, stableId } from "../random.ts";
+import { timestamp } from "./timestamp.ts";
+
+/** Restaurants confirm orders, service businesses book appointments (SPEC §6 Event types). */
+export type Trade = "restaurant" | "services";
+
+/** Languages that callers speak here, as `detected_language` has them. */
+export type Language = "en" | "es" | "fr" | "de" | "it";
+
+/** One customer of the service, with all that its calls have in common. */
+export type Business = {
+  /** Place among the organizations, from 0. */
+  number: number;
+  trade: Trade;
+  organization: Organization;
+  apiKey: string;
+  agents: readonly [Agent, ...Agent[]];
+  /** Where calls are transferred to. */
+  staffPhone: string;
+  /** Hours east of UTC, the whole year round. */
+  utcOffsetHours: number;
+  languages: readonly (readonly [Language, number])[];
+};
+
+/** The first organization of each trade: ids and keys never change, so that a test suite can name them. */
+const FIXED = {
+  restaurant: {
+    id: "org_5f2c81d0a7b94e63",
+    agentId: "ag_3b0c6a94d1e84f27",
+    apiKey: "va_test_restaurant",
+    name: "Trattoria Aurora",
+    agents: ["Sofia"],
+    areaCode: 212,
+  },
+  services: {
+    id: "org_c4071e6b92fd4a58",
+    agentId: "ag_8e25d7b0f1934c6a",
+    apiKey: "va_test_services",
+    name: "Harbor Heating & Plumbing",
+    agents: ["Miles", "Nora"],
+    areaCode: 415,
+  },
+} as const;
+
+const NAMES = {
+  restaurant: ["Casa Fresno", "Golden Lotus", "The Copper Pan", "Le Petit Marché", "Brick Lane Kitchen"],
+  services: [
+    "Bright Spark Electric",
+    "Evergreen Roofing",
+    "Keystone Locksmiths",
+    "Blue Heron Gardens",
+    "Clearview Windows",
+  ],
+} as const;
+
+const INDUSTRY = { restaurant: "restaurant", services: "home_services" } as const;
+const TRADES = ["restaurant", "services"] as const;
+const AGENT_NAMES = ["Ava", "Leo", "Maya", "Theo", "Iris", "Hugo"] as const;
+const TIERS = ["starter", "growth", "scale"] as const;
+const STYLES = ["casual_friendly", "warm_professional", "brisk_helpful"] as const;
+const DAY_SECONDS = 86_400;
+
+/** How many organizations there are at least: one of each trade. */
+export const MINIMUM_ORGANIZATIONS = TRADES.length;
+
+/**
+ * `count` businesses, restaurants and service businesses in turn, that signed up before `historyStart` (Unix seconds).
+ */
+export function createBusinesses(options: {
+  seed: number;
+  count: number;
+  historyStart: number;
+}): readonly Business[] {
+  const count = Math.max(MINIMUM_ORGANIZATIONS, options.count);
+  return Array.from({ length: count }, (_, number) => createBusiness({ ...options, number }));
+}
+
+function createBusiness(options: { seed: number; number: number; historyStart: number }): Business {
+  const { seed, number } = options;
+  const random = createRandom(seed, "business", number);
+  const trade = TRADES[number % TRADES.length] ?? "restaurant";
+  const fixed = FIXED[trade];
+  const isFixed = number < TRADES.length;
+  const signedUpAt = options.historyStart - random.int(7, 60) * DAY_SECONDS - random.int(0, DAY_SECONDS - 1);
+  const areaCode = isFixed ? fixed.areaCode : random.pick([305, 312, 512, 617, 702, 808]);
+  const names = isFixed ? fixed.agents : [random.pick(AGENT_NAMES)];
+  const [first = "Ava", ...others] = names;
+
+  const agent = (name: string, index: number): Agent => ({
+    object: "agent",
+    id: isFixed && index === 0 ? fixed.agentId : stableId("ag_", 16, seed, `agent ${index}`, number),
+    name,
+    persona_id: `persona_${trade === "restaurant" ? "warm_host" : "calm_dispatcher"}`,
+    voice_id: `voice_${name.toLowerCase()}`,
+    phone_number: `+1${areaCode}555010${index + 2}`,
+    status: "active",
+    greeting_style: isFixed && trade === "restaurant" ? "casual_friendly" : random.pick(STYLES),
+    created_at: timestamp(signedUpAt + 300 + index * DAY_SECONDS),
+    updated_at: timestamp(signedUpAt + 3 * DAY_SECONDS + index * 3_600),
+  });
+
+  return {
+    number,
+    trade,
+    organization: {
+      object: "organization",
+      id: isFixed ? fixed.id : stableId("org_", 16, seed, "organization", number),
+      name: isFixed ? fixed.name : nameOf(trade, number),
+      industry: INDUSTRY[trade],
+      subscription_tier: isFixed ? "growth" : random.pick(TIERS),
+      subscription_status: "active",
+      created_at: timestamp(signedUpAt),
+      api_scopes: ["read"],
+    },
+    apiKey: isFixed ? fixed.apiKey : `${fixed.apiKey}_${Math.floor(number / TRADES.length) + 1}`,
+    agents: [agent(first, 0), ...others.map((name, index) => agent(name, index + 1))],
+    staffPhone: `+1${areaCode}5550101`,
+    utcOffsetHours: trade === "restaurant" ? -5 : -8,
+    languages:
+      trade === "restaurant"
+        ? [
+            ["en", 64],
+            ["es", 16],
+            ["it", 10],
+            ["fr", 6],
+            ["de", 4],
+          ]
+        : [
+            ["en", 72],
+            ["es", 20],
+            ["fr", 4],
+            ["de", 2],
+            ["it", 2],
+          ],
+  };
+}
+
+/** Names run out after a while; then they get a number, as branches do. */
+function nameOf(trade: Trade, number: number): string {
+  const names = NAMES[trade];
+  const index = Math.floor(number / TRADES.length) - 1;
+  const branch = Math.floor(index / names.length) + 1;
+  const name = names[index % names.length] ?? names[0];
+  return branch === 1 ? name : `${name} No. ${branch}`;
+}

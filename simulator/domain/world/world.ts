@@ -1,0 +1,147 @@
+import type { Database } from "better-sqlite3";
+import { z } from "zod";
+import type { EventType } from "../../../shared/events.ts";
+import type { Agent, Organization } from "../../../shared/resources.ts";
+import type { Readings } from "../readings.ts";
+import { type Happening, type HappenOptions, createHappenings } from "./happenings.ts";
+import { type Origin, createHistory, historicObject, historyStart } from "./history.ts";
+import { type Item, type ItemKind, type PageQuery, createItems } from "./items.ts";
+import type { WorldObject } from "./objects.ts";
+import { type Business, MINIMUM_ORGANIZATIONS, createBusinesses } from "./organizations.ts";
+import { createOrigins } from "./origins.ts";
+import { withTransferForms } from "./transfer-forms.ts";
+
+export type WorldPage =
+  | { ok: true; data: WorldObject[]; hasMore: boolean }
+  | { ok: false; reason: "invalid_cursor" };
+
+type PageOptions = { limit: number; startingAfter?: string | undefined };
+
+const DAY_MS = 86_400_000;
+
+/** The end of the history of a world whose seed somebody chose: the same on every day. */
+export const SEEDED_EPOCH_MS = Date.UTC(2026, 0, 31);
+
+export type World = ReturnType<typeof createWorld>;
+
+/**
+ * Everything that the service knows: organizations, agents, calls and voicemails. Created once in a database, it stays
+ * what it was made from: where the database already holds a world, `seed`, `calls`, `organizations` and `epochMs` are
+ * those of that world (`origin` tells), and what happened since is still there.
+ */
+export function createWorld(options: {
+  database: Database;
+  seed: number;
+  /** Calls of history, shared evenly among the organizations. */
+  calls: number;
+  /** At least two: the restaurant and the service business with the fixed keys. */
+  organizations?: number;
+  /**
+   * Where the generated history ends; everything in it depends on this and the seed. By default the midnight (UTC) before
+   * now, so give it where a seed is to reproduce the very same history on another day, such as `SEEDED_EPOCH_MS`.
+   */
+  epochMs?: number;
+  readings: () => Readings;
+  /** Schedule time, which dates what happens from now on. */
+  nowMs: () => number;
+  /** Where recordings are served, without a slash at the end. */
+  baseUrl: () => string;
+  onProgress?: (done: number, total: number) => void;
+}) {
+  const { database, readings, nowMs, baseUrl } = options;
+  const items = createItems(database);
+  const origins = createOrigins(database);
+  const origin: Origin = origins.get() ?? {
+    seed: options.seed,
+    calls: options.calls,
+    organizations: Math.max(MINIMUM_ORGANIZATIONS, options.organizations ?? MINIMUM_ORGANIZATIONS),
+    epoch: Math.floor((options.epochMs ?? lastMidnight(nowMs())) / 1000),
+  };
+  const businesses = createBusinesses({
+    seed: origin.seed,
+    count: origin.organizations,
+    historyStart: historyStart(origin),
+  });
+  const generate = database.transaction(() => {
+    items.fill(createHistory({ origin, businesses, onProgress: options.onProgress }));
+    origins.set(origin);
+  });
+  if (origins.get() === undefined) generate();
+
+  const happenings = createHappenings({
+    seed: origin.seed,
+    businesses,
+    items,
+    origins,
+    show,
+    readings,
+    nowMs,
+    baseUrl,
+  });
+
+  function show(item: Item): WorldObject {
+    if (item.object !== null) return storedSchema.parse(JSON.parse(item.object));
+    const business = businesses[item.organization];
+    if (business === undefined || item.origin === null)
+      throw new Error(`${item.id} belongs to no organization.`);
+    const object = historicObject({
+      seed: origin.seed,
+      business,
+      item,
+      origin: item.origin,
+      baseUrl: baseUrl(),
+    });
+    return item.kind === "call" ? withTransferForms(object, readings()) : object;
+  }
+
+  function businessOf(orgId: string): Business | undefined {
+    return businesses.find(({ organization }) => organization.id === orgId);
+  }
+
+  function page(orgId: string, kind: ItemKind, query: PageQuery): WorldPage {
+    const business = businessOf(orgId);
+    if (business === undefined) return { ok: true, data: [], hasMore: false };
+    const result = items.page(business.number, kind, query);
+    return result.ok ? { ok: true, data: result.items.map(show), hasMore: result.hasMore } : result;
+  }
+
+  function find(kind: ItemKind, id: string): { orgId: string; object: WorldObject } | undefined {
+    const item = items.find(id);
+    const orgId = item && businesses[item.organization]?.organization.id;
+    return item?.kind === kind && orgId !== undefined ? { orgId, object: show(item) } : undefined;
+  }
+
+  return {
+    /** What the generated history was made from. */
+    origin: { ...origin, epochMs: origin.epoch * 1000 },
+    organizations: (): { organization: Organization; apiKey: string }[] =>
+      businesses.map(({ organization, apiKey }) => ({ organization, apiKey })),
+    findOrganization: (id: string): Organization | undefined => businessOf(id)?.organization,
+    organizationOfKey: (apiKey: string): Organization | undefined =>
+      businesses.find((business) => business.apiKey === apiKey)?.organization,
+    agents: (orgId: string): Agent[] => [...(businessOf(orgId)?.agents ?? [])],
+    /** Calls of one organization, newest first (SPEC §4 GET /api/v1/calls). */
+    calls: (orgId: string, query: PageOptions & { outcome?: string | undefined }): WorldPage =>
+      page(orgId, "call", { ...query, facet: query.outcome }),
+    /** Voicemails of one organization, newest first (SPEC §4 GET /api/v1/voicemails). */
+    voicemails: (orgId: string, query: PageOptions & { reviewed?: boolean | undefined }): WorldPage =>
+      page(orgId, "voicemail", { ...query, facet: query.reviewed?.toString() }),
+    findCall: (id: string) => find("call", id),
+    findVoicemail: (id: string) => find("voicemail", id),
+    /**
+     * Changes the world as an event of `type` does that happens now, and returns what the event carries. The world keeps
+     * the very same object, so that REST answers what the webhook says.
+     */
+    happen: (type: EventType, settings?: HappenOptions): Happening => happenings.happen(type, settings),
+    /** Deletes a call or voicemail; false when there is none. */
+    forget: (id: string): boolean => items.remove(id),
+    /** Puts the world back to its history. */
+    reset: (): void => generate(),
+  };
+}
+
+const storedSchema = z.looseObject({ object: z.string() });
+
+function lastMidnight(ms: number): number {
+  return ms - (ms % DAY_MS);
+}
