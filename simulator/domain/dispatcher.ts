@@ -57,6 +57,7 @@ export function createDispatcher(options: {
   const stopping = new AbortController();
   let flights = 0;
   let isAdvancing = false;
+  let isPaused = false;
   let isAwake = false;
   let cancelSleep = () => {};
 
@@ -72,10 +73,10 @@ export function createDispatcher(options: {
   }
 
   function work(): void {
-    startWhatIsDue();
+    if (!isPaused) startWhatIsDue();
     if (flights > 0) return sleep();
     const nextMs = nextDueMs();
-    if (nextMs !== undefined && clock.mode === "skip" && !isAdvancing) {
+    if (nextMs !== undefined && clock.mode === "skip" && !isAdvancing && !isPaused) {
       clock.moveTo(nextMs);
       journal.write({ kind: "clock.changed" });
       return wake();
@@ -197,6 +198,27 @@ export function createDispatcher(options: {
       journal.write({ kind: "delivery.changed", deliveryId });
   }
 
+  function advance(seconds: number): Promise<void> {
+    return advanceTo(clock.now() + seconds * 1000);
+  }
+
+  async function advanceTo(targetMs: number): Promise<void> {
+    isAdvancing = true;
+    try {
+      for (;;) {
+        await settled();
+        const nextMs = nextDueMs();
+        if (nextMs === undefined || nextMs > targetMs || stopping.signal.aborted) break;
+        clock.moveTo(nextMs);
+      }
+      if (Number.isFinite(targetMs)) clock.moveTo(targetMs);
+    } finally {
+      isAdvancing = false;
+      journal.write({ kind: "clock.changed" });
+      wake();
+    }
+  }
+
   /** Resolves when nothing is in flight and nothing is due now. */
   function settled(): Promise<void> {
     return new Promise((resolve) => {
@@ -228,40 +250,30 @@ export function createDispatcher(options: {
       wake();
     },
     /** Moves schedule time forward by `seconds`, making every attempt that falls due on the way, in order of due time. */
-    async advance(seconds: number): Promise<void> {
-      const targetMs = clock.now() + seconds * 1000;
-      isAdvancing = true;
+    advance,
+    /** Moves schedule time forward to the next due time and makes the attempts that are due then. */
+    async advanceToNext(): Promise<void> {
+      await settled();
+      const nextMs = nextDueMs();
+      if (nextMs !== undefined) await advance(Math.max(0, nextMs - clock.now()) / 1000);
+    },
+    /** Moves schedule time forward until nothing waits any more: every delivery is delivered or dead. */
+    advanceUntilIdle: (): Promise<void> => advanceTo(Number.POSITIVE_INFINITY),
+    /** Ends whatever still waits for an endpoint that is gone. */
+    abandon,
+    nextDueMs,
+    settled,
+    /** Waits for what is in flight, starts nothing meanwhile, and does `action` in between. */
+    async quiesce(action: () => void): Promise<void> {
+      isPaused = true;
       try {
-        for (;;) {
-          await settled();
-          const nextMs = nextDueMs();
-          if (nextMs === undefined || nextMs > targetMs || stopping.signal.aborted) break;
-          clock.moveTo(nextMs);
-        }
-        clock.moveTo(targetMs);
+        await settled();
+        action();
       } finally {
-        isAdvancing = false;
-        journal.write({ kind: "clock.changed" });
+        isPaused = false;
         wake();
       }
     },
-    /** Moves schedule time forward until nothing waits any more: every delivery is delivered or dead. */
-    async advanceUntilIdle(): Promise<void> {
-      isAdvancing = true;
-      try {
-        for (;;) {
-          await settled();
-          const nextMs = nextDueMs();
-          if (nextMs === undefined || stopping.signal.aborted) break;
-          clock.moveTo(nextMs);
-        }
-      } finally {
-        isAdvancing = false;
-        journal.write({ kind: "clock.changed" });
-      }
-    },
-    nextDueMs,
-    settled,
     /** Begins no further attempt and ends those in flight as `interrupted`; resolves when they are recorded. */
     async stop(): Promise<void> {
       cancelSleep();

@@ -1,0 +1,48 @@
+import { Router } from "express";
+import { z } from "zod";
+import { CLOCK_MODES } from "../domain/clock.ts";
+import type { Simulator } from "../simulator.ts";
+import { readBody } from "./answers.ts";
+import { clockView } from "./views.ts";
+
+const LONGEST_ADVANCE_SECONDS = 366 * 24 * 3_600;
+
+const advanceSchema = z.union(
+  [
+    z.strictObject({ seconds: z.number().min(0).max(LONGEST_ADVANCE_SECONDS) }),
+    z.strictObject({ until: z.enum(["idle", "next"]) }),
+  ],
+  {
+    error: `expected { "seconds": 0 to ${LONGEST_ADVANCE_SECONDS} }, { "until": "next" } or { "until": "idle" }`,
+  },
+);
+const modeSchema = z.strictObject({ mode: z.enum(CLOCK_MODES) });
+
+/** The schedule clock: show it, move it, change its mode. */
+export function clockRoutes(simulator: Simulator): Router {
+  const { clock, dispatcher, journal } = simulator;
+  const router = Router();
+
+  router.get("/clock", (_request, response) => void response.json(clockView(simulator)));
+
+  router.patch("/clock", (request, response) => {
+    const body = readBody(modeSchema, request, response);
+    if (body === undefined) return;
+    clock.setMode(body.mode);
+    journal.write({ kind: "clock.changed" });
+    dispatcher.wake();
+    response.json(clockView(simulator));
+  });
+
+  // Answers when the attempts that fell due have been made, not before.
+  router.post("/clock/advance", async (request, response) => {
+    const body = readBody(advanceSchema, request, response);
+    if (body === undefined) return;
+    if ("seconds" in body) await dispatcher.advance(body.seconds);
+    else if (body.until === "idle") await dispatcher.advanceUntilIdle();
+    else await dispatcher.advanceToNext();
+    response.json(clockView(simulator));
+  });
+
+  return router;
+}

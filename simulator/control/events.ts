@@ -1,0 +1,102 @@
+import { Router, type Response } from "express";
+import { z } from "zod";
+import { envelopeSchema, EVENT_TYPES, isEventType } from "../../shared/events.ts";
+import type { Emission } from "../domain/emitter.ts";
+import { didYouMean } from "../domain/suggest.ts";
+import type { Simulator } from "../simulator.ts";
+import { answerError, answerList, readBody, readQuery } from "./answers.ts";
+import { faultsSchema, pageSchema } from "./schemas.ts";
+import { deliveryView, eventDetailView, eventView } from "./views.ts";
+
+/** Bounds on one request: what a developer's machine takes without a pause. */
+const MOST_EVENTS = 10_000;
+const MOST_ENVELOPES = 1_000;
+
+const triggerSchema = z.strictObject({
+  type: z.string(),
+  object: z.record(z.string(), z.unknown()).optional(),
+  org_id: z.string().optional(),
+  count: z.int().min(1).max(MOST_EVENTS).default(1),
+  faults: faultsSchema.optional(),
+});
+const replaySchema = z.strictObject({
+  envelopes: z.array(envelopeSchema).min(1).max(MOST_ENVELOPES),
+  new_ids: z.boolean().default(false),
+  faults: faultsSchema.optional(),
+});
+const listSchema = pageSchema.extend({ type: z.string().optional() });
+
+/** Events: let one happen, send recorded ones again, look at what was emitted. */
+export function eventRoutes(simulator: Simulator): Router {
+  const { emitter, events, deliveries } = simulator;
+  const router = Router();
+
+  router.post("/events", (request, response) => {
+    const body = readBody(triggerSchema, request, response);
+    if (body === undefined) return;
+    const { type, org_id: orgId, object, count, faults } = body;
+    if (!isEventType(type)) return answerUnknownType(response, type);
+    const result = emitter.emit(
+      { type, ...(orgId !== undefined && { orgId }), ...(object && { object }), ...(faults && { faults }) },
+      count,
+    );
+    if (!result.ok) return answerError(response, 400, "invalid_request", result.message);
+    response.status(202).json(emissionsView(result.emissions));
+  });
+
+  router.post("/replay", (request, response) => {
+    const body = readBody(replaySchema, request, response);
+    if (body === undefined) return;
+    const settings = { newId: body.new_ids, ...(body.faults && { faults: body.faults }) };
+    response
+      .status(202)
+      .json(emissionsView(body.envelopes.map((envelope) => emitter.replay(envelope, settings))));
+  });
+
+  router.get("/events", (request, response) => {
+    const query = readQuery(listSchema, request, response);
+    if (query === undefined) return;
+    const { limit, type, starting_after: cursor } = query;
+    const before = cursor === undefined ? undefined : events.find(cursor)?.seq;
+    if (cursor !== undefined && before === undefined) return answerNoEvent(response, cursor);
+    const page = events.list({
+      limit: limit + 1,
+      ...(type !== undefined && { type }),
+      ...(before !== undefined && { before }),
+    });
+    answerList(response, page.slice(0, limit).map(eventView), { has_more: page.length > limit });
+  });
+
+  router.get("/events/:id", (request, response) => {
+    const event = events.find(request.params.id);
+    if (!event) return answerNoEvent(response, request.params.id);
+    const own = deliveries.list({ eventId: event.id, limit: MOST_ENVELOPES });
+    response.json({
+      ...eventDetailView(event),
+      deliveries: own.map((delivery) => deliveryView(simulator, delivery)),
+    });
+  });
+
+  function emissionsView(emissions: readonly Emission[]) {
+    const deliveryIds = emissions.flatMap((emission) => emission.deliveryIds);
+    return {
+      events: emissions.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
+      deliveries: deliveryIds.map((id) => {
+        const delivery = deliveries.find(id);
+        return { id, event_id: delivery?.eventId, endpoint_id: delivery?.endpointId };
+      }),
+    };
+  }
+
+  return router;
+}
+
+function answerUnknownType(response: Response, type: string): void {
+  const known = EVENT_TYPES.join(", ");
+  const message = `There is no event type ${JSON.stringify(type)}.${didYouMean(type, EVENT_TYPES)} The types are ${known}.`;
+  answerError(response, 400, "invalid_request", message);
+}
+
+function answerNoEvent(response: Response, id: string): void {
+  answerError(response, 404, "not_found", `There is no event ${JSON.stringify(id)}.`);
+}

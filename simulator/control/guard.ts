@@ -1,0 +1,89 @@
+import { timingSafeEqual } from "node:crypto";
+import type { RequestHandler } from "express";
+import { answerError } from "./answers.ts";
+
+const CHANGES = new Set(["POST", "PATCH", "PUT", "DELETE"]);
+const TOKEN_COOKIE = "simulator_token";
+
+/**
+ * Refuses requests whose `Host` is not one of ours: a page of another site that rebinds its name to this machine then
+ * reaches nothing. Stands before every route, the stream included.
+ */
+export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHandler {
+  return (request, response, next) => {
+    const host = request.headers.host ?? "";
+    if (isAllowedHost(host)) return next();
+    answerError(
+      response,
+      421,
+      "misdirected_request",
+      `This simulator does not answer for the host ${JSON.stringify(host)}.`,
+    );
+  };
+}
+
+/**
+ * Lets a change through only as JSON and only from our own pages or from outside a browser: other sites can neither send
+ * that content type without asking, nor hide their `Origin`.
+ */
+export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHandler {
+  return (request, response, next) => {
+    if (!CHANGES.has(request.method)) return next();
+    const { origin } = request.headers;
+    if (origin !== undefined && !isAllowedHost(URL.parse(origin)?.host ?? "")) {
+      return answerError(
+        response,
+        403,
+        "forbidden_origin",
+        `Changes from ${JSON.stringify(origin)} are not accepted.`,
+      );
+    }
+    const hasBody =
+      request.headers["content-length"] !== undefined && request.headers["content-length"] !== "0";
+    const isChunked = request.headers["transfer-encoding"] !== undefined;
+    const isDelete = request.method === "DELETE" && !hasBody && !isChunked;
+    if (!isDelete && !/^application\/json(?:\s*;|$)/i.test(request.headers["content-type"] ?? "")) {
+      return answerError(
+        response,
+        415,
+        "unsupported_media_type",
+        "Send changes with Content-Type: application/json.",
+      );
+    }
+    next();
+  };
+}
+
+/** Where the simulator is bound wider than loopback: a bearer token, or the cookie that the dashboard's link sets. */
+export function tokenGuard(token: string): RequestHandler {
+  return (request, response, next) => {
+    const given = bearerOf(request.headers.authorization) ?? cookieOf(request.headers.cookie);
+    if (given !== undefined && isSame(given, token)) return next();
+    const fromLink = request.query["token"];
+    if (request.method === "GET" && typeof fromLink === "string" && isSame(fromLink, token)) {
+      response.cookie(TOKEN_COOKIE, token, { httpOnly: true, sameSite: "strict", path: "/" });
+      return next();
+    }
+    answerError(
+      response,
+      401,
+      "unauthorized",
+      "This simulator is reachable from other machines, so it wants its token: send Authorization: Bearer TOKEN, or open the dashboard by the link that serve printed.",
+    );
+  };
+}
+
+function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer (\S+)$/i.exec(header ?? "")?.[1];
+}
+
+function cookieOf(header: string | undefined): string | undefined {
+  const pairs = (header ?? "").split(/;\s*/).map((pair) => pair.split("="));
+  return pairs.find(([name]) => name === TOKEN_COOKIE)?.[1];
+}
+
+function isSame(left: string, right: string): boolean {
+  const a = Buffer.from(left);
+  const b = Buffer.from(right);
+  return a.byteLength === b.byteLength && timingSafeEqual(a, b);
+}

@@ -1,0 +1,32 @@
+import express, { Router } from "express";
+import type { Simulator } from "../simulator.ts";
+import { answerError } from "./answers.ts";
+import { clockRoutes } from "./clock.ts";
+import { deliveryRoutes } from "./deliveries.ts";
+import { endpointRoutes } from "./endpoints.ts";
+import { eventRoutes } from "./events.ts";
+import { streamRoutes } from "./stream.ts";
+import { worldRoutes } from "./world.ts";
+
+const LARGEST_BODY = "10mb";
+
+/** The control API: everything that the dashboard and the commands do. JSON, snake_case. */
+export function createControl(simulator: Simulator): Router {
+  const router = Router();
+  router.use(express.json({ limit: LARGEST_BODY }));
+  router.use(endpointRoutes(simulator));
+  router.use(eventRoutes(simulator));
+  router.use(deliveryRoutes(simulator));
+  router.use(clockRoutes(simulator));
+  router.use(streamRoutes(simulator));
+  router.use(worldRoutes(simulator));
+  router.use((request, response) => {
+    answerError(
+      response,
+      404,
+      "not_found",
+      `There is no ${request.method} ${request.baseUrl}${request.path}.`,
+    );
+  });
+  return router;
+}

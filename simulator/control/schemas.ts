@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { parseFault, type Fault } from "../domain/faults.ts";
+
+/** Faults as they are written everywhere: `NAME`, or `NAME:N` for the first N attempts. */
+export const faultsSchema = z.array(
+  z.string().transform((text, context): Fault => {
+    const parsed = parseFault(text);
+    if (parsed.ok) return parsed.fault;
+    context.addIssue({ code: "custom", message: parsed.message });
+    return z.NEVER;
+  }),
+);
+
+/** A page of a list: newest first, from below the item with the id `starting_after`. */
+export const pageSchema = z.object({
+  limit: z.coerce.number().int().min(1).max(1_000).default(1_000),
+  starting_after: z.string().optional(),
+});

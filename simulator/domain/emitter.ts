@@ -1,0 +1,157 @@
+import type { Envelope, EventType } from "../../shared/events.ts";
+import type { Deliveries, Delivery } from "./deliveries.ts";
+import type { Endpoint, Endpoints } from "./endpoints.ts";
+import type { EventLog, EventOrigin, StoredEvent } from "./events.ts";
+import { fanOut } from "./fan-out.ts";
+import type { Fault } from "./faults.ts";
+import type { Journal } from "./journal.ts";
+import type { Readings } from "./readings.ts";
+import type { World } from "./world/world.ts";
+
+export type Occurrence = {
+  type: EventType;
+  orgId?: string;
+  /** Fields that replace the made-up ones, merged deeply. */
+  object?: Record<string, unknown>;
+  faults?: readonly Fault[];
+};
+
+/** What an emission set off: the event, and the ids of its deliveries. */
+export type Emission = { event: StoredEvent; deliveryIds: string[] };
+
+export type EmissionResult = { ok: true; emissions: Emission[] } | { ok: false; message: string };
+
+export type Emitter = ReturnType<typeof createEmitter>;
+
+/** Lets things happen: first the world changes, then the event is stored and fans out to the endpoints. */
+export function createEmitter(options: {
+  world: World;
+  events: EventLog;
+  endpoints: Endpoints;
+  deliveries: Deliveries;
+  journal: Journal;
+  readings: () => Readings;
+  seed: number;
+  now: () => number;
+  transaction: <Result>(action: () => Result) => Result;
+  /** Faults for every endpoint, beside its own. */
+  faults: readonly Fault[];
+  /** Tells the dispatcher that something is due. */
+  wake: () => void;
+}) {
+  const { world, events, endpoints, deliveries, journal, transaction, wake } = options;
+
+  function publish(event: StoredEvent, to: readonly Endpoint[], faults: readonly Fault[] = []): Emission {
+    const deliveryIds = fanOut({
+      event,
+      endpoints: to,
+      deliveries,
+      readings: options.readings(),
+      seed: options.seed,
+      dueAtMs: event.origin === "replay" ? options.now() : event.createdAtMs,
+      faults: [...options.faults, ...faults],
+    });
+    return { event, deliveryIds };
+  }
+
+  function announce(emissions: readonly Emission[]): void {
+    for (const { event, deliveryIds } of emissions) {
+      journal.write({ kind: "event.created", eventId: event.id });
+      for (const deliveryId of deliveryIds) journal.write({ kind: "delivery.changed", deliveryId });
+    }
+    wake();
+  }
+
+  function happen(occurrence: Occurrence, origin: EventOrigin, withItsCall: boolean): EmissionResult {
+    const { type, orgId, object, faults } = occurrence;
+    const happened = world.happen(type, { ...(orgId !== undefined && { orgId }), ...(object && { object }) });
+    if (!happened.ok) return happened;
+    const stories = [{ type, object: happened.object }];
+    if (withItsCall && happened.call !== undefined && type !== "call.completed") {
+      const completed = { type: "call.completed" as const, object: happened.call };
+      if (options.readings().emission_order === "completed_first") stories.unshift(completed);
+      else stories.push(completed);
+    }
+    const to = endpoints.list();
+    const emissions = stories.map((story) => {
+      const event = events.append({ ...story, orgId: happened.orgId, origin });
+      return publish(event, to, faults);
+    });
+    return { ok: true, emissions };
+  }
+
+  return {
+    /** Exactly one event of `type`, `count` times. The world has what goes with it (a voicemail has its call). */
+    emit(occurrence: Occurrence, count = 1): EmissionResult {
+      const emissions: Emission[] = [];
+      const failure = transaction(() => {
+        for (let made = 0; made < count; made++) {
+          const result = happen(occurrence, "trigger", false);
+          if (!result.ok) return result;
+          emissions.push(...result.emissions);
+        }
+        return undefined;
+      });
+      if (failure !== undefined) return failure;
+      announce(emissions);
+      return { ok: true, emissions };
+    },
+    /** What the business itself does: the event, and the `call.completed` that belongs to it, in the order that is read. */
+    live(occurrence: Occurrence): EmissionResult {
+      const result = transaction(() => happen(occurrence, "world", true));
+      if (result.ok) announce(result.emissions);
+      return result;
+    },
+    /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
+    test(endpoint: Endpoint): EmissionResult {
+      const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes("call.completed");
+      if (!isSelected && options.readings().test_event_ignores_selection === "no") {
+        return {
+          ok: false,
+          message:
+            "This endpoint has not selected call.completed, and test events respect the selection here.",
+        };
+      }
+      const emissions = transaction(() => {
+        const happened = world.happen(
+          "call.completed",
+          endpoint.orgId === null ? {} : { orgId: endpoint.orgId },
+        );
+        if (!happened.ok) return happened;
+        const { object, orgId } = happened;
+        const event = events.append({ type: "call.completed", object, orgId, origin: "test" });
+        return [publish(event, [{ ...endpoint, eventTypes: [] }])];
+      });
+      if (!Array.isArray(emissions)) return emissions;
+      announce(emissions);
+      return { ok: true, emissions };
+    },
+    /** Sends a recorded envelope to every endpoint that selected its type: under its own id, or under a new one. */
+    replay(envelope: Envelope, settings: { newId: boolean; faults?: readonly Fault[] }): Emission {
+      const emission = transaction(() => {
+        const id = settings.newId ? events.nextId() : envelope.id;
+        const event = events.adopt({ ...envelope, id }) ?? events.find(id);
+        if (event === undefined) throw new Error(`Event ${id} is neither new nor stored.`);
+        return publish({ ...event, origin: "replay" }, endpoints.list(), settings.faults);
+      });
+      announce([emission]);
+      return emission;
+    },
+    /** A new delivery of the same event to the same endpoint, with six attempts of its own. */
+    resend(delivery: Delivery): string {
+      const nowMs = options.now();
+      const id = deliveries.create({
+        eventId: delivery.eventId,
+        endpointId: delivery.endpointId,
+        createdAtMs: nowMs,
+        dueAtMs: nowMs,
+        faults: [],
+        resendOf: delivery.id,
+        ...(delivery.body && { body: delivery.body }),
+      });
+      journal.write({ kind: "delivery.changed", deliveryId: id });
+      wake();
+      return id;
+    },
+  };
+}

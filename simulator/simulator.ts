@@ -1,0 +1,194 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { openDatabase } from "./database.ts";
+import { createAgenda } from "./domain/agenda.ts";
+import { createAttempts } from "./domain/attempts.ts";
+import { createClock, type ClockMode } from "./domain/clock.ts";
+import { createDeliveries } from "./domain/deliveries.ts";
+import { createDispatcher, type Send } from "./domain/dispatcher.ts";
+import { createEmitter } from "./domain/emitter.ts";
+import { createEndpoints } from "./domain/endpoints.ts";
+import { createEventLog } from "./domain/events.ts";
+import type { Fault } from "./domain/faults.ts";
+import { createJournal } from "./domain/journal.ts";
+import { createMeta } from "./domain/meta.ts";
+import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
+import { resetTables } from "./domain/reset.ts";
+import { systemTime, type WallTime } from "./domain/wall-time.ts";
+import { createWorld } from "./domain/world/world.ts";
+import { createSender } from "./sender/sender.ts";
+
+export type SimulatorOptions = {
+  /** Keeps the state in this file; in memory when absent. */
+  dataFile?: string;
+  /** Same seed, same ids, same data, same order; drawn at random when absent, since ids must differ between runs. */
+  seed?: number;
+  clock?: ClockMode;
+  /** Calls in the generated history. */
+  calls?: number;
+  /** How many organizations there are, at least the restaurant and the service business. */
+  organizations?: number;
+  readings?: Readings;
+  /** What to do wrong to every endpoint. */
+  faults?: Fault[];
+  /** Hosts that an endpoint may have beside loopback names over http. */
+  allowedHosts?: string[];
+  /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, and the network. */
+  answerTimeoutMs?: number;
+  wall?: WallTime;
+  send?: Send;
+  onProgress?: (done: number, total: number) => void;
+};
+
+export type Simulator = ReturnType<typeof compose>;
+
+export type SimulatorResult = { ok: true; simulator: Simulator } | { ok: false; message: string };
+
+/** The generated history when nobody asks for another size. */
+const DEFAULT_CALLS = 120;
+const DAY_MS = 86_400_000;
+/** Where history ends when a seed is given, since the same seed means the same data on every day. */
+const SEEDED_EPOCH_MS = Date.UTC(2026, 0, 1);
+const LARGEST_SEED = 2 ** 31 - 1;
+
+/**
+ * The whole service without its HTTP servers: opens the state, wires the parts and begins to deliver. The message of a
+ * failure says what to change.
+ */
+export function createSimulator(options: SimulatorOptions = {}): SimulatorResult {
+  const opened = openDatabase(options.dataFile);
+  if (!opened.ok) return opened;
+  const { database } = opened;
+  const meta = createMeta(database);
+
+  const keptSeed = meta.get("seed");
+  if (keptSeed !== undefined && options.seed !== undefined && options.seed !== keptSeed) {
+    database.close();
+    return {
+      ok: false,
+      message: `${options.dataFile} was begun with --seed ${keptSeed}: leave --seed out, or use another --data file.`,
+    };
+  }
+  const seed = keptSeed ?? options.seed ?? randomInt(LARGEST_SEED);
+  meta.set("seed", seed);
+  return { ok: true, simulator: compose({ ...options, database, meta, seed, isSeedGiven: options.seed !== undefined }) };
+}
+
+function compose(
+  options: SimulatorOptions & {
+    database: Parameters<typeof createMeta>[0];
+    meta: ReturnType<typeof createMeta>;
+    seed: number;
+    isSeedGiven: boolean;
+  },
+) {
+  const { database, meta, seed, wall = systemTime, allowedHosts = [] } = options;
+  const settings = { readings: options.readings ?? DEFAULT_READINGS, baseUrl: "http://localhost:4010" };
+  const readings = () => settings.readings;
+  const transaction = <Result>(action: () => Result): Result => database.transaction(action)();
+
+  const startMs = Math.max(wall.nowMs(), meta.get("schedule_ms") ?? 0);
+  const clock = createClock({ mode: options.clock ?? "real", wall, startMs });
+  // Ids of journal entries go on from a new thousand after a restart, so that no watcher takes a new one for an old.
+  const journal = createJournal({ firstId: (meta.get("journal_id") ?? 0) + 1 });
+
+  const world = createWorld({
+    database,
+    seed,
+    calls: options.calls ?? DEFAULT_CALLS,
+    epochMs: options.isSeedGiven ? SEEDED_EPOCH_MS : startMs - (startMs % DAY_MS),
+    ...(options.organizations !== undefined && { organizations: options.organizations }),
+    readings,
+    nowMs: clock.now,
+    baseUrl: () => settings.baseUrl,
+    ...(options.onProgress && { onProgress: options.onProgress }),
+  });
+  const events = createEventLog({ database, seed, clock });
+  const newSecret = () => `whsec_${randomBytes(24).toString("hex")}`;
+  const endpoints = createEndpoints({ database, seed, clock, journal, allowedHosts, newSecret });
+  const deliveries = createDeliveries({ database, seed });
+  const attempts = createAttempts({ database });
+  const agenda = createAgenda({ database, perform: (occurrence) => emitter.live(occurrence) });
+  const send =
+    options.send ??
+    createSender({
+      wall,
+      allowedHosts,
+      ...(options.answerTimeoutMs !== undefined && { timeoutMs: options.answerTimeoutMs }),
+    });
+  const dispatcher = createDispatcher({
+    deliveries,
+    attempts,
+    endpoints,
+    events,
+    clock,
+    wall,
+    journal,
+    readings,
+    send,
+    transaction,
+    agenda,
+  });
+  const emitter = createEmitter({
+    world,
+    events,
+    endpoints,
+    deliveries,
+    journal,
+    readings,
+    seed,
+    now: clock.now,
+    transaction,
+    faults: options.faults ?? [],
+    wake: dispatcher.wake,
+  });
+
+  function remember(): void {
+    meta.set("schedule_ms", Math.floor(clock.now()));
+    meta.set("journal_id", journal.lastId());
+  }
+
+  // A kill -9 may cost the last moments of the clock, never its direction.
+  const stopRemembering = journal.watch(({ kind }) => {
+    if (kind === "attempt.ended" || kind === "clock.changed") remember();
+  });
+
+  dispatcher.start();
+
+  return {
+    seed,
+    clock,
+    journal,
+    world,
+    events,
+    endpoints,
+    deliveries,
+    attempts,
+    agenda,
+    dispatcher,
+    emitter,
+    wall,
+    readings,
+    setReadings(next: Readings): void {
+      settings.readings = next;
+    },
+    /** Where the REST API is reached, for the links in its answers. */
+    setBaseUrl(url: string): void {
+      settings.baseUrl = url;
+    },
+    /** Forgets every event and delivery, and, unless told otherwise, every endpoint; the seeded world stays. */
+    async reset(keep: { endpoints: boolean }): Promise<void> {
+      await dispatcher.quiesce(() => {
+        transaction(() => resetTables(database, keep));
+        world.reset();
+      });
+      journal.write({ kind: "reset" });
+    },
+    /** Ends what is in flight as `interrupted` and closes the state. */
+    async close(): Promise<void> {
+      await dispatcher.stop();
+      stopRemembering();
+      remember();
+      database.close();
+    },
+  };
+}
