@@ -38,7 +38,7 @@ export function createRandom(seed: number, ...purpose: (string | number)[]): Ran
 }
 
 /**
- * `prefix` and `hexLength` (up to 64) hexadecimal characters that depend on seed, purpose and index alone, such as
+ * `prefix` and `hexLength` (up to 64) hexadecimal characters that depend on the arguments alone, such as
  * `stableId("evt_", 32, seed, "event", 17)`.
  */
 export function stableId(
@@ -48,7 +48,7 @@ export function stableId(
   purpose: string,
   index: number,
 ): string {
-  return prefix + hash("sha256", `${seed}/${index}/${purpose}`, "hex").slice(0, hexLength);
+  return prefix + hash("sha256", `${seed}/${index}/${prefix}/${purpose}`, "hex").slice(0, hexLength);
 }
 
 /** sfc32, the small fast counting generator of PractRand: 128 bits of state, good far beyond what a world needs. */

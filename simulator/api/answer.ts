@@ -1,0 +1,17 @@
+import { ERROR_STATUS, type ErrorBody, type ErrorCode } from "../../shared/errors.ts";
+import type { Organization } from "../../shared/resources.ts";
+import type { WorldObject } from "../domain/world/objects.ts";
+
+type List = { object: "list"; data: readonly WorldObject[]; has_more?: boolean };
+
+/** What an endpoint says: a status and a JSON body. */
+export type Answer = { status: number; body: Organization | WorldObject | List | ErrorBody };
+
+export function ok(body: Answer["body"]): Answer {
+  return { status: 200, body };
+}
+
+/** An error of the table in SPEC §7; `message` is for people. */
+export function refusal(error: ErrorCode, message: string): Answer {
+  return { status: ERROR_STATUS[error], body: { error, message } satisfies ErrorBody };
+}

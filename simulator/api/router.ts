@@ -1,0 +1,108 @@
+import {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  Router,
+  type Router as RouterType,
+} from "express";
+import type { Organization } from "../../shared/resources.ts";
+import type { Readings } from "../domain/readings.ts";
+import type { World } from "../domain/world/world.ts";
+import { type Answer, refusal } from "./answer.ts";
+import { type ApiRequest, createEndpoints } from "./endpoints.ts";
+import type { ApiFaults } from "./faults.ts";
+
+const BEARER = /^Bearer +(\S+) *$/i;
+
+/**
+ * The REST API of the service, to be mounted at /api/v1 (SPEC §4). Every answer is JSON. What goes wrong inside is a
+ * `server_error` that tells the caller nothing; `onError` gets it all.
+ */
+export function createApi(options: {
+  world: World;
+  readings: () => Readings;
+  /** Trouble for client developers; none unless given. */
+  faults?: ApiFaults;
+  onError?: (error: unknown) => void;
+}): RouterType {
+  const { world, readings, faults } = options;
+  const endpoints = createEndpoints({ world, readings });
+  const router = Router({ caseSensitive: true, strict: true });
+
+  function serve(endpoint: (request: ApiRequest) => Answer): RequestHandler {
+    return async (request, response) => {
+      const organization = authenticate(world, request);
+      if (organization === undefined) return unauthorized(request, response);
+      const query = new URL(request.url, "http://localhost").searchParams;
+      const failed = await faults?.strike({
+        orgId: organization.id,
+        startingAfter: query.get("starting_after") ?? undefined,
+      });
+      if (failed === true) return send(response, INTERNAL_FAILURE);
+      return send(response, endpoint({ organization, query, id: String(request.params["id"] ?? "") }));
+    };
+  }
+
+  for (const [path, endpoint] of Object.entries(endpoints.documented)) {
+    router.route(path).get(serve(endpoint)).all(refuseMethod);
+  }
+  for (const [path, endpoint] of Object.entries(endpoints.single)) {
+    router
+      .route(path)
+      .all((_request, _response, next) =>
+        next(readings().single_item_paths === "present" ? undefined : "route"),
+      )
+      .get(serve(endpoint))
+      .all(refuseMethod);
+  }
+  router.use((request, response) => {
+    const known = Object.keys(endpoints.documented).map((path) => `${request.baseUrl}${path}`);
+    send(
+      response,
+      refusal("not_found", `There is no ${request.baseUrl}${request.path}. There are ${known.join(", ")}.`),
+    );
+  });
+  const failSafely: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+    options.onError?.(error);
+    if (response.headersSent) return next(error);
+    // A path that cannot be decoded is the caller's mistake: it names nothing.
+    return send(
+      response,
+      error instanceof URIError ? refusal("not_found", "There is no such path.") : INTERNAL_FAILURE,
+    );
+  };
+  router.use(failSafely);
+  return router;
+}
+
+const INTERNAL_FAILURE = refusal("server_error", "Something went wrong on our side. Please try again later.");
+
+function authenticate(world: World, request: Request): Organization | undefined {
+  const [, apiKey] = BEARER.exec(request.headers.authorization ?? "") ?? [];
+  return apiKey === undefined ? undefined : world.organizationOfKey(apiKey);
+}
+
+function unauthorized(request: Request, response: Response): void {
+  response.set("WWW-Authenticate", "Bearer");
+  const message =
+    request.headers.authorization === undefined
+      ? "The API key is missing. Send the header Authorization: Bearer <API_KEY>."
+      : "The API key is not valid. Send the header Authorization: Bearer <API_KEY> with a key of this service.";
+  send(response, refusal("unauthorized", message));
+}
+
+const refuseMethod: RequestHandler = (request, response) => {
+  response.set("Allow", "GET, HEAD");
+  send(response, {
+    status: 405,
+    body: {
+      error: "method_not_allowed",
+      message: `${request.method} is not possible here: this API only reads.`,
+    },
+  });
+};
+
+function send(response: Response, { status, body }: Answer): void {
+  response.status(status).json(body);
+}
