@@ -7,7 +7,6 @@ import { answerError } from "./control/answers.ts";
 import { changeGuard, hostGuard, tokenGuard } from "./control/guard.ts";
 import { createControl } from "./control/router.ts";
 import { createDashboard } from "./dashboard/router.ts";
-import { createOpenApi } from "./openapi/router.ts";
 import type { Simulator } from "./simulator.ts";
 
 export type ServerOptions = {
@@ -35,8 +34,10 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
 
   const { port } = addressOf(server);
   const shownHost = isWildcard(options.host) ? "localhost" : options.host;
-  for (const host of ["localhost", "127.0.0.1", "[::1]", bracketed(options.host)]) ownHosts.add(`${host}:${port}`);
-  if (port === 80) for (const host of ["localhost", "127.0.0.1", "[::1]", bracketed(options.host)]) ownHosts.add(host);
+  for (const host of ["localhost", "127.0.0.1", "[::1]", bracketed(options.host)])
+    ownHosts.add(`${host}:${port}`);
+  if (port === 80)
+    for (const host of ["localhost", "127.0.0.1", "[::1]", bracketed(options.host)]) ownHosts.add(host);
   const url = `http://${bracketed(shownHost)}:${port}`;
   simulator.setBaseUrl(url);
 
@@ -55,24 +56,33 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   };
 }
 
-function createApp(simulator: Simulator, options: ServerOptions, isOwnHost: (host: string) => boolean): Express {
-  const { readings, world } = { readings: simulator.readings, world: simulator.world };
+function createApp(
+  simulator: Simulator,
+  options: ServerOptions,
+  isOwnHost: (host: string) => boolean,
+): Express {
+  const { readings, world } = simulator;
+  const { onError, apiFaults } = options;
   const app = express();
   app.disable("x-powered-by");
   app.set("query parser", "simple");
   app.use(hostGuard((host) => isOwnHost(host) || isNetworkHost(host, options)));
 
-  app.use("/api/v1", createApi({ world, readings, ...(options.apiFaults && { faults: options.apiFaults }) }));
-  app.use("/recordings", createRecordings());
-  app.use(createOpenApi());
+  app.use("/api/v1", createApi({ world, readings, onError, ...(apiFaults && { faults: apiFaults }) }));
+  app.use("/recordings", createRecordings({ world }));
 
   if (options.token !== undefined) app.use(tokenGuard(options.token));
   app.use("/control", changeGuard(isOwnHost), createControl(simulator));
   app.use(createDashboard(simulator));
   app.use((request, response) => {
-    answerError(response, 404, "not_found", `There is nothing at ${request.path}: the dashboard is at /dashboard.`);
+    answerError(
+      response,
+      404,
+      "not_found",
+      `There is nothing at ${request.path}: the dashboard is at /dashboard.`,
+    );
   });
-  app.use(errorHandler(options.onError));
+  app.use(errorHandler(onError));
   return app;
 }
 
@@ -85,9 +95,15 @@ function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     if (response.headersSent) return next(error);
     const status = statusOf(error);
-    if (status === 413) return answerError(response, 413, "too_large", "The body is larger than this simulator takes.");
+    if (status === 413)
+      return answerError(response, 413, "too_large", "The body is larger than this simulator takes.");
     if (status !== undefined && status < 500) {
-      return answerError(response, status, "invalid_request", `The request could not be read: ${messageOf(error)}.`);
+      return answerError(
+        response,
+        status,
+        "invalid_request",
+        `The request could not be read: ${messageOf(error)}.`,
+      );
     }
     onError(error);
     answerError(response, 500, "server_error", "The simulator failed; its output says why.");
@@ -114,7 +130,8 @@ function explainBind(error: NodeJS.ErrnoException, { port, host }: ServerOptions
   if (error.code === "EADDRINUSE") {
     return `Port ${port} on ${host} is taken (another simulator?): stop what runs there, or choose another with --port.`;
   }
-  if (error.code === "EACCES") return `Port ${port} needs more rights than you have: choose one above 1023 with --port.`;
+  if (error.code === "EACCES")
+    return `Port ${port} needs more rights than you have: choose one above 1023 with --port.`;
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
     return `This machine has no address ${host}: leave --host out to bind to loopback.`;
   }

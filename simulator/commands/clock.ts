@@ -1,0 +1,69 @@
+import { Command, Option } from "commander";
+import type { z } from "zod";
+import { CLOCK_MODES } from "../domain/clock.ts";
+import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+import { clockSchema } from "./control-schemas.ts";
+import { durationSeconds } from "./option-values.ts";
+import { createOutput, type Output } from "./output.ts";
+
+/** `clock show|advance|run|mode`: schedule time, from the shell. */
+export function clockCommand(): Command {
+  const command = new Command("clock").description("schedule time: show it, move it");
+
+  addSimulatorOptions(command.command("show", { isDefault: true }))
+    .description("mode, schedule time, and when the next attempt is due")
+    .action(async (flags: SimulatorFlags) => {
+      print(
+        await createControlClient(flags).get("/clock", clockSchema),
+        createOutput({ json: flags.json === true }),
+      );
+    });
+
+  addSimulatorOptions(command.command("advance"))
+    .description("move schedule time forward; returns when the attempts that fell due were made")
+    .argument("<duration>", "such as 90s, 5m, 12h, or `next` for the next due attempt")
+    .action(async (duration: string, flags: SimulatorFlags) => {
+      const step = duration === "next" ? { until: "next" } : { seconds: durationSeconds(duration) };
+      await move(flags, step, `Advancing by ${duration}`);
+    });
+
+  addSimulatorOptions(command.command("run"))
+    .description("move schedule time forward until every delivery is delivered or dead")
+    .action((flags: SimulatorFlags) => move(flags, { until: "idle" }, "Running the schedule to its end"));
+
+  addSimulatorOptions(command.command("mode"))
+    .description("change how schedule time runs")
+    .addOption(new Option("--to <mode>").choices(CLOCK_MODES).makeOptionMandatory())
+    .action(async (flags: SimulatorFlags & { to: string }) => {
+      const clock = await createControlClient(flags).patch("/clock", { mode: flags.to }, clockSchema);
+      print(clock, createOutput({ json: flags.json === true }));
+    });
+
+  return command;
+}
+
+async function move(flags: SimulatorFlags, step: object, doing: string): Promise<void> {
+  const output = createOutput({ json: flags.json === true });
+  output.progress(`${doing} …`);
+  const clock = await createControlClient(flags).post("/clock/advance", step, clockSchema);
+  output.clearProgress();
+  print(clock, output);
+}
+
+function print(clock: z.infer<typeof clockSchema>, output: Output): void {
+  output.value(clock);
+  const counts = Object.entries(clock.deliveries).map(([state, count]) => `${count} ${state}`);
+  output.table([
+    ["Mode", clock.mode],
+    ["Schedule time", timeText(clock.now)],
+    ["Next attempt", clock.next_attempt_at === null ? "none is due" : timeText(clock.next_attempt_at)],
+    ["Deliveries", counts.join(", ")],
+  ]);
+  if (clock.next_attempt_at !== null && clock.mode === "manual") {
+    output.note("\nTo the next attempt:  voice-agent-simulator clock advance next");
+  }
+}
+
+function timeText(iso: string): string {
+  return iso.slice(0, 19).replace("T", " ");
+}

@@ -1,0 +1,53 @@
+import type { JournalEntry } from "../domain/journal.ts";
+import type { Simulator } from "../simulator.ts";
+import { deliveryView } from "../control/views.ts";
+import type { Output } from "./output.ts";
+
+/** Prints a line for each event that goes out and for each attempt that ends, while the service runs. */
+export function printLiveLog(simulator: Simulator, output: Output): () => void {
+  return simulator.journal.watch((entry) => {
+    if (output.json) return printJson(simulator, output, entry);
+    if (entry.kind === "event.created") {
+      const event = simulator.events.find(entry.eventId);
+      if (event) output.line(`${time(output)}  -->  ${output.style("bold", event.type)} [${event.id}]`);
+    }
+    if (entry.kind === "attempt.ended") {
+      const line = attemptLine(simulator, output, entry.deliveryId, entry.number);
+      if (line !== undefined) output.line(`${time(output)}  <--  ${line}`);
+    }
+  });
+}
+
+/** How one attempt went: `[200] POST url [evt_…] attempt 1, 12 ms`, and what follows from a failure. */
+export function attemptLine(
+  simulator: Simulator,
+  output: Output,
+  deliveryId: string,
+  number: number,
+): string | undefined {
+  const delivery = simulator.deliveries.find(deliveryId);
+  const attempt = simulator.attempts.ofDelivery(deliveryId).find((one) => one.number === number);
+  if (delivery === undefined || attempt === undefined) return undefined;
+  const result = String(attempt.httpStatus ?? attempt.error ?? "?");
+  const isSuccess = attempt.httpStatus !== null && attempt.httpStatus >= 200 && attempt.httpStatus <= 299;
+  const url = simulator.endpoints.find(delivery.endpointId)?.url ?? delivery.endpointId;
+  const shown = output.style(isSuccess ? "green" : "red", `[${result}]`);
+  const duration = attempt.durationMs === null ? "" : `, ${attempt.durationMs} ms`;
+  return `${shown} POST ${url} [${delivery.eventId}] attempt ${number}${duration}${consequence(delivery)}`;
+}
+
+function consequence(delivery: { state: string; nextAttemptAtMs: number | null }): string {
+  if (delivery.state === "dead") return "; dead, no attempt is left";
+  if (delivery.nextAttemptAtMs === null) return "";
+  return `; next at ${new Date(delivery.nextAttemptAtMs).toISOString().slice(0, 19).replace("T", " ")}`;
+}
+
+function printJson(simulator: Simulator, output: Output, entry: JournalEntry): void {
+  if (entry.kind !== "attempt.ended") return;
+  const delivery = simulator.deliveries.find(entry.deliveryId);
+  if (delivery) output.value({ ...deliveryView(simulator, delivery), attempt: entry.number });
+}
+
+function time(output: Output): string {
+  return output.style("dim", new Date().toTimeString().slice(0, 8));
+}

@@ -1,0 +1,34 @@
+import { InvalidArgumentError } from "commander";
+
+/** Collects a repeatable option. */
+export function collect(value: string, previous: string[]): string[] {
+  return [...previous, value];
+}
+
+/** A parser for whole numbers within bounds. */
+export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${minimum} to ${maximum}.`);
+  };
+}
+
+const UNIT_SECONDS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** `90`, `90s`, `5m`, `12h`, `1h30m` or `1d`, in seconds. */
+export function durationSeconds(text: string): number {
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  const isDuration = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text);
+  if (!isDuration) throw new InvalidArgumentError("Give a duration such as 90s, 5m, 12h or 1h30m.");
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)]
+    .map(([, amount, unit]) => Number(amount) * (UNIT_SECONDS[unit ?? "s"] ?? 1))
+    .reduce((total, part) => total + part, 0);
+}
+
+/** An http or https URL. */
+export function webUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return text;
+  throw new InvalidArgumentError("Give a full URL such as http://localhost:3000/webhooks.");
+}

@@ -1,0 +1,42 @@
+import { Command, CommanderError } from "commander";
+import { clockCommand } from "./clock.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { deliveriesCommand } from "./deliveries.ts";
+import { devCommand } from "./dev.ts";
+import { serveCommand } from "./serve.ts";
+import { triggerCommand } from "./trigger.ts";
+import { VERSION } from "../version.ts";
+
+const COMMANDS = [serveCommand, devCommand, triggerCommand, deliveriesCommand, clockCommand];
+
+/** Runs the command that `argv` names and leaves its exit code in `process.exitCode`. */
+export async function runCommands(argv: readonly string[]): Promise<void> {
+  const program = new Command("voice-agent-simulator")
+    .description("The voice agent service on your machine: REST API, dashboard, signed webhooks.")
+    .version(VERSION)
+    .showHelpAfterError("(--help lists what there is)")
+    .exitOverride();
+  for (const create of COMMANDS) program.addCommand(inherit(create(), program));
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+  }
+}
+
+/** Commander copies settings to commands that it made itself; ours come ready-made, with commands of their own. */
+function inherit(command: Command, parent: Command): Command {
+  command.copyInheritedSettings(parent);
+  for (const child of command.commands) inherit(child, command);
+  return command;
+}
+
+function exitCodeOf(error: unknown): number {
+  // Commander has printed its message already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.wrongUsage;
+  if (error instanceof CommandError) {
+    process.stderr.write(`${error.message}\n`);
+    return error.exitCode;
+  }
+  throw error;
+}

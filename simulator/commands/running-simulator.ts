@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { listen, type RunningServer } from "../server.ts";
+import { createSimulator, type Simulator } from "../simulator.ts";
+import { createTraffic } from "../traffic.ts";
+import { CommandError } from "./command-error.ts";
+import type { Output } from "./output.ts";
+import { simulatorOptions, type ServeFlags } from "./serve-options.ts";
+
+export type RunningSimulator = {
+  simulator: Simulator;
+  server: RunningServer;
+  /** What the control API wants, when bound wider than loopback. */
+  token: string | undefined;
+  close(): Promise<void>;
+};
+
+const SHOW_PROGRESS_FROM = 10_000;
+
+/** Starts the service in this process, for `serve` and `dev`. */
+export async function startSimulatorForCommand(flags: ServeFlags, output: Output): Promise<RunningSimulator> {
+  const created = createSimulator({
+    ...simulatorOptions(flags),
+    onProgress(done, total) {
+      if (total >= SHOW_PROGRESS_FROM)
+        output.progress(
+          `Making up ${total.toLocaleString("en")} calls: ${Math.floor((100 * done) / total)} %`,
+        );
+    },
+  });
+  output.clearProgress();
+  if (!created.ok) throw new CommandError(created.message);
+  const { simulator } = created;
+
+  const token = isLoopback(flags.host) ? undefined : (flags.token ?? randomBytes(16).toString("hex"));
+  const onError = (error: unknown) =>
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  const listening = await listen(simulator, {
+    port: flags.port,
+    host: flags.host,
+    onError,
+    ...(token !== undefined && { token }),
+  });
+  if (!listening.ok) {
+    await simulator.close();
+    throw new CommandError(listening.message);
+  }
+  const { server } = listening;
+  const traffic = createTraffic(simulator);
+  traffic.set(flags.traffic);
+
+  return {
+    simulator,
+    server,
+    token,
+    async close() {
+      traffic.set(0);
+      await server.close();
+      await simulator.close();
+    },
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}

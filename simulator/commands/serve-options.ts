@@ -1,0 +1,97 @@
+import { Option, type Command } from "commander";
+import { CLOCK_MODES, type ClockMode } from "../domain/clock.ts";
+import { parseFault, type Fault } from "../domain/faults.ts";
+import { parseReadings } from "../domain/readings.ts";
+import type { SimulatorOptions } from "../simulator.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { collect, wholeNumber } from "./option-values.ts";
+
+/** The options of `serve`, which `dev` takes too, as commander reads them. */
+export type ServeFlags = {
+  port: number;
+  host: string;
+  token?: string;
+  data?: string;
+  seed?: number;
+  clock: ClockMode;
+  calls?: number;
+  organizations?: number;
+  traffic: number;
+  allowHost: string[];
+  fault: string[];
+  reading: string[];
+  json?: boolean;
+};
+
+const LARGEST_PORT = 65_535;
+const MOST_CALLS = 10_000_000;
+const MOST_ORGANIZATIONS = 1_000;
+const MOST_TRAFFIC_PER_MINUTE = 60_000;
+
+/** Adds the options of the service itself to a command. */
+export function addServeOptions(command: Command, defaults: { clock: ClockMode }): Command {
+  return command
+    .option(
+      "--port <number>",
+      "port of the service; 0 takes any free one",
+      wholeNumber(0, LARGEST_PORT),
+      4010,
+    )
+    .option("--host <address>", "address to bind to; wider than loopback needs the token", "127.0.0.1")
+    .option(
+      "--token <token>",
+      "token for the control API when bound wider than loopback; made up when absent",
+    )
+    .option("--data <file>", "keep the state in this file, through restarts; in memory otherwise")
+    .option("--seed <number>", "same seed, same ids and data", wholeNumber(0, 2 ** 31 - 1))
+    .addOption(
+      new Option("--clock <mode>", "how schedule time runs").choices(CLOCK_MODES).default(defaults.clock),
+    )
+    .option("--calls <number>", "calls in the generated history", wholeNumber(0, MOST_CALLS))
+    .option("--organizations <number>", "organizations in the world", wholeNumber(2, MOST_ORGANIZATIONS))
+    .option("--traffic <per-minute>", "keep the business alive: so many happenings a minute", trafficRate, 0)
+    .option(
+      "--allow-host <host>",
+      "also accept endpoints on this host, over http too (repeatable)",
+      collect,
+      [],
+    )
+    .option(
+      "--fault <name[:n]>",
+      "do this wrong on every (or the first n) attempts (repeatable)",
+      collect,
+      [],
+    )
+    .option("--reading <name=choice>", "settle an open point of the specification (repeatable)", collect, [])
+    .option("--json", "print JSON lines");
+}
+
+/** What the simulator is made of, from the flags; every mistake ends the command with the fix. */
+export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
+  const readings = parseReadings(flags.reading);
+  if (!readings.ok) throw new CommandError(readings.message, EXIT.wrongUsage);
+  return {
+    clock: flags.clock,
+    readings: readings.readings,
+    faults: faultsOf(flags.fault),
+    allowedHosts: flags.allowHost,
+    ...(flags.data !== undefined && { dataFile: flags.data }),
+    ...(flags.seed !== undefined && { seed: flags.seed }),
+    ...(flags.calls !== undefined && { calls: flags.calls }),
+    ...(flags.organizations !== undefined && { organizations: flags.organizations }),
+  };
+}
+
+/** Reads `--fault` values. */
+export function faultsOf(texts: readonly string[]): Fault[] {
+  return texts.map((text) => {
+    const parsed = parseFault(text);
+    if (!parsed.ok) throw new CommandError(parsed.message, EXIT.wrongUsage);
+    return parsed.fault;
+  });
+}
+
+/** `30` or `30/min`. */
+function trafficRate(text: string): number {
+  return wholeNumber(0, MOST_TRAFFIC_PER_MINUTE)(text.replace(/\/min$/, ""));
+}
