@@ -3,14 +3,13 @@ import { faker as english } from "@faker-js/faker/locale/en";
 import { faker as spanish } from "@faker-js/faker/locale/es";
 import { faker as french } from "@faker-js/faker/locale/fr";
 import { faker as italian } from "@faker-js/faker/locale/it";
-import { createRandom, type Random } from "../random.ts";
-import type { Business, Language } from "./organizations.ts";
+import { type Random, createRandom } from "../random.ts";
+import { type Business, LANGUAGES, type Language } from "./organizations.ts";
 
-/** Somebody who calls: the same number is always the same person, who speaks the same language. */
+/** Somebody who calls. The same number is always the same person, who speaks the same language. */
 export type Caller = { phone: string; name: string; language: Language };
 
 const FAKERS = { en: english, es: spanish, fr: french, de: german, it: italian };
-const LANGUAGES = ["en", "es", "fr", "de", "it"] as const;
 const AREA_CODES = [
   212, 718, 917, 646, 347, 201, 551, 973, 415, 510, 628, 650, 408, 707, 925, 203, 305, 312, 404, 512, 602,
   617, 702, 808,
@@ -28,15 +27,29 @@ export function pickCaller(options: {
   business: Business;
   language: Language;
 }): Caller {
-  const { seed, random, business, language } = options;
   // Squared, so that the first callers of the list are the regulars.
-  const index = Math.floor(random.next() ** 2 * CALLERS_A_LANGUAGE);
-  const place = LANGUAGES.indexOf(language) * CALLERS_A_LANGUAGE + index;
+  const index = Math.floor(options.random.next() ** 2 * CALLERS_A_LANGUAGE);
+  const place = LANGUAGES.indexOf(options.language) * CALLERS_A_LANGUAGE + index;
   const areaCode = AREA_CODES[Math.floor(place / NUMBERS_AN_AREA)] ?? AREA_CODES[0];
-  const number = FIRST_NUMBER + (place % NUMBERS_AN_AREA);
+  const phone = `+1${areaCode}55501${FIRST_NUMBER + (place % NUMBERS_AN_AREA)}`;
+  return { phone, name: nameOf({ ...options, phone }), language: options.language };
+}
 
-  const faker = FAKERS[language];
-  faker.seed(createRandom(seed, "caller", business.number, place).int(0, 2 ** 31));
-  const name = `${faker.person.firstName()} ${faker.person.lastName()}`;
-  return { phone: `+1${areaCode}55501${number}`, name, language };
+/** Who calls from `phone`; a number that is none of the made-up ones speaks the first of the business's languages. */
+export function callerOf(options: { seed: number; business: Business; phone: string }): Caller {
+  const { business, phone } = options;
+  const [, areaCode, number] = /^\+1(\d{3})55501(\d{2})$/.exec(phone) ?? [];
+  const area = AREA_CODES.findIndex((known) => String(known) === areaCode);
+  const place = area * NUMBERS_AN_AREA + Number(number) - FIRST_NUMBER;
+  const isKnown = area !== -1 && Number(number) >= FIRST_NUMBER;
+  const made = isKnown ? LANGUAGES[Math.floor(place / CALLERS_A_LANGUAGE)] : undefined;
+  const language = made ?? business.languages[0][0];
+  return { phone, name: nameOf({ ...options, language }), language };
+}
+
+function nameOf(options: { seed: number; business: Business; phone: string; language: Language }): string {
+  const random = createRandom(options.seed, "caller", options.business.number, options.phone);
+  const { first_name: first, last_name: last } = FAKERS[options.language].definitions.person;
+  const givenNames = first.generic ?? [...(first.female ?? []), ...(first.male ?? [])];
+  return `${random.pick(givenNames)} ${random.pick(last.generic ?? [])}`;
 }

@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { WORLD_ITEMS_INDEXES } from "./schema.ts";
 
 export type ItemKind = "call" | "voicemail";
 
@@ -29,8 +30,11 @@ export type ItemPage =
 export type Items = ReturnType<typeof createItems>;
 
 const COLUMNS = `organization, kind, created_at AS "createdAt", seq, facet, id, origin, object`;
-const INSERT = `INSERT INTO world_items (organization, kind, created_at, seq, facet, id, origin, object)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+const ROW = `(?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT = `INSERT INTO world_items (organization, kind, created_at, seq, facet, id, origin, object) VALUES ${ROW}`;
+const COLUMN_COUNT = 8;
+const FILL_ROWS = 100;
+const INSERT_MANY = `${INSERT}${`, ${ROW}`.repeat(FILL_ROWS - 1)}`;
 const FIND = `SELECT ${COLUMNS} FROM world_items WHERE id = ?`;
 const REMOVE = `DELETE FROM world_items WHERE id = ?`;
 const REMOVE_ALL = `DELETE FROM world_items`;
@@ -41,13 +45,13 @@ const PAGE = `SELECT ${COLUMNS} FROM world_items
 const PAGE_OF_FACET = `SELECT ${COLUMNS} FROM world_items
   WHERE organization = ? AND kind = ? AND facet = ? AND (created_at, seq) < (?, ?)
   ORDER BY created_at DESC, seq DESC LIMIT ?`;
-// Filling a million rows in order and sorting the ids once afterwards takes half the time of keeping them sorted.
-const DROP_ID_INDEX = `DROP INDEX world_items_by_id`;
-const CREATE_ID_INDEX = `CREATE UNIQUE INDEX world_items_by_id ON world_items (id)`;
+// To fill a million rows first and index them afterwards takes a third of the time.
+const DROP_INDEXES = `DROP INDEX world_items_by_facet; DROP INDEX world_items_by_id`;
 
 /** Every call and voicemail, newest first, with keyset pages: the millionth costs what the first does. */
 export function createItems(database: Database) {
   const insert = database.prepare(INSERT);
+  const insertMany = database.prepare(INSERT_MANY);
   const find = database.prepare<[string], Item>(FIND);
   const remove = database.prepare<[string]>(REMOVE);
   const removeAll = database.prepare(REMOVE_ALL);
@@ -57,8 +61,7 @@ export function createItems(database: Database) {
   );
 
   function add(item: Item): void {
-    const { organization, kind, createdAt, seq, facet, id, origin, object } = item;
-    insert.run(organization, kind, createdAt, seq, facet, id, origin, object);
+    insert.run(valuesOf(item));
   }
 
   return {
@@ -73,9 +76,20 @@ export function createItems(database: Database) {
     /** Replaces everything by `items`, which come in the order of their lists. */
     fill(items: Iterable<Item>): void {
       removeAll.run();
-      database.exec(DROP_ID_INDEX);
-      for (const item of items) add(item);
-      database.exec(CREATE_ID_INDEX);
+      database.exec(DROP_INDEXES);
+      let row = 0;
+      let values: unknown[] = [];
+      for (const item of items) {
+        values.push(...valuesOf(item));
+        row += 1;
+        if (row % FILL_ROWS > 0) continue;
+        insertMany.run(values);
+        values = [];
+      }
+      for (let rest = 0; rest < values.length; rest += COLUMN_COUNT) {
+        insert.run(values.slice(rest, rest + COLUMN_COUNT));
+      }
+      database.exec(WORLD_ITEMS_INDEXES.join(";"));
     },
     /** Items older than the cursor, newest first (SPEC §4 Pagination rules). */
     page(organization: number, kind: ItemKind, query: PageQuery): ItemPage {
@@ -97,4 +111,9 @@ export function createItems(database: Database) {
     const cursor = find.get(startingAfter);
     return cursor?.organization === organization && cursor.kind === kind ? cursor : undefined;
   }
+}
+
+function valuesOf(item: Item) {
+  const { organization, kind, createdAt, seq, facet, id, origin, object } = item;
+  return [organization, kind, createdAt, seq, facet, id, origin, object];
 }

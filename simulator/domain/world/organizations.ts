@@ -6,7 +6,9 @@ import { timestamp } from "./timestamp.ts";
 export type Trade = "restaurant" | "services";
 
 /** Languages that callers speak here, as `detected_language` has them. */
-export type Language = "en" | "es" | "fr" | "de" | "it";
+export const LANGUAGES = ["en", "es", "fr", "de", "it"] as const;
+
+export type Language = (typeof LANGUAGES)[number];
 
 /** One customer of the service, with all that its calls have in common. */
 export type Business = {
@@ -20,7 +22,8 @@ export type Business = {
   staffPhone: string;
   /** Hours east of UTC, the whole year round. */
   utcOffsetHours: number;
-  languages: readonly (readonly [Language, number])[];
+  /** What its callers speak, each with its weight; the most frequent first. */
+  languages: readonly [readonly [Language, number], ...(readonly [Language, number])[]];
 };
 
 /** The first organization of each trade: ids and keys never change, so that a test suite can name them. */

@@ -1,3 +1,9 @@
+/** For filtered lists, and to find an item or a cursor by its id. */
+export const WORLD_ITEMS_INDEXES = [
+  `CREATE INDEX world_items_by_facet ON world_items (organization, kind, facet, created_at, seq)`,
+  `CREATE UNIQUE INDEX world_items_by_id ON world_items (id)`,
+];
+
 /**
  * Tables of the world. Times are Unix seconds on the schedule's time line, as the resources carry them.
  *
@@ -28,6 +34,5 @@ export const WORLD_MIGRATIONS = [
     CHECK (origin IS NOT NULL OR object IS NOT NULL)
   ) STRICT, WITHOUT ROWID`,
 
-  `CREATE INDEX world_items_by_facet ON world_items (organization, kind, facet, created_at, seq)`,
-  `CREATE UNIQUE INDEX world_items_by_id ON world_items (id)`,
+  ...WORLD_ITEMS_INDEXES,
 ];
