@@ -1,0 +1,43 @@
+import type { ErrorCode } from "../../shared/errors.ts";
+import { type EventType, envelopeSchema } from "../../shared/events.ts";
+import { callSchema, organizationSchema, voicemailSchema } from "../../shared/resources.ts";
+
+/** What each error code is for (SPEC §7). */
+export const ERROR_MEANINGS: Record<ErrorCode, string> = {
+  invalid_cursor: "starting_after matches no item of the caller's organization",
+  invalid_request: "a parameter has a value that cannot be used (not documented by the service)",
+  unauthorized: "missing or invalid API key",
+  not_found: "the requested item does not exist",
+  server_error: "internal failure",
+};
+
+/** When each event is sent (SPEC §6 Event types). */
+export const EVENT_MEANINGS: Record<EventType, string> = {
+  "call.completed": "A call has ended",
+  "call.transferred": "A caller was warm-transferred to the staff line",
+  "voicemail.created": "A caller has left a voicemail",
+  "order.created": "Restaurants: an order was confirmed by the AI agent",
+  "booking.created": "Service businesses: an appointment was booked by the AI agent",
+};
+
+type Meaning = { description: string; examples?: unknown[] };
+
+/** What the schemas alone do not say about a field (SPEC §2, §6). */
+export const FIELD_MEANINGS = new Map<unknown, Meaning>([
+  [organizationSchema.shape.industry, { description: "A kind of business", examples: ["restaurant"] }],
+  [organizationSchema.shape.api_scopes, { description: "Scopes of the calling key", examples: [["read"]] }],
+  [callSchema.shape.duration_sec, { description: "Seconds" }],
+  [callSchema.shape.outcome, { description: "Values seen: voicemail, transferred, completed" }],
+  [callSchema.shape.transcript, { description: "The conversation, in lines that name the speaker" }],
+  [callSchema.shape.recording_url, { description: "Where the recording (mp3) is" }],
+  [callSchema.shape.transfer_to, { description: "null when not transferred; the other form is not stated" }],
+  [
+    callSchema.shape.transfer_succeeded,
+    { description: "null when not transferred; the other form is not stated" },
+  ],
+  [callSchema.shape.detected_language, { description: "A short language code", examples: ["en"] }],
+  [voicemailSchema.shape.call_id, { description: "The call that the voicemail was left on" }],
+  [voicemailSchema.shape.reason, { description: "Why a message was taken", examples: ["after_hours"] }],
+  [voicemailSchema.shape.reviewed, { description: "false means unread" }],
+  [envelopeSchema.shape.created, { description: "Unix time in seconds" }],
+]);
