@@ -1,9 +1,13 @@
-/** Resolves at Ctrl-C or SIGTERM. A second one ends the process at once. */
+const EXIT_INTERRUPTED = 130;
+
+/** Resolves at Ctrl-C or SIGTERM, so that everything can end in order; a second one ends the process at once. */
 export function untilInterrupted(): Promise<void> {
   return new Promise((resolve) => {
+    let isEnding = false;
+    // Stays installed: as long as somebody listens, a signal does not end the process, or the receiver below it.
     const interrupt = () => {
-      process.off("SIGINT", interrupt);
-      process.off("SIGTERM", interrupt);
+      if (isEnding) process.exit(EXIT_INTERRUPTED);
+      isEnding = true;
       resolve();
     };
     process.on("SIGINT", interrupt);
