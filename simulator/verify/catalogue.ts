@@ -1,0 +1,61 @@
+import { type Check, GROUPS } from "./check.ts";
+import { acknowledgementChecks } from "./checks/acknowledgement.ts";
+import { crashChecks } from "./checks/crash.ts";
+import { duplicateChecks } from "./checks/duplicates.ts";
+import { effectChecks } from "./checks/effects.ts";
+import { evolutionChecks } from "./checks/evolution.ts";
+import { loadChecks } from "./checks/load.ts";
+import { rawByteChecks } from "./checks/raw-bytes.ts";
+import { readingChecks } from "./checks/readings.ts";
+import { acceptedSignatureChecks } from "./checks/signature-accepted.ts";
+import { refusedSignatureChecks } from "./checks/signature-refused.ts";
+import { signatureTimeChecks } from "./checks/signature-time.ts";
+import { wireFaultChecks } from "./checks/wire-faults.ts";
+import { wireFormChecks } from "./checks/wire-forms.ts";
+
+/** Every check, in the order of the reports. */
+export const CATALOGUE: readonly Check[] = [
+  ...acknowledgementChecks,
+  ...acceptedSignatureChecks,
+  ...signatureTimeChecks,
+  ...refusedSignatureChecks,
+  ...rawByteChecks,
+  ...duplicateChecks,
+  ...evolutionChecks,
+  ...wireFormChecks,
+  ...wireFaultChecks,
+  ...readingChecks,
+  ...loadChecks,
+  ...effectChecks,
+  ...crashChecks,
+];
+
+export type Selection = { only?: string[]; skip?: string[]; level?: Check["level"] };
+
+export type Selected = { ok: true; checks: Check[] } | { ok: false; message: string };
+
+/** The checks that `selection` leaves; a pattern is a group, a check's id, or a beginning such as `signature.stale*`. */
+export function selectChecks(selection: Selection, catalogue: readonly Check[] = CATALOGUE): Selected {
+  for (const pattern of [...(selection.only ?? []), ...(selection.skip ?? [])]) {
+    if (catalogue.some((check) => matches(check, pattern))) continue;
+    return {
+      ok: false,
+      message:
+        `No check is called ${JSON.stringify(pattern)}. ` +
+        `Give a group (${GROUPS.filter((group) => group !== "preflight").join(", ")}), a check's id, or a beginning followed by *. All ids: verify --list`,
+    };
+  }
+  const checks = catalogue.filter(
+    (check) =>
+      (selection.only === undefined || selection.only.some((pattern) => matches(check, pattern))) &&
+      selection.skip?.some((pattern) => matches(check, pattern)) !== true &&
+      (selection.level !== "must" || check.level === "must"),
+  );
+  if (checks.length > 0) return { ok: true, checks };
+  return { ok: false, message: "The selection leaves no check to run. See verify --list." };
+}
+
+function matches(check: Check, pattern: string): boolean {
+  if (pattern.endsWith("*")) return check.id.startsWith(pattern.slice(0, -1));
+  return check.id === pattern || check.group === pattern;
+}

@@ -1,0 +1,97 @@
+import type { Envelope } from "../../shared/events.ts";
+import type { ReceiverProcess } from "../receiver-process.ts";
+import type { Delivery, Exchange } from "./delivery.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Material } from "./material.ts";
+import type { Rule } from "./rules.ts";
+import type { Timing } from "./timing.ts";
+import type { Target, WireConnection } from "./wire.ts";
+
+/** The groups of checks, in the order in which reports show them. */
+export const GROUPS = [
+  "preflight",
+  "acknowledgement",
+  "signature",
+  "raw-bytes",
+  "duplicates",
+  "evolution",
+  "wire",
+  "readings",
+  "load",
+  "effects",
+  "crash",
+] as const;
+
+export type Group = (typeof GROUPS)[number];
+
+/**
+ * One thing that a receiver is judged by. `must` checks hold a receiver to the specification alone; `should` checks
+ * to what a careful receiver does beyond it.
+ */
+export type Check = {
+  /** `group.name`, stable across releases: baselines and `--only` refer to it. */
+  id: string;
+  /** A sentence about the receiver, such as "accepts call.completed". */
+  title: string;
+  level: "must" | "should";
+  group: Group;
+  spec: Rule;
+  /** How a receiver that fails is usually put right. */
+  hint: string;
+  /**
+   * When the check runs: among others (the default); beside other checks that hold connections open; alone, since it
+   * may bring a receiver down or load it; last, after all of these; or alone after that, since it kills the receiver.
+   */
+  phase?: "together" | "stalled" | "alone" | "last" | "crash";
+  /** What the run has to be given for this check; without it the check is unverified. */
+  needs?: readonly Need[];
+  run: (context: CheckContext) => Promise<Verdict | Pending>;
+};
+
+/** `observe`: effects can be read back. `command`: we own the receiver's process. */
+export type Need = "observe" | "command";
+
+/** What one check found. */
+export type Verdict =
+  | { outcome: "passed" }
+  | {
+      outcome: "failed";
+      /** What the receiver did, in one sentence. */
+      problem: string;
+      /** The exchanges that show it, the telling one first. */
+      exchanges: Exchange[];
+    }
+  | { outcome: "unverified"; reason: string };
+
+/** A check whose verdict depends on what the receiver has handled once everything has come to rest. */
+export type Pending = { outcome: "pending"; judge: (handled: HandledCounts) => Verdict };
+
+/** How often the receiver says that it handled an event, read after everything has come to rest. */
+export type HandledCounts = { of(eventId: string): Handled };
+
+export type Handled = { known: true; count: number } | { known: false; reason: string };
+
+/** What a check has at hand. Events and ids are the same in each run with the same seed. */
+export type CheckContext = Delivery & {
+  target: Target;
+  timing: Timing;
+  ledger: Ledger;
+  /** An event of `type`, with an id that no other check uses. */
+  event: Material["event"];
+  /** Marks an event that a receiver need not act on, since its type is not documented. */
+  undocumented: (envelope: Envelope) => Envelope;
+  /** A connection to write to byte by byte. */
+  open: () => Promise<WireConnection>;
+  /** Unix time in seconds, as this machine's clock says. */
+  nowSeconds: () => number;
+  /** Runs `send` right after a new second began, again if the answer came too late in it; five tries. */
+  withinOneSecond: (send: () => Promise<Exchange>) => Promise<Exchange | undefined>;
+  /** Polls until `condition` holds or `withinMs` have passed; whether it holds. */
+  waitUntil: (condition: () => Promise<boolean>, withinMs: number) => Promise<boolean>;
+  /** How far the receiver's clock is ahead of ours, as far as its Date header tells. */
+  clockSkewSeconds: number;
+  /** Reads how often an event was handled up to now; unknown when nothing can be observed. */
+  handledNow: (eventId: string) => Promise<Handled>;
+  /** The receiver's process, in the command form. */
+  receiver: ReceiverProcess | undefined;
+};

@@ -1,0 +1,121 @@
+import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
+import type { Check } from "../check.ts";
+import { isAcknowledged } from "../delivery.ts";
+import { accepts, allAcknowledged, every } from "../judge.ts";
+import { RULES } from "../rules.ts";
+
+const ACKNOWLEDGE_HINT =
+  "A duplicate is good news: answer 2xx as you did the first time. A refusal is repeated until the delivery is dead.";
+
+/** Whether events that arrive more than once are acknowledged each time; what they do is judged under effects. */
+export const duplicateChecks: Check[] = [
+  accepts(
+    "duplicates",
+    {
+      id: "duplicates.in-sequence",
+      title: "acknowledges the same event six times in a row",
+      level: "must",
+      spec: RULES.duplicates,
+      hint: ACKNOWLEDGE_HINT,
+    },
+    async ({ deliver, event }) => {
+      const envelope = event("voicemail.created");
+      const exchanges = [];
+      // Each signed a little later than the one before, as attempts are.
+      for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt += 1) {
+        exchanges.push(await deliver(envelope, { ageSeconds: MAXIMUM_ATTEMPTS - attempt }));
+      }
+      return exchanges;
+    },
+  ),
+  {
+    id: "duplicates.at-once",
+    title: "acknowledges the same event arriving ten times at once",
+    level: "should",
+    group: "duplicates",
+    spec: RULES.duplicates,
+    hint: "Let the database decide who was first (a unique id, insert or ignore); the others are acknowledged as duplicates.",
+    run: async ({ deliver, event }) => {
+      const envelope = event("booking.created");
+      return allAcknowledged(await Promise.all(Array.from({ length: 10 }, () => deliver(envelope))));
+    },
+  },
+  {
+    id: "duplicates.at-once-any",
+    title: "acknowledges at least one of ten copies arriving at once",
+    level: "must",
+    group: "duplicates",
+    spec: RULES.duplicates,
+    hint: "Copies that arrive together must not shut each other out for good.",
+    run: async ({ deliver, event }) => {
+      const envelope = event("order.created");
+      const exchanges = await Promise.all(Array.from({ length: 10 }, () => deliver(envelope)));
+      if (exchanges.some(isAcknowledged)) return { outcome: "passed" };
+      return { outcome: "failed", problem: "None of ten copies of an event was acknowledged.", exchanges };
+    },
+  },
+  {
+    id: "duplicates.after-lost-answer",
+    title: "acknowledges an event whose first answer was lost",
+    level: "must",
+    group: "duplicates",
+    spec: RULES.duplicates,
+    hint: ACKNOWLEDGE_HINT,
+    run: async ({ deliver, event }) => {
+      const envelope = event("call.completed");
+      await deliver(envelope, {
+        manner: {
+          note: "The connection was cut right after the request.",
+          send: async (wire, { head, framedBody }) => {
+            await wire.write(Buffer.concat([head, framedBody]));
+            wire.reset();
+          },
+        },
+      });
+      return allAcknowledged([await deliver(envelope)]);
+    },
+  },
+  accepts(
+    "duplicates",
+    {
+      id: "duplicates.hour-between",
+      title: "acknowledges a duplicate of an event created an hour ago",
+      level: "must",
+      spec: RULES.retries,
+      hint: "An attempt may come hours after the event; only t in the signature header tells how old the delivery is.",
+    },
+    async ({ deliver, event, nowSeconds }) => {
+      const envelope = event("voicemail.created", {}, { created: nowSeconds() - 3_600 });
+      return [await deliver(envelope), await deliver(envelope)];
+    },
+  ),
+  accepts(
+    "duplicates",
+    {
+      id: "duplicates.same-call-two-types",
+      title: "acknowledges one call under two types",
+      level: "must",
+      spec: RULES.types,
+      hint: "call.completed and call.transferred of one call are two events with two ids: de-duplicate by event id, not by call id.",
+    },
+    async ({ deliver, event }) => {
+      const completed = event("call.completed");
+      const transferred = event("call.transferred", completed.data.object);
+      return [await deliver(completed), await deliver(transferred)];
+    },
+  ),
+  {
+    id: "duplicates.six-attempts-of-several",
+    title: "acknowledges the attempts of several events in a jumble",
+    level: "must",
+    group: "duplicates",
+    spec: RULES.retries,
+    hint: ACKNOWLEDGE_HINT,
+    run: async ({ deliver, event }) => {
+      const envelopes = [event("call.completed"), event("voicemail.created"), event("order.created")];
+      const first = await Promise.all(envelopes.map((envelope) => deliver(envelope)));
+      const again = await Promise.all(envelopes.toReversed().map((envelope) => deliver(envelope)));
+      return every(allAcknowledged(first), allAcknowledged(again));
+    },
+  },
+];

@@ -1,0 +1,74 @@
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import type { Check } from "../check.ts";
+import { allAcknowledged, allRefused, every } from "../judge.ts";
+import { RULES } from "../rules.ts";
+
+const LOAD_HINT =
+  "Do nothing but verify and store before you answer. Several deliveries stored in one transaction cost one sync to disk.";
+
+/** Whether acknowledgements keep coming when much arrives at once. */
+export const loadChecks: Check[] = [
+  {
+    id: "load.burst",
+    title: "acknowledges a burst of deliveries at once",
+    level: "must",
+    group: "load",
+    spec: RULES.answer,
+    hint: LOAD_HINT,
+    phase: "alone",
+    run: async ({ deliver, event, timing }) => {
+      const envelopes = Array.from({ length: timing.burst }, (_, n) =>
+        event(EVENT_TYPES[n % EVENT_TYPES.length]),
+      );
+      return allAcknowledged(await Promise.all(envelopes.map((envelope) => deliver(envelope))));
+    },
+  },
+  {
+    id: "load.one-event-storm",
+    title: "acknowledges one event that arrives thirty times at once",
+    level: "should",
+    group: "load",
+    spec: RULES.duplicates,
+    hint: "Duplicates compete for one row: let them wait for each other no longer than a moment.",
+    phase: "alone",
+    run: async ({ deliver, event }) => {
+      const envelope = event();
+      return allAcknowledged(await Promise.all(Array.from({ length: 30 }, () => deliver(envelope))));
+    },
+  },
+  {
+    id: "load.among-forgeries",
+    title: "acknowledges honest deliveries among a flood of forged ones",
+    level: "must",
+    group: "load",
+    spec: RULES.robust,
+    hint: "Refuse a forged delivery before it costs anything, and never lock out an address for it: proxies share one.",
+    phase: "alone",
+    run: async ({ deliver, event, timing }) => {
+      const forged = Array.from({ length: timing.burst }, () =>
+        deliver(event(), { secret: "not-the-secret", forged: true }),
+      );
+      const honest = await Promise.all(Array.from({ length: 5 }, () => deliver(event("voicemail.created"))));
+      return every(allAcknowledged(honest), allRefused(await Promise.all(forged)));
+    },
+  },
+  {
+    id: "load.prompt",
+    title: "answers within half of the time limit under load",
+    level: "should",
+    group: "load",
+    spec: RULES.answer,
+    hint: LOAD_HINT,
+    phase: "alone",
+    run: async ({ deliver, event, timing }) => {
+      const exchanges = await Promise.all(Array.from({ length: timing.burst }, () => deliver(event())));
+      const slowest = exchanges.reduce((worst, next) => (next.durationMs > worst.durationMs ? next : worst));
+      if (slowest.durationMs <= timing.responseTimeoutMs / 2) return allAcknowledged(exchanges);
+      return {
+        outcome: "failed",
+        problem: `The slowest of ${timing.burst} answers took ${Math.round(slowest.durationMs)} ms.`,
+        exchanges: [slowest],
+      };
+    },
+  },
+];

@@ -1,0 +1,212 @@
+import type { Check } from "../check.ts";
+import { accepts, allAcknowledged, every } from "../judge.ts";
+import { type Rule, RULES } from "../rules.ts";
+
+const SHAPE_HINT =
+  "Require nothing of an order or a booking but that it is an object: its fields are not published.";
+const FORM_HINT =
+  "Take transfer_to and transfer_succeeded as they come; only null is stated, and that it may be something else.";
+
+/** Whether the receiver depends on anything that the specification leaves open: one check for each such reading. */
+export const readingChecks: Check[] = [
+  reading(
+    "transfer-to-string",
+    "accepts transfer_to as a string",
+    RULES.unstatedForm,
+    FORM_HINT,
+    "call.transferred",
+    {
+      transfer_to: "+12125550101",
+    },
+  ),
+  reading(
+    "transfer-to-object",
+    "accepts transfer_to as an object",
+    RULES.unstatedForm,
+    FORM_HINT,
+    "call.transferred",
+    {
+      transfer_to: { name: "Front desk", phone: "+12125550101" },
+    },
+  ),
+  reading(
+    "transfer-succeeded-string",
+    "accepts transfer_succeeded as a string",
+    RULES.unstatedForm,
+    FORM_HINT,
+    "call.transferred",
+    { transfer_succeeded: "answered" },
+  ),
+  reading(
+    "transfer-failed",
+    "accepts a transfer that nobody answered",
+    RULES.unstatedForm,
+    FORM_HINT,
+    "call.transferred",
+    {
+      transfer_succeeded: false,
+    },
+  ),
+  reading(
+    "not-transferred",
+    "accepts null for transfer_to and transfer_succeeded",
+    RULES.nullable,
+    FORM_HINT,
+    "call.completed",
+    { transferred: false, transfer_to: null, transfer_succeeded: null },
+  ),
+  minimal("minimal-order", "accepts an order with nothing but its kind", "order.created"),
+  minimal("minimal-booking", "accepts a booking with nothing but its kind", "booking.created"),
+  reading("rich-order", "accepts an order with many fields", RULES.orderShape, SHAPE_HINT, "order.created", {
+    customer: { name: "Jordan Ellis", phone: "+12125550177", address: null },
+    items: Array.from({ length: 60 }, (_, n) => ({
+      sku: `P${n}`,
+      quantity: n,
+      unit_price: 11.5,
+      options: [],
+    })),
+    totals: { net: "690.00", tax: 0.19, currency: "EUR" },
+    notes: null,
+  }),
+  reading(
+    "rich-booking",
+    "accepts a booking with many fields",
+    RULES.orderShape,
+    SHAPE_HINT,
+    "booking.created",
+    {
+      customer: { name: "Jordan Ellis", phone: "+12125550177" },
+      window: { from: "2026-02-03T09:00:00Z", to: null },
+      staff: [],
+      recurring: false,
+    },
+  ),
+  accepts(
+    "readings",
+    {
+      id: "readings.extra-signature-keys",
+      title: "accepts unknown keys in the signature header",
+      level: "should",
+      spec: RULES.header,
+      hint: "Read t and v1 and leave other keys alone; a later scheme will stand beside v1.",
+    },
+    ({ deliver, event }) =>
+      deliver(event(), {
+        signature: ({ t, v1, digest }) => [`t=${t},v1=${v1},v2=${digest("later")},kid=k1`],
+      }),
+  ),
+  {
+    id: "readings.reserialized-retry",
+    title: "acknowledges a retry whose body is written differently",
+    level: "should",
+    group: "readings",
+    spec: RULES.duplicates,
+    hint: "The id makes it the same event, whatever its bytes; verify each delivery over its own body.",
+    run: async ({ deliver, event }) => {
+      const envelope = event("order.created");
+      const again = Buffer.from(
+        JSON.stringify(Object.fromEntries(Object.entries(envelope).toReversed()), null, 2),
+      );
+      return every(allAcknowledged([await deliver(envelope)]), allAcknowledged([await deliver(again)]));
+    },
+  },
+  accepts(
+    "readings",
+    {
+      id: "readings.distinct-ids",
+      title: "acknowledges one object under two event ids",
+      level: "should",
+      spec: RULES.duplicates,
+      hint: "Whether two endpoints get the same event id is not stated. De-duplicate by event id alone.",
+    },
+    async ({ deliver, event }) => {
+      const first = event("voicemail.created");
+      const second = event("voicemail.created", first.data.object);
+      return [await deliver(first), await deliver(second)];
+    },
+  ),
+  accepts(
+    "readings",
+    {
+      id: "readings.completed-last",
+      title: "acknowledges the transfer of a call before its completion",
+      level: "should",
+      spec: RULES.types,
+      hint: "The order of call.completed and call.transferred is not stated: let neither need the other.",
+    },
+    async ({ deliver, event }) => {
+      const transferred = event("call.transferred");
+      const completed = event("call.completed", transferred.data.object);
+      return [await deliver(transferred), await deliver(completed)];
+    },
+  ),
+  accepts(
+    "readings",
+    {
+      id: "readings.test-event",
+      title: "acknowledges a test event whose call the API does not know",
+      level: "should",
+      spec: {
+        section: "SPEC §6 Registration",
+        text: "A test action sends a synthetic call.completed event.",
+      },
+      hint: "The dashboard's test event is synthetic: do not look its call up before you answer.",
+    },
+    ({ deliver, event }) =>
+      deliver(
+        event("call.completed", {
+          id: "call_test",
+          agent_id: "ag_test",
+          transcript: "Test.",
+          duration_sec: 0,
+        }),
+      ),
+  ),
+  {
+    id: "readings.whole-answer",
+    title: "finishes its answer, not only the status line",
+    level: "should",
+    group: "readings",
+    spec: RULES.answer,
+    hint: "End the response. Whether the headers or the whole answer must arrive within 10 seconds is not stated.",
+    run: async ({ deliver, event }) => {
+      const exchange = await deliver(event());
+      const { outcome } = exchange;
+      if (outcome.kind === "no_answer" || outcome.complete) return allAcknowledged([exchange]);
+      return {
+        outcome: "failed",
+        problem: `The answer began with ${outcome.status}, but its body never ended.`,
+        exchanges: [exchange],
+      };
+    },
+  },
+];
+
+function reading(
+  name: string,
+  title: string,
+  spec: Rule,
+  hint: string,
+  type: "call.completed" | "call.transferred" | "order.created" | "booking.created",
+  object: Record<string, unknown>,
+): Check {
+  return accepts(
+    "readings",
+    { id: `readings.${name}`, title, level: "must", spec, hint },
+    ({ deliver, event }) => deliver(event(type, object)),
+  );
+}
+
+function minimal(name: string, title: string, type: "order.created" | "booking.created"): Check {
+  return accepts(
+    "readings",
+    { id: `readings.${name}`, title, level: "must", spec: RULES.orderShape, hint: SHAPE_HINT },
+    ({ deliver, event }) => {
+      const envelope = event(type);
+      return deliver({
+        ...envelope,
+        data: { object: { object: type === "order.created" ? "order" : "booking" } },
+      });
+    },
+  );
+}

@@ -1,0 +1,66 @@
+import type { Check } from "../check.ts";
+import { accepts } from "../judge.ts";
+import { RULES } from "../rules.ts";
+
+/** Whether every honest form of the signature header is accepted. */
+export const acceptedSignatureChecks: Check[] = [
+  accepts(
+    "signature",
+    {
+      id: "signature.header-name-case",
+      title: "finds the signature header whatever the case of its name",
+      level: "must",
+      spec: RULES.http,
+      hint: "HTTP header names compare without regard to case; read it through your framework's header lookup.",
+    },
+    async ({ deliver, event }) => [
+      await deliver(event(), { signatureHeaderName: "x-service-signature" }),
+      await deliver(event(), { signatureHeaderName: "X-SERVICE-SIGNATURE" }),
+    ],
+  ),
+  accepts(
+    "signature",
+    {
+      id: "signature.key-order",
+      title: "accepts v1 before t",
+      level: "should",
+      spec: RULES.header,
+      hint: "Read the header as key=value pairs, not by position.",
+    },
+    ({ deliver, event }) => deliver(event(), { signature: ({ t, v1 }) => [`v1=${v1},t=${t}`] }),
+  ),
+  accepts(
+    "signature",
+    {
+      id: "signature.rotation",
+      title: "accepts several v1 of which one matches",
+      level: "should",
+      spec: RULES.header,
+      hint: "While a secret is rotated a sender may sign with both: try every v1 before refusing.",
+    },
+    async ({ deliver, event }) => [
+      await deliver(event(), {
+        signature: ({ t, v1, digest }) => [`t=${t},v1=${digest("other", "old")},v1=${v1}`],
+      }),
+      await deliver(event(), {
+        signature: ({ t, v1, digest }) => [`t=${t},v1=${v1},v1=${digest("other", "old")}`],
+      }),
+    ],
+  ),
+  accepts(
+    "signature",
+    {
+      id: "signature.signed-just-now",
+      title: "accepts a delivery signed a few seconds ago or ahead",
+      level: "must",
+      spec: RULES.tolerance,
+      hint: "Clocks differ and networks take time: the window is 300 s on both sides.",
+    },
+    async ({ deliver, event }) => [
+      await deliver(event(), { ageSeconds: 8 }),
+      await deliver(event(), { ageSeconds: -8 }),
+      await deliver(event(), { ageSeconds: 200 }),
+      await deliver(event(), { ageSeconds: -200 }),
+    ],
+  ),
+];

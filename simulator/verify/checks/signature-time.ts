@@ -1,0 +1,119 @@
+import type { Check } from "../check.ts";
+import type { Exchange } from "../delivery.ts";
+import { allAcknowledged, allRefused, refuses } from "../judge.ts";
+import { RULES } from "../rules.ts";
+
+/** Clocks further apart than this make the exact limits of the window unjudgeable; a Date header is this coarse. */
+const CLOCK_SKEW_JUDGED_SECONDS = 2;
+
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 86_400;
+const LIMIT_HINT =
+  "Refuse when |now − t| is more than 300 in whole seconds, on either side; exactly 300 is still inside.";
+const NUMBER_HINT =
+  "Take t for a number only when it is digits and nothing else: NaN is not greater than 300, so a lenient parser lets it through.";
+
+/** Whether t is held against the clock, on both sides, to the second. */
+export const signatureTimeChecks: Check[] = [
+  limit("past-299", "accepts a delivery signed 299 s ago", "must", 299, allAcknowledged),
+  // A clock that is read with fractions is past 300 s within the same second, so this one asks for whole seconds.
+  limit("past-300", "accepts a delivery signed exactly 300 s ago", "should", 300, allAcknowledged),
+  limit("past-301", "refuses a delivery signed 301 s ago", "must", 301, allRefused),
+  limit("future-299", "accepts a t 299 s ahead of the clock", "must", -299, allAcknowledged),
+  limit("future-300", "accepts a t exactly 300 s ahead of the clock", "must", -300, allAcknowledged),
+  limit("future-301", "refuses a t 301 s ahead of the clock", "must", -301, allRefused),
+  aged("stale-hour", "refuses a delivery signed an hour ago", HOUR_SECONDS),
+  aged("stale-day", "refuses a delivery signed a day ago", DAY_SECONDS),
+  aged("future-hour", "refuses a t an hour ahead", -HOUR_SECONDS),
+  aged("future-decade", "refuses a t ten years ahead", -3_650 * DAY_SECONDS),
+  timestamps("milliseconds", "refuses a t in milliseconds", "must", LIMIT_HINT, (now) => [`${now}000`]),
+  timestamps("epoch", "refuses a t of zero or below", "must", LIMIT_HINT, (now) => ["0", "-1", `-${now}`]),
+  timestamps("not-a-number", "refuses a t that is not a number", "should", NUMBER_HINT, () => [
+    "NaN",
+    "abc",
+    "undefined",
+  ]),
+  timestamps(
+    "trailing-garbage",
+    "refuses a t with something behind the digits",
+    "should",
+    NUMBER_HINT,
+    (now) => [`${now}abc`, `${now}.5`, `${now} `],
+  ),
+  refuses(
+    "signature",
+    {
+      id: "signature.second-t",
+      title: "refuses an old delivery to which a fresh t was added",
+      level: "must",
+      spec: RULES.tolerance,
+      hint: "Refuse a header with two t, so that the one in the signed string is the one that is held against the clock.",
+    },
+    ({ deliver, event, nowSeconds }) => {
+      const captured = { ageSeconds: 2 * HOUR_SECONDS, forged: true };
+      return Promise.all([
+        deliver(event(), { ...captured, signature: ({ t, v1 }) => [`t=${t},v1=${v1},t=${nowSeconds()}`] }),
+        deliver(event(), { ...captured, signature: ({ t, v1 }) => [`t=${nowSeconds()},t=${t},v1=${v1}`] }),
+      ]);
+    },
+  ),
+];
+
+/** A check at an exact limit of the window, which holds only when no second ticks over in between. */
+function limit(
+  name: string,
+  title: string,
+  level: Check["level"],
+  ageSeconds: number,
+  judge: (exchanges: Exchange[]) => ReturnType<typeof allRefused>,
+): Check {
+  return {
+    id: `signature.${name}`,
+    title,
+    level,
+    group: "signature",
+    spec: RULES.tolerance,
+    hint: LIMIT_HINT,
+    run: async ({ deliver, event, withinOneSecond, clockSkewSeconds }) => {
+      if (Math.abs(clockSkewSeconds) > CLOCK_SKEW_JUDGED_SECONDS) {
+        return {
+          outcome: "unverified",
+          reason:
+            `The receiver's clock is about ${clockSkewSeconds} s ahead of ours, so a limit cannot be met to the second. ` +
+            "Set both clocks by NTP.",
+        };
+      }
+      const forged = judge === allRefused;
+      const exchange = await withinOneSecond(() => deliver(event(), { ageSeconds, forged }));
+      if (exchange !== undefined) return judge([exchange]);
+      return {
+        outcome: "unverified",
+        reason: "No answer came within one second of the clock, in five tries.",
+      };
+    },
+  };
+}
+
+function aged(name: string, title: string, ageSeconds: number): Check {
+  return refuses(
+    "signature",
+    { id: `signature.${name}`, title, level: "must", spec: RULES.tolerance, hint: LIMIT_HINT },
+    ({ deliver, event }) => deliver(event(), { ageSeconds, forged: true }),
+  );
+}
+
+/** A check that a `t` written in each of these ways is refused, although the whole is signed with the right secret. */
+function timestamps(
+  name: string,
+  title: string,
+  level: Check["level"],
+  hint: string,
+  values: (nowSeconds: number) => string[],
+): Check {
+  return refuses(
+    "signature",
+    { id: `signature.${name}`, title, level, spec: RULES.tolerance, hint },
+    ({ deliver, event, nowSeconds }) =>
+      Promise.all(values(nowSeconds()).map((timestamp) => deliver(event(), { timestamp, forged: true }))),
+  );
+}

@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Check } from "../check.ts";
+import type { DeliverOptions } from "../delivery.ts";
+import { accepts, allAcknowledged } from "../judge.ts";
+import { RULES } from "../rules.ts";
+
+const FRAMEWORK_HINT =
+  "Take the body from your framework as raw bytes for every request (Express: express.raw({ type: () => true })).";
+const TCP_HINT =
+  "Read until the body is complete: one read of the socket may hold half of it, or a single byte.";
+
+type Manner = NonNullable<DeliverOptions["manner"]>;
+
+/** Whether a delivery is taken in every form that HTTP and TCP may give it. */
+export const wireFormChecks: Check[] = [
+  form("charset", "accepts application/json with a charset", {
+    headers: [["Content-Type", "application/json; charset=utf-8"]],
+  }),
+  form("no-content-type", "accepts a body without Content-Type", { headers: [] }),
+  form("other-content-type", "accepts a body under another Content-Type", {
+    headers: [["Content-Type", "text/plain"]],
+  }),
+  form("chunked", "accepts a chunked body", { chunked: true }),
+  form("http-1.0", "accepts a request in HTTP/1.0", { httpVersion: "1.0" }),
+  form("many-headers", "accepts forty more headers", {
+    headers: [
+      ["Content-Type", "application/json"],
+      ["traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
+      ["X-Forwarded-For", "203.0.113.7, 198.51.100.2"],
+      ["X-Forwarded-Proto", "https"],
+      ...Array.from({ length: 37 }, (_, n): [string, string] => [`X-Extra-${n}`, "0123456789".repeat(4)]),
+    ],
+  }),
+  {
+    ...form("expect-continue", "accepts a request that asks before it sends its body", {
+      headers: [
+        ["Content-Type", "application/json"],
+        ["Expect", "100-continue"],
+      ],
+      manner: {
+        note: "With Expect: 100-continue; the body follows the 100, or after half a second.",
+        send: async (wire, { head, framedBody }) => {
+          await wire.write(head);
+          await wire.interim(500);
+          await wire.write(framedBody);
+        },
+      },
+    }),
+    phase: "stalled",
+  },
+  accepts(
+    "wire",
+    {
+      id: "wire.segmented",
+      title: "accepts a request that arrives in many small segments",
+      level: "must",
+      spec: RULES.http,
+      hint: TCP_HINT,
+      phase: "stalled",
+    },
+    async ({ deliver, event }) => [
+      await deliver(event(), { manner: inPieces(40, 2) }),
+      await deliver(event("voicemail.created"), { manner: inPieces(7, 15) }),
+    ],
+  ),
+  accepts(
+    "wire",
+    {
+      id: "wire.split-multibyte",
+      title: "accepts a body cut in the middle of a character",
+      level: "must",
+      spec: RULES.http,
+      hint: "Collect the body's buffers and join them before anything is decoded: a character may lie across two of them.",
+      phase: "stalled",
+    },
+    ({ deliver, event }) =>
+      deliver(event("call.completed", { transcript: "Agent: 東京 🍕 Zoë" }), {
+        manner: {
+          note: "Cut after the first byte of each of three characters, 30 ms apart.",
+          send: async (wire, { head, framedBody }) => {
+            await wire.write(head);
+            const cuts = ["東", "🍕", "ë"].map((character) => framedBody.indexOf(character) + 1);
+            let from = 0;
+            for (const cut of [...cuts, framedBody.length]) {
+              await wire.write(framedBody.subarray(from, cut));
+              from = cut;
+              await sleep(30);
+            }
+          },
+        },
+      }),
+  ),
+  {
+    id: "wire.slow-body",
+    title: "waits for a body that comes slowly",
+    level: "should",
+    group: "wire",
+    spec: RULES.http,
+    hint: "A phone line or a busy proxy may take a second or two for a body; give a request some seconds before you cut it.",
+    phase: "stalled",
+    run: async ({ deliver, event, timing }) => {
+      const manner: Manner = {
+        note: `Half of the body, then a pause of ${timing.stallMs} ms, then the rest.`,
+        send: async (wire, { head, framedBody }) => {
+          const half = Math.floor(framedBody.length / 2);
+          await wire.write(Buffer.concat([head, framedBody.subarray(0, half)]));
+          await sleep(timing.stallMs);
+          await wire.write(framedBody.subarray(half));
+        },
+      };
+      return allAcknowledged([await deliver(event(), { manner })]);
+    },
+  },
+  form("half-close", "answers a client that has ended its side", {
+    manner: {
+      note: "The client ends its side of the connection right after the request.",
+      send: async (wire, { head, framedBody }) => {
+        await wire.write(Buffer.concat([head, framedBody]));
+        wire.halfClose();
+      },
+    },
+  }),
+  form("bytes-behind", "is not confused by bytes behind the body", {
+    manner: {
+      note: "Followed by bytes that belong to no request.",
+      send: async (wire, { head, framedBody }) => {
+        await wire.write(Buffer.concat([head, framedBody, Buffer.from("\r\n\r\nrubbish\r\n")]));
+      },
+    },
+  }),
+  {
+    id: "wire.same-connection",
+    title: "acknowledges several deliveries over one connection",
+    level: "should",
+    group: "wire",
+    spec: RULES.http,
+    hint: "Leave keep-alive to your HTTP server; read a refused request's body to its end before the next is expected.",
+    run: async ({ event, compose, open, record }) => {
+      const wire = await open();
+      const exchanges = [];
+      for (const secret of [undefined, "not-the-secret", undefined]) {
+        const envelope = event();
+        const composed = compose(envelope, { keepAlive: true, ...(secret !== undefined && { secret }) });
+        const startedAt = performance.now();
+        await wire.write(Buffer.concat([composed.head, composed.framedBody]));
+        const outcome = await wire.answer();
+        const closing = outcome.kind === "answered" && outcome.headers.some(isClose);
+        const note = "One of three requests over one connection; the second is forged.";
+        const durationMs = performance.now() - startedAt;
+        const exchange = {
+          eventId: envelope.id,
+          request: { ...composed.request, note },
+          outcome,
+          durationMs,
+        };
+        exchanges.push(record(exchange, { forged: secret !== undefined, connected: wire.connected }));
+        // A server may end a connection whenever it says so; the service then opens another.
+        if (closing) break;
+      }
+      wire.close();
+      return allAcknowledged(exchanges.filter((_, index) => index !== 1));
+    },
+  },
+];
+
+/** A check that an ordinary event is acknowledged although the request looks different. */
+function form(name: string, title: string, changes: DeliverOptions): Check {
+  return accepts(
+    "wire",
+    { id: `wire.${name}`, title, level: "should", spec: RULES.http, hint: FRAMEWORK_HINT },
+    ({ deliver, event }) => deliver(event(), changes),
+  );
+}
+
+/** Sends the request in `count` pieces of equal length, `pauseMs` apart. */
+function inPieces(count: number, pauseMs: number): Manner {
+  return {
+    note: `In ${count} pieces, ${pauseMs} ms apart.`,
+    send: async (wire, { head, framedBody }) => {
+      const bytes = Buffer.concat([head, framedBody]);
+      const size = Math.ceil(bytes.length / count);
+      for (let from = 0; from < bytes.length; from += size) {
+        await wire.write(bytes.subarray(from, from + size));
+        await sleep(pauseMs);
+      }
+    },
+  };
+}
+
+function isClose([name, value]: [string, string]): boolean {
+  return name.toLowerCase() === "connection" && value.toLowerCase() === "close";
+}

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ReceiverProcess } from "../receiver-process.ts";
+import type { CheckContext, Need } from "./check.ts";
+import { createDelivery } from "./delivery.ts";
+import type { Ledger } from "./ledger.ts";
+import { createMaterial } from "./material.ts";
+import type { Observer } from "./observe.ts";
+import type { Timing } from "./timing.ts";
+import { openWire, parseTarget } from "./wire.ts";
+
+const LIMIT_TRIES = 5;
+/** A delivery for an exact limit is sent in this part of a second, so that no clock has rounded it up yet. */
+const EARLY_IN_SECOND_MS = { from: 10, to: 300, answeredBy: 450 };
+
+/** How to make judgeable what is not. */
+export const NEEDS: Record<Need, string> = {
+  observe:
+    "Effects cannot be seen from outside. Give --observe 'http://…/{id}', an address that answers JSON with a number \"handled\" for an event id.",
+  command:
+    "Only a receiver that verify itself started can be killed. Give its command: verify --url URL -- COMMAND…",
+};
+
+/** Puts together what one check has at hand. */
+export function createContext(options: {
+  url: string;
+  secret: string;
+  seed: string;
+  checkId: string;
+  timing: Timing;
+  ledger: Ledger;
+  clockSkewSeconds: number;
+  now: () => number;
+  observe?: Observer;
+  receiver?: ReceiverProcess;
+}): CheckContext {
+  const { checkId, ledger, now, timing } = options;
+  const target = parseTarget(options.url);
+  const nowSeconds = (): number => Math.floor(now() / 1_000);
+  const timeoutMs = timing.responseTimeoutMs;
+  const material = createMaterial({ seed: options.seed, scope: checkId, nowSeconds });
+
+  return {
+    ...createDelivery({ target, secret: options.secret, timeoutMs, checkId, ledger, nowSeconds }),
+    target,
+    timing,
+    ledger,
+    clockSkewSeconds: options.clockSkewSeconds,
+    nowSeconds,
+    receiver: options.receiver,
+    event: (...parts) => material.event(...parts),
+    open: () => openWire(target, timeoutMs),
+    undocumented(envelope) {
+      ledger.undocumented(envelope.id);
+      return envelope;
+    },
+    async withinOneSecond(send) {
+      const { from, to, answeredBy } = EARLY_IN_SECOND_MS;
+      for (let tries = 0; tries < LIMIT_TRIES; tries += 1) {
+        const intoSecondMs = now() % 1_000;
+        if (intoSecondMs < from || intoSecondMs > to) await sleep(1_000 - intoSecondMs + from);
+        const second = nowSeconds();
+        const exchange = await send();
+        if (nowSeconds() === second && now() % 1_000 <= answeredBy) return exchange;
+      }
+      return undefined;
+    },
+    async waitUntil(condition, withinMs) {
+      const dueAt = performance.now() + withinMs;
+      while (!(await condition())) {
+        if (performance.now() >= dueAt) return false;
+        await sleep(20);
+      }
+      return true;
+    },
+    async handledNow(eventId) {
+      return (await options.observe?.(eventId)) ?? { known: false, reason: NEEDS.observe };
+    },
+  };
+}

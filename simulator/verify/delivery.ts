@@ -1,0 +1,156 @@
+import { createHmac } from "node:crypto";
+import type { Envelope } from "../../shared/events.ts";
+import { SIGNATURE_HEADER } from "../../shared/signature.ts";
+import type { Ledger } from "./ledger.ts";
+import { openWire, type Outcome, type Target, type WireConnection } from "./wire.ts";
+
+/** An event, or the exact bytes of a body. */
+export type Deliverable = Envelope | Uint8Array;
+
+/** How a delivery differs from the one that the service would send. */
+export type DeliverOptions = {
+  /** Signs with another secret. */
+  secret?: string | Buffer;
+  /** How old `t` is; negative for one in the future. */
+  ageSeconds?: number;
+  /** The value of `t` as it is written and signed, in place of a point in time. */
+  timestamp?: string;
+  /** The values of the signature header, one header each; none leaves it out. */
+  signature?: (parts: SignatureParts) => (string | Buffer)[];
+  /** Signs these bytes, though others are sent. */
+  signedBody?: Uint8Array;
+  signatureHeaderName?: string;
+  /** Headers in place of `Content-Type: application/json`. */
+  headers?: [name: string, value: string][];
+  chunked?: boolean;
+  httpVersion?: "1.0" | "1.1";
+  /** Leaves the connection open for the next request. */
+  keepAlive?: boolean;
+  /** The receiver must not take this for an event: it is forged, stale or incomplete. */
+  forged?: boolean;
+  /** Another way to put the request on the wire than in one piece, and its description. */
+  manner?: { note: string; send: (wire: WireConnection, composed: Composed) => Promise<void> };
+  timeoutMs?: number;
+};
+
+export type SignatureParts = {
+  t: string;
+  v1: string;
+  /** The hexadecimal digest of anything, with the right secret unless another is given. */
+  digest: (signed: string | Uint8Array, secret?: string | Buffer) => string;
+  body: Buffer;
+  secret: string;
+};
+
+/** A whole signed request, as bytes. */
+export type Composed = { head: Buffer; body: Buffer; framedBody: Buffer; request: SentRequest };
+
+/** What was sent, for the evidence. */
+export type SentRequest = {
+  url: string;
+  headers: [name: string, value: string][];
+  body: Buffer;
+  /** What a shell needs to sign the request afresh. */
+  signed: { t: string; v1: string; ageSeconds: number };
+  /** How it was sent, where that matters. */
+  note?: string;
+};
+
+export type Exchange = { eventId: string; request: SentRequest; outcome: Outcome; durationMs: number };
+
+export type Delivery = ReturnType<typeof createDelivery>;
+
+/** Makes the one function through which every check sends: it signs, sends, waits and keeps the ledger. */
+export function createDelivery(options: {
+  target: Target;
+  secret: string;
+  timeoutMs: number;
+  checkId: string;
+  ledger: Ledger;
+  nowSeconds: () => number;
+}) {
+  const { target, checkId, ledger } = options;
+
+  function compose(what: Deliverable, changes: DeliverOptions = {}): Composed {
+    const body = Buffer.from(what instanceof Uint8Array ? what : JSON.stringify(what));
+    const ageSeconds = changes.ageSeconds ?? 0;
+    const t = changes.timestamp ?? String(options.nowSeconds() - ageSeconds);
+    const digest = (signed: string | Uint8Array, secret: string | Buffer = options.secret): string =>
+      createHmac("sha256", secret).update(signed).digest("hex");
+    const signedBytes = Buffer.concat([Buffer.from(`${t}.`), changes.signedBody ?? body]);
+    const v1 = digest(signedBytes, changes.secret);
+    const signatures = changes.signature?.({ t, v1, digest, body, secret: options.secret }) ?? [
+      `t=${t},v1=${v1}`,
+    ];
+
+    const headers: [string, string][] = [
+      ["Host", target.host],
+      ["User-Agent", "voice-agent-simulator-verify"],
+      ...(changes.headers ?? [["Content-Type", "application/json"]]),
+      // Header bytes beyond ASCII travel as Latin-1, one byte a character.
+      ...signatures.map((value): [string, string] => [
+        changes.signatureHeaderName ?? SIGNATURE_HEADER,
+        typeof value === "string" ? value : value.toString("latin1"),
+      ]),
+      changes.chunked === true ? ["Transfer-Encoding", "chunked"] : ["Content-Length", String(body.length)],
+      ...(changes.keepAlive === true ? [] : [["Connection", "close"] satisfies [string, string]]),
+    ];
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    const requestLine = `POST ${target.path} HTTP/${changes.httpVersion ?? "1.1"}\r\n`;
+    return {
+      head: Buffer.from(`${requestLine}${lines}\r\n`, "latin1"),
+      body,
+      framedBody: changes.chunked === true ? chunk(body) : body,
+      request: {
+        url: target.url,
+        headers,
+        body,
+        signed: { t, v1, ageSeconds },
+        ...(changes.manner !== undefined && { note: changes.manner.note }),
+      },
+    };
+  }
+
+  async function deliver(what: Deliverable, changes: DeliverOptions = {}): Promise<Exchange> {
+    const composed = compose(what, changes);
+    const eventId = what instanceof Uint8Array ? idIn(what) : what.id;
+    const startedAt = performance.now();
+    const wire = await openWire(target, changes.timeoutMs ?? options.timeoutMs);
+    if (changes.manner === undefined) await wire.write(Buffer.concat([composed.head, composed.framedBody]));
+    else await changes.manner.send(wire, composed);
+    const outcome = await wire.answer();
+    const durationMs = performance.now() - startedAt;
+    wire.close();
+    const exchange = { eventId, request: composed.request, outcome, durationMs };
+    return record(exchange, { forged: changes.forged === true, connected: wire.connected });
+  }
+
+  /** Enters an exchange that was made by hand in the ledger. */
+  function record(exchange: Exchange, how: { forged: boolean; connected: boolean }): Exchange {
+    ledger.record({ checkId, exchange, ...how });
+    return exchange;
+  }
+
+  return { compose, deliver, record };
+}
+
+/** Whether the sender would count the delivery as done: a final 2xx in time. */
+export function isAcknowledged({ outcome }: Exchange): boolean {
+  return outcome.kind === "answered" && outcome.status >= 200 && outcome.status <= 299;
+}
+
+function chunk(body: Buffer): Buffer {
+  const half = Math.ceil(body.length / 2);
+  const parts = [body.subarray(0, half), body.subarray(half)].filter((part) => part.length > 0);
+  const framed = parts.flatMap((part) => [
+    Buffer.from(`${part.length.toString(16)}\r\n`),
+    part,
+    Buffer.from("\r\n"),
+  ]);
+  return Buffer.concat([...framed, Buffer.from("0\r\n\r\n")]);
+}
+
+/** The event id inside a body that a check wrote by hand, or "" when it holds none. */
+function idIn(body: Uint8Array): string {
+  return /evt_[0-9a-fA-F]{32}/.exec(Buffer.from(body).toString("latin1"))?.[0] ?? "";
+}

@@ -1,0 +1,49 @@
+import { type Exchange, isAcknowledged } from "./delivery.ts";
+
+/** What became of one event over the whole run. */
+export type LedgerEntry = {
+  eventId: string;
+  /** The checks that sent it. */
+  checkIds: Set<string>;
+  /** When it was first acknowledged, on the monotonic clock; undefined when it never was. */
+  acknowledgedAtMs: number | undefined;
+  /** Whether a genuine delivery of it reached the receiver, acknowledged or not. */
+  genuine: boolean;
+  /** A type that the service documents, so that a receiver can be expected to act on it. */
+  documented: boolean;
+  exchanges: Exchange[];
+};
+
+export type Ledger = ReturnType<typeof createLedger>;
+
+const EXCHANGES_KEPT = 12;
+
+/** Keeps account of every event that was sent, so that effects can be held against acknowledgements. */
+export function createLedger(options: { nowMs: () => number }) {
+  const entries = new Map<string, LedgerEntry>();
+  const undocumented = new Set<string>();
+
+  return {
+    record(delivery: { checkId: string; exchange: Exchange; forged: boolean; connected: boolean }): void {
+      const { exchange } = delivery;
+      if (exchange.eventId === "") return;
+      const entry = entries.get(exchange.eventId) ?? {
+        eventId: exchange.eventId,
+        checkIds: new Set(),
+        acknowledgedAtMs: undefined,
+        genuine: false,
+        documented: !undocumented.has(exchange.eventId),
+        exchanges: [],
+      };
+      entries.set(exchange.eventId, entry);
+      entry.checkIds.add(delivery.checkId);
+      if (entry.exchanges.length < EXCHANGES_KEPT) entry.exchanges.push(exchange);
+      if (delivery.forged) return;
+      entry.genuine ||= delivery.connected;
+      if (isAcknowledged(exchange)) entry.acknowledgedAtMs ??= options.nowMs();
+    },
+    /** Says that nobody can be expected to act on this event, only to acknowledge it. */
+    undocumented: (eventId: string): void => void undocumented.add(eventId),
+    all: (): LedgerEntry[] => [...entries.values()],
+  };
+}

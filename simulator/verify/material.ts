@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import type { Envelope, EventType } from "../../shared/events.ts";
+import { sampleObjects, sampleOrganization } from "../../shared/samples.ts";
+
+export type Material = ReturnType<typeof createMaterial>;
+
+/**
+ * Makes events whose ids depend on nothing but `seed`, `scope` and how many were made before, so that checks can run
+ * in any order, or at once, and still send the same.
+ */
+export function createMaterial(options: { seed: string; scope: string; nowSeconds: () => number }) {
+  let made = 0;
+
+  function hex(label: string): string {
+    return createHash("sha256")
+      .update(`${options.seed}/${options.scope}/${label}`)
+      .digest("hex")
+      .slice(0, 32);
+  }
+
+  function object(type: EventType, label: string): Record<string, unknown> {
+    const sample: Record<string, unknown> = { ...sampleObjects[type] };
+    const suffix = hex(`${label}/object`).slice(0, 16);
+    if (typeof sample.id === "string") sample.id = sample.id.replace(/_.*$/, `_${suffix}`);
+    if (typeof sample.call_id === "string") sample.call_id = `call_${hex(`${label}/call`).slice(0, 16)}`;
+    return sample;
+  }
+
+  return {
+    hex,
+    /** A new event of a documented type; `changes` are laid over its object, `envelope` over the rest. */
+    event(
+      type: EventType = "call.completed",
+      changes: Record<string, unknown> = {},
+      envelope: Partial<Envelope> & Record<string, unknown> = {},
+    ): Envelope {
+      made += 1;
+      const label = String(made);
+      return {
+        id: `evt_${hex(label)}`,
+        type,
+        created: options.nowSeconds(),
+        api_version: "v1",
+        data: { object: { ...object(type, label), object: sampleObjects[type].object, ...changes } },
+        org_id: sampleOrganization.id,
+        ...envelope,
+      };
+    },
+  };
+}

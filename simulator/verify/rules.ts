@@ -1,0 +1,80 @@
+/** A rule that a receiver is held to, and where it stands. */
+export type Rule = { section: string; text: string };
+
+/** The rules that the checks refer to, in the words of the report. */
+export const RULES = {
+  answer: {
+    section: "SPEC §6 Receiver expectations",
+    text: "Answer 2xx within 10 seconds; do heavy work afterwards.",
+  },
+  envelope: {
+    section: "SPEC §6 Delivery",
+    text: "Each event is an HTTP POST whose JSON body is the envelope id, type, created, api_version, data, org_id.",
+  },
+  types: {
+    section: "SPEC §6 Event types",
+    text: "An endpoint without a selection receives events of every type.",
+  },
+  orderShape: {
+    section: "SPEC §6 Event types",
+    text: "The shape of order and booking objects is not stated, so a receiver may require none.",
+  },
+  header: {
+    section: "SPEC §6 Signature",
+    text: "Every POST carries X-Service-Signature: t=<unix_seconds>,v1=<hex_digest> (comma-separated key=value pairs).",
+  },
+  signedString: {
+    section: "SPEC §6 Signature, rule 1",
+    text: "The signed string is the value of t, a period, then the raw request body exactly as received.",
+  },
+  digest: {
+    section: "SPEC §6 Signature, rule 2",
+    text: "v1 is the lowercase hexadecimal HMAC-SHA256 of the signed string, keyed with the signing secret.",
+  },
+  compare: {
+    section: "SPEC §6 Signature, rule 3",
+    text: "Compare the signature in constant time, as a whole.",
+  },
+  missing: { section: "SPEC §6 Signature, rule 4", text: "Reject when t or v1 is missing." },
+  tolerance: {
+    section: "SPEC §6 Signature, rule 5",
+    text: "Reject when the absolute difference between the current time and t exceeds 300 seconds.",
+  },
+  duplicates: {
+    section: "SPEC §6 Receiver expectations",
+    text: "The same event (same id) may arrive more than once; de-duplicate by id.",
+  },
+  retries: {
+    section: "SPEC §6 Retry policy",
+    text: "A delivery that fails is repeated with the same id up to six times, the last one 14 h 36 min after the first.",
+  },
+  evolution: {
+    section: "SPEC §9 Versioning",
+    text: "Adding fields is not a breaking change; clients must ignore unknown fields.",
+  },
+  openValues: {
+    section: "SPEC §2 Gaps",
+    text: "The sets of values of outcome, status, reason and the like are not complete; others may appear.",
+  },
+  nullable: { section: "SPEC §2 Resources", text: "Fields marked nullable may be null." },
+  unstatedForm: {
+    section: "SPEC §2 call",
+    text: "The form of transfer_to and transfer_succeeded, when not null, is not stated.",
+  },
+  http: {
+    section: "SPEC §6 Delivery; RFC 9110, RFC 9112",
+    text: "A delivery is an HTTP request, however TCP cuts it up and whatever else the connection went through.",
+  },
+  robust: {
+    section: "SPEC §6 Receiver expectations",
+    text: "Deliveries are answered 2xx within 10 seconds, also while somebody else sends rubbish.",
+  },
+  once: {
+    section: "SPEC §6 Receiver expectations",
+    text: "A 2xx ends the retries, so each acknowledged event is handled: once, since it is de-duplicated by id.",
+  },
+  forged: {
+    section: "SPEC §5 Authentication, rule 5",
+    text: "Deliveries are authenticated by their signature; what fails it is nobody's event.",
+  },
+} as const satisfies Record<string, Rule>;

@@ -1,0 +1,177 @@
+import type { ReceiverProcess } from "../receiver-process.ts";
+import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
+import type { Exchange } from "./delivery.ts";
+import { createContext, NEEDS } from "./context.ts";
+import { createLedger } from "./ledger.ts";
+import type { Observer } from "./observe.ts";
+import { acceptsCheck, observableCheck, preflight, reachableCheck } from "./preflight.ts";
+import { type CheckResult, type Report, verdictOf } from "./report.ts";
+import { settle } from "./settle.ts";
+import { DEFAULT_TIMING, type Timing } from "./timing.ts";
+
+const TOGETHER = 8;
+
+export type RunOptions = {
+  url: string;
+  secret: string;
+  seed: string;
+  checks: readonly Check[];
+  /** Reads effects back; without it what needs them is unverified. */
+  observe?: Observer;
+  /** The receiver's process, in the command form; without it crash checks are unverified. */
+  receiver?: ReceiverProcess;
+  timing?: Partial<Timing>;
+  /** Wall time in milliseconds. */
+  now: () => number;
+  /** Told each time a check is done, for progress. */
+  onProgress?: (progress: { done: number; total: number; title: string }) => void;
+};
+
+/** Runs `checks` against the receiver at `url` and reports in the order in which they were given. */
+export async function runChecks(options: RunOptions): Promise<Report> {
+  const { checks, observe } = options;
+  const startedAt = new Date(options.now());
+  const begunAtMs = performance.now();
+  const timing = { ...DEFAULT_TIMING, ...options.timing };
+  const ledger = createLedger({ nowMs: () => performance.now() });
+  const results = new Map<string, CheckResult>();
+  const pending: { check: Check; judge: (handled: HandledCounts) => Verdict; durationMs: number }[] = [];
+  let clockSkewSeconds = 0;
+  let effectsUnreadable: string | undefined;
+  /** The check after which the receiver no longer listened. */
+  let broughtDownBy: string | undefined;
+
+  const contextFor = (checkId: string): CheckContext =>
+    createContext({ ...options, timing, ledger, checkId, clockSkewSeconds });
+
+  function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs: number): void {
+    results.set(check.id, {
+      check,
+      outcome: verdict.outcome,
+      exchanges: verdict.outcome === "failed" ? verdict.exchanges : [],
+      durationMs,
+      ...(verdict.outcome === "failed" && { explanation: verdict.problem }),
+      ...(verdict.outcome === "unverified" && { explanation: verdict.reason }),
+    });
+    const done = checks.filter(({ id }) => results.has(id)).length;
+    options.onProgress?.({ done, total: checks.length, title: check.title });
+  }
+
+  function missingNeed(check: Check): string | undefined {
+    const given: Record<Need, boolean> = {
+      observe: observe !== undefined,
+      command: options.receiver !== undefined,
+    };
+    const missing = check.needs?.find((need) => !given[need]);
+    if (missing !== undefined) return NEEDS[missing];
+    return check.needs?.includes("observe") === true ? effectsUnreadable : undefined;
+  }
+
+  async function runOne(check: Check): Promise<void> {
+    const reason = missingNeed(check) ?? (await missingReceiver());
+    if (reason !== undefined) return finish(check, { outcome: "unverified", reason }, 0);
+    const checkStartedAtMs = performance.now();
+    const verdict = await check.run(contextFor(check.id));
+    const durationMs = performance.now() - checkStartedAtMs;
+    if (check.phase === "alone" && verdict.outcome !== "failed" && !(await listens())) {
+      broughtDownBy = check.id;
+      const problem = "The receiver no longer listens after this: it ended, or closed its port.";
+      return finish(check, { outcome: "failed", problem, exchanges: lastExchangesOf(check) }, durationMs);
+    }
+    if (verdict.outcome === "pending") pending.push({ check, judge: verdict.judge, durationMs });
+    else finish(check, verdict, durationMs);
+  }
+
+  async function listens(): Promise<boolean> {
+    const wire = await contextFor("liveness").open();
+    wire.close();
+    return wire.connected;
+  }
+
+  /** Why a check cannot be run any more, since an earlier one brought the receiver down; ours is started again. */
+  async function missingReceiver(): Promise<string | undefined> {
+    if (broughtDownBy === undefined) return undefined;
+    const restarted = await options.receiver?.restart();
+    if (restarted?.ok !== true) return `The receiver no longer listens since the check ${broughtDownBy}.`;
+    broughtDownBy = undefined;
+    return undefined;
+  }
+
+  function lastExchangesOf(check: Check): Exchange[] {
+    const entries = ledger.all().filter(({ checkIds }) => checkIds.has(check.id));
+    return entries.flatMap(({ exchanges }) => exchanges).slice(-1);
+  }
+
+  async function runPhase(phase: NonNullable<Check["phase"]>, atOnce: number): Promise<void> {
+    const queue = checks.filter((check) => (check.phase ?? "together") === phase);
+    const next = queue.values();
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        for (const check of next) await runOne(check);
+      }),
+    );
+  }
+
+  /** Judges what waits for effects, once they have come to rest. */
+  async function judgePending(withinMs: number): Promise<void> {
+    if (pending.length === 0) return;
+    const handled =
+      observe === undefined
+        ? { of: (): Handled => ({ known: false, reason: NEEDS.observe }) }
+        : await settle({ entries: ledger.all(), observe, withinMs, quietMs: timing.quietMs });
+    for (const { check, judge, durationMs } of pending.splice(0)) finish(check, judge(handled), durationMs);
+  }
+
+  const first = contextFor("preflight");
+  const flight = await preflight(first);
+  clockSkewSeconds = flight.clockSkewSeconds;
+  const accepted = flight.accepts.outcome === "passed";
+  finish(reachableCheck, flight.unreachable ? flight.accepts : { outcome: "passed" }, 0);
+  if (!flight.unreachable) finish(acceptsCheck, flight.accepts, 0);
+
+  if (accepted) {
+    const seen = observe === undefined ? undefined : await observable(first, timing.settleMs);
+    if (seen !== undefined) finish(observableCheck, seen, 0);
+    if (seen?.outcome === "failed") effectsUnreadable = `Effects could not be read back: ${seen.problem}`;
+
+    await runPhase("together", TOGETHER);
+    await runPhase("stalled", checks.length);
+    await runPhase("alone", 1);
+    await runPhase("last", 1);
+    await judgePending(timing.settleMs);
+    await runPhase("crash", 1);
+    await judgePending(timing.settleAfterCrashMs);
+  }
+
+  const order = [reachableCheck, acceptsCheck, observableCheck, ...checks];
+  const ordered = order.flatMap(({ id }) => results.get(id) ?? []);
+  return {
+    url: options.url,
+    seed: options.seed,
+    startedAt,
+    durationMs: performance.now() - begunAtMs,
+    verdict: verdictOf(ordered),
+    results: ordered,
+    notRun: checks.filter(({ id }) => !results.has(id)).length,
+    receiverOutput: options.receiver?.output() ?? [],
+  };
+}
+
+/** Whether the first acknowledged event shows up behind --observe. */
+async function observable(context: CheckContext, withinMs: number): Promise<Verdict> {
+  const entry = context.ledger.all().find(({ acknowledgedAtMs }) => acknowledgedAtMs !== undefined);
+  if (entry === undefined) return { outcome: "unverified", reason: "No event was acknowledged." };
+  let last: Handled | undefined;
+  const seen = await context.waitUntil(async () => {
+    last = await context.handledNow(entry.eventId);
+    return last.known && last.count > 0;
+  }, withinMs);
+  if (seen) return { outcome: "passed" };
+  const found =
+    last?.known === false ? last.reason : `It says that the event was handled ${last?.count ?? 0} times.`;
+  return {
+    outcome: "failed",
+    problem: `Event ${entry.eventId} was acknowledged, but not seen as handled within ${withinMs / 1_000} s. ${found}`,
+    exchanges: entry.exchanges.slice(0, 1),
+  };
+}

@@ -1,0 +1,35 @@
+import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+
+/** How long a run waits for what. Only tests use others than these. */
+export type Timing = {
+  /** How long an answer may take (SPEC §6 Delivery). */
+  responseTimeoutMs: number;
+  /** How long a check holds a connection open without finishing its request. */
+  stallMs: number;
+  /** How long a receiver has to handle what it acknowledged, after the last delivery. */
+  settleMs: number;
+  /** The same after a crash, where a lease may have to run out first. */
+  settleAfterCrashMs: number;
+  /** How long nothing may change before effects are counted. */
+  quietMs: number;
+  /** An event should be handled this long after it was acknowledged. */
+  promptMs: number;
+  /** An answer should come this soon, since the service does not wait for work. */
+  promptAnswerMs: number;
+  /** Deliveries of the burst, all at once. */
+  burst: number;
+  /** Deliveries between an event and its late duplicate. */
+  manyOthers: number;
+};
+
+export const DEFAULT_TIMING: Timing = {
+  responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+  stallMs: 1_500,
+  settleMs: 15_000,
+  settleAfterCrashMs: 50_000,
+  quietMs: 400,
+  promptMs: 5_000,
+  promptAnswerMs: 2_000,
+  burst: 60,
+  manyOthers: 150,
+};
