@@ -1,0 +1,31 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Where the receiver gets the time from, and the only thing that sets timers. */
+export type Clock = {
+  /** Milliseconds of Unix time. May jump, in both directions. */
+  nowMs: () => number;
+  /** Milliseconds that only ever grow, for measuring. */
+  monotonicMs: () => number;
+  /** Resolves after `ms`, or at once when `signal` is aborted. */
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** Calls `run` after `ms`, unless the returned function is called first. Never keeps the process alive. */
+  after: (ms: number, run: () => void) => () => void;
+};
+
+/** A timer of 2^31 ms or more fires at once, so no wait may be longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The real time. */
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: async (ms, signal) => {
+    // An aborted sleep has ended like any other: whoever woke it knows why.
+    await delay(Math.min(ms, LONGEST_TIMER_MS), undefined, signal ? { signal } : {}).catch(() => undefined);
+  },
+  after: (ms, run) => {
+    const timer = setTimeout(run, Math.min(ms, LONGEST_TIMER_MS));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

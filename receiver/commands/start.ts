@@ -1,0 +1,52 @@
+import { hostname } from "node:os";
+import closeWithGrace from "close-with-grace";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { createLog } from "../log.ts";
+import { startReceiver } from "../receiver.ts";
+import { openEngine, type Terminal } from "./terminal.ts";
+
+/** Runs the receiver until it is told to stop: by SIGTERM, SIGINT, or the end of its world. Answers the exit code of a failed start. */
+export async function start(config: Config, terminal: Terminal): Promise<number | undefined> {
+  const log = createLog({ level: config.logLevel });
+  const engine = openEngine(config, terminal, `${hostname()}:${String(process.pid)}`);
+  if (!engine) return 1;
+
+  const started = await startReceiver({
+    config,
+    engine,
+    clock: systemClock,
+    random: Math.random,
+    log,
+    environment: process.env,
+  }).catch((error: unknown) => describeListenError(error, terminal));
+  if (!started) return 1;
+
+  closeWithGrace({ delay: config.shutdownTimeoutMs, logger: false }, async ({ signal, err }) => {
+    if (err) log.fatal({ err }, "a bug: shutting down");
+    else log.info({ signal }, "shutting down");
+    ignoreFurtherSignals();
+    await started.stop();
+    log.info("stopped");
+    log.flush();
+  });
+  return undefined;
+}
+
+/** Ctrl-C comes twice when npm passes on what the terminal has sent already: that is no reason to break requests. */
+function ignoreFurtherSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => undefined);
+  }
+}
+
+function describeListenError(error: unknown, terminal: Terminal): undefined {
+  if (!(error instanceof Error) || !("code" in error) || !("port" in error)) throw error;
+  const fix =
+    error.code === "EADDRINUSE"
+      ? "Another program listens there: end it, or choose another PORT or ADMIN_PORT."
+      : "Choose another HOST, PORT or ADMIN_PORT.";
+  terminal.complain(`cannot listen on port ${String(error.port)} (${String(error.code)}). ${fix}`);
+  return undefined;
+}

@@ -1,0 +1,34 @@
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Engine } from "../engine.ts";
+import { createSqliteEngine } from "../engines/sqlite/index.ts";
+import { handlers } from "../handlers/index.ts";
+
+/** Where commands write: data to standard output, words to standard error. */
+export type Terminal = {
+  print: (line: string) => void;
+  say: (line: string) => void;
+  /** Says what went wrong and how to mend it, in one line. */
+  complain: (problem: string) => void;
+};
+
+export const processTerminal: Terminal = {
+  print: (line) => void process.stdout.write(`${line}\n`),
+  say: (line) => void process.stderr.write(`${line}\n`),
+  complain: (problem) => void process.stderr.write(`voice-agent-receiver: ${problem}\n`),
+};
+
+/** Opens the engine that DATABASE_URL names; complains and answers undefined when that cannot be done. */
+export function openEngine(config: Config, terminal: Terminal, workerId: string): Engine | undefined {
+  try {
+    return createSqliteEngine({
+      file: config.databaseFile,
+      clock: systemClock,
+      workerId,
+      tables: handlers.flatMap((handler) => handler.tables),
+    });
+  } catch (error) {
+    terminal.complain(`cannot open the database: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,225 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+
+/** Every setting of the receiver, read once at the start. Each has the name of its variable in docs/operations.md. */
+export type Config = {
+  port: number;
+  host: string;
+  webhookPath: string;
+  /** Active secrets; the first is the current one, others are there while rotating. Empty in the role `worker`. */
+  signingSecrets: string[];
+  /** Path of the SQLite inbox file. */
+  databaseFile: string;
+  role: "all" | "ingest" | "worker";
+  adminPort: number;
+  adminHost: string;
+  api: { baseUrl: string; key: string } | undefined;
+  workerConcurrency: number;
+  handlerTimeoutMs: number;
+  maximumAttempts: number;
+  maxBodyBytes: number;
+  retentionDays: number;
+  idRetentionDays: number;
+  minimumFreeBytes: number;
+  shutdownTimeoutMs: number;
+  logLevel: (typeof LOG_LEVELS)[number];
+};
+
+export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
+
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+const ROLES = ["all", "ingest", "worker"] as const;
+
+/** The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice. */
+const SHORTEST_ID_RETENTION_DAYS = 2;
+
+/**
+ * Reads the configuration from environment variables. All mistakes are reported at once, one line each, with the
+ * variable, the rule and the fix. An empty variable counts as absent; `SIGNING_SECRET` and `API_KEY` may also stand in
+ * a file that `SIGNING_SECRET_FILE` or `API_KEY_FILE` names.
+ */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): ConfigResult {
+  const problems: string[] = [];
+  const given = withSecretsFromFiles(environment, problems);
+  const parsed = environmentSchema.safeParse(given);
+  if (!parsed.success) {
+    problems.push(...parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
+  }
+  if (given["RECEIVER_ROLE"] !== "worker" && given["SIGNING_SECRET"] === undefined) {
+    const fileFailed = problems.some((problem) => problem.startsWith("SIGNING_SECRET_FILE"));
+    if (!fileFailed) problems.push(`SIGNING_SECRET: ${SECRET_MISSING}`);
+  }
+  if (problems.length > 0 || !parsed.success) return { ok: false, problems: problems.toSorted() };
+  return { ok: true, config: toConfig(parsed.data) };
+}
+
+const SECRET_MISSING =
+  "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or put that in a file and name it in SIGNING_SECRET_FILE.";
+
+function withSecretsFromFiles(
+  environment: Readonly<Record<string, string | undefined>>,
+  problems: string[],
+): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && value !== "") given[name] = value;
+  }
+  for (const name of ["SIGNING_SECRET", "API_KEY"]) {
+    const file = given[`${name}_FILE`];
+    if (file === undefined) continue;
+    if (given[name] !== undefined) {
+      problems.push(
+        `${name}_FILE: is set beside ${name}, so it is unclear which counts. Remove one of them.`,
+      );
+      continue;
+    }
+    try {
+      // Editors and `echo` end a file with a line break, which is no part of the secret.
+      given[name] = readFileSync(file, "utf8").replace(/\r?\n$/, "");
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+      problems.push(`${name}_FILE: cannot read ${file} (${code}). Name a file that this user may read.`);
+    }
+  }
+  return given;
+}
+
+function integer(options: { default: number; minimum: number; maximum: number }) {
+  const rule = `must be a whole number from ${String(options.minimum)} to ${String(options.maximum)}`;
+  return z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      if (text === undefined) return options.default;
+      const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+      if (value >= options.minimum && value <= options.maximum) return value;
+      context.addIssue(`${rule}, not "${text}". Leave it out for ${String(options.default)}.`);
+      return z.NEVER;
+    });
+}
+
+function choice<const Choices extends readonly [string, ...string[]]>(
+  choices: Choices,
+  fallback: Choices[number],
+) {
+  return z
+    .enum(choices, {
+      error: (issue) => `must be one of ${choices.join(", ")}, not "${String(issue.input)}".`,
+    })
+    .default(fallback);
+}
+
+const secretsSchema = z.string().transform((text, context) => {
+  const secrets = text.split(",");
+  for (const [index, secret] of secrets.entries()) {
+    const which =
+      secrets.length === 1 ? "the secret" : `secret ${String(index + 1)} of ${String(secrets.length)}`;
+    if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
+    else if (/\s/.test(secret))
+      context.addIssue(`${which} contains white space, usually from copying. Remove it.`);
+  }
+  return secrets;
+});
+
+const databaseUrlSchema = z
+  .string()
+  .default("sqlite:data/receiver.db")
+  .transform((url, context) => {
+    if (/^postgres(ql)?:/.test(url)) {
+      context.addIssue(
+        "names PostgreSQL, but this receiver has the SQLite engine only. Use sqlite:data/receiver.db.",
+      );
+      return z.NEVER;
+    }
+    const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
+    if (file === undefined || file === ":memory:") {
+      context.addIssue(
+        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db.",
+      );
+      return z.NEVER;
+    }
+    return file;
+  });
+
+const environmentSchema = z
+  .object({
+    PORT: integer({ default: 3_000, minimum: 0, maximum: 65_535 }),
+    HOST: z.string().default("127.0.0.1"),
+    WEBHOOK_PATH: z
+      .string()
+      .regex(
+        /^\/[A-Za-z0-9\-._~/]*$/,
+        "must begin with / and hold only letters, digits and - . _ ~ /, such as /webhooks.",
+      )
+      .refine(
+        (path) => !["/healthz", "/readyz"].includes(path),
+        "is taken by the health checks. Choose another path.",
+      )
+      .default("/webhooks"),
+    SIGNING_SECRET: secretsSchema.optional(),
+    DATABASE_URL: databaseUrlSchema,
+    RECEIVER_ROLE: choice(ROLES, "all"),
+    ADMIN_PORT: integer({ default: 3_001, minimum: 0, maximum: 65_535 }),
+    ADMIN_HOST: z.string().default("127.0.0.1"),
+    API_BASE_URL: z
+      .url({
+        protocol: /^https?$/,
+        error: "must be the address of the service, such as https://api.example.com.",
+      })
+      .optional(),
+    API_KEY: z.string().regex(/^\S+$/, "contains white space, usually from copying. Remove it.").optional(),
+    WORKER_CONCURRENCY: integer({ default: 8, minimum: 1, maximum: 1_000 }),
+    HANDLER_TIMEOUT_SECONDS: integer({ default: 60, minimum: 1, maximum: 86_400 }),
+    MAX_ATTEMPTS: integer({ default: 10, minimum: 1, maximum: 100 }),
+    MAX_BODY_BYTES: integer({ default: 1_048_576, minimum: 1_024, maximum: 16_777_216 }),
+    RETENTION_DAYS: integer({ default: 30, minimum: 1, maximum: 3_650 }),
+    ID_RETENTION_DAYS: integer({ default: 400, minimum: SHORTEST_ID_RETENTION_DAYS, maximum: 3_650 }),
+    MIN_FREE_DISK_BYTES: integer({ default: 67_108_864, minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    SHUTDOWN_TIMEOUT_SECONDS: integer({ default: 15, minimum: 1, maximum: 3_600 }),
+    LOG_LEVEL: choice(LOG_LEVELS, "info"),
+  })
+  .check(({ value, issues }) => {
+    if ((value.API_BASE_URL === undefined) !== (value.API_KEY === undefined)) {
+      const missing = value.API_KEY === undefined ? "API_KEY" : "API_BASE_URL";
+      issues.push({
+        code: "custom",
+        input: value,
+        path: [missing],
+        message: "is missing: the REST API needs both API_BASE_URL and API_KEY. Set both or neither.",
+      });
+    }
+    if (value.ID_RETENTION_DAYS < value.RETENTION_DAYS) {
+      issues.push({
+        code: "custom",
+        input: value,
+        path: ["ID_RETENTION_DAYS"],
+        message: `must be at least RETENTION_DAYS (${String(value.RETENTION_DAYS)}): an event's id outlives its body.`,
+      });
+    }
+  });
+
+function toConfig(values: z.output<typeof environmentSchema>): Config {
+  return {
+    port: values.PORT,
+    host: values.HOST,
+    webhookPath: values.WEBHOOK_PATH,
+    signingSecrets: values.SIGNING_SECRET ?? [],
+    databaseFile: values.DATABASE_URL,
+    role: values.RECEIVER_ROLE,
+    adminPort: values.ADMIN_PORT,
+    adminHost: values.ADMIN_HOST,
+    api:
+      values.API_BASE_URL !== undefined && values.API_KEY !== undefined
+        ? { baseUrl: values.API_BASE_URL, key: values.API_KEY }
+        : undefined,
+    workerConcurrency: values.WORKER_CONCURRENCY,
+    handlerTimeoutMs: values.HANDLER_TIMEOUT_SECONDS * 1_000,
+    maximumAttempts: values.MAX_ATTEMPTS,
+    maxBodyBytes: values.MAX_BODY_BYTES,
+    retentionDays: values.RETENTION_DAYS,
+    idRetentionDays: values.ID_RETENTION_DAYS,
+    minimumFreeBytes: values.MIN_FREE_DISK_BYTES,
+    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_SECONDS * 1_000,
+    logLevel: values.LOG_LEVEL,
+  };
+}

@@ -1,0 +1,91 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import Database from "better-sqlite3";
+import type { Unavailable } from "../../engine.ts";
+
+export type Synchronous = "FULL" | "NORMAL";
+
+/**
+ * Opens a database file in WAL mode, creates it (readable by its owner alone) when it isn't there, and brings its
+ * schema up to date. `migrations` is only ever appended to: `PRAGMA user_version` counts those that have run.
+ */
+export function openDatabase(options: {
+  file: string;
+  migrations: readonly string[];
+  synchronous: Synchronous;
+  busyTimeoutMs: number;
+}): Database.Database {
+  createPrivately(options.file);
+  const db = new Database(options.file, { timeout: options.busyTimeoutMs });
+  try {
+    db.pragma("journal_mode = WAL");
+    // Set, not assumed: better-sqlite3 is compiled to fall back to NORMAL in WAL mode, and NORMAL loses acknowledged
+    // events in a power cut.
+    db.pragma(`synchronous = ${options.synchronous}`);
+    migrate(db, options);
+    // Read back after a write, since that is when the fallback would happen.
+    const level = db.pragma("synchronous", { simple: true });
+    if (level !== { FULL: 2, NORMAL: 1 }[options.synchronous]) {
+      throw new Error(
+        `${options.file} runs with synchronous=${String(level)} instead of ${options.synchronous}.`,
+      );
+    }
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function createPrivately(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const descriptor = openFile(file);
+  if (descriptor === undefined) return;
+  closeSync(descriptor);
+  chmodSync(file, 0o600);
+}
+
+function openFile(file: string): number | undefined {
+  try {
+    return openSync(file, "ax", 0o600);
+  } catch {
+    // It exists, or cannot be created: SQLite opens it or says why not.
+    return undefined;
+  }
+}
+
+function migrate(
+  db: Database.Database,
+  { file, migrations }: { file: string; migrations: readonly string[] },
+): void {
+  // Immediate, so that of several processes starting on a new file one migrates and the others wait for it.
+  db.transaction(() => {
+    const version = Number(db.pragma("user_version", { simple: true }));
+    if (version > migrations.length) {
+      throw new Error(
+        `${file} was written by a newer receiver (schema ${String(version)}, this one knows ${String(migrations.length)}). Run the newer receiver, or restore a backup made before the upgrade.`,
+      );
+    }
+    for (const sql of migrations.slice(version)) db.exec(sql);
+    db.pragma(`user_version = ${String(migrations.length)}`);
+  }).immediate();
+}
+
+/** Which kind of trouble an error of SQLite is; undefined when it is none of SQLite's, but a bug. */
+export function unavailability(error: unknown): Unavailable | undefined {
+  if (!(error instanceof Database.SqliteError)) return undefined;
+  for (const [prefix, reason] of REASONS) if (error.code.startsWith(prefix)) return reason;
+  return undefined;
+}
+
+const REASONS: readonly (readonly [string, Unavailable])[] = [
+  ["SQLITE_BUSY", "busy"],
+  ["SQLITE_LOCKED", "busy"],
+  ["SQLITE_FULL", "full"],
+  ["SQLITE_READONLY", "read_only"],
+  ["SQLITE_PERM", "read_only"],
+  ["SQLITE_IOERR", "io_error"],
+  ["SQLITE_CANTOPEN", "io_error"],
+  ["SQLITE_CORRUPT", "corrupt"],
+  ["SQLITE_NOTADB", "corrupt"],
+];

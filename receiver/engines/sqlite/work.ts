@@ -1,0 +1,151 @@
+import type Database from "better-sqlite3";
+
+/** How long a claim holds without being extended. */
+export const LEASE_MS = 30_000;
+
+/** A due time or lease further ahead than anything we ever set means that the clock was turned back: it counts as come. */
+const LONGEST_DUE_MS = 2 * 86_400_000;
+const LONGEST_LEASE_MS = 2 * LEASE_MS;
+
+/** Events taken over from the inbox file in one transaction. */
+const FOLLOW_LIMIT = 500;
+
+export type ClaimedRow = { seq: number; attempts: number; token: number; crashes: number };
+
+/** The holder of a claim: only with the latest token may anything be written. */
+export type Lease = { seq: number; token: number };
+
+const FIND_POSITION = `SELECT seq FROM position`;
+const FIND_ARRIVED = `SELECT seq, type, ordering_key FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(FOLLOW_LIMIT)}`;
+const INSERT_WORK = `INSERT INTO work (seq, type, ordering_key) VALUES (?, ?, ?)`;
+const MOVE_POSITION = `UPDATE position SET seq = ?`;
+
+const FIND_VANISHED = `
+  SELECT seq, attempts FROM work
+  WHERE state = 'claimed' AND (lease_until_ms <= $now OR lease_until_ms > $now + ${String(LONGEST_LEASE_MS)})`;
+const FIND_CLAIMED_BY = `SELECT seq, attempts FROM work WHERE state = 'claimed' AND worker = ?`;
+const RETURN_VANISHED = `
+  UPDATE work SET state = $state, due_at_ms = $dueAt, crashes = crashes + 1, worker = NULL, lease_until_ms = NULL,
+    finished_at_ms = $finishedAt, last_error = 'The worker vanished while it handled this event.'
+  WHERE seq = $seq AND state = 'claimed'`;
+
+const FIND_DUE = `
+  SELECT seq FROM work
+  WHERE state = 'pending' AND (due_at_ms <= $now OR due_at_ms > $now + ${String(LONGEST_DUE_MS)})
+    AND (ordering_key IS NULL OR NOT EXISTS (
+      SELECT 1 FROM work AS other WHERE other.state = 'claimed' AND other.ordering_key = work.ordering_key))
+  ORDER BY due_at_ms, seq LIMIT 1`;
+const CLAIM = `
+  UPDATE work SET state = 'claimed', attempts = attempts + 1, token = token + 1, worker = $worker, lease_until_ms = $leaseUntil
+  WHERE seq = $seq RETURNING seq, attempts, token, crashes`;
+
+const EXTEND = `UPDATE work SET lease_until_ms = $leaseUntil WHERE seq = $seq AND token = $token AND state = 'claimed'`;
+const FINISH = `
+  UPDATE work SET state = $state, handled = handled + $handled, finished_at_ms = $now, last_error = $error, worker = NULL, lease_until_ms = NULL
+  WHERE seq = $seq AND token = $token AND state = 'claimed'`;
+const RETRY_LATER = `
+  UPDATE work SET state = 'pending', due_at_ms = $dueAt, attempts = attempts - $uncounted, last_error = $error, worker = NULL, lease_until_ms = NULL
+  WHERE seq = $seq AND token = $token AND state = 'claimed'`;
+const REQUEUE = `
+  UPDATE work SET state = 'pending', due_at_ms = 0, attempts = 0, crashes = 0, token = token + 1, finished_at_ms = NULL, last_error = NULL
+  WHERE seq = $seq AND state IN ('dead', 'ignored')`;
+const FIND_NEXT_DUE = `SELECT min(due_at_ms) AS dueAtMs FROM work WHERE state = 'pending'`;
+
+/**
+ * The verbs of the work file, one SQL statement each. None of them opens a transaction: the caller does, with as many
+ * of them inside as belong together. Those that take a lease answer false when it was lost, and change nothing then.
+ */
+export function createWork(db: Database.Database, inbox: Database.Database) {
+  const findPosition = db.prepare<[], { seq: number }>(FIND_POSITION);
+  const findArrived = inbox.prepare<[number], { seq: number; type: string; ordering_key: string | null }>(
+    FIND_ARRIVED,
+  );
+  const insertWork = db.prepare<[number, string, string | null]>(INSERT_WORK);
+  const movePosition = db.prepare<[number]>(MOVE_POSITION);
+  const findVanished = db.prepare<[{ now: number }], { seq: number; attempts: number }>(FIND_VANISHED);
+  const findClaimedBy = db.prepare<[string], { seq: number; attempts: number }>(FIND_CLAIMED_BY);
+  const returnVanished = db.prepare(RETURN_VANISHED);
+  const findDue = db.prepare<[{ now: number }], { seq: number }>(FIND_DUE);
+  const claim = db.prepare<[{ seq: number; worker: string; leaseUntil: number }], ClaimedRow>(CLAIM);
+  const extend = db.prepare(EXTEND);
+  const finish = db.prepare(FINISH);
+  const retryLater = db.prepare(RETRY_LATER);
+  const requeue = db.prepare(REQUEUE);
+  const findNextDue = db.prepare<[], { dueAtMs: number | null }>(FIND_NEXT_DUE);
+
+  const vanish = (
+    row: { seq: number; attempts: number },
+    options: { nowMs: number; maximumAttempts: number; delayMs: number },
+  ): void => {
+    const buried = row.attempts >= options.maximumAttempts;
+    returnVanished.run({
+      seq: row.seq,
+      state: buried ? "dead" : "pending",
+      dueAt: options.delayMs === 0 ? 0 : options.nowMs + options.delayMs,
+      finishedAt: buried ? options.nowMs : null,
+    });
+  };
+
+  return {
+    /** How far the inbox file has been read; what lies beyond is pending, though it has no row here yet. */
+    position: (): number => findPosition.get()?.seq ?? 0,
+
+    /** Takes newly arrived events over from the inbox file. Answers how many; 500 means that there may be more. */
+    follow: (): number => {
+      const arrived = findArrived.all(findPosition.get()?.seq ?? 0);
+      for (const event of arrived) insertWork.run(event.seq, event.type, event.ordering_key);
+      const last = arrived.at(-1);
+      if (last) movePosition.run(last.seq);
+      return arrived.length;
+    },
+
+    /** Makes events whose lease ran out pending again, at once; buries those that have no attempt left. */
+    expire: (options: { nowMs: number; maximumAttempts: number }): number => {
+      const vanished = findVanished.all({ now: options.nowMs });
+      for (const row of vanished) vanish(row, { ...options, delayMs: 0 });
+      return vanished.length;
+    },
+
+    /** Like `expire`, for a worker that is known to be dead; its events wait for their backoff. */
+    release: (
+      worker: string,
+      options: { nowMs: number; maximumAttempts: number; backoffMs: (attempt: number) => number },
+    ): number => {
+      const held = findClaimedBy.all(worker);
+      for (const row of held) vanish(row, { ...options, delayMs: options.backoffMs(row.attempts) });
+      return held.length;
+    },
+
+    /** Claims the event that has been due the longest and shares its object with no claimed one. */
+    claim: (options: { nowMs: number; worker: string }): ClaimedRow | undefined => {
+      const due = findDue.get({ now: options.nowMs });
+      return due && claim.get({ seq: due.seq, worker: options.worker, leaseUntil: options.nowMs + LEASE_MS });
+    },
+
+    extend: (lease: Lease, nowMs: number): boolean =>
+      extend.run({ ...lease, leaseUntil: nowMs + LEASE_MS }).changes === 1,
+
+    done: (lease: Lease, nowMs: number): boolean =>
+      finish.run({ ...lease, state: "done", handled: 1, now: nowMs, error: null }).changes === 1,
+
+    ignore: (lease: Lease, nowMs: number): boolean =>
+      finish.run({ ...lease, state: "ignored", handled: 0, now: nowMs, error: null }).changes === 1,
+
+    bury: (lease: Lease, nowMs: number, error: string): boolean =>
+      finish.run({ ...lease, state: "dead", handled: 0, now: nowMs, error }).changes === 1,
+
+    fail: (lease: Lease, dueAtMs: number, error: string): boolean =>
+      retryLater.run({ ...lease, dueAt: dueAtMs, uncounted: 0, error }).changes === 1,
+
+    /** Gives an event back unhandled: it was claimed by a worker that is shutting down, so the attempt doesn't count. */
+    giveBack: (lease: Lease): boolean =>
+      retryLater.run({ ...lease, dueAt: 0, uncounted: 1, error: null }).changes === 1,
+
+    requeue: (seq: number): boolean => requeue.run({ seq }).changes === 1,
+
+    /** When the next pending event is due; one that waits for another of its object is due already. */
+    nextDueAtMs: (): number | undefined => findNextDue.get()?.dueAtMs ?? undefined,
+  };
+}
+
+export type Work = ReturnType<typeof createWork>;

@@ -1,0 +1,4 @@
+import "../../../shared/node-version.ts";
+import { serveWriter } from "./writer.ts";
+
+serveWriter();

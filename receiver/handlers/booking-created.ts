@@ -1,0 +1,17 @@
+import { defineHandler } from "../handler.ts";
+
+/** Stores the booking as it came: the service does not publish its fields, so none is taken for granted. */
+export const bookingCreated = defineHandler({
+  type: "booking.created",
+  tables: [
+    `CREATE TABLE IF NOT EXISTS bookings (event_id TEXT PRIMARY KEY, created INTEGER NOT NULL, details TEXT NOT NULL)`,
+  ],
+  handle: async (event, { atomically, idempotencyKey, log }) => {
+    await atomically(async (db) => {
+      await db.query(INSERT_BOOKING, [idempotencyKey, event.created, JSON.stringify(event.data.object)]);
+    });
+    log.info("booking stored");
+  },
+});
+
+const INSERT_BOOKING = `INSERT INTO bookings (event_id, created, details) VALUES ($1, $2, $3) ON CONFLICT (event_id) DO NOTHING`;

@@ -1,0 +1,15 @@
+import type { Handler } from "../handler.ts";
+import { bookingCreated } from "./booking-created.ts";
+import { callCompleted } from "./call-completed.ts";
+import { callTransferred } from "./call-transferred.ts";
+import { orderCreated } from "./order-created.ts";
+import { voicemailCreated } from "./voicemail-created.ts";
+
+/** Every handler. An event whose type has none ends as `ignored` and can be requeued once it has. */
+export const handlers: readonly Handler[] = [
+  callCompleted,
+  callTransferred,
+  voicemailCreated,
+  orderCreated,
+  bookingCreated,
+];

@@ -1,0 +1,17 @@
+import { defineHandler } from "../handler.ts";
+
+/** Stores the order as it came: the service does not publish its fields, so none is taken for granted. */
+export const orderCreated = defineHandler({
+  type: "order.created",
+  tables: [
+    `CREATE TABLE IF NOT EXISTS orders (event_id TEXT PRIMARY KEY, created INTEGER NOT NULL, details TEXT NOT NULL)`,
+  ],
+  handle: async (event, { atomically, idempotencyKey, log }) => {
+    await atomically(async (db) => {
+      await db.query(INSERT_ORDER, [idempotencyKey, event.created, JSON.stringify(event.data.object)]);
+    });
+    log.info("order stored");
+  },
+});
+
+const INSERT_ORDER = `INSERT INTO orders (event_id, created, details) VALUES ($1, $2, $3) ON CONFLICT (event_id) DO NOTHING`;

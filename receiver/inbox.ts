@@ -1,0 +1,65 @@
+import { verify, type SignatureProblem } from "../shared/signature.ts";
+import type { Clock } from "./clock.ts";
+import type { Acceptance, Unavailable } from "./engine.ts";
+import { parseEnvelope } from "./envelope.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+/** A delivery as it came in, before anything in it is believed. */
+export type Delivery = {
+  /** Every value of the signature header, unjoined. */
+  signatures: readonly string[];
+  body: Uint8Array;
+};
+
+/** What became of a delivery. `stored` and `duplicate` mean that the event is on disk, synced. */
+export type Receipt =
+  | { kind: "stored"; id: string; type: string; secretIndex: number }
+  | {
+      kind: "duplicate";
+      id: string;
+      type: string;
+      secretIndex: number;
+      differs?: NonNullable<Acceptance["differs"]>;
+    }
+  | { kind: "invalid_signature"; reason: SignatureProblem }
+  | { kind: "invalid_json" | "invalid_event"; message: string }
+  | { kind: "unavailable"; reason: Unavailable; detail: string };
+
+export type Inbox = (delivery: Delivery) => Promise<Receipt>;
+
+/**
+ * The way of a delivery into the inbox: verify, parse, store; in this order, so that nothing of an unsigned body is
+ * looked at. Knows nothing of HTTP.
+ */
+export function createInbox(options: {
+  secrets: readonly string[];
+  clock: Clock;
+  store: GroupCommit;
+}): Inbox {
+  return async ({ signatures, body }) => {
+    const receivedAtMs = options.clock.nowMs();
+    const nowSeconds = Math.floor(receivedAtMs / 1_000);
+    const signature = verify({ headers: signatures, body, secrets: options.secrets, nowSeconds });
+    if (!signature.ok) return { kind: "invalid_signature", reason: signature.reason };
+
+    const parsed = parseEnvelope(body);
+    if (!parsed.ok) return { kind: parsed.error, message: parsed.message };
+
+    const { id, type, objectId, orderingKey } = parsed;
+    const stored = await options.store({
+      id,
+      type,
+      objectId,
+      orderingKey,
+      source: "webhook",
+      receivedAtMs,
+      body,
+    });
+    if (!stored.ok) return { kind: "unavailable", reason: stored.reason, detail: stored.detail };
+
+    const { duplicate, differs } = stored.acceptance;
+    const { secretIndex } = signature;
+    if (!duplicate) return { kind: "stored", id, type, secretIndex };
+    return { kind: "duplicate", id, type, secretIndex, ...(differs ? { differs } : {}) };
+  };
+}

@@ -1,0 +1,108 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "@prometheus-io/client";
+import { isEventType } from "../shared/events.ts";
+import type { Counts, Handled } from "./engine.ts";
+import type { Receipt } from "./inbox.ts";
+
+export type Metrics = {
+  received: (receipt: Receipt, seconds: number) => void;
+  /** A request that was refused before it became a delivery. */
+  refused: (reason: string) => void;
+  handled: (handled: Handled) => void;
+  workerRestarted: () => void;
+  text: () => Promise<{ contentType: string; body: string }>;
+};
+
+/**
+ * The receiver's metrics for Prometheus: base units, no ids or URLs as labels, event types that nobody knows folded to
+ * `other`. The depths are asked of the engine at each scrape.
+ */
+export function createMetrics(options: { counts: () => Promise<Counts>; nowMs: () => number }): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const acknowledgement = new Histogram({
+    name: "receiver_acknowledgement_seconds",
+    help: "Time from a delivery's last byte to its answer, by result.",
+    labelNames: ["result"] as const,
+    buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const events = new Counter({
+    name: "receiver_events_total",
+    help: "Verified events by type and result (stored, duplicate).",
+    labelNames: ["type", "result"] as const,
+    registers,
+  });
+  const rejections = new Counter({
+    name: "receiver_rejections_total",
+    help: "Requests that were not stored, by precise reason.",
+    labelNames: ["reason"] as const,
+    registers,
+  });
+  const secrets = new Counter({
+    name: "receiver_secret_matches_total",
+    help: "Verified deliveries by the position of the secret that matched; a rotation is complete when the old one stays still.",
+    labelNames: ["position"] as const,
+    registers,
+  });
+  const handling = new Histogram({
+    name: "receiver_handling_seconds",
+    help: "Duration of an attempt to handle an event, by type and outcome.",
+    labelNames: ["type", "outcome"] as const,
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
+    registers,
+  });
+  const restarts = new Counter({
+    name: "receiver_worker_restarts_total",
+    help: "How often the worker process died or was ended because a handler blocked it.",
+    registers,
+  });
+  collectDepths(registry, options);
+
+  return {
+    received: (receipt, seconds) => {
+      acknowledgement.observe({ result: receipt.kind }, seconds);
+      if (receipt.kind === "stored" || receipt.kind === "duplicate") {
+        events.inc({ type: knownType(receipt.type), result: receipt.kind });
+        secrets.inc({ position: String(receipt.secretIndex + 1) });
+      } else {
+        rejections.inc({ reason: "reason" in receipt ? receipt.reason : receipt.kind });
+      }
+    },
+    refused: (reason) => rejections.inc({ reason }),
+    handled: ({ type, outcome, durationMs }) =>
+      handling.observe({ type: knownType(type), outcome }, durationMs / 1_000),
+    workerRestarted: () => restarts.inc(),
+    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  };
+}
+
+/** Anybody with a secret can make up types; a label of each would fill the memory. */
+function knownType(type: string): string {
+  return isEventType(type) ? type : "other";
+}
+
+function collectDepths(
+  registry: Registry,
+  options: { counts: () => Promise<Counts>; nowMs: () => number },
+): void {
+  const depth = new Gauge({
+    name: "receiver_inbox_events",
+    help: "Events in the inbox by state.",
+    labelNames: ["state"] as const,
+    registers: [registry],
+    collect: async () => {
+      const { byState, oldestUnfinishedAtMs } = await options.counts();
+      for (const [state, events] of Object.entries(byState)) depth.set({ state }, events);
+      oldest.set(
+        oldestUnfinishedAtMs === null ? 0 : Math.max(0, options.nowMs() - oldestUnfinishedAtMs) / 1_000,
+      );
+    },
+  });
+  const oldest = new Gauge({
+    name: "receiver_oldest_unfinished_event_age_seconds",
+    help: "Age of the oldest event that is neither done, ignored nor dead; 0 when there is none.",
+    registers: [registry],
+  });
+}

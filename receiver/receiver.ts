@@ -1,0 +1,146 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { createAdminApp } from "./admin.ts";
+import { createApp } from "./app.ts";
+import { backoffMs } from "./backoff.ts";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Engine } from "./engine.ts";
+import { createGroupCommit } from "./group-commit.ts";
+import { createHealth } from "./health.ts";
+import { createInbox } from "./inbox.ts";
+import type { Log } from "./log.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import { createHttpServer, type HttpServer } from "./server.ts";
+import { startSupervisor, type Supervisor } from "./supervisor.ts";
+
+export type Receiver = {
+  /** Where events go; undefined in the role `worker`. */
+  url: string | undefined;
+  adminUrl: string;
+  /** Stops taking events, finishes what is running within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
+  stop: () => Promise<void>;
+};
+
+/** Of the shutdown time-out, what is kept for returning claims and closing files. */
+const CLOSING_MS = 1_500;
+
+const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+
+/**
+ * Puts the parts together, by role: `ingest` takes events, `worker` handles them in a process of its own, `all` does
+ * both. The worker process is supervised from here in either case, so a handler never shares a process with anything
+ * that has to answer.
+ */
+export async function startReceiver(options: {
+  config: Config;
+  engine: Engine;
+  clock: Clock;
+  random: () => number;
+  log: Log;
+  /** What the worker process gets to see of the environment. */
+  environment: NodeJS.ProcessEnv;
+  /** Another worker entry point; for tests. */
+  workerFile?: URL;
+}): Promise<Receiver> {
+  const { config, engine, clock, log } = options;
+  const metrics = createMetrics({ counts: engine.counts, nowMs: clock.nowMs });
+  const supervisor = config.role === "ingest" ? undefined : superviseWorker(options, metrics);
+  const health = createHealth({
+    engine,
+    clock,
+    freeBytes: async () => freeBytes(config.databaseFile),
+    minimumFreeBytes: config.minimumFreeBytes,
+    ...(supervisor ? { loopAlive: supervisor.alive } : {}),
+  });
+
+  const allowedHosts = isLoopback(config.adminHost) ? LOOPBACK_NAMES : undefined;
+  const admin = createHttpServer({ app: createAdminApp({ engine, metrics, log, allowedHosts }), clock });
+  const servers: HttpServer[] = [];
+
+  const stop = async (): Promise<void> => {
+    health.startDraining();
+    const graceMs = Math.max(0, config.shutdownTimeoutMs - CLOSING_MS);
+    // Handlers finish while the last requests do: both have the whole time.
+    await Promise.all([...servers.map(async (server) => server.drain(graceMs)), supervisor?.stop(graceMs)]);
+    await admin.drain(0);
+    health.stop();
+    await engine.close();
+  };
+
+  try {
+    // Starts what commits, so that the first event doesn't wait for it. A disk that is full now may not stay so.
+    const probed = await engine.probe();
+    if (!probed.ok)
+      log.error(
+        { reason: probed.reason, detail: probed.detail },
+        "the database takes no writes; events are refused until it does",
+      );
+
+    const adminPort = await admin.listen(config.adminPort, config.adminHost);
+    const adminUrl = `http://${inUrl(config.adminHost)}:${String(adminPort)}`;
+    if (config.role === "worker") {
+      log.info({ admin_url: adminUrl, role: config.role }, "working");
+      return { url: undefined, adminUrl, stop };
+    }
+
+    const commit = createGroupCommit({ engine, clock });
+    const inbox = createInbox({
+      secrets: config.signingSecrets,
+      clock,
+      store: async (event) => {
+        const stored = await commit(event);
+        if (stored.ok && !stored.acceptance.duplicate) supervisor?.wake();
+        return stored;
+      },
+    });
+    const app = createApp({ ...config, inbox, health, log, metrics, clock });
+    const server = createHttpServer({ app, clock });
+    const port = await server.listen(config.port, config.host);
+    servers.push(server);
+    const url = `http://${inUrl(config.host)}:${String(port)}${config.webhookPath}`;
+    log.info({ url, admin_url: adminUrl, role: config.role }, "listening");
+    return { url, adminUrl, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function superviseWorker(options: Parameters<typeof startReceiver>[0], metrics: Metrics): Supervisor {
+  const { config, engine, clock, log } = options;
+  // Handlers have no use for the secret that lets anybody sign events.
+  const { SIGNING_SECRET: _secret, SIGNING_SECRET_FILE: _file, ...environment } = options.environment;
+  return startSupervisor({
+    environment,
+    handlerTimeoutMs: config.handlerTimeoutMs,
+    clock,
+    log,
+    onHandled: metrics.handled,
+    onDeath: (workerId) => {
+      metrics.workerRestarted();
+      const limits = {
+        maximumAttempts: config.maximumAttempts,
+        backoffMs: (attempt: number) => backoffMs(attempt, options.random),
+      };
+      // Should this fail, their leases run out by themselves.
+      engine
+        .release(workerId, limits)
+        .catch((error: unknown) => log.warn({ err: error }, "could not release claims"));
+    },
+    ...(options.workerFile ? { workerFile: options.workerFile } : {}),
+  });
+}
+
+async function freeBytes(databaseFile: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(databaseFile));
+  return bavail * bsize;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+function inUrl(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

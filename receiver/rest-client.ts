@@ -1,0 +1,198 @@
+import { rejectWhenAborted } from "./abort.ts";
+import { Agent, request } from "undici";
+import type { Clock } from "./clock.ts";
+import type { z } from "zod";
+import { errorSchema } from "../shared/errors.ts";
+import { LIST_LIMIT_MAXIMUM } from "../shared/limits.ts";
+import {
+  agentSchema,
+  callSchema,
+  listSchema,
+  organizationSchema,
+  voicemailSchema,
+  type Agent as AgentResource,
+  type Call,
+  type Organization,
+  type Voicemail,
+} from "../shared/resources.ts";
+
+/** One request, from connecting to the last byte. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const MAXIMUM_TRIES = 4;
+const FIRST_PAUSE_MS = 500;
+/** A page of a hundred calls with long transcripts is some megabytes; more than this is no page. */
+const MAXIMUM_RESPONSE_BYTES = 32 * 1_048_576;
+
+/** The service's REST API, read-only (SPEC §4). Every method throws `RestError` when there is no good answer. */
+export type RestClient = {
+  me: () => Promise<Organization>;
+  agents: () => Promise<AgentResource[]>;
+  /** Newest first, page by page as they are asked for. */
+  calls: (options?: { outcome?: string; startingAfter?: string; pageSize?: number }) => AsyncGenerator<Call>;
+  voicemails: (options?: {
+    reviewed?: boolean;
+    startingAfter?: string;
+    pageSize?: number;
+  }) => AsyncGenerator<Voicemail>;
+  /** Milliseconds that the service's clock, by its Date header, is ahead of ours; undefined when it sends none. */
+  clockSkewMs: () => Promise<number | undefined>;
+  close: () => Promise<void>;
+};
+
+/** No good answer from the REST API, after the tries that made sense. */
+export class RestError extends Error {
+  override readonly name = "RestError";
+  /** The HTTP status, or undefined when no answer came. */
+  readonly status: number | undefined;
+  /** The service's own code (SPEC §7 Errors), such as `unauthorized`, or one of `network`, `malformed`. */
+  readonly code: string;
+
+  constructor(options: { status?: number; code: string; message: string }) {
+    super(options.message);
+    this.status = options.status;
+    this.code = options.code;
+  }
+}
+
+type Query = Record<string, string | undefined>;
+type Answer = { status: number; headers: Record<string, string | string[] | undefined>; body: string };
+
+/**
+ * A client for one API key. Time-outs bound every request; answers of 5xx and network errors are tried again, four
+ * times in all, with growing pauses; answers of 4xx never are, since the same request gets the same answer.
+ */
+export function createRestClient(options: {
+  baseUrl: string;
+  key: string;
+  clock: Clock;
+  random: () => number;
+}): RestClient {
+  const { clock } = options;
+  const dispatcher = new Agent({ connections: 4, connectTimeout: REQUEST_TIMEOUT_MS });
+  const base = options.baseUrl.replace(/\/+$/, "");
+
+  return {
+    me: async () => get("/api/v1/me", {}, organizationSchema),
+    agents: async () => (await get("/api/v1/agents", {}, listSchema(agentSchema))).data,
+    calls: ({ outcome, startingAfter, pageSize } = {}) =>
+      walk("/api/v1/calls", callSchema, { outcome, starting_after: startingAfter, limit: limitOf(pageSize) }),
+    voicemails: ({ reviewed, startingAfter, pageSize } = {}) =>
+      walk("/api/v1/voicemails", voicemailSchema, {
+        reviewed: reviewed === undefined ? undefined : String(reviewed),
+        starting_after: startingAfter,
+        limit: limitOf(pageSize),
+      }),
+    clockSkewMs: async () => {
+      const { headers } = await send("/api/v1/me", {});
+      const theirs = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
+      return Number.isNaN(theirs) ? undefined : theirs - clock.nowMs();
+    },
+    close: async () => dispatcher.close(),
+  };
+
+  /** Items may arrive while the walk goes on; the cursor is an item, so none is skipped or seen twice (SPEC §4). */
+  async function* walk<Item extends { id: string }>(
+    path: string,
+    item: z.ZodType<Item>,
+    query: Query,
+  ): AsyncGenerator<Item> {
+    let page = await get(path, query, listSchema(item));
+    for (;;) {
+      yield* page.data;
+      const last = page.data.at(-1);
+      if (page.has_more !== true || !last) return;
+      page = await get(path, { ...query, starting_after: last.id }, listSchema(item));
+    }
+  }
+
+  async function get<Resource>(path: string, query: Query, schema: z.ZodType<Resource>): Promise<Resource> {
+    const { status, body } = await send(path, query);
+    const json = parseJson(body);
+    if (status !== 200) {
+      const error = errorSchema.safeParse(json);
+      const code = error.success ? error.data.error : "unexpected_answer";
+      const message = error.success ? error.data.message : "the answer has no error code";
+      throw new RestError({
+        status,
+        code,
+        message: `GET ${path} was answered ${String(status)} ${code}: ${message}`,
+      });
+    }
+    const resource = schema.safeParse(json);
+    if (resource.success) return resource.data;
+    const [issue] = resource.error.issues;
+    throw new RestError({
+      status,
+      code: "malformed",
+      message: `GET ${path} answered something that is not what the API promises: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`,
+    });
+  }
+
+  async function send(path: string, query: Query): Promise<Answer> {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await tryOnce(path, query);
+      const again = "problem" in answer || answer.status >= 500;
+      if (!again) return answer;
+      if (attempt === MAXIMUM_TRIES) {
+        if (!("problem" in answer)) return answer;
+        throw new RestError({
+          code: "network",
+          message: `GET ${base}${path} got no answer in ${String(MAXIMUM_TRIES)} tries: ${answer.problem}`,
+        });
+      }
+      await clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + options.random() / 2));
+    }
+  }
+
+  async function tryOnce(path: string, query: Query): Promise<Answer | { problem: string }> {
+    const url = new URL(base + path);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, value);
+    // One deadline over everything; undici's own ones start anew at each stage.
+    const deadline = new AbortController();
+    const cancel = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort(new Error("the time is up")));
+    try {
+      const exchange = exchangeOnce(url, deadline.signal);
+      return await Promise.race([exchange, rejectWhenAborted(deadline.signal)]);
+    } catch (error) {
+      return { problem: describe(error) };
+    } finally {
+      cancel();
+    }
+  }
+
+  async function exchangeOnce(url: URL, signal: AbortSignal): Promise<Answer> {
+    const { statusCode, headers, body } = await request(url, {
+      dispatcher,
+      signal,
+      headers: { authorization: `Bearer ${options.key}`, accept: "application/json" },
+    });
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MAXIMUM_RESPONSE_BYTES) throw new Error("the answer is too large");
+      chunks.push(chunk);
+    }
+    return { status: statusCode, headers, body: Buffer.concat(chunks).toString("utf8") };
+  }
+}
+
+function limitOf(pageSize: number | undefined): string {
+  return String(Math.min(pageSize ?? LIST_LIMIT_MAXIMUM, LIST_LIMIT_MAXIMUM));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return "code" in error && typeof error.code === "string"
+    ? `${error.code}: ${error.message}`
+    : error.message;
+}
