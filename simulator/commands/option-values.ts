@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../domain/duration.ts";
 
 /** Collects a repeatable option. */
 export function collect(value: string, previous: string[]): string[] {
@@ -14,16 +15,11 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
   };
 }
 
-const UNIT_SECONDS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400 };
-
 /** `90`, `90s`, `5m`, `12h`, `1h30m` or `1d`, in seconds. */
 export function durationSeconds(text: string): number {
-  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
-  const isDuration = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text);
-  if (!isDuration) throw new InvalidArgumentError("Give a duration such as 90s, 5m, 12h or 1h30m.");
-  return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)]
-    .map(([, amount, unit]) => Number(amount) * (UNIT_SECONDS[unit ?? "s"] ?? 1))
-    .reduce((total, part) => total + part, 0);
+  const seconds = parseDuration(text);
+  if (seconds === undefined) throw new InvalidArgumentError("Give a duration such as 90s, 5m, 12h or 1h30m.");
+  return seconds;
 }
 
 /** An http or https URL. */
