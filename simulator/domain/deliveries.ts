@@ -75,7 +75,8 @@ const ABANDON = `
   UPDATE deliveries SET state = 'dead', next_attempt_at = NULL
   WHERE endpoint_id = ? AND next_attempt_at IS NOT NULL RETURNING id`;
 const COUNTS = `SELECT state, count(*) AS count FROM deliveries GROUP BY state`;
-const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM deliveries`;
+// The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
+const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'deliveries'`;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 

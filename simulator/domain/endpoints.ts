@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { z } from "zod";
 import { FAILURE_FLAG_THRESHOLD } from "../../shared/limits.ts";
 import type { ScheduleClock } from "./clock.ts";
-import { checkEndpointUrl } from "./endpoint-url.ts";
+import { checkEndpointUrl, type EndpointUrl } from "./endpoint-url.ts";
 import { formatFault, parseFault, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import { stableId } from "./random.ts";
@@ -50,7 +50,8 @@ const DELETE = `UPDATE endpoints SET deleted_at = ? WHERE id = ? AND deleted_at 
 const FIND = `SELECT ${COLUMNS} FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
 const LIST = `SELECT ${COLUMNS} FROM endpoints WHERE deleted_at IS NULL ORDER BY seq`;
 const COUNT_FAILURES = `UPDATE endpoints SET consecutive_failures = ? WHERE id = ?`;
-const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM endpoints`;
+// The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
+const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'endpoints'`;
 
 const stringListSchema = z.array(z.string());
 
@@ -132,6 +133,8 @@ export function createEndpoints(options: {
       if (isRemoved) journal.write({ kind: "endpoint.changed", endpointId: id });
       return isRemoved;
     },
+    /** Whether `url` would be accepted; the message of a refusal says what to change. */
+    checkUrl: (url: string): EndpointUrl => checkEndpointUrl(url, allowedHosts),
     find: read,
     list: (): Endpoint[] => list.all().map(fromRow),
     countFailure(id: string): void {
