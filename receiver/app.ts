@@ -91,7 +91,12 @@ function requestLog(log: Log): RequestHandler {
     customSuccessMessage: () => "answered",
     customErrorMessage: () => "answered",
     customSuccessObject: (_request, response, fields: object) => ({ ...fields, ...response.locals }),
-    customErrorObject: (_request, response, _error, fields: object) => ({ ...fields, ...response.locals }),
+    // A 503 is no error of ours; a bug is logged where it is caught, with its stack.
+    customErrorObject: (_request, response, _error, fields: object) => ({
+      ...fields,
+      err: undefined,
+      ...response.locals,
+    }),
   });
 }
 
@@ -124,15 +129,8 @@ function unavailable(reason: string, metrics: Metrics): RequestHandler {
   };
 }
 
-function receive({
-  inbox,
-  clock,
-  metrics,
-}: {
-  inbox: Inbox;
-  clock: Clock;
-  metrics: Metrics;
-}): RequestHandler {
+function receive(options: { inbox: Inbox; clock: Clock; metrics: Metrics; health: Health }): RequestHandler {
+  const { inbox, clock, metrics, health } = options;
   return async (request, response) => {
     const startedAtMs = clock.monotonicMs();
     const signatures = request.headersDistinct[SIGNATURE_HEADER.toLowerCase()] ?? [];
