@@ -95,10 +95,13 @@ export function converse(options: {
   outcome: Outcome;
   topic?: Topic | undefined;
   language?: Language | undefined;
+  caller?: Caller;
+  callerName?: string;
 }): Conversation {
   const { seed, random, business, at, outcome } = options;
   const language = options.language ?? random.weighted(business.languages);
-  const caller = pickCaller({ seed, random, business, language });
+  const known = options.caller ?? pickCaller({ seed, random, business, language });
+  const caller = { ...known, language, name: options.callerName ?? known.name };
   const agent = random.int(0, business.agents.length - 1);
   const topic = options.topic ?? pickTopic(random, business.trade, outcome);
   const phrases = PHRASES[language];
@@ -123,7 +126,7 @@ export function converse(options: {
     day: phrases.weekdays[slot.getUTCDay()] ?? "",
     time: clockTime(slot.getUTCHours(), slot.getUTCMinutes(), phrases.twelveHourClock),
   };
-  const message = fill(random.pick(phrases.messages), words);
+  const message = fill(random.pick(phrases.messages[business.trade]), words);
 
   const lines = [
     `A: ${random.pick(phrases.greetings)}`,

@@ -69,11 +69,16 @@ export const de: Phrases = {
     staff_unavailable: "Im Moment sind alle im Gespräch. Möchten Sie eine Nachricht hinterlassen?",
     callback_requested: "Wir rufen Sie gern zurück. Worum geht es?",
   },
-  messages: [
-    "Guten Tag, hier ist {name}. Bitte rufen Sie mich wegen {day} zurück.",
-    "{name} hier. Ich muss meinen Termin am {day} verschieben, ab {time} Uhr würde es gehen.",
-    "Hallo, {name}. Ich glaube, ich habe meinen Schirm bei Ihnen vergessen. Danke!",
-  ],
+  messages: {
+    restaurant: [
+      "Guten Tag, hier ist {name}. Bitte rufen Sie mich wegen des Tisches am {day} zurück, wir werden mehr.",
+      "Hallo, {name}. Ich glaube, ich habe meinen Schirm bei Ihnen vergessen. Danke!",
+    ],
+    services: [
+      "{name} hier. Ich muss meinen Termin am {day} verschieben, ab {time} Uhr würde es gehen.",
+      "Guten Tag, {name}. Seit Ihrem Besuch tropft es wieder. Bitte rufen Sie mich zurück.",
+    ],
+  },
   goodbyes: ["Danke für Ihren Anruf. Auf Wiederhören!", "Einen schönen Tag noch!"],
   and: "und",
   weekdays: ["Sonntag", "Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag"],

@@ -97,12 +97,18 @@ export const en: Phrases = {
     staff_unavailable: "Everybody is busy with other customers just now. May I take a message?",
     callback_requested: "I'll have somebody call you back. What is it about?",
   },
-  messages: [
-    "Hi, this is {name}. Please call me back about {day}, we're a few more people than I said.",
-    "Hello, {name} here. I think I left my jacket at your place. Could you let me know if you have found it?",
-    "This is {name}. I'd like to ask about a private event on {day}. Thanks, bye.",
-    "Hey, it's {name}. I have to move my appointment on {day}. Any time after {time} would work.",
-  ],
+  messages: {
+    restaurant: [
+      "Hi, this is {name}. Please call me back about {day}, we are a few more people than I said.",
+      "Hello, {name} here. I think I left my jacket at your place. Could you let me know if you have found it?",
+      "This is {name}. I'd like to ask about a private event on {day}, for about thirty people. Thanks, bye.",
+    ],
+    services: [
+      "Hey, it's {name}. I have to move my appointment on {day}. Any time after {time} would work.",
+      "This is {name}. The part you put in last week is making a noise again. Please call me back.",
+      "Hello, {name} here. Could somebody send me the invoice for the {service}? Thank you.",
+    ],
+  },
   goodbyes: ["Thank you for calling. Goodbye!", "Have a great day!", "You're welcome. Take care!"],
   and: "and",
   weekdays: ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"],

@@ -69,11 +69,16 @@ export const es: Phrases = {
     staff_unavailable: "Todos están atendiendo a otros clientes. ¿Quiere dejar un recado?",
     callback_requested: "Haré que le llamen. ¿De qué se trata?",
   },
-  messages: [
-    "Hola, soy {name}. Llámenme por favor, es por lo del {day}.",
-    "Buenas, habla {name}. Quisiera cambiar mi cita del {day}, a partir de las {time} me viene bien.",
-    "Soy {name}. Creo que olvidé el paraguas allí. ¿Me avisan si lo encuentran? Gracias.",
-  ],
+  messages: {
+    restaurant: [
+      "Hola, soy {name}. Llámenme por favor por la mesa del {day}, al final somos más.",
+      "Soy {name}. Creo que olvidé el paraguas allí. ¿Me avisan si lo encuentran? Gracias.",
+    ],
+    services: [
+      "Buenas, habla {name}. Quisiera cambiar mi cita del {day}, a partir de las {time} me viene bien.",
+      "Soy {name}. Lo que arreglaron la semana pasada vuelve a hacer ruido. Llámenme, por favor.",
+    ],
+  },
   goodbyes: ["Gracias por su llamada. ¡Hasta pronto!", "¡Que tenga un buen día!"],
   and: "y",
   weekdays: ["domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"],

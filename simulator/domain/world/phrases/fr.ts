@@ -69,11 +69,16 @@ export const fr: Phrases = {
     staff_unavailable: "Tout le monde est occupé. Puis-je prendre un message ?",
     callback_requested: "On vous rappellera. C'est à quel sujet ?",
   },
-  messages: [
-    "Bonjour, c'est {name}. Rappelez-moi s'il vous plaît au sujet de {day}.",
-    "Bonjour, {name}. Je dois déplacer mon rendez-vous de {day}. Après {time}, ce serait bien.",
-    "C'est {name}. Je crois avoir oublié mon écharpe chez vous. Merci de me prévenir.",
-  ],
+  messages: {
+    restaurant: [
+      "Bonjour, c'est {name}. Rappelez-moi s'il vous plaît pour la table de {day}, nous serons plus nombreux.",
+      "C'est {name}. Je crois avoir oublié mon écharpe chez vous. Merci de me prévenir.",
+    ],
+    services: [
+      "Bonjour, {name}. Je dois déplacer mon rendez-vous de {day}. Après {time}, ce serait bien.",
+      "C'est {name}. L'appareil fait de nouveau du bruit depuis votre visite. Rappelez-moi, merci.",
+    ],
+  },
   goodbyes: ["Merci de votre appel. Au revoir !", "Bonne journée !"],
   and: "et",
   weekdays: ["dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"],

@@ -69,11 +69,16 @@ export const it: Phrases = {
     staff_unavailable: "Sono tutti occupati. Vuole lasciare un messaggio?",
     callback_requested: "La faccio richiamare. Di che cosa si tratta?",
   },
-  messages: [
-    "Buonasera, sono {name}. Mi richiamate per favore? È per {day}.",
-    "Sono {name}. Devo spostare l'appuntamento di {day}, dopo le {time} andrebbe bene.",
-    "Salve, {name}. Credo di aver dimenticato gli occhiali da voi. Grazie.",
-  ],
+  messages: {
+    restaurant: [
+      "Buonasera, sono {name}. Mi richiamate per il tavolo di {day}? Saremo qualcuno in più.",
+      "Salve, {name}. Credo di aver dimenticato gli occhiali da voi. Grazie.",
+    ],
+    services: [
+      "Sono {name}. Devo spostare l'appuntamento di {day}, dopo le {time} andrebbe bene.",
+      "Buongiorno, {name}. Dopo il vostro intervento il rumore è tornato. Richiamatemi, grazie.",
+    ],
+  },
   goodbyes: ["Grazie della chiamata. Arrivederci!", "Buona giornata!"],
   and: "e",
   weekdays: ["domenica", "lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato"],

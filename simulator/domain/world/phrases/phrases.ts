@@ -1,3 +1,5 @@
+import type { Trade } from "../organizations.ts";
+
 /** What a call can be about. */
 export type Topic =
   | "hours"
@@ -24,7 +26,7 @@ export type Phrases = {
   conversations: Record<Topic, Conversations>;
   /** What the agent says before it takes a message. */
   messageIntroductions: Record<VoicemailReason, string>;
-  messages: readonly string[];
+  messages: Record<Trade, readonly string[]>;
   goodbyes: readonly string[];
   and: string;
   /** From Sunday. */

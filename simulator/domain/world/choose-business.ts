@@ -1,0 +1,41 @@
+import type { EventType } from "../../../shared/events.ts";
+import { didYouMean } from "../suggest.ts";
+import type { Business, Trade } from "./organizations.ts";
+
+export type ChosenBusiness = { ok: true; business: Business } | { ok: false; message: string };
+
+/** Only a business of this trade sees the event (SPEC §6 Event types). */
+const TRADE_OF: Partial<Record<EventType, Trade>> = {
+  "order.created": "restaurant",
+  "booking.created": "services",
+};
+const TRADE_NAMES = { restaurant: "a restaurant", services: "a service business" } as const;
+
+/** Where an event of `type` happens: at `orgId` if that fits, or at the first business that it fits. */
+export function chooseBusiness(
+  businesses: readonly Business[],
+  type: EventType,
+  orgId: string | undefined,
+): ChosenBusiness {
+  const trade = TRADE_OF[type];
+  const fitting = businesses.filter((business) => trade === undefined || business.trade === trade);
+  const business =
+    orgId === undefined ? fitting[0] : businesses.find(({ organization }) => organization.id === orgId);
+  if (business === undefined) {
+    const ids = businesses.map(({ organization }) => organization.id);
+    return refused(`There is no organization ${orgId}.${didYouMean(orgId ?? "", ids)} ${offer(fitting)}`);
+  }
+  if (trade === undefined || business.trade === trade) return { ok: true, business };
+  return refused(
+    `${type} happens at ${TRADE_NAMES[trade]}, and ${business.organization.name} (${orgId}) is ` +
+      `${TRADE_NAMES[business.trade]}. ${offer(fitting)}`,
+  );
+}
+
+function offer(businesses: readonly Business[]): string {
+  return `Use ${businesses.map(({ organization }) => `${organization.id} (${organization.name})`).join(" or ")}.`;
+}
+
+function refused(message: string): ChosenBusiness {
+  return { ok: false, message };
+}
