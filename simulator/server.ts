@@ -73,7 +73,7 @@ function createApp(
 
   if (options.token !== undefined) app.use(tokenGuard(options.token));
   app.use("/control", changeGuard(isOwnHost), createControl(simulator));
-  app.use(createDashboard(simulator));
+  app.use(createDashboard());
   app.use((request, response) => {
     answerError(
       response,

@@ -15,6 +15,7 @@ const settingsSchema = z.strictObject({
 });
 const registrationSchema = settingsSchema.extend({ secret: z.string().optional() });
 const changeSchema = settingsSchema.partial();
+const checkSchema = z.strictObject({ url: z.string() });
 
 /** Endpoints: register, look, change, remove, test (SPEC §6 Registration). */
 export function endpointRoutes(simulator: Simulator): Router {
@@ -32,6 +33,12 @@ export function endpointRoutes(simulator: Simulator): Router {
     if (!registered.ok) return answerError(response, 400, "invalid_request", registered.message);
     // The one time that the secret is told.
     response.status(201).json({ ...endpointView(registered.endpoint), secret: registered.endpoint.secret });
+  });
+
+  // Says whether a URL would be accepted, and why not, without registering anything: for forms.
+  router.post("/endpoints/check", (request, response) => {
+    const body = readBody(checkSchema, request, response);
+    if (body !== undefined) response.json(endpoints.checkUrl(body.url));
   });
 
   router.get("/endpoints", (_request, response) => answerList(response, endpoints.list().map(endpointView)));

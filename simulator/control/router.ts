@@ -4,7 +4,9 @@ import { answerError } from "./answers.ts";
 import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
+import { eventTypeRoutes } from "./event-types.ts";
 import { eventRoutes } from "./events.ts";
+import { reportRoutes } from "./reports.ts";
 import { streamRoutes } from "./stream.ts";
 import { worldRoutes } from "./world.ts";
 
@@ -13,9 +15,15 @@ const LARGEST_BODY = "10mb";
 /** The control API: everything that the dashboard and the commands do. JSON, snake_case. */
 export function createControl(simulator: Simulator): Router {
   const router = Router();
+  router.use((_request, response, next) => {
+    response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
+    next();
+  });
+  router.use(reportRoutes(() => simulator.wall.nowMs()));
   router.use(express.json({ limit: LARGEST_BODY }));
   router.use(endpointRoutes(simulator));
   router.use(eventRoutes(simulator));
+  router.use(eventTypeRoutes());
   router.use(deliveryRoutes(simulator));
   router.use(clockRoutes(simulator));
   router.use(streamRoutes(simulator));

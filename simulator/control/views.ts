@@ -5,6 +5,7 @@ import type { Endpoint } from "../domain/endpoints.ts";
 import type { StoredEvent } from "../domain/events.ts";
 import { formatFault } from "../domain/faults.ts";
 import type { Simulator } from "../simulator.ts";
+import { signatureView } from "./signature-view.ts";
 
 /** How the control API shows things: snake_case, schedule times as ISO 8601, wall times named so. */
 
@@ -46,16 +47,18 @@ export function deliveryView(simulator: Simulator, delivery: Delivery) {
 /** A delivery with everything: what was sent on each attempt, byte for byte, and what came back. */
 export function deliveryDetailView(simulator: Simulator, delivery: Delivery) {
   const event = simulator.events.find(delivery.eventId);
+  const endpoint = simulator.endpoints.find(delivery.endpointId);
   const body = delivery.body ?? event?.body ?? Buffer.alloc(0);
   return {
     ...deliveryFields(delivery, event),
-    url: simulator.endpoints.find(delivery.endpointId)?.url ?? null,
+    url: endpoint?.url ?? null,
     attempts: simulator.attempts.ofDelivery(delivery.id).map((attempt) => ({
       ...attemptView(attempt),
       request: {
         headers: attempt.requestHeaders,
         body: (attempt.requestBody ?? body).toString(),
       },
+      signature: signatureView(attempt, attempt.requestBody ?? body, endpoint?.secret),
       answer: attempt.answer && {
         headers: attempt.answer.headers,
         body: attempt.answer.body.toString(),

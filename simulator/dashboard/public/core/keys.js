@@ -1,0 +1,48 @@
+import { useEffect, useRef } from "preact/hooks";
+
+const SEQUENCE_MS = 1_200;
+const layers = [];
+let prefix = "";
+let prefixTimer;
+
+/**
+ * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints }`. Later components come first. They rest
+ * while one types, and while a dialog is open.
+ */
+export function useKeys(bindings) {
+  const latest = useRef(bindings);
+  latest.current = bindings;
+  useEffect(() => {
+    layers.unshift(latest);
+    return () => void layers.splice(layers.indexOf(latest), 1);
+  }, []);
+}
+
+/** Begins to listen. */
+export function listenToKeys() {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("dialog[open]") !== null) return;
+    const combination = prefix === "" ? event.key : `${prefix} ${event.key}`;
+    forgetPrefix();
+    const action = layers.map((layer) => layer.current[combination]).find((found) => found !== undefined);
+    if (action !== undefined) {
+      event.preventDefault();
+      action();
+    } else if (event.key === "g") {
+      prefix = "g";
+      prefixTimer = setTimeout(forgetPrefix, SEQUENCE_MS);
+    }
+  });
+}
+
+function forgetPrefix() {
+  clearTimeout(prefixTimer);
+  prefix = "";
+}
+
+function isTyping(target) {
+  if (!(target instanceof HTMLElement)) return false;
+  const isTextInput = target instanceof HTMLInputElement && !["checkbox", "radio", "button"].includes(target.type);
+  return isTextInput || target.isContentEditable || /^(?:TEXTAREA|SELECT|AUDIO)$/.test(target.tagName);
+}

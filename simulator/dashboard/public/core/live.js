@@ -1,0 +1,134 @@
+import { useEffect, useState } from "preact/hooks";
+import { control } from "./api.js";
+import { createFeed } from "./feed.js";
+import { openStream } from "./stream.js";
+
+const CLOCK_REFRESH_MS = 250;
+
+/** What the dashboard knows of the simulator, kept up to date by the stream. Read it; only this file changes it. */
+export const live = {
+  /** `connecting` at first, then `open` or `lost`. */
+  connection: "connecting",
+  clock: undefined,
+  /** By `performance.now()`, which nobody can set back. */
+  clockReceivedAt: 0,
+  /** By id; undefined until loaded. */
+  endpoints: undefined,
+  organizations: undefined,
+  feed: createFeed(),
+  /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
+  generation: 0,
+  problem: undefined,
+};
+
+const watchers = new Set();
+let isScheduled = false;
+let clockTimer;
+
+/** Connects and keeps everything up to date from then on. */
+export function startLive() {
+  openStream({
+    onMessage: receive,
+    onOpen(isReconnected) {
+      live.connection = "open";
+      void loadAll();
+      if (isReconnected) live.generation++;
+      changed();
+    },
+    onLost() {
+      live.connection = "lost";
+      changed();
+    },
+  });
+}
+
+/** Renders again when anything in `live` changed, at most once a frame. */
+export function useLive() {
+  const [, setVersion] = useState(0);
+  useEffect(() => {
+    const update = () => setVersion((version) => version + 1);
+    watchers.add(update);
+    return () => watchers.delete(update);
+  }, []);
+  return live;
+}
+
+/** Schedule time now, in milliseconds; undefined until the clock is known. */
+export function scheduleNowMs() {
+  if (live.clock === undefined) return undefined;
+  const base = Date.parse(live.clock.now);
+  return live.clock.mode === "manual" ? base : base + (performance.now() - live.clockReceivedAt);
+}
+
+export function setClock(clock) {
+  live.clock = clock;
+  live.clockReceivedAt = performance.now();
+  changed();
+}
+
+/** Loads the next page of older deliveries. */
+export async function loadOlder() {
+  await live.feed.loadOlder(control);
+  changed();
+}
+
+export function endpointOf(id) {
+  return live.endpoints?.get(id);
+}
+
+async function loadAll() {
+  try {
+    const [clock, endpoints, organizations] = await Promise.all([
+      control.get("/clock"),
+      control.get("/endpoints"),
+      control.get("/organizations"),
+      live.feed.load(control),
+    ]);
+    live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
+    live.organizations = organizations.data;
+    live.problem = undefined;
+    setClock(clock);
+  } catch (error) {
+    live.problem = error.message;
+    changed();
+  }
+}
+
+function receive(name, data) {
+  if (name === "event") live.feed.addEvent(data);
+  else if (name === "delivery") {
+    live.feed.putDelivery(data);
+    refreshClockSoon();
+  } else if (name === "endpoint") live.endpoints?.set(data.id, data);
+  else if (name === "endpoint_deleted") live.endpoints?.delete(data.id);
+  else if (name === "clock") setClock(data);
+  else {
+    live.generation++;
+    void loadAll();
+  }
+  changed();
+}
+
+/** Counts and the next due time come from the simulator, which knows more deliveries than we hold. */
+function refreshClockSoon() {
+  clockTimer ??= setTimeout(async () => {
+    clockTimer = undefined;
+    try {
+      setClock(await control.get("/clock"));
+    } catch {
+      // The stream notices the same and says so.
+    }
+  }, CLOCK_REFRESH_MS);
+}
+
+function changed() {
+  if (isScheduled) return;
+  isScheduled = true;
+  const update = () => {
+    isScheduled = false;
+    for (const watcher of watchers) watcher();
+  };
+  // Frames stop in a tab that nobody sees; what it shows must not.
+  if (document.visibilityState === "visible") requestAnimationFrame(update);
+  else setTimeout(update, CLOCK_REFRESH_MS);
+}

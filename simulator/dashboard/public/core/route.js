@@ -1,0 +1,55 @@
+import { useEffect, useState } from "preact/hooks";
+
+const ROOT = "/dashboard";
+const watchers = new Set();
+
+/** The address inside the dashboard: `/deliveries/dlv_1` and its query. */
+export function currentRoute() {
+  const path = location.pathname.slice(ROOT.length).replace(/\/+$/, "") || "/";
+  return { path, query: new URLSearchParams(location.search) };
+}
+
+/** The route, and a new render whenever it changes. */
+export function useRoute() {
+  const [route, setRoute] = useState(currentRoute);
+  useEffect(() => {
+    const update = () => setRoute(currentRoute());
+    watchers.add(update);
+    return () => watchers.delete(update);
+  }, []);
+  return route;
+}
+
+/** Goes to a page of the dashboard; with `replace`, without an entry in the history. */
+export function navigate(path, { replace = false } = {}) {
+  const url = hrefTo(path);
+  if (replace) history.replaceState(null, "", url);
+  else {
+    history.pushState(null, "", url);
+    scrollTo(0, 0);
+  }
+  announce();
+}
+
+export function hrefTo(path) {
+  return path === "/" ? ROOT : path.startsWith("/?") ? `${ROOT}${path.slice(1)}` : `${ROOT}${path}`;
+}
+
+/** Lets plain links to our own pages change the page without loading it anew. */
+export function followLinks() {
+  addEventListener("popstate", announce);
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
+    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    if (!link || !isPlain || link.target !== "" || event.defaultPrevented) return;
+    const url = new URL(link.href);
+    const isOurs = url.pathname === ROOT || url.pathname.startsWith(`${ROOT}/`);
+    if (url.origin !== location.origin || !isOurs) return;
+    event.preventDefault();
+    navigate(url.pathname.slice(ROOT.length) + url.search || "/");
+  });
+}
+
+function announce() {
+  for (const watcher of watchers) watcher();
+}
