@@ -70,7 +70,10 @@ export function createSimulator(options: SimulatorOptions = {}): SimulatorResult
   }
   const seed = keptSeed ?? options.seed ?? randomInt(LARGEST_SEED);
   meta.set("seed", seed);
-  return { ok: true, simulator: compose({ ...options, database, meta, seed, isSeedGiven: options.seed !== undefined }) };
+  return {
+    ok: true,
+    simulator: compose({ ...options, database, meta, seed, isSeedGiven: options.seed !== undefined }),
+  };
 }
 
 function compose(
@@ -86,10 +89,14 @@ function compose(
   const readings = () => settings.readings;
   const transaction = <Result>(action: () => Result): Result => database.transaction(action)();
 
-  const startMs = Math.max(wall.nowMs(), meta.get("schedule_ms") ?? 0);
-  const clock = createClock({ mode: options.clock ?? "real", wall, startMs });
-  // Ids of journal entries go on from a new thousand after a restart, so that no watcher takes a new one for an old.
-  const journal = createJournal({ firstId: (meta.get("journal_id") ?? 0) + 1 });
+  const mode = options.clock ?? "real";
+  const startMs = scheduleStartMs({ mode, wallMs: wall.nowMs(), keptMs: meta.get("schedule_ms") });
+  const clock = createClock({ mode, wall, startMs });
+  // Wall time leaves room for what an earlier life wrote and did not remember, so that no watcher takes a new entry for
+  // an old one.
+  const journal = createJournal({
+    firstId: Math.max(wall.nowMs() * 1000, (meta.get("journal_id") ?? 0) + 1),
+  });
 
   const world = createWorld({
     database,
@@ -147,9 +154,9 @@ function compose(
     meta.set("journal_id", journal.lastId());
   }
 
-  // A kill -9 may cost the last moments of the clock, never its direction.
+  // What carries a time is remembered with it: a kill -9 may cost the clock a moment, never its direction.
   const stopRemembering = journal.watch(({ kind }) => {
-    if (kind === "attempt.ended" || kind === "clock.changed") remember();
+    if (kind.startsWith("attempt.") || kind === "event.created" || kind === "clock.changed") remember();
   });
 
   dispatcher.start();
@@ -191,4 +198,11 @@ function compose(
       database.close();
     },
   };
+}
+
+/** A clock that is moved by hand goes on from where it stood; any other one from now, but never backwards. */
+function scheduleStartMs(times: { mode: ClockMode; wallMs: number; keptMs: number | undefined }): number {
+  const { mode, wallMs, keptMs } = times;
+  if (keptMs === undefined) return wallMs;
+  return mode === "manual" ? keptMs : Math.max(wallMs, keptMs);
 }

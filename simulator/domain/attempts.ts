@@ -40,6 +40,9 @@ export type Attempt = {
   answer: Answer | null;
 };
 
+/** An attempt that was begun and not ended. */
+type LeftOpen = { deliveryId: string; number: number; startedAtMs: number };
+
 type AttemptRow = {
   number: number;
   scheduled_at: number;
@@ -67,7 +70,8 @@ const CLOSE = `
     answer_headers = ?, answer_body = ?, answer_truncated = ?
   WHERE delivery_id = ? AND number = ? AND ended_at IS NULL`;
 const OF_DELIVERY = `SELECT * FROM attempts WHERE delivery_id = ? ORDER BY number`;
-const LEFT_OPEN = `SELECT delivery_id AS deliveryId, number FROM attempts WHERE ended_at IS NULL`;
+const LEFT_OPEN = `
+  SELECT delivery_id AS deliveryId, number, started_at AS startedAtMs FROM attempts WHERE ended_at IS NULL`;
 
 const requestHeadersSchema = z.record(z.string(), z.string());
 const answerHeadersSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
@@ -80,7 +84,7 @@ export function createAttempts(options: { database: Database }) {
   const open = database.prepare(OPEN);
   const close = database.prepare(CLOSE);
   const ofDelivery = database.prepare<[string], AttemptRow>(OF_DELIVERY);
-  const leftOpen = database.prepare<[], { deliveryId: string; number: number }>(LEFT_OPEN);
+  const leftOpen = database.prepare<[], LeftOpen>(LEFT_OPEN);
 
   return {
     /** Records that an attempt is about to be made. */
@@ -133,7 +137,7 @@ export function createAttempts(options: { database: Database }) {
     },
     ofDelivery: (deliveryId: string): Attempt[] => ofDelivery.all(deliveryId).map(fromRow),
     /** Attempts that an earlier life of this data file began and did not end. */
-    leftOpen: () => leftOpen.all(),
+    leftOpen: (): LeftOpen[] => leftOpen.all(),
   };
 }
 

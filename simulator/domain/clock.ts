@@ -39,7 +39,7 @@ export function createClock(options: { mode: ClockMode; wall: WallTime; startMs?
     now,
     /** Moves schedule time forward to `targetMs`; a moment that has passed already changes nothing. */
     moveTo(targetMs: number): void {
-      scheduleMs = Math.max(now(), targetMs);
+      scheduleMs = Math.max(now(), Math.ceil(targetMs));
     },
     /** Changes the mode; schedule time goes on from where it stands. */
     setMode(next: ClockMode): void {

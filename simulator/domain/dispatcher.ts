@@ -1,4 +1,4 @@
-import { delayAfterAttempt } from "../../shared/retry-policy.ts";
+import { createAdvance } from "./advance.ts";
 import type { Answer, Attempts, Outcome } from "./attempts.ts";
 import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
 import type { ScheduleClock } from "./clock.ts";
@@ -8,6 +8,7 @@ import type { EventLog } from "./events.ts";
 import { faultsOnAttempt, type FaultName } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
+import { createSettlement, settleInterrupted } from "./settlement.ts";
 import type { WallTime } from "./wall-time.ts";
 
 /** The port to the network: makes one HTTP request and never rejects. */
@@ -55,11 +56,19 @@ export function createDispatcher(options: {
   const inFlight = new Map<string, number>();
   const settledWaiters: (() => void)[] = [];
   const stopping = new AbortController();
+  const settle = createSettlement({ deliveries, endpoints, readings: options.readings });
   let flights = 0;
-  let isAdvancing = false;
   let isPaused = false;
   let isAwake = false;
   let cancelSleep = () => {};
+  const advance = createAdvance({
+    clock,
+    journal,
+    nextDueMs,
+    settled,
+    wake,
+    isStopped: () => stopping.signal.aborted,
+  });
 
   /** Looks at what is due, soon; many calls in a row look once. */
   function wake(): void {
@@ -76,7 +85,7 @@ export function createDispatcher(options: {
     if (!isPaused) startWhatIsDue();
     if (flights > 0) return sleep();
     const nextMs = nextDueMs();
-    if (nextMs !== undefined && clock.mode === "skip" && !isAdvancing && !isPaused) {
+    if (nextMs !== undefined && clock.mode === "skip" && !advance.isUnderWay() && !isPaused) {
       clock.moveTo(nextMs);
       journal.write({ kind: "clock.changed" });
       return wake();
@@ -87,7 +96,8 @@ export function createDispatcher(options: {
 
   function startWhatIsDue(): void {
     const nowMs = clock.now();
-    agenda.run(nowMs);
+    // A step that is taken off the agenda has happened, whatever happens to us in between.
+    transaction(() => agenda.run(nowMs));
     for (const endpointId of deliveries.endpointsWithDue(nowMs)) {
       const free = CONCURRENCY_PER_ENDPOINT - (inFlight.get(endpointId) ?? 0);
       if (free <= 0) continue;
@@ -163,34 +173,11 @@ export function createDispatcher(options: {
     const { outcome, durationMs, answer } = result;
     transaction(() => {
       attempts.close(delivery.id, number, { endedAtMs, durationMs, outcome, answer });
-      settle(delivery, number, isSuccess(outcome), startedAtMs, endedAtMs);
+      const { id: deliveryId, endpointId } = delivery;
+      settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome });
     });
     journal.write({ kind: "attempt.ended", deliveryId: delivery.id, number });
     wake();
-  }
-
-  function settle(
-    delivery: Delivery,
-    number: number,
-    succeeded: boolean,
-    startedAtMs: number,
-    endedAtMs: number,
-  ): void {
-    if (succeeded) {
-      deliveries.settle(delivery.id, "delivered", null);
-      endpoints.countSuccess(delivery.endpointId);
-      return;
-    }
-    const readings = options.readings();
-    const delaySeconds = delayAfterAttempt(number);
-    if (readings.flag_counts === "attempts" || delaySeconds === undefined)
-      endpoints.countFailure(delivery.endpointId);
-    if (delaySeconds === undefined || endpoints.find(delivery.endpointId) === undefined) {
-      deliveries.settle(delivery.id, "dead", null);
-      return;
-    }
-    const fromMs = readings.delay_counts_from === "attempt_start" ? startedAtMs : endedAtMs;
-    deliveries.settle(delivery.id, "attempting", fromMs + delaySeconds * 1000);
   }
 
   function abandon(endpointId: string): void {
@@ -198,29 +185,9 @@ export function createDispatcher(options: {
       journal.write({ kind: "delivery.changed", deliveryId });
   }
 
-  function advance(seconds: number): Promise<void> {
-    return advanceTo(clock.now() + seconds * 1000);
-  }
-
-  async function advanceTo(targetMs: number): Promise<void> {
-    isAdvancing = true;
-    try {
-      for (;;) {
-        await settled();
-        const nextMs = nextDueMs();
-        if (nextMs === undefined || nextMs > targetMs || stopping.signal.aborted) break;
-        clock.moveTo(nextMs);
-      }
-      if (Number.isFinite(targetMs)) clock.moveTo(targetMs);
-    } finally {
-      isAdvancing = false;
-      journal.write({ kind: "clock.changed" });
-      wake();
-    }
-  }
-
   /** Resolves when nothing is in flight and nothing is due now. */
   function settled(): Promise<void> {
+    if (stopping.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       settledWaiters.push(resolve);
       wake();
@@ -229,36 +196,17 @@ export function createDispatcher(options: {
 
   return {
     wake,
-    /**
-     * Begins to work. Attempts that an earlier life of the data file left open were perhaps sent: they count as failed,
-     * and their deliveries go on from now.
-     */
+    /** Begins to work: first settles what an earlier life of the data file left open. */
     start(): void {
-      transaction(() => {
-        for (const { deliveryId, number } of attempts.leftOpen()) {
-          const delivery = deliveries.find(deliveryId);
-          if (delivery === undefined) continue;
-          const nowMs = clock.now();
-          attempts.close(deliveryId, number, {
-            endedAtMs: nowMs,
-            durationMs: null,
-            outcome: { error: "interrupted" },
-          });
-          settle(delivery, number, false, nowMs, nowMs);
-        }
-      });
+      transaction(() => settleInterrupted({ attempts, deliveries, settle, nowMs: clock.now() }));
       wake();
     },
-    /** Moves schedule time forward by `seconds`, making every attempt that falls due on the way, in order of due time. */
-    advance,
-    /** Moves schedule time forward to the next due time and makes the attempts that are due then. */
-    async advanceToNext(): Promise<void> {
-      await settled();
-      const nextMs = nextDueMs();
-      if (nextMs !== undefined) await advance(Math.max(0, nextMs - clock.now()) / 1000);
-    },
-    /** Moves schedule time forward until nothing waits any more: every delivery is delivered or dead. */
-    advanceUntilIdle: (): Promise<void> => advanceTo(Number.POSITIVE_INFINITY),
+    /** Moves schedule time by `seconds`, making every attempt that falls due on the way, in order of due time. */
+    advance: advance.by,
+    /** Moves schedule time to the next due time and makes the attempts that are due then. */
+    advanceToNext: advance.toNext,
+    /** Moves schedule time until nothing waits any more: every delivery is delivered or dead. */
+    advanceUntilIdle: advance.untilIdle,
     /** Ends whatever still waits for an endpoint that is gone. */
     abandon,
     nextDueMs,
@@ -282,8 +230,4 @@ export function createDispatcher(options: {
       for (const resolve of settledWaiters.splice(0)) resolve();
     },
   };
-}
-
-function isSuccess(outcome: Outcome): boolean {
-  return "status" in outcome && outcome.status >= 200 && outcome.status <= 299;
 }

@@ -1,0 +1,50 @@
+import type { ScheduleClock } from "./clock.ts";
+import type { Journal } from "./journal.ts";
+
+export type Advance = ReturnType<typeof createAdvance>;
+
+/** Moves schedule time forward on request, from due time to due time, so that every attempt is made at its own. */
+export function createAdvance(options: {
+  clock: ScheduleClock;
+  journal: Journal;
+  nextDueMs: () => number | undefined;
+  /** Resolves when nothing is in flight and nothing is due now. */
+  settled: () => Promise<void>;
+  isStopped: () => boolean;
+  wake: () => void;
+}) {
+  const { clock, journal, nextDueMs, settled, isStopped, wake } = options;
+  let walks = 0;
+
+  async function walkTo(targetMs: number): Promise<void> {
+    walks++;
+    try {
+      for (;;) {
+        await settled();
+        if (isStopped()) return;
+        const nextMs = nextDueMs();
+        if (nextMs === undefined || nextMs > targetMs) break;
+        clock.moveTo(nextMs);
+      }
+      if (Number.isFinite(targetMs)) clock.moveTo(targetMs);
+    } finally {
+      walks--;
+      journal.write({ kind: "clock.changed" });
+      wake();
+    }
+  }
+
+  return {
+    isUnderWay: () => walks > 0,
+    /** Moves by `seconds`, making every attempt that falls due on the way, in order of due time. */
+    by: (seconds: number): Promise<void> => walkTo(clock.now() + seconds * 1000),
+    /** Moves to the next due time and makes the attempts that are due then. */
+    async toNext(): Promise<void> {
+      await settled();
+      const nextMs = isStopped() ? undefined : nextDueMs();
+      if (nextMs !== undefined) await walkTo(Math.max(nextMs, clock.now()));
+    },
+    /** Moves until nothing waits any more: every delivery is delivered or dead. */
+    untilIdle: (): Promise<void> => walkTo(Number.POSITIVE_INFINITY),
+  };
+}

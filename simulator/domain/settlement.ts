@@ -1,0 +1,72 @@
+import { delayAfterAttempt } from "../../shared/retry-policy.ts";
+import type { Attempts, Outcome } from "./attempts.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { Endpoints } from "./endpoints.ts";
+import type { Readings } from "./readings.ts";
+
+/** An attempt that is over. Times are schedule time. */
+export type EndedAttempt = {
+  deliveryId: string;
+  endpointId: string;
+  number: number;
+  startedAtMs: number;
+  endedAtMs: number;
+  outcome: Outcome;
+};
+
+/**
+ * Decides how a delivery goes on after an attempt (SPEC §3 Webhook delivery, §6 Retry policy): delivered, due again, or
+ * dead; and keeps count of the endpoint's failures.
+ */
+export function createSettlement(options: {
+  deliveries: Deliveries;
+  endpoints: Endpoints;
+  readings: () => Readings;
+}) {
+  const { deliveries, endpoints } = options;
+
+  return (attempt: EndedAttempt): void => {
+    const { deliveryId, endpointId, number } = attempt;
+    if (isSuccess(attempt.outcome)) {
+      deliveries.settle(deliveryId, "delivered", null);
+      endpoints.countSuccess(endpointId);
+      return;
+    }
+    const readings = options.readings();
+    const delaySeconds = delayAfterAttempt(number);
+    if (readings.flag_counts === "attempts" || delaySeconds === undefined) endpoints.countFailure(endpointId);
+    if (delaySeconds === undefined || endpoints.find(endpointId) === undefined) {
+      deliveries.settle(deliveryId, "dead", null);
+      return;
+    }
+    const fromMs = readings.delay_counts_from === "attempt_start" ? attempt.startedAtMs : attempt.endedAtMs;
+    deliveries.settle(deliveryId, "attempting", fromMs + delaySeconds * 1000);
+  };
+}
+
+export type Settle = ReturnType<typeof createSettlement>;
+
+/**
+ * Attempts that an earlier life of the data file left open were perhaps sent: they count as failed, and their deliveries
+ * go on from now.
+ */
+export function settleInterrupted(options: {
+  attempts: Attempts;
+  deliveries: Deliveries;
+  settle: Settle;
+  nowMs: number;
+}): void {
+  const { attempts, deliveries, settle, nowMs } = options;
+  for (const { deliveryId, number, startedAtMs } of attempts.leftOpen()) {
+    const endpointId = deliveries.find(deliveryId)?.endpointId;
+    if (endpointId === undefined) continue;
+    const outcome = { error: "interrupted" } as const;
+    const endedAtMs = Math.max(nowMs, startedAtMs);
+    attempts.close(deliveryId, number, { endedAtMs, durationMs: null, outcome });
+    settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome });
+  }
+}
+
+function isSuccess(outcome: Outcome): boolean {
+  return "status" in outcome && outcome.status >= 200 && outcome.status <= 299;
+}
