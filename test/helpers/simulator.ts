@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { EventType } from "../../shared/events.ts";
+import type { Delivery } from "../../simulator/domain/deliveries.ts";
+import type { Endpoint } from "../../simulator/domain/endpoints.ts";
+import type { JournalEntry } from "../../simulator/domain/journal.ts";
+import { DEFAULT_READINGS, type Readings } from "../../simulator/domain/readings.ts";
+import { createSimulator, type Simulator, type SimulatorOptions } from "../../simulator/simulator.ts";
+
+/** A simulator in this process, closed when the test is over (closing it earlier is fine). */
+export function openSimulator(options: SimulatorOptions = {}): Simulator {
+  const created = createSimulator({ calls: 0, seed: 7, ...options });
+  if (!created.ok) throw new Error(created.message);
+  const { simulator } = created;
+  const { close } = simulator;
+  let closing: Promise<void> | undefined;
+  simulator.close = () => (closing ??= close());
+  onTestFinished(() => simulator.close());
+  return simulator;
+}
+
+export function readingsWith(choices: Partial<Readings>): Readings {
+  return { ...DEFAULT_READINGS, ...choices };
+}
+
+export function register(simulator: Simulator, url: string, more: Partial<Endpoint> = {}): Endpoint {
+  const result = simulator.endpoints.register({ url, secret: "whsec_test", ...more });
+  if (!result.ok) throw new Error(result.message);
+  return result.endpoint;
+}
+
+/** Lets `count` events happen; answers the ids of all of their deliveries. */
+export function emit(simulator: Simulator, type: EventType = "call.completed", count = 1): string[] {
+  const result = simulator.emitter.emit({ type }, count);
+  if (!result.ok) throw new Error(result.message);
+  return result.emissions.flatMap(({ deliveryIds }) => deliveryIds);
+}
+
+/** Lets one event happen; answers its only delivery. */
+export function emitOne(simulator: Simulator, type: EventType = "call.completed"): string {
+  const [id] = emit(simulator, type);
+  if (id === undefined) throw new Error("No endpoint wanted the event.");
+  return id;
+}
+
+export function deliveryOf(simulator: Simulator, id: string): Delivery {
+  const delivery = simulator.deliveries.find(id);
+  if (delivery === undefined) throw new Error(`There is no delivery ${id}.`);
+  return delivery;
+}
+
+/** Resolves with the first journal entry from now on that `matches`. */
+export function nextEntry(
+  simulator: Simulator,
+  matches: (entry: JournalEntry) => boolean,
+): Promise<JournalEntry> {
+  return new Promise((resolve) => {
+    const stop = simulator.journal.watch((entry) => {
+      if (!matches(entry)) return;
+      stop();
+      resolve(entry);
+    });
+  });
+}
+
+/** Seconds of schedule time from the end of each attempt to the start of the next. */
+export function gapsSeconds(simulator: Simulator, deliveryId: string): number[] {
+  const attempts = simulator.attempts.ofDelivery(deliveryId);
+  return attempts.slice(1).map((attempt, index) => {
+    const previous = attempts[index];
+    return (attempt.scheduledAtMs - (previous?.endedAtMs ?? Number.NaN)) / 1000;
+  });
+}
+
+/** A directory of its own, removed when the test is over. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "voice-agent-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}

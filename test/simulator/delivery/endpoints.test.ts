@@ -1,0 +1,260 @@
+import { describe, expect, test } from "vitest";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import {
+  deliveryOf,
+  emit,
+  emitOne,
+  gapsSeconds,
+  nextEntry,
+  openSimulator,
+  readingsWith,
+  register,
+} from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+
+describe("the failure flag", () => {
+  test("is raised by the third failed attempt in a row, lowered by a success, and disables nothing", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    const { id } = register(simulator, endpoint.url);
+    const state = () => simulator.endpoints.find(id);
+    emitOne(simulator);
+    await simulator.dispatcher.settled();
+    expect(state()).toMatchObject({ consecutiveFailures: 1, flagged: false });
+    await simulator.dispatcher.advanceToNext();
+    expect(state()).toMatchObject({ consecutiveFailures: 2, flagged: false });
+    await simulator.dispatcher.advanceToNext();
+    expect(state()).toMatchObject({ consecutiveFailures: 3, flagged: true });
+    await simulator.dispatcher.advanceUntilIdle();
+    expect(state()).toMatchObject({ consecutiveFailures: 6, flagged: true });
+
+    emitOne(simulator);
+    await simulator.dispatcher.settled();
+    expect(endpoint.received).toHaveLength(7);
+    endpoint.behave(200);
+    await simulator.dispatcher.advanceToNext();
+    expect(state()).toMatchObject({ consecutiveFailures: 0, flagged: false });
+  });
+
+  test("is lowered by a success before the third failure", async () => {
+    const endpoint = await startEndpoint((response, count) =>
+      response.writeHead(count % 3 === 0 ? 200 : 500).end(),
+    );
+    const simulator = openSimulator({ clock: "skip" });
+    const { id } = register(simulator, endpoint.url);
+    for (let round = 0; round < 3; round++) {
+      emitOne(simulator);
+      await simulator.dispatcher.settled();
+      expect(simulator.endpoints.find(id)).toMatchObject({ consecutiveFailures: 0, flagged: false });
+    }
+    expect(endpoint.received).toHaveLength(9);
+  });
+
+  test("counts deliveries that died where the reading says so", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "skip", readings: readingsWith({ flag_counts: "deliveries" }) });
+    const { id } = register(simulator, endpoint.url);
+    for (const [deaths, flagged] of [
+      [1, false],
+      [2, false],
+      [3, true],
+    ] as const) {
+      emitOne(simulator);
+      await simulator.dispatcher.settled();
+      expect(simulator.endpoints.find(id)).toMatchObject({ consecutiveFailures: deaths, flagged });
+    }
+    endpoint.behave(200);
+    emitOne(simulator);
+    await simulator.dispatcher.settled();
+    expect(simulator.endpoints.find(id)).toMatchObject({ consecutiveFailures: 0, flagged: false });
+  });
+});
+
+describe("several endpoints", () => {
+  test("a stalled and a dead one delay no other, however much waits for them", async () => {
+    const wall = createVirtualWall();
+    const stalled = await startEndpoint(() => {});
+    const healthy = await startEndpoint(200);
+    const simulator = openSimulator({ clock: "real", wall });
+    register(simulator, stalled.url);
+    register(simulator, healthy.url);
+    register(simulator, "http://127.0.0.1:1/nobody-listens");
+    emit(simulator, "call.completed", 200);
+    // Wall time stands still, so not one of the stalled attempts can have ended.
+    await healthy.until(200);
+    await stalled.until(16);
+    expect(stalled.received).toHaveLength(16);
+    expect(healthy.received).toHaveLength(200);
+  });
+
+  test("each get the events that they selected, of their organization", async () => {
+    const all = await startEndpoint();
+    const voicemails = await startEndpoint();
+    const restaurant = await startEndpoint();
+    const simulator = openSimulator({ clock: "skip" });
+    const [first, second] = simulator.world.organizations();
+    register(simulator, all.url);
+    register(simulator, voicemails.url, { eventTypes: ["voicemail.created"] });
+    register(simulator, restaurant.url, { orgId: first?.organization.id ?? "" });
+    simulator.emitter.emit({ type: "voicemail.created", orgId: second?.organization.id ?? "" });
+    simulator.emitter.emit({ type: "call.completed", orgId: first?.organization.id ?? "" });
+    await simulator.dispatcher.settled();
+    const types = (endpoint: typeof all) =>
+      endpoint.received.map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type).toSorted();
+    expect(types(all)).toEqual(["call.completed", "voicemail.created"]);
+    expect(types(voicemails)).toEqual(["voicemail.created"]);
+    expect(types(restaurant)).toEqual(["call.completed"]);
+  });
+
+  test("each have a delivery and a schedule of their own", async () => {
+    const failing = await startEndpoint(500);
+    const healthy = await startEndpoint(200);
+    const simulator = openSimulator({ clock: "skip" });
+    register(simulator, failing.url);
+    register(simulator, healthy.url, { secret: "whsec_other" });
+    const [first = "", second = ""] = emit(simulator);
+    await simulator.dispatcher.settled();
+    expect(deliveryOf(simulator, first).state).toBe("dead");
+    expect(deliveryOf(simulator, second).state).toBe("delivered");
+    expect([failing.received.length, healthy.received.length]).toEqual([6, 1]);
+    expect(healthy.received[0]?.body).toEqual(failing.received[0]?.body);
+    expect(healthy.received[0]?.signature).not.toBe(failing.received[0]?.signature);
+  });
+});
+
+describe("while deliveries wait", () => {
+  test("a changed address gets the next attempt", async () => {
+    const old = await startEndpoint(500);
+    const moved = await startEndpoint(200);
+    const simulator = openSimulator({ clock: "manual" });
+    const endpoint = register(simulator, old.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    expect(simulator.endpoints.change(endpoint, { url: moved.url }).ok).toBe(true);
+    await simulator.dispatcher.advanceUntilIdle();
+    expect([old.received.length, moved.received.length]).toEqual([1, 1]);
+    expect(moved.received[0]?.body).toEqual(old.received[0]?.body);
+    expect(deliveryOf(simulator, id)).toMatchObject({ state: "delivered", attemptsMade: 2 });
+  });
+
+  test("a removed endpoint gets nothing more, and its deliveries stay visible as dead", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    const { id: endpointId } = register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    simulator.endpoints.remove(endpointId);
+    simulator.dispatcher.abandon(endpointId);
+    await simulator.dispatcher.advanceUntilIdle();
+    expect(endpoint.received).toHaveLength(1);
+    expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", attemptsMade: 1 });
+    expect(simulator.attempts.ofDelivery(id)).toHaveLength(1);
+  });
+
+  test.each([
+    [200, "delivered"],
+    [500, "dead"],
+  ] as const)(
+    "an endpoint removed during an attempt that ends with %i leaves it %s",
+    async (status, state) => {
+      let answer = () => {};
+      const endpoint = await startEndpoint((response) => {
+        answer = () => response.writeHead(status).end();
+      });
+      const simulator = openSimulator({ clock: "manual" });
+      const { id: endpointId } = register(simulator, endpoint.url);
+      const id = emitOne(simulator);
+      await endpoint.until(1);
+      simulator.endpoints.remove(endpointId);
+      simulator.dispatcher.abandon(endpointId);
+      answer();
+      await simulator.dispatcher.advanceUntilIdle();
+      expect(deliveryOf(simulator, id).state).toBe(state);
+      expect(endpoint.received).toHaveLength(1);
+    },
+  );
+});
+
+describe("sending again", () => {
+  test("makes a new delivery of the same bytes with six attempts of its own", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "skip" });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    const again = simulator.emitter.resend(deliveryOf(simulator, id));
+    await simulator.dispatcher.settled();
+    expect(again).not.toBe(id);
+    expect(endpoint.received).toHaveLength(12);
+    expect(new Set(endpoint.received.map(({ body }) => body.toString("hex"))).size).toBe(1);
+    expect(gapsSeconds(simulator, again)).toEqual([60, 300, 1_800, 7_200, 43_200]);
+    expect(deliveryOf(simulator, again)).toMatchObject({ state: "dead", attemptsMade: 6, resendOf: id });
+    expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", attemptsMade: 6, resendOf: null });
+  });
+
+  test("leaves a delivery that still waits as it is", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    const before = deliveryOf(simulator, id);
+    endpoint.behave(200);
+    const again = simulator.emitter.resend(before);
+    await simulator.dispatcher.settled();
+    expect(deliveryOf(simulator, again).state).toBe("delivered");
+    expect(deliveryOf(simulator, id)).toEqual(before);
+  });
+});
+
+describe("the test action", () => {
+  test("sends one synthetic call.completed to that endpoint alone, at once", async () => {
+    const tested = await startEndpoint();
+    const other = await startEndpoint();
+    const simulator = openSimulator({ clock: "real" });
+    const endpoint = register(simulator, tested.url, { eventTypes: ["order.created"] });
+    register(simulator, other.url);
+    const delivered = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
+    expect(simulator.emitter.test(endpoint)).toMatchObject({ ok: true });
+    await delivered;
+    expect(JSON.parse(tested.received[0]?.body.toString() ?? "")).toMatchObject({
+      type: "call.completed",
+      data: { object: { object: "call" } },
+    });
+    expect(other.received).toHaveLength(0);
+  });
+});
+
+describe("a reset", () => {
+  test("forgets what was sent and gives no event id a second time", async () => {
+    const endpoint = await startEndpoint();
+    const simulator = openSimulator({ clock: "skip" });
+    register(simulator, endpoint.url);
+    emit(simulator, "call.completed", 3);
+    await simulator.dispatcher.settled();
+    await simulator.reset({ endpoints: true });
+    expect(simulator.deliveries.list({ limit: 10 })).toEqual([]);
+    emit(simulator, "call.completed", 3);
+    await simulator.dispatcher.settled();
+    const ids = endpoint.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
+    expect(new Set(ids).size).toBe(6);
+  });
+
+  test("waits for what is in flight", async () => {
+    let answer = () => {};
+    const endpoint = await startEndpoint((response) => {
+      answer = () => response.writeHead(200).end();
+    });
+    const simulator = openSimulator({ clock: "real" });
+    register(simulator, endpoint.url);
+    emitOne(simulator);
+    await endpoint.until(1);
+    let isReset = false;
+    const reset = simulator.reset({ endpoints: false }).then(() => (isReset = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isReset).toBe(false);
+    answer();
+    await reset;
+    expect(simulator.endpoints.list()).toEqual([]);
+  });
+});

@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
+import { verify } from "../../../shared/signature.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import {
+  deliveryOf,
+  emitOne,
+  gapsSeconds,
+  nextEntry,
+  openSimulator,
+  register,
+} from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+
+const [, ...DELAYS_SECONDS] = RETRY_DELAYS_SECONDS;
+
+describe("an endpoint that always answers 500", () => {
+  test("gets six attempts on the wire, exactly on schedule, then the delivery is dead", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "skip" });
+    register(simulator, endpoint.url);
+    const startedMs = performance.now();
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+
+    expect(endpoint.received).toHaveLength(6);
+    expect(deliveryOf(simulator, id)).toMatchObject({
+      state: "dead",
+      nextAttemptAtMs: null,
+      attemptsMade: 6,
+    });
+    expect(gapsSeconds(simulator, id)).toEqual([...DELAYS_SECONDS]);
+    for (const attempt of simulator.attempts.ofDelivery(id)) {
+      expect(attempt.startedAtMs).toBeGreaterThanOrEqual(attempt.scheduledAtMs);
+      expect(attempt).toMatchObject({ httpStatus: 500, error: null });
+    }
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
+  });
+
+  test("sees the same id and the same bytes six times, each signed at its own moment", async () => {
+    const endpoint = await startEndpoint(500);
+    const wall = createVirtualWall();
+    const simulator = openSimulator({ clock: "manual", wall });
+    const { secret } = register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    for (const delaySeconds of DELAYS_SECONDS) {
+      // Wall time goes its own way: what is signed is the time of sending, not the time of the schedule.
+      wall.pass(7_000);
+      await simulator.dispatcher.advance(delaySeconds);
+    }
+
+    const [first] = endpoint.received;
+    expect(endpoint.received).toHaveLength(6);
+    expect(new Set(endpoint.received.map(({ body }) => body.toString("hex"))).size).toBe(1);
+    expect(new Set(endpoint.received.map(({ signature }) => signature)).size).toBe(6);
+    expect(endpoint.received.map(({ t }) => t - (first?.t ?? 0))).toEqual([0, 7, 14, 21, 28, 35]);
+    for (const { body, signature, t } of endpoint.received) {
+      expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds: t })).toMatchObject({
+        ok: true,
+      });
+    }
+    expect(simulator.attempts.ofDelivery(id).map((attempt) => attempt.signatureTimestamp)).toEqual(
+      endpoint.received.map(({ t }) => t),
+    );
+  });
+
+  test("is never asked a seventh time, whatever the clock does", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.advanceUntilIdle();
+    await simulator.dispatcher.advance(10 * 86_400);
+    simulator.deliveries.hurry(id, simulator.clock.now());
+    await simulator.dispatcher.settled();
+    expect(endpoint.received).toHaveLength(6);
+    expect(simulator.dispatcher.nextDueMs()).toBeUndefined();
+  });
+});
+
+describe("the end of a delivery", () => {
+  test.each([200, 201, 202, 204, 299])("is a %i: no further attempt", async (status) => {
+    const endpoint = await startEndpoint(status);
+    const simulator = openSimulator({ clock: "skip" });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    expect(endpoint.received).toHaveLength(1);
+    expect(deliveryOf(simulator, id).state).toBe("delivered");
+  });
+
+  test.each([300, 301, 302, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503])(
+    "is not a %i: the next attempt is due",
+    async (status) => {
+      const endpoint = await startEndpoint((response) =>
+        response.writeHead(status, { location: `${endpoint.url}/elsewhere`, "retry-after": "1" }).end(),
+      );
+      const simulator = openSimulator({ clock: "manual" });
+      register(simulator, endpoint.url);
+      const id = emitOne(simulator);
+      await simulator.dispatcher.settled();
+      const [attempt] = simulator.attempts.ofDelivery(id);
+      expect(endpoint.received.map(({ path }) => path)).toEqual(["/webhooks"]);
+      expect(attempt?.httpStatus).toBe(status);
+      expect(deliveryOf(simulator, id)).toMatchObject({
+        state: "attempting",
+        nextAttemptAtMs: (attempt?.endedAtMs ?? 0) + 60_000,
+      });
+    },
+  );
+
+  test("can come with any attempt, and the attempts before it stay visible", async () => {
+    for (const lastAttempt of [2, 3, 4, 5, 6]) {
+      const endpoint = await startEndpoint((response, count) =>
+        response.writeHead(count === lastAttempt ? 200 : 500).end(),
+      );
+      const simulator = openSimulator({ clock: "skip" });
+      register(simulator, endpoint.url);
+      const id = emitOne(simulator);
+      await simulator.dispatcher.settled();
+      expect(deliveryOf(simulator, id).state).toBe("delivered");
+      expect(simulator.attempts.ofDelivery(id).map(({ httpStatus }) => httpStatus)).toEqual([
+        ...Array.from({ length: lastAttempt - 1 }, () => 500),
+        200,
+      ]);
+    }
+  });
+});
+
+describe("the manual clock", () => {
+  test("makes no attempt a second early and every one on its second", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    register(simulator, endpoint.url);
+    emitOne(simulator);
+    await simulator.dispatcher.settled();
+    for (const [index, delaySeconds] of DELAYS_SECONDS.entries()) {
+      await simulator.dispatcher.advance(delaySeconds - 1);
+      expect(endpoint.received).toHaveLength(index + 1);
+      await simulator.dispatcher.advance(1);
+      expect(endpoint.received).toHaveLength(index + 2);
+    }
+  });
+
+  test("goes through all due times of one long step, each attempt at its own", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    const beforeMs = simulator.clock.now();
+    await simulator.dispatcher.advance(86_400);
+    expect(gapsSeconds(simulator, id)).toEqual([...DELAYS_SECONDS]);
+    expect(simulator.clock.now()).toBe(beforeMs + 86_400_000);
+  });
+
+  test("stands still while wall time passes", async () => {
+    const wall = createVirtualWall();
+    const simulator = openSimulator({ clock: "manual", wall });
+    const beforeMs = simulator.clock.now();
+    wall.pass(3_600_000);
+    expect(simulator.clock.now()).toBe(beforeMs);
+  });
+
+  test("stays on whole milliseconds when it is advanced by less", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    register(simulator, endpoint.url);
+    await simulator.dispatcher.advance(0.0001);
+    emitOne(simulator);
+    await simulator.dispatcher.advanceUntilIdle();
+    expect(Number.isInteger(simulator.clock.now())).toBe(true);
+    expect(endpoint.received).toHaveLength(6);
+  });
+
+  test("moves to the next due time on request", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.advanceToNext();
+    await simulator.dispatcher.advanceToNext();
+    expect(endpoint.received).toHaveLength(3);
+    expect(gapsSeconds(simulator, id)).toEqual([60, 300]);
+  });
+});
+
+describe("the real clock", () => {
+  test("makes the second attempt after 60 s of wall time and not before", async () => {
+    const endpoint = await startEndpoint(500);
+    const wall = createVirtualWall();
+    const simulator = openSimulator({ clock: "real", wall });
+    register(simulator, endpoint.url);
+    emitOne(simulator);
+    await simulator.dispatcher.settled();
+    wall.pass(59_999);
+    await simulator.dispatcher.settled();
+    expect(endpoint.received).toHaveLength(1);
+    wall.pass(1);
+    await endpoint.until(2);
+    expect((endpoint.received[1]?.t ?? 0) - (endpoint.received[0]?.t ?? 0)).toBe(60);
+  });
+
+  test("goes through the whole schedule in 14 h 36 min", async () => {
+    const endpoint = await startEndpoint(500);
+    const wall = createVirtualWall();
+    const simulator = openSimulator({ clock: "real", wall });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    for (const delaySeconds of DELAYS_SECONDS) {
+      const ended = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
+      wall.pass(delaySeconds * 1000);
+      await ended;
+    }
+    const [first] = endpoint.received;
+    expect((endpoint.received.at(-1)?.t ?? 0) - (first?.t ?? 0)).toBe(14 * 3_600 + 36 * 60);
+    expect(deliveryOf(simulator, id).state).toBe("dead");
+  });
+
+  test("holds no timer longer than a second", async () => {
+    const endpoint = await startEndpoint(500);
+    const wall = createVirtualWall();
+    const simulator = openSimulator({ clock: "real", wall });
+    register(simulator, endpoint.url);
+    emitOne(simulator);
+    await simulator.dispatcher.settled();
+    expect(wall.nextTimerInMs()).toBeLessThanOrEqual(1_000);
+  });
+
+  test("can be changed for another while deliveries wait", async () => {
+    const endpoint = await startEndpoint(500);
+    const wall = createVirtualWall();
+    const simulator = openSimulator({ clock: "real", wall });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    simulator.clock.setMode("skip");
+    simulator.dispatcher.wake();
+    await simulator.dispatcher.settled();
+    expect(gapsSeconds(simulator, id)).toEqual([...DELAYS_SECONDS]);
+  });
+});
