@@ -93,8 +93,8 @@ export function converse(options: {
   business: Business;
   at: number;
   outcome: Outcome;
-  topic?: Topic | undefined;
-  language?: Language | undefined;
+  topic?: Topic;
+  language?: Language;
   caller?: Caller;
   callerName?: string;
 }): Conversation {

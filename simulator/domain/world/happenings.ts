@@ -2,6 +2,7 @@ import type { EventType } from "../../../shared/events.ts";
 import { createRandom, stableId } from "../random.ts";
 import type { Readings } from "../readings.ts";
 import { chooseBusiness } from "./choose-business.ts";
+import type { Caller } from "./callers.ts";
 import { converse } from "./conversation.ts";
 import type { Item, ItemKind, Items } from "./items.ts";
 import { merge } from "./merge.ts";
@@ -17,8 +18,8 @@ export type HappenOptions = {
   orgId?: string | undefined;
   /** Fields that replace the made-up ones. The id of something that exists makes the event be about that. */
   object?: Fields | undefined;
-  /** The same for the call that goes along with a voicemail, an order or a booking. */
-  call?: Fields | undefined;
+  /** Who calls; somebody made up where this and the fields do not say. */
+  caller?: Partial<Caller> | undefined;
 };
 
 /** `call` is the call that ends with this event: the object itself where the event is about a call. */
@@ -54,7 +55,7 @@ export function createHappenings(options: {
     if (!voicemail.ok) return voicemail;
     const callOverrides = isAboutCall
       ? overrides
-      : { ...aboutCall(overrides, voicemail.item && show(voicemail.item)), ...settings.call };
+      : aboutCall(overrides, voicemail.item && show(voicemail.item));
     const call = existing(business, "call", callOverrides["id"]);
     if (!call.ok) return call;
 
@@ -63,7 +64,16 @@ export function createHappenings(options: {
     const number = origins.nextHappening();
     const random = createRandom(seed, "happening", number);
     const facts = { ...(call.item && show(call.item)), ...callOverrides };
-    const plot = plotOf({ type, seed, random, business, object: overrides, call: facts });
+    const { caller } = settings;
+    const plot = plotOf({
+      type,
+      seed,
+      random,
+      business,
+      object: overrides,
+      call: facts,
+      ...(caller && { caller }),
+    });
     const conversation = converse({ seed, random, business, at, ...plot });
     const id = (prefix: string) => stableId(prefix, 16, seed, "happening", number);
 

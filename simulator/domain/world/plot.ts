@@ -11,14 +11,14 @@ type Fields = Readonly<Record<string, unknown>>;
 export type Plot = {
   outcome: Outcome;
   topic?: Topic;
-  language?: Language | undefined;
+  language?: Language;
   caller?: Caller;
   callerName?: string;
 };
 
 /**
- * How a call goes that ends in an event of `type`. Where the overrides of the event's object or of its call say
- * something about it, the rest follows them: the same number is the same person, a failed transfer is told as one.
+ * How a call goes that ends in an event of `type`. Where the caller or the overrides of the event's object or of its call
+ * say something about it, the rest follows them: the same number is the same person, a failed transfer is told as one.
  */
 export function plotOf(options: {
   type: EventType;
@@ -27,17 +27,19 @@ export function plotOf(options: {
   business: Business;
   object: Fields;
   call: Fields;
+  caller?: Partial<Caller>;
 }): Plot {
-  const { type, seed, random, business, object, call } = options;
-  const { phone = object["phone"] } = call;
-  const { customer_name: name } = object;
-  const known = typeof phone === "string" ? callerOf({ seed, business, phone }) : undefined;
-  const language = LANGUAGES.find((spoken) => spoken === call["detected_language"]) ?? known?.language;
+  const { type, seed, random, business, object, call, caller = {} } = options;
+  const phone = [call["phone"], object["phone"], caller.phone].find((given) => typeof given === "string");
+  const known = phone === undefined ? undefined : callerOf({ seed, business, phone });
+  const language =
+    LANGUAGES.find((spoken) => spoken === call["detected_language"]) ?? caller.language ?? known?.language;
+  const name = [object["customer_name"], caller.name].find((given) => typeof given === "string");
   return {
     ...storyOf(type, random, call),
-    language,
+    ...(language && { language }),
     ...(known && { caller: known }),
-    ...(typeof name === "string" && { callerName: name }),
+    ...(name !== undefined && { callerName: name }),
   };
 }
 

@@ -9,6 +9,9 @@ import { type Item, type ItemKind, type PageQuery, createItems } from "./items.t
 import type { WorldObject } from "./objects.ts";
 import { type Business, MINIMUM_ORGANIZATIONS, createBusinesses } from "./organizations.ts";
 import { createOrigins } from "./origins.ts";
+import type { Scenario } from "./scenario.ts";
+import { type Story, tellStory } from "./story.ts";
+import { type TrafficStep, trafficStep } from "./traffic.ts";
 import { withTransferForms } from "./transfer-forms.ts";
 
 export type WorldPage =
@@ -133,6 +136,12 @@ export function createWorld(options: {
      * the very same object, so that REST answers what the webhook says.
      */
     happen: (type: EventType, settings?: HappenOptions): Happening => happenings.happen(type, settings),
+    /** The steps of one telling of a scenario; each is to `happen` at its time. */
+    tell: (scenario: Scenario): Story =>
+      tellStory({ scenario, businesses, seed: origin.seed, telling: origins.nextHappening() }),
+    /** What happens by itself, step by step, where `perMinute` calls come in in a minute of schedule time. */
+    traffic: (index: number, perMinute: number): TrafficStep =>
+      trafficStep({ seed: origin.seed, index, perMinute, businesses }),
     /** Deletes a call or voicemail; false when there is none. */
     forget: (id: string): boolean => items.remove(id),
     /** Puts the world back to its history. */

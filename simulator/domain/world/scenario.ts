@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import { phoneSchema } from "../../../shared/resources.ts";
+import { didYouMean } from "../suggest.ts";
+import { LANGUAGES } from "./organizations.ts";
+
+const MOST_STEPS = 1_000;
+const LONGEST_SECONDS = 30 * 86_400;
+
+const callerSchema = z.strictObject({
+  name: z.string().min(1).optional(),
+  phone: phoneSchema.optional(),
+  language: z.enum(LANGUAGES).optional(),
+});
+
+const stepSchema = z.strictObject({
+  /** Seconds of schedule time after the story begins. */
+  after_seconds: z.number().min(0).max(LONGEST_SECONDS),
+  type: z.enum(EVENT_TYPES),
+  /** `restaurant`, `services` or an organization's id; where the type happens, if absent. */
+  organization: z.string().optional(),
+  /** One of the story's callers; somebody new, if absent. */
+  caller: z.string().optional(),
+  /** Fields of the event's object; `{guest.name}` and `{guest.phone}` in its texts stand for a caller of the story. */
+  object: z.record(z.string(), z.json()).optional(),
+  times: z.int().min(1).max(MOST_STEPS).default(1),
+  every_seconds: z.number().min(0).max(LONGEST_SECONDS).default(60),
+});
+
+const scenarioSchema = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, "expected a name such as busy-friday"),
+  summary: z.string().min(1),
+  callers: z.record(z.string().regex(/^[a-z][a-z0-9_]*$/), callerSchema).default({}),
+  steps: z.array(stepSchema).min(1).max(MOST_STEPS),
+});
+
+/** A story of several events that belong together, told in schedule time. */
+export type Scenario = z.infer<typeof scenarioSchema>;
+
+export type ScenarioStep = Scenario["steps"][number];
+
+export type ParsedScenario = { ok: true; scenario: Scenario } | { ok: false; message: string };
+
+/** What stands for a caller of the story in a text. */
+export const PLACEHOLDER = /\{([a-z][a-z0-9_]*)\.(name|phone)\}/g;
+
+/** Reads a scenario; the message says where it is wrong and what fits there. */
+export function parseScenario(json: unknown): ParsedScenario {
+  const parsed = scenarioSchema.safeParse(json);
+  if (!parsed.success) return { ok: false, message: parsed.error.issues.map(explain).join(" ") };
+  const { callers, steps } = parsed.data;
+  const names = Object.keys(callers);
+  for (const [index, { caller, object = {} }] of steps.entries()) {
+    const inTexts = Array.from(JSON.stringify(object).matchAll(PLACEHOLDER), ([, name = ""]) => name);
+    const unknown = [...(caller === undefined ? [] : [caller]), ...inTexts].find(
+      (name) => !names.includes(name),
+    );
+    if (unknown !== undefined) {
+      const known = names.length === 0 ? "there are none" : `there are ${names.join(", ")}`;
+      return {
+        ok: false,
+        message: `steps[${index}]: "${unknown}" is not one of the story's callers; ${known}.${didYouMean(unknown, names)}`,
+      };
+    }
+  }
+  return { ok: true, scenario: parsed.data };
+}
+
+function explain(issue: z.core.$ZodIssue): string {
+  const place = issue.path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+  const where = place === "" ? "The scenario" : place.replace(/^\./, "");
+  if (issue.code !== "unrecognized_keys") return `${where}: ${issue.message}.`;
+  const known = Object.keys((issue.path[0] === "steps" ? stepSchema : scenarioSchema).shape);
+  const [key = ""] = issue.keys;
+  return `${where}: there is no "${key}" here; there are ${known.join(", ")}.${didYouMean(key, known)}`;
+}

@@ -1,0 +1,45 @@
+import type { EventType } from "../../../shared/events.ts";
+import { createRandom } from "../random.ts";
+import type { Business, Trade } from "./organizations.ts";
+
+/** The next thing that happens by itself, `afterMs` of schedule time after the one before. */
+export type TrafficStep = { afterMs: number; type: EventType; orgId: string };
+
+/** What calls end in, relative to each other. */
+const TYPES: Record<Trade, readonly (readonly [EventType, number])[]> = {
+  restaurant: [
+    ["call.completed", 34],
+    ["order.created", 42],
+    ["call.transferred", 12],
+    ["voicemail.created", 12],
+  ],
+  services: [
+    ["call.completed", 36],
+    ["booking.created", 38],
+    ["call.transferred", 14],
+    ["voicemail.created", 12],
+  ],
+};
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Step `index` (from 0) of a business that has `perMinute` calls in a minute of schedule time, at random moments as real
+ * callers have them. The same seed gives the same steps.
+ */
+export function trafficStep(options: {
+  seed: number;
+  index: number;
+  perMinute: number;
+  businesses: readonly Business[];
+}): TrafficStep {
+  const random = createRandom(options.seed, "traffic", options.index);
+  // The pauses of callers who know nothing of each other are exponentially distributed.
+  const pause = -Math.log(1 - random.next());
+  const business = random.pick(options.businesses);
+  return {
+    afterMs: Math.round((pause * MINUTE_MS) / options.perMinute),
+    type: random.weighted(TYPES[business.trade]),
+    orgId: business.organization.id,
+  };
+}
