@@ -1,5 +1,4 @@
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import { z } from "zod";
 import type { AcceptResult, NewEvent } from "../../engine.ts";
 import { unavailability } from "./database.ts";
 import { createAccept, openInboxFile } from "./inbox-file.ts";
@@ -9,8 +8,6 @@ const BUSY_TIMEOUT_MS = 2_000;
 
 type Request = { number: number; batch: readonly NewEvent[] };
 type Reply = { number: number; result: AcceptResult };
-
-const workerDataSchema = z.object({ file: z.string() });
 
 export type Writer = {
   accept: (batch: readonly NewEvent[]) => Promise<AcceptResult>;
@@ -52,7 +49,7 @@ export function createWriter({
   }
 
   function start(): Worker {
-    const started = new Worker(threadFile, { workerData: { file } });
+    const started = new Worker(threadFile, { workerData: file });
     let detail = "The writer thread ended.";
     started.on("message", ({ number, result }: Reply) => {
       waiting.get(number)?.(result);
@@ -82,7 +79,8 @@ export function createWriter({
 export function serveWriter(hooks: { beforeCommit?: () => void } = {}): void {
   const port = parentPort;
   if (!port) throw new Error("serveWriter() runs in a worker thread.");
-  const { file } = workerDataSchema.parse(workerData);
+  const file: unknown = workerData;
+  if (typeof file !== "string") throw new Error("serveWriter() is started with the name of the inbox file.");
   const db = openInboxFile({ file, synchronous: "FULL", busyTimeoutMs: BUSY_TIMEOUT_MS });
   const accept = createAccept(db, hooks);
 

@@ -1,0 +1,339 @@
+import { describe, expect, test } from "vitest";
+import { rawRequest, sendRaw, type RawAnswer } from "./helpers/raw.ts";
+import { SECRET, idOf, newBody, newEventId, nowSeconds, signatureFor } from "./helpers/events.ts";
+import { startTestReceiver, useReceiver } from "./helpers/receiver.ts";
+
+/** The receiver's answers, each over a socket of its own, so that no client library smooths anything out. */
+
+const STORED = { received: true, duplicate: false };
+const DUPLICATE = { received: true, duplicate: true };
+const DIGEST = "0".repeat(64);
+
+function expectError(answer: RawAnswer, status: number, error: string): void {
+  expect({ status: answer.status, json: answer.json }).toEqual({
+    status,
+    json: { error, message: expect.any(String) },
+  });
+  expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+}
+
+function expectStored(answer: RawAnswer): void {
+  expect({ status: answer.status, json: answer.json }).toEqual({ status: 200, json: STORED });
+}
+
+describe("what was signed and sent as agreed", () => {
+  const receiver = useReceiver();
+
+  test("is stored once, and recognised every time after that", async () => {
+    const { url, engine } = receiver();
+    const body = newBody();
+    expectStored(await sendRaw(url, rawRequest(url, { body })));
+    const again = await sendRaw(url, rawRequest(url, { body }));
+    expect({ status: again.status, json: again.json }).toEqual({ status: 200, json: DUPLICATE });
+    expect(await engine.find(idOf(body))).toMatchObject({ state: "pending", duplicates: 1 });
+  });
+
+  test("is new for exactly one of many who bring it at the same time", async () => {
+    const { url, engine } = receiver();
+    const body = newBody();
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async () => sendRaw(url, rawRequest(url, { body }))),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(answers.filter(({ json }) => !(json as typeof STORED).duplicate)).toHaveLength(1);
+    expect(await engine.find(idOf(body))).toMatchObject({ duplicates: 39 });
+  });
+
+  test("is a duplicate under the same id even with another body, and both hashes are logged", async () => {
+    const { url, engine, logLines } = receiver();
+    const first = newBody();
+    const second = newBody("voicemail.created", { id: idOf(first) });
+    await sendRaw(url, rawRequest(url, { body: first }));
+    const answer = await sendRaw(url, rawRequest(url, { body: second }));
+    expect(answer.json).toEqual(DUPLICATE);
+    const found = await engine.find(idOf(first));
+    expect(Buffer.from((await engine.body(found?.seq ?? 0)) ?? []).equals(first)).toBe(true);
+    expect(
+      logLines.some((line) => /"stored_sha256":"[0-9a-f]{64}","received_sha256":"[0-9a-f]{64}"/.test(line)),
+    ).toBe(true);
+  });
+
+  test.for([
+    ["no content type", []],
+    ["a form's content type", [["Content-Type", "application/x-www-form-urlencoded"]]],
+    ["a content type that is none", [["Content-Type", "{}"]]],
+    ["a text in another charset", [["Content-Type", "text/plain; charset=utf-16"]]],
+    ["Content-Encoding: identity", [["Content-Encoding", "identity"]]],
+    ["Expect: 100-continue", [["Expect", "100-continue"]]],
+  ] as const)("is stored with %s", async ([, headers]) => {
+    const { url } = receiver();
+    expectStored(await sendRaw(url, rawRequest(url, { body: newBody(), headers })));
+  });
+
+  test("is stored when it comes in chunks", async () => {
+    const { url } = receiver();
+    const body = newBody();
+    const head = rawRequest(url, {
+      contentLength: null,
+      headers: [["Transfer-Encoding", "chunked"]],
+      signatures: [signatureFor(body)],
+    });
+    const chunks = [body.subarray(0, 10), body.subarray(10)].map((chunk) =>
+      Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from("\r\n")]),
+    );
+    expectStored(await sendRaw(url, Buffer.concat([head, ...chunks, Buffer.from("0\r\n\r\n")])));
+  });
+
+  test("is stored over HTTP/1.0, and with a query after the path", async () => {
+    const { url } = receiver();
+    expectStored(await sendRaw(url, rawRequest(url, { body: newBody(), version: "1.0" })));
+    expectStored(await sendRaw(url, rawRequest(url, { body: newBody(), path: "/webhooks?from=test" })));
+  });
+
+  test.for([
+    ["an unknown type", { type: "call.pondered" }],
+    ["unknown fields", { surprise: { nested: [1, 2] } }],
+    ["an object without its fields", { data: { object: { object: "call" } } }],
+    ["an object with odd fields", { data: { object: { object: "call", id: 7, phone: null } } }],
+    ["no data at all", { data: undefined }],
+    ["another api_version", { api_version: "v2" }],
+    ["an id in capitals", { id: newEventId().toUpperCase().replace("EVT", "evt") }],
+  ] as const)("is stored with %s", async ([, overrides]) => {
+    const { url } = receiver();
+    expectStored(await sendRaw(url, rawRequest(url, { body: newBody("call.completed", overrides) })));
+  });
+
+  test("is stored at the very limits of depth and size", async () => {
+    const { url, config } = receiver();
+    const nested = "[".repeat(63) + "]".repeat(63);
+    const deepest = Buffer.from(`{"id":"${newEventId()}","type":"t","deep":${nested}}`);
+    expectStored(await sendRaw(url, rawRequest(url, { body: deepest })));
+    expectStored(await sendRaw(url, rawRequest(url, { body: bodyOfSize(config.maxBodyBytes) })));
+  });
+});
+
+describe("the signature", () => {
+  const receiver = useReceiver();
+
+  const t = (): string => `t=${String(nowSeconds())}`;
+
+  test.for<[string, (valid: string) => string[]]>([
+    ["is missing", () => []],
+    ["is empty", () => [""]],
+    ["comes twice", (valid) => [valid, valid]],
+    ["has no t", (valid) => [valid.replace(/^t=\d+,/, "")]],
+    ["has two t", (valid) => [`${t()},${valid}`]],
+    ["has a t with a sign", (valid) => [valid.replace("t=", "t=+")]],
+    ["has a t with a leading zero", (valid) => [valid.replace("t=", "t=0")]],
+    ["has a t with letters", (valid) => [valid.replace(/^t=\d+/, "t=123abc")]],
+    ["has a t of 16 digits", (valid) => [valid.replace(/^t=\d+/, "t=1000000000000000")]],
+    ["has a t in milliseconds", (valid) => [valid.replace(/^t=(\d+)/, "t=$1000")]],
+    ["has no v1", () => [t()]],
+    ["has nine v1", (valid) => [valid + `,v1=${DIGEST}`.repeat(8)]],
+    [
+      "has a v1 in capitals",
+      (valid) => [valid.replace(/v1=.*/, (pair) => `v1=${pair.slice(3).toUpperCase()}`)],
+    ],
+    ["has a short v1", (valid) => [valid.slice(0, -1)]],
+    ["has a long v1", (valid) => [`${valid}0`]],
+    ["has a v1 that is no hex", () => [`${t()},v1=${"z".repeat(64)}`]],
+    ["has a pair without =", (valid) => [`${valid},oops`]],
+    ["has an empty pair", (valid) => [`${valid},`]],
+    ["has a space", (valid) => [valid.replace(",", ", ")]],
+    ["is longer than 1,024 characters", (valid) => [`${valid},x=${"y".repeat(1_024)}`]],
+    ["is of another secret", () => []],
+  ])("that %s is refused", async ([what, change]) => {
+    const { url, engine } = receiver();
+    const body = newBody();
+    const valid = signatureFor(body);
+    const signatures = what.includes("another secret")
+      ? [signatureFor(body, { secret: "other" })]
+      : change(valid);
+    const answer = await sendRaw(url, rawRequest(url, { body, signatures }));
+    expectError(answer, 401, "invalid_signature");
+    expect(await engine.find(idOf(body))).toBeUndefined();
+  });
+
+  test.for([
+    ["-301", 401],
+    ["-300", 200],
+    ["-299", 200],
+    ["+299", 200],
+    ["+300", 200],
+    ["+301", 401],
+  ] as const)("made %s seconds from now is answered %i", async ([offset, status]) => {
+    // The clock stands still: on a slow machine a second may pass between signing and verifying.
+    const nowMs = Date.now();
+    const { systemClock } = await import("../../receiver/clock.ts");
+    const { url } = await startTestReceiver({ clock: { ...systemClock, nowMs: () => nowMs } });
+    const body = newBody();
+    const timestampSeconds = Math.floor(nowMs / 1_000) + Number(offset);
+    const answer = await sendRaw(
+      url,
+      rawRequest(url, { body, signatures: [signatureFor(body, { timestampSeconds })] }),
+    );
+    expect(answer.status).toBe(status);
+  });
+
+  test.for<[string, (valid: string) => string]>([
+    ["keys in any order", (valid) => valid.split(",").toReversed().join(",")],
+    ["unknown keys beside", (valid) => `v0=old,${valid},scheme=x`],
+    ["several v1 of which one matches", (valid) => `v1=${DIGEST},${valid},v1=${"f".repeat(64)}`],
+  ])("with %s is accepted", async ([, change]) => {
+    const { url } = receiver();
+    const body = newBody();
+    expectStored(await sendRaw(url, rawRequest(url, { body, signatures: [change(signatureFor(body))] })));
+  });
+
+  test("of any active secret is accepted while rotating, of a retired one not", async () => {
+    const { url } = await startTestReceiver({ environment: { SIGNING_SECRET: "new-one,old-one" } });
+    for (const [secret, status] of [
+      ["new-one", 200],
+      ["old-one", 200],
+      [SECRET, 401],
+    ] as const) {
+      const body = newBody();
+      const answer = await sendRaw(
+        url,
+        rawRequest(url, { body, signatures: [signatureFor(body, { secret })] }),
+      );
+      expect(answer.status).toBe(status);
+    }
+  });
+
+  test("no longer holds when any byte of the body is changed", async () => {
+    const { url } = receiver();
+    const body = newBody();
+    const signatures = [signatureFor(body)];
+    for (let at = 0; at < body.length; at += 37) {
+      const changed = Buffer.from(body);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      expectError(
+        await sendRaw(url, rawRequest(url, { body: changed, signatures })),
+        401,
+        "invalid_signature",
+      );
+    }
+  });
+});
+
+describe("a signed body", () => {
+  const receiver = useReceiver();
+
+  test.for<[string, Uint8Array]>([
+    ["that is empty", Buffer.alloc(0)],
+    ["with a byte order mark", Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), newBody()])],
+    [
+      "that is not UTF-8",
+      Buffer.concat([Buffer.from('{"id":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
+    ],
+    ["that is not JSON", Buffer.from("id=1&type=2")],
+    ["that is cut short", newBody().subarray(0, -1)],
+  ])("%s is invalid JSON", async ([, body]) => {
+    const { url } = receiver();
+    expectError(await sendRaw(url, rawRequest(url, { body })), 400, "invalid_json");
+  });
+
+  test.for<[string, string]>([
+    ["a list", "[]"],
+    ["a string", '"evt"'],
+    ["null", "null"],
+    ["without id", '{"type":"call.completed"}'],
+    ["with an id of 31 characters", `{"id":"evt_${"a".repeat(31)}","type":"t"}`],
+    ["with an id that has more behind it", `{"id":"${newEventId()}\\n","type":"t"}`],
+    ["with an id that is no hex", `{"id":"evt_${"g".repeat(32)}","type":"t"}`],
+    ["with an id that is a number", '{"id":7,"type":"t"}'],
+    ["without type", `{"id":"${newEventId()}"}`],
+    ["with a type that is no string", `{"id":"${newEventId()}","type":null}`],
+    ["nested 65 deep", `{"id":"${newEventId()}","type":"t","deep":${"[".repeat(64)}${"]".repeat(64)}}`],
+    [
+      "nested 200,000 deep",
+      `{"id":"${newEventId()}","type":"t","deep":${"[".repeat(200_000)}${"]".repeat(200_000)}}`,
+    ],
+  ])("that is JSON, but %s, is no event", async ([, body]) => {
+    const { url } = receiver();
+    expectError(await sendRaw(url, rawRequest(url, { body: Buffer.from(body) })), 400, "invalid_event");
+  });
+
+  test("one byte over the limit is too large, announced or in chunks", async () => {
+    const { url, config } = await startTestReceiver({ environment: { MAX_BODY_BYTES: "4096" } });
+    const body = bodyOfSize(config.maxBodyBytes + 1);
+    expectError(await sendRaw(url, rawRequest(url, { body })), 413, "body_too_large");
+    const head = rawRequest(url, { contentLength: null, headers: [["Transfer-Encoding", "chunked"]] });
+    const chunk = Buffer.concat([
+      Buffer.from(`${body.length.toString(16)}\r\n`),
+      body,
+      Buffer.from("\r\n0\r\n\r\n"),
+    ]);
+    expectError(await sendRaw(url, Buffer.concat([head, chunk])), 413, "body_too_large");
+  });
+
+  test.for(["gzip", "deflate", "br", "zstd", "x-unknown"])(
+    "in Content-Encoding %s is not looked at",
+    async (encoding) => {
+      const { url } = receiver();
+      const request = rawRequest(url, { body: newBody(), headers: [["Content-Encoding", encoding]] });
+      expectError(await sendRaw(url, request), 415, "unsupported_encoding");
+    },
+  );
+});
+
+describe("another request", () => {
+  const receiver = useReceiver();
+
+  test.for(["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])("%s is told to post", async (method) => {
+    const { url } = receiver();
+    const answer = await sendRaw(url, rawRequest(url, { method, body: newBody() }));
+    expectError(answer, 405, "method_not_allowed");
+    expect(answer.headers.get("allow")).toBe("POST");
+  });
+
+  test.for(["/", "/webhooks/", "/Webhooks", "/webhooks/x", "/%ff", "//webhooks"])(
+    "to %s is not found",
+    async (path) => {
+      const { url } = receiver();
+      const answer = await sendRaw(url, rawRequest(url, { path, body: newBody() }));
+      expectError(answer, 404, "not_found");
+    },
+  );
+
+  test("that is no HTTP gets JSON all the same", async () => {
+    const { url } = receiver();
+    expectError(await sendRaw(url, Buffer.from("\u0016\u0003\u0001\u0002\r\n\r\n")), 400, "bad_request");
+    const huge = rawRequest(url, { headers: [["X-Padding", "x".repeat(20_000)]] });
+    expectError(await sendRaw(url, huge), 431, "headers_too_large");
+  });
+
+  test("finds the health checks", async () => {
+    const { url } = receiver();
+    expect((await sendRaw(url, rawRequest(url, { method: "GET", path: "/healthz" }))).status).toBe(200);
+    expect((await sendRaw(url, rawRequest(url, { method: "GET", path: "/readyz" }))).json).toMatchObject({
+      status: "ready",
+    });
+  });
+});
+
+describe("when nothing can be stored", () => {
+  test.for(["busy", "full", "read_only", "io_error"] as const)(
+    "because the database is %s, the answer is 503",
+    async (reason) => {
+      const { url, engine } = await startTestReceiver({
+        wrapEngine: (engine) => ({
+          ...engine,
+          accept: async () => ({ ok: false, reason, detail: "made up" }),
+        }),
+      });
+      const body = newBody();
+      const answer = await sendRaw(url, rawRequest(url, { body }));
+      expectError(answer, 503, "unavailable");
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(await engine.find(idOf(body))).toBeUndefined();
+    },
+  );
+});
+
+/** A valid event of exactly `bytes` bytes. */
+function bodyOfSize(bytes: number): Buffer {
+  const empty = newBody("call.completed", { padding: "" });
+  return newBody("call.completed", { id: idOf(empty), padding: "x".repeat(bytes - empty.length) });
+}
