@@ -7,6 +7,7 @@ import { answerError } from "./control/answers.ts";
 import { changeGuard, hostGuard, tokenGuard } from "./control/guard.ts";
 import { createControl } from "./control/router.ts";
 import { createDashboard } from "./dashboard/router.ts";
+import { createOpenApi } from "./openapi/router.ts";
 import type { Simulator } from "./simulator.ts";
 
 export type ServerOptions = {
@@ -70,6 +71,8 @@ function createApp(
 
   app.use("/api/v1", createApi({ world, readings, onError, ...(apiFaults && { faults: apiFaults }) }));
   app.use("/recordings", createRecordings({ world }));
+
+  app.use(createOpenApi());
 
   if (options.token !== undefined) app.use(tokenGuard(options.token));
   app.use("/control", changeGuard(isOwnHost), createControl(simulator));
