@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -14,7 +14,7 @@ export function openSimulator(options: SimulatorOptions = {}): Simulator {
   const created = createSimulator({ calls: 0, seed: 7, ...options });
   if (!created.ok) throw new Error(created.message);
   const { simulator } = created;
-  const { close } = simulator;
+  const close = simulator.close.bind(simulator);
   let closing: Promise<void> | undefined;
   simulator.close = () => (closing ??= close());
   onTestFinished(() => simulator.close());
@@ -79,4 +79,16 @@ export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "voice-agent-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
+}
+
+/**
+ * What a kill -9 at this moment would leave of a data file: a copy of it and of its log. (The living simulator holds the
+ * original, and whatever it does from now on is not in the copy.)
+ */
+export function fileAfterKill(file: string, name: string): string {
+  const copy = `${file}.${name}`;
+  for (const suffix of ["", "-wal"]) {
+    if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix);
+  }
+  return copy;
 }

@@ -1,0 +1,188 @@
+import { describe, expect, test } from "vitest";
+import { verify } from "../../../shared/signature.ts";
+import type { Readings } from "../../../simulator/domain/readings.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import {
+  deliveryOf,
+  emit,
+  emitOne,
+  nextEntry,
+  openSimulator,
+  readingsWith,
+  register,
+} from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+
+/** Turns of the event loop, each of which reads what has come in on a socket. */
+async function loopTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+type Choice<Name extends keyof Readings> = Readings[Name];
+
+describe("delay_counts_from", () => {
+  test.each<[Choice<"delay_counts_from">, number]>([
+    ["attempt_end", 67],
+    ["attempt_start", 60],
+  ])("%s: after an attempt of 7 s the next is due %i s after its start", async (choice, seconds) => {
+    const wall = createVirtualWall();
+    let answer = () => {};
+    const endpoint = await startEndpoint((response) => {
+      answer = () => response.writeHead(500).end();
+    });
+    const readings = readingsWith({ delay_counts_from: choice });
+    const simulator = openSimulator({ clock: "real", wall, readings });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await endpoint.until(1);
+    wall.pass(7_000);
+    answer();
+    await simulator.dispatcher.settled();
+    const [attempt] = simulator.attempts.ofDelivery(id);
+    expect(deliveryOf(simulator, id).nextAttemptAtMs).toBe((attempt?.startedAtMs ?? 0) + seconds * 1000);
+  });
+});
+
+describe("answer_means", () => {
+  /** Headers of a 200 at once, and a body that stalls. */
+  async function attemptWithStalledBody(choice: Choice<"answer_means">) {
+    const wall = createVirtualWall();
+    const endpoint = await startEndpoint((response) => {
+      response.writeHead(200, { "content-length": "10" });
+      response.write("half");
+    });
+    const simulator = openSimulator({
+      clock: "manual",
+      wall,
+      readings: readingsWith({ answer_means: choice }),
+    });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await endpoint.until(1);
+    const ended = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
+    // The headers are on their way over loopback; the deadline must not overtake them.
+    await loopTurns(20);
+    wall.pass(10_000);
+    await ended;
+    return { delivery: deliveryOf(simulator, id), attempt: simulator.attempts.ofDelivery(id)[0] };
+  }
+
+  test("headers: the status line decides, whatever becomes of the body", async () => {
+    const { delivery, attempt } = await attemptWithStalledBody("headers");
+    expect(delivery.state).toBe("delivered");
+    expect(attempt).toMatchObject({ httpStatus: 200, error: null, durationMs: 0 });
+    expect(attempt?.answer?.body.toString()).toBe("half");
+  });
+
+  test("full_body: the whole body must be there in time", async () => {
+    const { delivery, attempt } = await attemptWithStalledBody("full_body");
+    expect(delivery.state).toBe("attempting");
+    expect(attempt).toMatchObject({ httpStatus: null, error: "timeout", durationMs: 10_000 });
+  });
+
+  test("full_body: a body that is there in time is an answer", async () => {
+    const endpoint = await startEndpoint((response) => response.writeHead(200).end("x".repeat(100_000)));
+    const simulator = openSimulator({ clock: "skip", readings: readingsWith({ answer_means: "full_body" }) });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    const [attempt] = simulator.attempts.ofDelivery(id);
+    expect(attempt).toMatchObject({ httpStatus: 200, answer: { truncated: true } });
+    expect(attempt?.answer?.body).toHaveLength(16 * 1024);
+  });
+});
+
+describe("retry_body", () => {
+  test.each<[Choice<"retry_body">, number]>([
+    ["same_bytes", 1],
+    ["reserialized", 2],
+  ])("%s: six attempts carry %i different bodies, of one JSON value", async (choice, different) => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "skip", readings: readingsWith({ retry_body: choice }) });
+    const { secret } = register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.dispatcher.settled();
+    expect(new Set(endpoint.received.map(({ body }) => body.toString())).size).toBe(different);
+    const [first] = endpoint.received;
+    for (const { body, signature, t } of endpoint.received) {
+      expect(JSON.parse(body.toString())).toEqual(JSON.parse(first?.body.toString() ?? ""));
+      expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds: t }).ok).toBe(true);
+    }
+    const kept = simulator.attempts.ofDelivery(id).map(({ requestBody }) => requestBody);
+    expect(kept).toEqual(
+      endpoint.received.map(({ body }) => (body.equals(first?.body ?? body) ? null : body)),
+    );
+  });
+});
+
+describe("event_id_across_endpoints", () => {
+  test.each<[Choice<"event_id_across_endpoints">, number]>([
+    ["same", 1],
+    ["distinct", 3],
+  ])("%s: three endpoints see %i ids of one event, each the same on every attempt", async (choice, ids) => {
+    const endpoints = [await startEndpoint(500), await startEndpoint(500), await startEndpoint(500)];
+    const readings = readingsWith({ event_id_across_endpoints: choice });
+    const simulator = openSimulator({ clock: "skip", readings });
+    for (const { url } of endpoints) register(simulator, url);
+    emit(simulator);
+    await simulator.dispatcher.settled();
+    const seen = endpoints.map(
+      ({ received }) =>
+        new Set(received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id)),
+    );
+    for (const own of seen) expect(own.size).toBe(1);
+    const all = seen.flatMap((own) => [...own]);
+    expect(new Set(all).size).toBe(ids);
+    for (const id of all) expect(id).toMatch(/^evt_[0-9a-f]{32}$/);
+  });
+});
+
+describe("test_event_ignores_selection", () => {
+  test.each<[Choice<"test_event_ignores_selection">, string[], number]>([
+    ["yes", [], 1],
+    ["yes", ["order.created"], 1],
+    ["yes", ["call.completed"], 1],
+    ["no", [], 1],
+    ["no", ["order.created"], 0],
+    ["no", ["call.completed"], 1],
+  ])("%s, with %j selected: %i test events arrive", async (choice, eventTypes, count) => {
+    const endpoint = await startEndpoint();
+    const readings = readingsWith({ test_event_ignores_selection: choice });
+    const simulator = openSimulator({ clock: "skip", readings });
+    const result = simulator.emitter.test(register(simulator, endpoint.url, { eventTypes }));
+    await simulator.dispatcher.settled();
+    expect(result.ok).toBe(count === 1);
+    expect(endpoint.received).toHaveLength(count);
+  });
+});
+
+describe("emission_order", () => {
+  test.each<[Choice<"emission_order">, string[]]>([
+    ["completed_first", ["call.completed", "voicemail.created"]],
+    ["completed_last", ["voicemail.created", "call.completed"]],
+  ])("%s: what the business does goes out as %j", async (choice, types) => {
+    const simulator = openSimulator({ readings: readingsWith({ emission_order: choice }) });
+    const result = simulator.emitter.live({ type: "voicemail.created" });
+    expect(result.ok && result.emissions.map(({ event }) => event.type)).toEqual(types);
+    const [newest, before] = simulator.events.list({ limit: 2 });
+    expect([before?.type, newest?.type]).toEqual(types);
+  });
+});
+
+describe("signature_extra_keys", () => {
+  test.each<[Choice<"signature_extra_keys">, RegExp]>([
+    ["none", /^t=\d+,v1=[0-9a-f]{64}$/],
+    ["present", /^t=\d+,v1=[0-9a-f]{64},v0=0{64},kid=1$/],
+  ])("%s", async (choice, form) => {
+    const endpoint = await startEndpoint();
+    const readings = readingsWith({ signature_extra_keys: choice });
+    const simulator = openSimulator({ clock: "skip", readings });
+    const { secret } = register(simulator, endpoint.url);
+    emitOne(simulator);
+    await simulator.dispatcher.settled();
+    const [received] = endpoint.received;
+    expect(received?.signature).toMatch(form);
+    const { signature = "", body = Buffer.alloc(0), t = 0 } = received ?? {};
+    expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds: t }).ok).toBe(true);
+  });
+});

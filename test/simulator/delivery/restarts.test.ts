@@ -1,0 +1,200 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { SendRequest, SendResult } from "../../../simulator/domain/dispatcher.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import {
+  deliveryOf,
+  emit,
+  emitOne,
+  fileAfterKill,
+  openSimulator,
+  readingsWith,
+  register,
+  temporaryDirectory,
+} from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+
+/** A data file, and lives of a simulator on it. */
+function dataFile(): string {
+  return join(temporaryDirectory(), "simulator.db");
+}
+
+describe("a simulator that is stopped and started again on its data file", () => {
+  test("knows its endpoints, events, deliveries and attempts as before", async () => {
+    const endpoint = await startEndpoint(500);
+    const file = dataFile();
+    const first = openSimulator({ dataFile: file, clock: "manual" });
+    register(first, endpoint.url, { eventTypes: ["call.completed"] });
+    const id = emitOne(first);
+    await first.dispatcher.advance(60);
+    const look = (simulator: typeof first) => ({
+      endpoints: simulator.endpoints.list(),
+      events: simulator.events.list({ limit: 10 }),
+      deliveries: simulator.deliveries.list({ limit: 10 }),
+      attempts: simulator.attempts.ofDelivery(id),
+      now: simulator.clock.now(),
+      seed: simulator.seed,
+    });
+    const before = look(first);
+    await first.close();
+    const second = openSimulator({ dataFile: file, clock: "manual" });
+    expect(look(second)).toEqual(before);
+  });
+
+  test.each([0, 1, 2, 3, 4, 5])("after %i attempts makes the rest and not one more", async (made) => {
+    const endpoint = await startEndpoint(500);
+    const file = dataFile();
+    const first = openSimulator({ dataFile: file, clock: "manual" });
+    register(first, endpoint.url);
+    // Before the first attempt there is none to wait for: the event has just been stored.
+    const id = emitOne(first);
+    if (made > 0) await first.dispatcher.settled();
+    for (let count = 1; count < made; count++) await first.dispatcher.advanceToNext();
+    const dueMs = deliveryOf(first, id).nextAttemptAtMs;
+    await first.close();
+    expect(endpoint.received).toHaveLength(made);
+
+    const second = openSimulator({ dataFile: file, clock: "manual" });
+    expect(deliveryOf(second, id).nextAttemptAtMs).toBe(dueMs);
+    await second.dispatcher.advanceUntilIdle();
+    expect(endpoint.received).toHaveLength(6);
+    expect(new Set(endpoint.received.map(({ body }) => body.toString("hex"))).size).toBe(1);
+    expect(second.attempts.ofDelivery(id).map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test("with many deliveries under way loses none and repeats none", async () => {
+    const file = dataFile();
+    const endpoint = await startEndpoint(200);
+    const first = openSimulator({ dataFile: file, clock: "skip" });
+    register(first, endpoint.url);
+    emit(first, "call.completed", 100);
+    await endpoint.until(40);
+    await first.close();
+    const second = openSimulator({ dataFile: file, clock: "skip" });
+    await second.dispatcher.settled();
+    const deliveries = second.deliveries.list({ limit: 1_000 });
+    expect(deliveries.map(({ state }) => state)).toEqual(Array.from({ length: 100 }, () => "delivered"));
+    // What was on the wire at the end may have arrived: it counts as interrupted and is sent once more.
+    const onTheWire = deliveries.reduce((sum, { attemptsMade }) => sum + attemptsMade, 0);
+    expect(endpoint.received.length).toBeLessThanOrEqual(onTheWire);
+    for (const { id, attemptsMade } of deliveries) {
+      const errors = second.attempts.ofDelivery(id).map(({ error }) => error);
+      expect(errors).toEqual(attemptsMade === 1 ? [null] : ["interrupted", null]);
+    }
+  });
+
+  test("makes what fell due meanwhile at once, each once", async () => {
+    const endpoint = await startEndpoint(500);
+    const file = dataFile();
+    const wall = createVirtualWall();
+    const first = openSimulator({ dataFile: file, clock: "real", wall });
+    register(first, endpoint.url);
+    emitOne(first);
+    await first.dispatcher.settled();
+    await first.close();
+    wall.jump(12 * 3_600_000);
+    const second = openSimulator({ dataFile: file, clock: "real", wall });
+    await second.dispatcher.settled();
+    expect(endpoint.received).toHaveLength(2);
+  });
+
+  test.each([
+    ["real", -12],
+    ["skip", 48],
+    ["manual", 48],
+  ] as const)(
+    "with the clock %s goes on from where schedule time stood, never before it",
+    async (mode, hours) => {
+      const file = dataFile();
+      const wall = createVirtualWall();
+      const first = openSimulator({ dataFile: file, clock: mode, wall });
+      await first.dispatcher.advance(hours > 0 ? hours * 3_600 : 0);
+      const beforeMs = first.clock.now();
+      await first.close();
+      wall.jump(hours > 0 ? 3_600_000 : hours * 3_600_000);
+      const second = openSimulator({ dataFile: file, clock: mode, wall });
+      expect(second.clock.now()).toBe(beforeMs);
+    },
+  );
+
+  test("numbers its journal on, so that no watcher takes a new entry for an old one", async () => {
+    const file = dataFile();
+    const first = openSimulator({ dataFile: file });
+    register(first, "http://localhost:9");
+    const lastId = first.journal.lastId();
+    await first.close();
+    const second = openSimulator({ dataFile: file });
+    expect(second.journal.lastId()).toBeGreaterThanOrEqual(lastId);
+    expect(second.journal.since(lastId - 1)).toBeUndefined();
+  });
+});
+
+describe("an attempt that was open when the simulator died", () => {
+  /** Kills a simulator in the middle of an attempt: nothing of it runs on, nothing is tidied up. */
+  async function dieDuringAttempt(options: {
+    attempt: number;
+    readings?: Parameters<typeof readingsWith>[0];
+  }) {
+    const file = dataFile();
+    const wall = createVirtualWall();
+    const sent: SendRequest[] = [];
+    const send = (request: SendRequest): Promise<SendResult> => {
+      sent.push(request);
+      if (sent.length !== options.attempt)
+        return Promise.resolve({ outcome: { status: 500 }, durationMs: 1 });
+      return new Promise((resolve) => {
+        const end = () => resolve({ outcome: { error: "interrupted" }, durationMs: 1 });
+        request.signal.addEventListener("abort", end);
+      });
+    };
+    const shared = { clock: "manual", wall, readings: readingsWith(options.readings ?? {}) } as const;
+    const first = openSimulator({ ...shared, dataFile: file, send });
+    register(first, "http://localhost:9");
+    const id = emitOne(first);
+    if (options.attempt > 1) await first.dispatcher.settled();
+    for (let count = 2; count < options.attempt; count++) await first.dispatcher.advanceToNext();
+    if (options.attempt > 1) void first.dispatcher.advanceToNext();
+    while (sent.length < options.attempt) await new Promise((resolve) => setImmediate(resolve));
+    const openedAtMs = first.attempts.ofDelivery(id).at(-1)?.startedAtMs ?? 0;
+    const dataFileOfSecond = fileAfterKill(file, "killed");
+    await first.close();
+    const second = openSimulator({
+      ...shared,
+      dataFile: dataFileOfSecond,
+      send: (request) => {
+        sent.push(request);
+        return Promise.resolve({ outcome: { status: 500 }, durationMs: 1 });
+      },
+    });
+    return { second, sent, id, openedAtMs };
+  }
+
+  test.each([1, 2, 5])(
+    "as attempt %i counts as interrupted, and the next comes on schedule",
+    async (attempt) => {
+      const { second, sent, id } = await dieDuringAttempt({ attempt });
+      const [open] = second.attempts.ofDelivery(id).slice(attempt - 1);
+      expect(open).toMatchObject({ number: attempt, error: "interrupted", httpStatus: null });
+      expect(deliveryOf(second, id)).toMatchObject({ state: "attempting", attemptsMade: attempt });
+      await second.dispatcher.advanceUntilIdle();
+      expect(sent).toHaveLength(6);
+      expect(deliveryOf(second, id).state).toBe("dead");
+    },
+  );
+
+  test("as the sixth leaves the delivery dead: there is no seventh", async () => {
+    const { second, sent, id } = await dieDuringAttempt({ attempt: 6 });
+    expect(deliveryOf(second, id)).toMatchObject({ state: "dead", attemptsMade: 6, nextAttemptAtMs: null });
+    await second.dispatcher.advance(10 * 86_400);
+    expect(sent).toHaveLength(6);
+    expect(second.endpoints.list()[0]?.consecutiveFailures).toBe(6);
+  });
+
+  test("counts its delay from where the reading says", async () => {
+    const { second, id, openedAtMs } = await dieDuringAttempt({
+      attempt: 1,
+      readings: { delay_counts_from: "attempt_start" },
+    });
+    expect(deliveryOf(second, id).nextAttemptAtMs).toBe(openedAtMs + 60_000);
+  });
+});
