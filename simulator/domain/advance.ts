@@ -39,7 +39,7 @@ export function createAdvance(options: {
     /** Moves by `seconds`, making every attempt that falls due on the way, in order of due time. */
     by: (seconds: number): Promise<void> => walkTo(clock.now() + seconds * 1000),
     /** Moves to the next due time and makes the attempts that are due then. */
-    async toNext(): Promise<void> {
+    toNext: async (): Promise<void> => {
       await settled();
       const nextMs = isStopped() ? undefined : nextDueMs();
       if (nextMs !== undefined) await walkTo(Math.max(nextMs, clock.now()));

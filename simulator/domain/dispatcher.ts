@@ -57,7 +57,7 @@ export function createDispatcher(options: {
   const settledWaiters: (() => void)[] = [];
   const stopping = new AbortController();
   const settle = createSettlement({ deliveries, endpoints, readings: options.readings });
-  let flights = 0;
+  const flights = new Set<Promise<void>>();
   let isPaused = false;
   let isAwake = false;
   let cancelSleep = () => {};
@@ -83,7 +83,7 @@ export function createDispatcher(options: {
 
   function work(): void {
     if (!isPaused) startWhatIsDue();
-    if (flights > 0) return sleep();
+    if (flights.size > 0) return sleep();
     const nextMs = nextDueMs();
     if (nextMs !== undefined && clock.mode === "skip" && !advance.isUnderWay() && !isPaused) {
       clock.moveTo(nextMs);
@@ -155,19 +155,21 @@ export function createDispatcher(options: {
         requestBody: request.body === body ? null : request.body,
       });
     });
-    flights++;
     inFlight.set(endpoint.id, (inFlight.get(endpoint.id) ?? 0) + 1);
     journal.write({ kind: "attempt.started", deliveryId: delivery.id, number });
 
     const { url } = endpoint;
     const { signal } = stopping;
-    void options
+    const flight = options
       .send({ ...request, url, answerMeans: readings.answer_means, faults, signal })
-      .then((result) => finish(delivery, number, startedAtMs, result));
+      .then((result) => {
+        flights.delete(flight);
+        finish(delivery, number, startedAtMs, result);
+      });
+    flights.add(flight);
   }
 
   function finish(delivery: Delivery, number: number, startedAtMs: number, result: SendResult): void {
-    flights--;
     inFlight.set(delivery.endpointId, (inFlight.get(delivery.endpointId) ?? 1) - 1);
     const endedAtMs = clock.now();
     const { outcome, durationMs, answer } = result;
@@ -226,7 +228,7 @@ export function createDispatcher(options: {
     async stop(): Promise<void> {
       cancelSleep();
       stopping.abort();
-      while (flights > 0) await new Promise((resolve) => setImmediate(resolve));
+      await Promise.all(flights);
       for (const resolve of settledWaiters.splice(0)) resolve();
     },
   };

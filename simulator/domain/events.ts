@@ -28,7 +28,7 @@ type EventRow = {
 
 const INSERT = `INSERT INTO events (id, type, org_id, created_at, origin, body) VALUES (?, ?, ?, ?, ?, ?)`;
 const FIND = `SELECT * FROM events WHERE id = ?`;
-const LIST = `SELECT * FROM events WHERE seq < ? AND (?2 IS NULL OR type = ?2) ORDER BY seq DESC LIMIT ?3`;
+const LIST = `SELECT * FROM events WHERE seq < ? AND type = coalesce(?, type) ORDER BY seq DESC LIMIT ?`;
 // The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'`;
 
