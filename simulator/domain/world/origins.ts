@@ -4,7 +4,7 @@ import type { Origin } from "./history.ts";
 const GET = `SELECT seed, calls, organizations, epoch FROM world`;
 const SET = `INSERT INTO world (one, seed, calls, organizations, epoch, items, happenings)
   SELECT 1, ?, ?, ?, ?, coalesce(max(seq), 0), 0 FROM world_items WHERE true
-  ON CONFLICT (one) DO UPDATE SET items = excluded.items, happenings = 0`;
+  ON CONFLICT (one) DO UPDATE SET items = excluded.items`;
 const NEXT_HAPPENING = `UPDATE world SET happenings = happenings + 1 RETURNING happenings`;
 const NEXT_ITEM = `UPDATE world SET items = items + 1 RETURNING items`;
 
@@ -19,7 +19,7 @@ export function createOrigins(database: Database) {
 
   return {
     get: (): Origin | undefined => get.get(),
-    /** Records `origin` over the items that are there; what happens next counts from 1. */
+    /** Records `origin` over the items that are there. The count of what happened goes on, and with it the ids. */
     set({ seed, calls, organizations, epoch }: Origin): void {
       set.run(seed, calls, organizations, epoch);
     },

@@ -144,7 +144,7 @@ export function createWorld(options: {
       trafficStep({ seed: origin.seed, index, perMinute, businesses }),
     /** Deletes a call or voicemail; false when there is none. */
     forget: (id: string): boolean => items.remove(id),
-    /** Puts the world back to its history. */
+    /** Puts the world back to its history. What happens from then on has new ids. */
     reset: (): void => generate(),
   };
 }

@@ -1,0 +1,292 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { EVENT_TYPES, isEventType, objectSchemas } from "../../../shared/events.ts";
+import type { HappenOptions } from "../../../simulator/domain/world/happenings.ts";
+import { merge } from "../../../simulator/domain/world/merge.ts";
+import {
+  NOW_MS,
+  RESTAURANT,
+  SERVICES,
+  type TestWorld,
+  createTestWorld,
+  walkCalls,
+  walkVoicemails,
+} from "./test-world.ts";
+
+function happen(world: TestWorld, type: string, options?: HappenOptions) {
+  if (!isEventType(type)) throw new Error(type);
+  const happened = world.happen(type, options);
+  if (!happened.ok) throw new Error(happened.message);
+  return happened;
+}
+
+function refusal(world: TestWorld, type: (typeof EVENT_TYPES)[number], options: HappenOptions): string {
+  const happened = world.happen(type, options);
+  if (happened.ok) throw new Error(`${type} happened.`);
+  return happened.message;
+}
+
+describe("what happens in the world", () => {
+  test.each(EVENT_TYPES)("%s carries an object of its kind, and happens now", (type) => {
+    const { world } = createTestWorld();
+    const happened = happen(world, type);
+    objectSchemas[type].parse(happened.object);
+    expect(happened.createdAtMs).toBe(NOW_MS);
+    expect(happened.object["created_at"]).toBe("2026-06-05T18:30:00Z");
+    expect(happened.orgId).toBe(type === "booking.created" ? SERVICES : RESTAURANT);
+  });
+
+  test.each(EVENT_TYPES)("%s leaves behind what REST then answers, at the top of the list", (type) => {
+    const { world } = createTestWorld();
+    const { orgId, object, call } = happen(world, type);
+    expect(walkCalls(world, orgId)[0]).toEqual(call);
+    expect(world.findCall(String(call["id"]))).toEqual({ orgId, object: call });
+    if (type === "voicemail.created") expect(walkVoicemails(world, orgId)[0]).toEqual(object);
+    if (type.startsWith("call.")) expect(object).toEqual(call);
+  });
+
+  test("whatever is overridden, REST answers what the webhook carries", () => {
+    const { world } = createTestWorld({ calls: 0 });
+    const fields = fc.dictionary(
+      fc.constantFrom(
+        "duration_sec",
+        "outcome",
+        "transcript",
+        "transfer_to",
+        "created_at",
+        "reviewed",
+        "extra",
+        "notes",
+      ),
+      fc.jsonValue(),
+    );
+    fc.assert(
+      fc.property(
+        fc.constantFrom("call.completed", "call.transferred", "voicemail.created"),
+        fields,
+        (type, object) => {
+          const happened = happen(world, type, { object });
+          const find = type === "voicemail.created" ? world.findVoicemail : world.findCall;
+          expect(find(String(happened.object["id"]))?.object).toEqual(
+            JSON.parse(JSON.stringify(happened.object)),
+          );
+          expect(happened.object).toMatchObject(JSON.parse(JSON.stringify(object)));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test("a voicemail has a call with the outcome voicemail, from the same person", () => {
+    const { world } = createTestWorld();
+    const { object, call } = happen(world, "voicemail.created");
+    expect(object).toMatchObject({ call_id: call["id"], phone: call["phone"], reviewed: false, notes: null });
+    expect(call).toMatchObject({ outcome: "voicemail", transferred: false });
+    expect(call["transcript"]).toContain(object["message_text"]);
+  });
+
+  test("a transfer is told of by its call", () => {
+    const { world } = createTestWorld();
+    expect(happen(world, "call.transferred").object).toMatchObject({
+      outcome: "transferred",
+      transferred: true,
+      transfer_to: "+12125550101",
+      transfer_succeeded: true,
+    });
+    const failed = happen(world, "call.transferred", { object: { transfer_succeeded: false } });
+    expect(failed.object).toMatchObject({ transferred: true, transfer_succeeded: false });
+  });
+
+  test("orders and bookings tell what was said on their calls", () => {
+    const { world } = createTestWorld();
+    const order = happen(world, "order.created");
+    expect(order.object).toMatchObject({ call_id: order.call["id"], phone: order.call["phone"] });
+    expect(order.call["transcript"]).toContain(order.object["customer_name"]);
+    expect(order.call["transcript"]).toContain(order.object["total"]);
+    const booking = happen(world, "booking.created");
+    expect(booking.object).toMatchObject({ call_id: booking.call["id"], phone: booking.call["phone"] });
+    expect(String(booking.object["starts_at"]) > "2026-06-05T18:30:00Z").toBe(true);
+  });
+
+  test("an overridden number is the person behind it, with name and language", () => {
+    const { world } = createTestWorld({ calls: 2_000 });
+    const known = walkVoicemails(world, RESTAURANT).find(({ message_text: text }) =>
+      /Hola|Soy/.test(String(text)),
+    )!;
+    const { object, call } = happen(world, "order.created", { object: { phone: known["phone"] } });
+    expect(object).toMatchObject({ phone: known["phone"], customer_name: known["customer_name"] });
+    expect(call).toMatchObject({ phone: known["phone"], detected_language: "es" });
+  });
+
+  test("an overridden name or language runs through the whole story", () => {
+    const { world } = createTestWorld();
+    const named = happen(world, "voicemail.created", { object: { customer_name: "Zoe Example" } });
+    expect(named.object["message_text"]).toContain("Zoe Example");
+    expect(named.call["transcript"]).toContain("Zoe Example");
+    const german = happen(world, "call.completed", { object: { detected_language: "de" } });
+    expect(german.object["transcript"]).toMatch(/Guten Tag|Ich rufe an|mein Name ist/);
+    const caller = { name: "Ada Example", phone: "+442079460000", language: "fr" } as const;
+    const told = happen(world, "voicemail.created", { caller });
+    expect(told.object).toMatchObject({ customer_name: caller.name, phone: caller.phone });
+    expect(told.call).toMatchObject({ detected_language: "fr", phone: caller.phone });
+  });
+
+  test("the outcome of a completed call can be chosen, and the call follows it", () => {
+    const { world } = createTestWorld();
+    const outcomeOf = (object: Record<string, unknown>) => happen(world, "call.completed", { object }).object;
+    expect(outcomeOf({})).toMatchObject({ outcome: "completed", transferred: false });
+    expect(outcomeOf({ outcome: "transferred" })).toMatchObject({
+      transferred: true,
+      transfer_succeeded: true,
+    });
+    expect(outcomeOf({ outcome: "voicemail" })).toMatchObject({ transferred: false, transfer_to: null });
+    expect(outcomeOf({ outcome: "no_answer" })).toMatchObject({ outcome: "no_answer", transferred: false });
+  });
+
+  test("an event can be about something that is there already", () => {
+    const { world } = createTestWorld();
+    const [old] = walkVoicemails(world, SERVICES);
+    const { object, call } = happen(world, "voicemail.created", {
+      orgId: SERVICES,
+      object: { id: old?.["id"], reviewed: true, notes: "Seen." },
+    });
+    expect(object).toEqual({ ...old, reviewed: true, notes: "Seen." });
+    expect(call["id"]).toBe(old?.["call_id"]);
+    expect(walkVoicemails(world, SERVICES)[0]).toEqual(object);
+    expect(walkVoicemails(world, SERVICES, true)[0]).toEqual(object);
+    expect(walkVoicemails(world, SERVICES, false).map(({ id }) => id)).not.toContain(old?.["id"]);
+  });
+
+  test("a voicemail can belong to a call of before, or bring a call with a chosen id", () => {
+    const { world } = createTestWorld();
+    const [call] = walkCalls(world, RESTAURANT);
+    const left = happen(world, "voicemail.created", { object: { call_id: call?.["id"] } });
+    expect(left.call).toEqual(call);
+    expect(left.object["phone"]).toBe(call?.["phone"]);
+    const fresh = happen(world, "voicemail.created", { object: { call_id: "call_mine" } });
+    expect(world.findCall("call_mine")?.object).toEqual(fresh.call);
+  });
+
+  test("a date of one's own puts the call where it belongs in the list", () => {
+    const { world } = createTestWorld();
+    const { object } = happen(world, "call.completed", { object: { created_at: "2026-05-01T12:00:00Z" } });
+    const times = walkCalls(world, RESTAURANT).map(({ created_at: at }) => String(at));
+    expect(times).toEqual(times.toSorted().toReversed());
+    expect(walkCalls(world, RESTAURANT)[0]).not.toEqual(object);
+  });
+
+  test("orders belong to the restaurant and bookings to the service business", () => {
+    const { world } = createTestWorld();
+    expect(refusal(world, "order.created", { orgId: SERVICES })).toBe(
+      "order.created happens at a restaurant, and Harbor Heating & Plumbing (org_c4071e6b92fd4a58) is a service business. " +
+        "Use org_5f2c81d0a7b94e63 (Trattoria Aurora).",
+    );
+    expect(refusal(world, "booking.created", { orgId: RESTAURANT })).toContain("Use org_c4071e6b92fd4a58");
+    expect(happen(world, "voicemail.created", { orgId: SERVICES }).orgId).toBe(SERVICES);
+  });
+
+  test("what cannot happen is refused with the fix, and changes nothing", () => {
+    const { world } = createTestWorld();
+    const before = walkCalls(world, RESTAURANT);
+    const foreign = String(walkCalls(world, SERVICES)[0]?.["id"]);
+    expect(refusal(world, "call.completed", { orgId: "org_5f2c81d0a7b94e64" })).toContain(
+      'There is no organization org_5f2c81d0a7b94e64. Did you mean "org_5f2c81d0a7b94e63"?',
+    );
+    expect(refusal(world, "call.completed", { object: { id: foreign } })).toContain(
+      `${foreign} is a call of Harbor Heating & Plumbing (${SERVICES}): use that organization or another id.`,
+    );
+    expect(refusal(world, "voicemail.created", { object: { id: before[0]?.["id"] } })).toContain(
+      "use the id of a voicemail, or a new one",
+    );
+    expect(refusal(world, "call.completed", { object: { id: 7 } })).toContain(
+      "a text that is not empty, not 7",
+    );
+    expect(walkCalls(world, RESTAURANT)).toEqual(before);
+  });
+
+  test("the same seed lets the same things happen", () => {
+    const tell = () => {
+      const { world } = createTestWorld({ seed: 9, calls: 10 });
+      return EVENT_TYPES.map((type) => world.happen(type));
+    };
+    expect(tell()).toEqual(tell());
+  });
+});
+
+describe("the readings about objects", () => {
+  test.each([
+    ["string", "+12125550101"],
+    ["object", { type: "staff_line", phone_number: "+12125550101" }],
+  ] as const)(
+    "transfer_to_form=%s shapes transfer_to, in webhooks and in the history",
+    (form, transferTo) => {
+      const { world } = createTestWorld({ readings: { transfer_to_form: form } });
+      const { object } = happen(world, "call.transferred");
+      expect(object["transfer_to"]).toEqual(transferTo);
+      for (const call of walkCalls(world, RESTAURANT)) {
+        expect(call["transfer_to"]).toEqual(call["transferred"] === true ? transferTo : null);
+      }
+    },
+  );
+
+  test.each([
+    ["boolean", true, false],
+    ["string", "succeeded", "failed"],
+  ] as const)("transfer_succeeded_form=%s says %s or %s", (form, succeeded, failed) => {
+    const { world } = createTestWorld({ calls: 1_000, readings: { transfer_succeeded_form: form } });
+    expect(happen(world, "call.transferred").object["transfer_succeeded"]).toBe(succeeded);
+    const override = { object: { transfer_succeeded: false } };
+    expect(happen(world, "call.transferred", override).object["transfer_succeeded"]).toBe(failed);
+    const seen = new Set(walkCalls(world, RESTAURANT).map((call) => call["transfer_succeeded"]));
+    expect(seen).toEqual(new Set([null, succeeded, failed]));
+  });
+
+  test("order_and_booking_shape=minimal leaves nothing but the kind and what was asked for", () => {
+    const { world } = createTestWorld({ readings: { order_and_booking_shape: "minimal" } });
+    expect(happen(world, "order.created").object).toEqual({ object: "order" });
+    expect(happen(world, "booking.created").object).toEqual({ object: "booking" });
+    expect(happen(world, "order.created", { object: { total: "1.00" } }).object).toEqual({
+      object: "order",
+      total: "1.00",
+    });
+  });
+
+  test("order_and_booking_shape=rich has plausible fields", () => {
+    const { world } = createTestWorld();
+    const { object } = happen(world, "order.created");
+    expect(Object.keys(object).length).toBeGreaterThan(8);
+    expect(Object.keys(happen(world, "booking.created").object).length).toBeGreaterThan(8);
+    const items = object["items"] as { quantity: number; unit_price: string }[];
+    const cents = items.reduce(
+      (sum, item) => sum + item.quantity * Math.round(Number(item.unit_price) * 100),
+      0,
+    );
+    expect(object["total"]).toBe((cents / 100).toFixed(2));
+  });
+
+  test("a stored object stays as it was sent when the readings change", () => {
+    const { world, readings } = createTestWorld();
+    const { object } = happen(world, "call.transferred");
+    readings.transfer_to_form = "object";
+    expect(walkCalls(world, RESTAURANT)[0]).toEqual(object);
+  });
+});
+
+describe("merging overrides", () => {
+  test("goes into objects, replaces all else, and leaves the original alone", () => {
+    const base = { a: { b: 1, c: [1, 2] }, d: 1 };
+    expect(merge(base, { a: { c: [3] }, d: { e: 1 }, f: null })).toEqual({
+      a: { b: 1, c: [3] },
+      d: { e: 1 },
+      f: null,
+    });
+    expect(base).toEqual({ a: { b: 1, c: [1, 2] }, d: 1 });
+  });
+
+  test("takes a key such as __proto__ for a key", () => {
+    const merged = merge({}, JSON.parse('{"__proto__": {"polluted": true}}'));
+    expect(Object.getPrototypeOf(merged)).toBe(Object.prototype);
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+    expect(Object.keys(merged)).toEqual(["__proto__"]);
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, test } from "vitest";
+import { agentSchema, callSchema, organizationSchema, voicemailSchema } from "../../../shared/resources.ts";
+import { RESTAURANT, SERVICES, createTestWorld, walkCalls, walkVoicemails } from "./test-world.ts";
+
+function everything(world: ReturnType<typeof createTestWorld>["world"]) {
+  return world.organizations().map(({ organization, apiKey }) => ({
+    organization,
+    apiKey,
+    agents: world.agents(organization.id),
+    calls: walkCalls(world, organization.id),
+    voicemails: walkVoicemails(world, organization.id),
+  }));
+}
+
+describe("the generated history", () => {
+  test("is the same for the same seed, byte for byte", () => {
+    const [one, two] = [createTestWorld({ seed: 42 }), createTestWorld({ seed: 42 })];
+    expect(JSON.stringify(everything(one.world))).toBe(JSON.stringify(everything(two.world)));
+  });
+
+  test("is another one for another seed", () => {
+    const [one, two] = [createTestWorld({ seed: 42 }), createTestWorld({ seed: 43 })];
+    expect(JSON.stringify(everything(one.world))).not.toBe(JSON.stringify(everything(two.world)));
+  });
+
+  test("has a restaurant and a service business whose ids and keys never change", () => {
+    for (const seed of [1, 2, 3]) {
+      const organizations = createTestWorld({ seed, calls: 0 }).world.organizations();
+      expect(organizations.map(({ organization, apiKey }) => [organization.id, apiKey])).toEqual([
+        [RESTAURANT, "va_test_restaurant"],
+        [SERVICES, "va_test_services"],
+      ]);
+    }
+  });
+
+  test("keeps to the shapes of the specification", () => {
+    for (const { organization, agents, calls, voicemails } of everything(
+      createTestWorld({ calls: 1_000 }).world,
+    )) {
+      organizationSchema.parse(organization);
+      for (const agent of agents) agentSchema.parse(agent);
+      for (const call of calls) callSchema.parse(call);
+      for (const voicemail of voicemails) voicemailSchema.parse(voicemail);
+    }
+  });
+
+  test("gives every voicemail its call, and every voicemail call its voicemail", () => {
+    const { world } = createTestWorld({ calls: 1_000 });
+    for (const orgId of [RESTAURANT, SERVICES]) {
+      const voicemails = walkVoicemails(world, orgId);
+      const calls = walkCalls(world, orgId, { outcome: "voicemail" });
+      expect(voicemails.length).toBeGreaterThan(10);
+      expect(voicemails.map(({ call_id: id }) => id)).toEqual(calls.map(({ id }) => id));
+      for (const [index, { phone, message_text: text, created_at: at }] of voicemails.entries()) {
+        expect(calls[index]).toMatchObject({ phone, created_at: at });
+        expect(calls[index]?.["transcript"]).toContain(text);
+      }
+    }
+  });
+
+  test("tells of a transfer only where there was one", () => {
+    const { world } = createTestWorld({ calls: 1_000 });
+    for (const call of walkCalls(world, RESTAURANT)) {
+      const transferred = call["outcome"] === "transferred";
+      expect(call).toMatchObject(
+        transferred
+          ? {
+              transferred,
+              transfer_to: expect.stringMatching(/^\+1/),
+              transfer_succeeded: expect.any(Boolean),
+            }
+          : { transferred, transfer_to: null, transfer_succeeded: null },
+      );
+    }
+  });
+
+  test("names speakers in every line, in several languages", () => {
+    const calls = walkCalls(createTestWorld({ calls: 2_000 }).world, RESTAURANT);
+    for (const { transcript } of calls) {
+      for (const line of String(transcript).split("\n")) expect(line).toMatch(/^(Agent|Caller): \S/);
+      expect(transcript).not.toMatch(/[{}]/);
+    }
+    expect(new Set(calls.map((call) => call["detected_language"])).size).toBe(5);
+  });
+
+  test("has the same person behind the same number", () => {
+    const names = new Map<unknown, unknown>();
+    const voicemails = walkVoicemails(createTestWorld({ calls: 4_000 }).world, RESTAURANT);
+    for (const { phone, customer_name: name } of voicemails) {
+      expect(names.get(phone) ?? name).toBe(name);
+      names.set(phone, name);
+    }
+    expect(names.size).toBeLessThan(voicemails.length);
+  });
+
+  test("uses only numbers that belong to nobody", () => {
+    const { world } = createTestWorld({ calls: 1_000, organizations: 6 });
+    for (const { agents, calls } of everything(world)) {
+      for (const { phone_number: phone } of agents) expect(phone).toMatch(/^\+1\d{3}55501\d{2}$/);
+      for (const { phone, transfer_to: to } of calls) {
+        expect(phone).toMatch(/^\+1\d{3}55501\d{2}$/);
+        if (to !== null) expect(to).toMatch(/^\+1\d{3}55501\d{2}$/);
+      }
+    }
+  });
+
+  test("spreads the calls over months, at the hours in which such a business is called", () => {
+    const calls = walkCalls(createTestWorld({ calls: 4_000 }).world, RESTAURANT);
+    const times = calls.map(({ created_at: at }) => new Date(String(at)));
+    const days = (Number(times[0]) - Number(times.at(-1))) / 86_400_000;
+    expect(days).toBeGreaterThan(80);
+    // New York is taken to be five hours behind UTC.
+    const hours = times.map((time) => (time.getUTCHours() + 19) % 24);
+    const share = (from: number, to: number) =>
+      hours.filter((hour) => hour >= from && hour < to).length / hours.length;
+    expect(share(17, 21)).toBeGreaterThan(0.35);
+    expect(share(1, 7)).toBeLessThan(0.03);
+  });
+
+  test("ends before the epoch, newest first", () => {
+    const { world } = createTestWorld({ epochMs: Date.UTC(2025, 0, 1) });
+    const times = walkCalls(world, SERVICES).map(({ created_at: at }) => String(at));
+    expect(times[0]! < "2025-01-01T00:00:00Z").toBe(true);
+    expect(times).toEqual(times.toSorted().toReversed());
+  });
+
+  test("shares the calls evenly, whatever their number", () => {
+    for (const [calls, organizations, shares] of [
+      [0, 2, [0, 0]],
+      [1, 2, [1, 0]],
+      [241, 2, [121, 120]],
+      [10, 4, [3, 3, 2, 2]],
+    ] as const) {
+      const { world } = createTestWorld({ calls, organizations });
+      expect(everything(world).map((organization) => organization.calls.length)).toEqual(shares);
+    }
+  });
+
+  test("can have many organizations, each with its own key, agents and name", () => {
+    const { world } = createTestWorld({ calls: 0, organizations: 40 });
+    const organizations = world.organizations();
+    const distinct = (values: string[]) => expect(new Set(values).size).toBe(40);
+    distinct(organizations.map(({ apiKey }) => apiKey));
+    distinct(organizations.map(({ organization }) => organization.id));
+    distinct(organizations.map(({ organization }) => organization.name));
+    distinct(organizations.map(({ organization }) => world.agents(organization.id)[0]?.id ?? ""));
+    expect(organizations.slice(2, 4).map(({ apiKey }) => apiKey)).toEqual([
+      "va_test_restaurant_2",
+      "va_test_services_2",
+    ]);
+  });
+
+  test("reports how far it has come, to the end", () => {
+    const reports: [number, number][] = [];
+    createTestWorld({ calls: 25_000, onProgress: (done, total) => reports.push([done, total]) });
+    expect(reports).toEqual([
+      [10_000, 25_000],
+      [20_000, 25_000],
+      [25_000, 25_000],
+    ]);
+  });
+
+  test("stays what a database was begun with, with what happened since", () => {
+    const { world, database } = createTestWorld({ seed: 5, calls: 20 });
+    const happened = world.happen("call.completed");
+    const before = everything(world);
+    const again = createTestWorld({ database, seed: 6, calls: 1_000, organizations: 9 }).world;
+    expect(everything(again)).toEqual(before);
+    expect(again.origin).toEqual(world.origin);
+    const next = again.happen("call.completed");
+    expect(happened.ok && next.ok && happened.object["id"] !== next.object["id"]).toBe(true);
+  });
+
+  test("comes back after a reset, while ids go on", () => {
+    const { world } = createTestWorld({ calls: 20 });
+    const before = everything(world);
+    const first = world.happen("voicemail.created");
+    const victim = String(before[0]?.calls[3]?.["id"]);
+    expect(world.forget(victim)).toBe(true);
+    expect(everything(world)).not.toEqual(before);
+    world.reset();
+    expect(everything(world)).toEqual(before);
+    const second = world.happen("voicemail.created");
+    expect(first.ok && second.ok && first.object["id"] !== second.object["id"]).toBe(true);
+  });
+});

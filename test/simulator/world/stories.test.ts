@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
+import { SCENARIOS } from "../../../simulator/domain/world/scenarios.ts";
+import { RESTAURANT, SERVICES, createTestWorld } from "./test-world.ts";
+
+function tell(json: unknown, options: { seed?: number } = {}) {
+  const parsed = parseScenario(json);
+  if (!parsed.ok) throw new Error(parsed.message);
+  const { world } = createTestWorld(options);
+  const story = world.tell(parsed.scenario);
+  if (!story.ok) throw new Error(story.message);
+  return { world, steps: story.steps };
+}
+
+const minimal = { name: "mine", summary: "Mine.", steps: [{ after_seconds: 0, type: "call.completed" }] };
+
+describe("the stories that come with the simulator", () => {
+  test("are these five", () => {
+    expect(SCENARIOS.map(({ name }) => name)).toEqual([
+      "after-hours-voicemail",
+      "busy-friday",
+      "failed-transfer",
+      "order-then-complaint",
+      "outage",
+    ]);
+  });
+
+  test.each(SCENARIOS)("$name can be told from end to end", (scenario) => {
+    const { world, steps } = tell(scenario);
+    expect(steps.length).toBeGreaterThan(1);
+    expect(steps.map(({ afterMs }) => afterMs)).toEqual(
+      steps.map(({ afterMs }) => afterMs).toSorted((a, b) => a - b),
+    );
+    expect(JSON.parse(JSON.stringify(steps))).toEqual(steps);
+    for (const { type, ...options } of steps) {
+      const happened = world.happen(type, options);
+      expect(happened).toMatchObject({ ok: true, orgId: options.orgId });
+      expect(JSON.stringify(happened)).not.toMatch(/\{[a-z]+\.(name|phone)\}/);
+    }
+  });
+
+  test("failed-transfer: the same customer fails to get through, leaves a message, and gets through", () => {
+    const { world, steps } = tell(SCENARIOS.find(({ name }) => name === "failed-transfer"));
+    const told = steps.map(({ type, ...options }) => world.happen(type, options));
+    const objects = told.map((happened) => (happened.ok ? happened.object : {}));
+    expect(new Set(objects.map((object) => (object as { phone: string }).phone)).size).toBe(1);
+    expect(objects).toMatchObject([
+      { transfer_succeeded: false },
+      { reason: "staff_unavailable" },
+      { transfer_succeeded: true },
+    ]);
+    const voicemail = objects[1] as { customer_name: string; phone: string; message_text: string };
+    expect(voicemail.message_text).toContain(`This is ${voicemail.customer_name} again.`);
+    expect(voicemail.message_text).toContain(voicemail.phone);
+  });
+});
+
+describe("telling a scenario", () => {
+  test("is the same for the same seed, and casts other callers the next time", () => {
+    const scenario = SCENARIOS.find(({ name }) => name === "failed-transfer")!;
+    expect(tell(scenario, { seed: 3 }).steps).toEqual(tell(scenario, { seed: 3 }).steps);
+    const { world } = createTestWorld();
+    expect(world.tell(scenario)).not.toEqual(world.tell(scenario));
+  });
+
+  test("repeats a step as often as it says, in the order of the times", () => {
+    const { steps } = tell({
+      ...minimal,
+      steps: [
+        { after_seconds: 10, type: "order.created", times: 3, every_seconds: 20 },
+        { after_seconds: 25, type: "booking.created" },
+      ],
+    });
+    expect(steps.map(({ afterMs, type, orgId }) => [afterMs, type, orgId])).toEqual([
+      [10_000, "order.created", RESTAURANT],
+      [25_000, "booking.created", SERVICES],
+      [30_000, "order.created", RESTAURANT],
+      [50_000, "order.created", RESTAURANT],
+    ]);
+  });
+
+  test("uses what a caller of the story is given", () => {
+    const { world, steps } = tell({
+      ...minimal,
+      callers: { guest: { name: "Ada Example", phone: "+12125550142", language: "fr" } },
+      steps: [
+        {
+          after_seconds: 0,
+          type: "voicemail.created",
+          organization: SERVICES,
+          caller: "guest",
+          object: { notes: "{guest.name}: {guest.phone}", nested: [{ who: "{guest.name}" }] },
+        },
+      ],
+    });
+    const [{ type, ...options } = { type: "call.completed" as const }] = steps;
+    expect(world.happen(type, options)).toMatchObject({
+      orgId: SERVICES,
+      object: {
+        customer_name: "Ada Example",
+        phone: "+12125550142",
+        notes: "Ada Example: +12125550142",
+        nested: [{ who: "Ada Example" }],
+      },
+      call: { detected_language: "fr" },
+    });
+  });
+
+  test("says which step cannot happen where it says", () => {
+    const parsed = parseScenario({
+      ...minimal,
+      steps: [...minimal.steps, { after_seconds: 1, type: "order.created", organization: "services" }],
+    });
+    const story = parsed.ok && createTestWorld().world.tell(parsed.scenario);
+    expect(story).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/^steps\[1\]: order\.created happens at/),
+    });
+  });
+
+  test.each([
+    ["no object", 7, /^The scenario: Invalid input: expected object/],
+    ["no steps", { ...minimal, steps: [] }, /^steps: .*>=1/],
+    [
+      "an unknown key",
+      { ...minimal, step: [] },
+      /there is no "step" here; there are name.*Did you mean "steps"\?/,
+    ],
+    [
+      "an unknown key in a step",
+      { ...minimal, steps: [{ after_second: 0, after_seconds: 0, type: "call.completed" }] },
+      /^steps\[0\]: there is no "after_second" here; .*Did you mean "after_seconds"\?/,
+    ],
+    [
+      "an unknown type",
+      { ...minimal, steps: [{ after_seconds: 0, type: "call.done" }] },
+      /^steps\[0\]\.type: .*"call\.completed"/,
+    ],
+    [
+      "an unknown caller",
+      { ...minimal, steps: [{ ...minimal.steps[0], caller: "gest" }], callers: { guest: {} } },
+      /^steps\[0\]: "gest" is not one of the story's callers; there are guest\. Did you mean "guest"\?/,
+    ],
+    [
+      "an unknown caller in a text",
+      { ...minimal, steps: [{ ...minimal.steps[0], object: { notes: "{guest.name}" } }] },
+      /"guest" is not one of the story's callers; there are none\./,
+    ],
+    [
+      "a phone number that is none",
+      { ...minimal, callers: { guest: { phone: "555" } } },
+      /^callers\.guest\.phone: expected a phone number such as/,
+    ],
+    [
+      "a time before the beginning",
+      { ...minimal, steps: [{ after_seconds: -1, type: "call.completed" }] },
+      /^steps\[0\]\.after_seconds: /,
+    ],
+  ])("refuses %s and says where", (_, json, message) => {
+    expect(parseScenario(json)).toEqual({ ok: false, message: expect.stringMatching(message) });
+  });
+});
+
+describe("traffic", () => {
+  test("is the same for the same seed, keeps its rate, and everything in it can happen", () => {
+    const [world, other] = [createTestWorld().world, createTestWorld({ calls: 0 }).world];
+    const steps = Array.from({ length: 2_000 }, (_, index) => world.traffic(index, 30));
+    expect(steps).toEqual(Array.from({ length: 2_000 }, (_, index) => other.traffic(index, 30)));
+    const meanMs = steps.reduce((sum, { afterMs }) => sum + afterMs, 0) / steps.length;
+    expect(meanMs).toBeGreaterThan(1_800);
+    expect(meanMs).toBeLessThan(2_200);
+    expect(new Set(steps.map(({ type }) => type))).toEqual(new Set(EVENT_TYPES));
+    for (const { type, orgId } of steps.slice(0, 100))
+      expect(world.happen(type, { orgId })).toMatchObject({ ok: true });
+  });
+});
