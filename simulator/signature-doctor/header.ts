@@ -1,0 +1,133 @@
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
+import { parseSignature, type SignatureProblem } from "../../shared/signature.ts";
+import type { Deviation } from "./deviation.ts";
+
+/** What could be read from a header, however wrong it is, and what is wrong with it. */
+export type HeaderReading = { t: string | undefined; digests: string[]; findings: Deviation[] };
+
+/** Reads the signature header leniently, so that the digest can be examined even where the grammar is broken. */
+export function readHeader(text: string, nowSeconds: number): HeaderReading {
+  const findings: Deviation[] = [];
+  const bare = unwrap(text, findings);
+  const parsed = parseSignature([bare]);
+  if (parsed.ok) {
+    findings.push(...ageFindings(parsed.timestamp, nowSeconds));
+    return { t: parsed.timestamp, digests: parsed.digests, findings };
+  }
+  const loose = looseRead(bare);
+  findings.push(...grammarFindings(parsed.reason, bare, loose));
+  if (loose.t !== undefined) findings.push(...ageFindings(loose.t, nowSeconds));
+  return { ...loose, findings };
+}
+
+/** Takes off what people paste along with the value: the header's name, quotes, line breaks. */
+function unwrap(text: string, findings: Deviation[]): string {
+  const named = /^\s*x-service-signature\s*[:=]\s*/i;
+  const withoutName = text.replace(named, "").trim();
+  const value = /^(["'])(.*)\1$/s.exec(withoutName)?.[2] ?? withoutName;
+  if (value !== withoutName) {
+    findings.push({
+      id: "header-quoted",
+      title: "The header's value has quotes around it.",
+      fix: "Read it as it is: t=…,v1=…, without quotes.",
+    });
+  }
+  return value;
+}
+
+function looseRead(text: string): { t: string | undefined; digests: string[] } {
+  const t = /(?:^|[^a-z0-9])t\s*[=:]\s*"?(-?[0-9.]+)/i.exec(text)?.[1];
+  const digests = [...text.matchAll(/v1\s*[=:]\s*"?(?:sha256=)?([A-Za-z0-9+/_-]+={0,2})/gi)];
+  return { t, digests: digests.map(([, digest]) => digest ?? "") };
+}
+
+const PROBLEMS: Record<SignatureProblem, { title: string; fix: string }> = {
+  header_missing: { title: "The request has no signature header.", fix: "Look for X-Service-Signature." },
+  header_empty: {
+    title: "The signature header is empty.",
+    fix: "Look whether a proxy or framework drops or renames X-Service-Signature.",
+  },
+  header_repeated: { title: "The signature header is there twice.", fix: "Refuse such a request." },
+  header_too_long: {
+    title: "The signature header is longer than 1,024 characters.",
+    fix: "Refuse such a request: the service sends about 80.",
+  },
+  pair_malformed: {
+    title: "The header is not a list of key=value pairs with commas between them.",
+    fix: "It must read t=…,v1=… without spaces, with commas and equals signs.",
+  },
+  timestamp_missing: { title: "The header has no t.", fix: "It must read t=<unix seconds>,v1=<digest>." },
+  timestamp_repeated: { title: "The header has more than one t.", fix: "Refuse such a request." },
+  timestamp_malformed: {
+    title: "t is not a whole number of seconds.",
+    fix: "t is Unix time in seconds, in digits, without leading zeros.",
+  },
+  timestamp_too_old: { title: "t is too old.", fix: "" },
+  timestamp_too_new: { title: "t lies too far in the future.", fix: "" },
+  signature_missing: { title: "The header has no v1.", fix: "It must read t=<unix seconds>,v1=<digest>." },
+  signature_malformed: {
+    title: "v1 is not 64 lower-case hexadecimal characters.",
+    fix: "Write the digest with hex, lower case: not as Base64, not upper case, nothing before it.",
+  },
+  signatures_too_many: { title: "The header has more than 8 v1.", fix: "Refuse such a request." },
+  no_match: { title: "No v1 fits.", fix: "" },
+};
+
+function grammarFindings(reason: SignatureProblem, text: string, loose: { digests: string[] }): Deviation[] {
+  const { title, fix } = PROBLEMS[reason];
+  const findings = [{ id: `header-${reason.replace(/^header_/, "").replaceAll("_", "-")}`, title, fix }];
+  if (/,\s+/.test(text) && reason === "pair_malformed") {
+    findings.push({
+      id: "header-space",
+      title: "There is white space after a comma of the header.",
+      fix: "Write no space between the pairs.",
+    });
+  }
+  if (/[;&|]\s*v1=/.test(text)) {
+    findings.push({
+      id: "header-separator",
+      title: "The pairs of the header are not separated by commas.",
+      fix: "Write t=…,v1=… with a comma between the pairs.",
+    });
+  }
+  if (/v1\s*[=:]\s*"?sha256=/i.test(text)) {
+    findings.push({
+      id: "header-algorithm",
+      title: "v1 begins with sha256=, as other services write it.",
+      fix: "v1 is the bare digest.",
+    });
+  }
+  if (loose.digests.some((digest) => /^[0-9A-F]{64}$/.test(digest) && /[A-F]/.test(digest))) {
+    findings.push({
+      id: "spelling-upper-case",
+      title: "The digest was written as upper-case hexadecimal.",
+      fix: "v1 is the digest in lower-case hexadecimal, 64 characters.",
+    });
+  }
+  return findings;
+}
+
+function ageFindings(t: string, nowSeconds: number): Deviation[] {
+  const seconds = Number(t);
+  if (/^[0-9]{12,}$/.test(t)) {
+    return [
+      {
+        id: "timestamp-milliseconds",
+        title: "t is in milliseconds.",
+        fix: "t is Unix time in seconds: Math.floor(Date.now() / 1000).",
+      },
+    ];
+  }
+  const ageSeconds = nowSeconds - seconds;
+  if (Math.abs(ageSeconds) <= SIGNATURE_TOLERANCE_SECONDS || Number.isNaN(ageSeconds)) return [];
+  const isOld = ageSeconds > 0;
+  return [
+    {
+      id: isOld ? "timestamp-too-old" : "timestamp-too-new",
+      title: `t lies ${Math.abs(Math.round(ageSeconds))} s in the ${isOld ? "past" : "future"}; ${SIGNATURE_TOLERANCE_SECONDS} s are allowed.`,
+      fix: isOld
+        ? "If it was fresh when it arrived, all is well (say when with --at). Otherwise look at the machine's clock, or at a queue before the verification."
+        : "Look at the machine's clock: it is behind. (Say with --at when the request arrived.)",
+    },
+  ];
+}

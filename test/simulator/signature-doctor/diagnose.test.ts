@@ -1,0 +1,224 @@
+import { createHash, createHmac } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { sampleEnvelope } from "../../../shared/samples.ts";
+import { diagnose } from "../../../simulator/signature-doctor/diagnose.ts";
+
+const secret = "whsec_0123456789abcdef0123456789abcdef0123456789abcdef";
+const t = "1769882709";
+const nowSeconds = Number(t) + 5;
+const envelope = {
+  ...sampleEnvelope("voicemail.created"),
+  note: "Grüße <b>&</b> https://example.com/ä",
+};
+const text = JSON.stringify(envelope);
+const body = Buffer.from(text);
+
+function hmac(key: string | Buffer, message: string | Buffer, algorithm = "sha256") {
+  return createHmac(algorithm, key).update(message).digest();
+}
+
+function joined(...parts: (string | Buffer)[]): Buffer {
+  return Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
+}
+
+const right = hmac(secret, joined(`${t}.`, body)).toString("hex");
+const header = `t=${t},v1=${right}`;
+
+/** What Python's json.dumps writes with its default settings, made independently of the code under test. */
+function pythonDumps(value: unknown): string {
+  const json = JSON.stringify(value, null, 1)
+    .replaceAll(/,\n\s*/g, ", ")
+    .replaceAll(/([[{])\n\s*/g, "$1")
+    .replaceAll(/\n\s*([\]}])/g, "$1");
+  return escapeNonAscii(json);
+}
+
+function escapeNonAscii(json: string): string {
+  return json
+    .split("")
+    .map((character) =>
+      character < "\u007f" ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    )
+    .join("");
+}
+
+function sortKeys(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)]));
+}
+
+describe("a mistake in the user's own code is named from what it computed", () => {
+  const wrong: [string, string][] = [
+    ["body-reserialized-indent-2", hex(secret, `${t}.${JSON.stringify(envelope, null, 2)}`)],
+    ["body-reserialized-indent-4", hex(secret, `${t}.${JSON.stringify(envelope, null, 4)}`)],
+    ["body-reserialized-python", hex(secret, `${t}.${pythonDumps(envelope)}`)],
+    ["body-reserialized-sorted", hex(secret, `${t}.${JSON.stringify(sortKeys(envelope))}`)],
+    ["body-reserialized-ascii", hex(secret, `${t}.${escapeNonAscii(text)}`)],
+    ["body-reserialized-slashes", hex(secret, `${t}.${text.replaceAll("/", "\\/")}`)],
+    ["body-reserialized-php", hex(secret, `${t}.${escapeNonAscii(text).replaceAll("/", "\\/")}`)],
+    [
+      "body-reserialized-go",
+      hex(
+        secret,
+        `${t}.${text.replaceAll("<", "\\u003c").replaceAll(">", "\\u003e").replaceAll("&", "\\u0026")}`,
+      ),
+    ],
+    ["body-bom-added", hex(secret, joined(`${t}.`, Buffer.from([0xef, 0xbb, 0xbf]), body))],
+    ["body-newline-added", hex(secret, `${t}.${text}\n`)],
+    ["body-latin1", hex(secret, `${t}.${body.toString("latin1")}`)],
+    ["body-base64", hex(secret, `${t}.${body.toString("base64")}`)],
+    ["body-double-encoded", hex(secret, `${t}.${JSON.stringify(text)}`)],
+    ["body-empty", hex(secret, `${t}.`)],
+    ["body-object", hex(secret, `${t}.[object Object]`)],
+    ["body-data-object", hex(secret, `${t}.${JSON.stringify(envelope.data.object)}`)],
+    ["secret-newline", hex(`${secret}\n`, `${t}.${text}`)],
+    ["secret-quoted", hex(`"${secret}"`, `${t}.${text}`)],
+    ["secret-prefix-stripped", hex(secret.slice(6), `${t}.${text}`)],
+    ["secret-base64-decoded", hex(Buffer.from(secret.slice(6), "base64"), `${t}.${text}`)],
+    ["secret-hex-decoded", hex(Buffer.from(secret.slice(6), "hex"), `${t}.${text}`)],
+    ["secret-empty", hex("", `${t}.${text}`)],
+    ["secret-undefined", hex("undefined", `${t}.${text}`)],
+    ["message-body-only", hex(secret, text)],
+    ["message-no-period", hex(secret, `${t}${text}`)],
+    ["message-separator-colon", hex(secret, `${t}:${text}`)],
+    ["message-reversed", hex(secret, `${text}.${t}`)],
+    ["message-key-included", hex(secret, `t=${t}.${text}`)],
+    ["message-header-included", hex(secret, `${header}.${text}`)],
+    ["message-event-id", hex(secret, `${envelope.id}.${t}.${text}`)],
+    ["message-milliseconds", hex(secret, `${t}000.${text}`)],
+    ["message-own-clock", hex(secret, `${nowSeconds - 3}.${text}`)],
+    ["digest-sha1", hmac(secret, `${t}.${text}`, "sha1").toString("hex")],
+    ["digest-sha512", hmac(secret, `${t}.${text}`, "sha512").toString("hex")],
+    ["digest-secret-first", createHash("sha256").update(`${secret}${t}.${text}`).digest("hex")],
+    ["digest-no-secret", createHash("sha256").update(`${t}.${text}`).digest("hex")],
+    ["digest-swapped", hex(`${t}.${text}`, secret)],
+    ["spelling-base64", Buffer.from(right, "hex").toString("base64")],
+    ["spelling-upper-case", right.toUpperCase()],
+  ];
+
+  test.each(wrong)("%s", (id, computed) => {
+    const diagnosis = diagnose({ header, body, secret, nowSeconds, computed });
+    expect(diagnosis.findings.map((finding) => finding.id)).toEqual([id]);
+    expect(diagnosis).toMatchObject({ valid: false, explained: true, expected: right });
+  });
+
+  test("two mistakes at once are both named", () => {
+    const computed = hex(secret.slice(6), `${t}${text}`);
+    const diagnosis = diagnose({ header, body, secret, nowSeconds, computed });
+    expect(diagnosis.findings.map((finding) => finding.id)).toEqual([
+      "secret-prefix-stripped",
+      "message-no-period",
+    ]);
+  });
+
+  test("a digest that is right leaves the comparison as the cause", () => {
+    const diagnosis = diagnose({ header, body, secret, nowSeconds, computed: `sha256=${right}` });
+    expect(diagnosis).toMatchObject({ valid: true, findings: [{ id: "comparison" }] });
+  });
+});
+
+describe("a body or secret that is no longer what was signed is named from the header", () => {
+  const changed: [string, { body?: Buffer | string; secret?: string }][] = [
+    ["body-reserialized-compact", { body: JSON.stringify(envelope, null, 2) }],
+    ["body-reserialized-compact", { body: pythonDumps(envelope) }],
+    ["body-reserialized-compact", { body: text.replaceAll("/", "\\/") }],
+    ["body-newline-removed", { body: `${text}\n` }],
+    ["body-newline-removed", { body: `${text}\r\n` }],
+    ["body-bom-removed", { body: joined(Buffer.from([0xef, 0xbb, 0xbf]), body) }],
+    ["body-latin1-reversed", { body: body.toString("latin1") }],
+    ["body-base64-decoded", { body: body.toString("base64") }],
+    ["body-double-decoded", { body: JSON.stringify(text) }],
+    ["secret-trimmed", { secret: `${secret}\n` }],
+    ["secret-quotes-kept", { secret: `"${secret}"` }],
+    ["secret-prefix-missing", { secret: secret.slice(6) }],
+  ];
+
+  test.each(changed)("%s (case %#)", (id, change) => {
+    const given = { header, body, secret, nowSeconds };
+    const diagnosis = diagnose({
+      ...given,
+      ...(change.secret !== undefined && { secret: change.secret }),
+      ...(change.body !== undefined && { body: Buffer.from(change.body) }),
+    });
+    expect(diagnosis.findings.map((finding) => finding.id)).toEqual([id]);
+    expect(diagnosis.explained).toBe(true);
+  });
+
+  test("sorted keys are put back into the order of the service", () => {
+    const plain = Buffer.from(JSON.stringify(sampleEnvelope("call.completed")));
+    const digest = hex(secret, joined(`${t}.`, plain));
+    const diagnosis = diagnose({
+      header: `t=${t},v1=${digest}`,
+      body: Buffer.from(JSON.stringify(sortKeys(JSON.parse(plain.toString())))),
+      secret,
+      nowSeconds,
+    });
+    expect(diagnosis.findings.map((finding) => finding.id)).toEqual(["body-reserialized-service-order"]);
+  });
+});
+
+describe("a broken header is named, and its digest examined all the same", () => {
+  const headers: [string, string[]][] = [
+    [`t=${t}`, ["header-signature-missing"]],
+    [`v1=${right}`, ["header-timestamp-missing"]],
+    [`t=${t}, v1=${right}`, ["header-pair-malformed", "header-space"]],
+    [`t=${t};v1=${right}`, ["header-timestamp-malformed", "header-separator"]],
+    [`t=${t},t=${t},v1=${right}`, ["header-timestamp-repeated"]],
+    [`t=0${t},v1=${right}`, ["message-number", "header-timestamp-malformed"]],
+    [`t=${t},v1=sha256=${right}`, ["header-signature-malformed", "header-algorithm"]],
+    [`t=${t},v1=${right.toUpperCase()}`, ["spelling-upper-case", "header-signature-malformed"]],
+    [
+      `t=${t},v1=${Buffer.from(right, "hex").toString("base64")}`,
+      ["spelling-base64", "header-signature-malformed"],
+    ],
+    ["", ["header-empty"]],
+  ];
+
+  test.each(headers)("%s", (broken, ids) => {
+    const diagnosis = diagnose({ header: broken, body, secret, nowSeconds });
+    expect(diagnosis.findings.map((finding) => finding.id)).toEqual(ids);
+    expect(diagnosis.valid).toBe(false);
+  });
+
+  test("the name of the header, pasted along, does no harm", () => {
+    const pasted = `X-Service-Signature: ${header}\r\n`;
+    expect(diagnose({ header: pasted, body, secret, nowSeconds })).toMatchObject({
+      valid: true,
+      findings: [],
+    });
+  });
+
+  test("milliseconds in t are named, though their digest fits", () => {
+    const digest = hex(secret, `${t}123.${text}`);
+    const diagnosis = diagnose({ header: `t=${t}123,v1=${digest}`, body, secret, nowSeconds });
+    expect(diagnosis).toMatchObject({ valid: false, findings: [{ id: "timestamp-milliseconds" }] });
+  });
+
+  test.each([
+    ["timestamp-too-old", 301, false],
+    ["", 300, true],
+    ["", -300, true],
+    ["timestamp-too-new", -301, false],
+  ])("age %s: %d s", (id, ageSeconds, valid) => {
+    const diagnosis = diagnose({ header, body, secret, nowSeconds: Number(t) + ageSeconds });
+    expect(diagnosis.valid).toBe(valid);
+    expect(diagnosis.findings.map((finding) => finding.id)).toEqual(id === "" ? [] : [id]);
+  });
+});
+
+test("what no known mistake explains is said to be unexplained", () => {
+  const diagnosis = diagnose({ header, body, secret: "whsec_of_another_endpoint", nowSeconds });
+  expect(diagnosis).toMatchObject({ valid: false, explained: false, findings: [] });
+  expect(diagnosis.tried).toBeGreaterThan(1_000);
+});
+
+test("a computed digest that is right beside a header that is not points to another secret", () => {
+  const other = `t=${t},v1=${hex("whsec_old", `${t}.${text}`)}`;
+  const diagnosis = diagnose({ header: other, body, secret, nowSeconds, computed: right });
+  expect(diagnosis).toMatchObject({ explained: false, findings: [{ id: "other-secret" }] });
+});
+
+function hex(key: string | Buffer, message: string | Buffer): string {
+  return hmac(key, message).toString("hex");
+}
