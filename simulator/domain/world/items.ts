@@ -74,7 +74,7 @@ export function createItems(database: Database) {
     },
     remove: (id: string): boolean => remove.run(id).changes > 0,
     /** Replaces everything by `items`, which come in the order of their lists. */
-    fill(items: Iterable<Item>): void {
+    refill(items: Iterable<Item>): void {
       removeAll.run();
       database.exec(DROP_INDEXES);
       let row = 0;

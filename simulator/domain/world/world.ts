@@ -66,7 +66,7 @@ export function createWorld(options: {
     historyStart: historyStart(origin),
   });
   const generate = database.transaction(() => {
-    items.fill(createHistory({ origin, businesses, onProgress: options.onProgress }));
+    items.refill(createHistory({ origin, businesses, onProgress: options.onProgress }));
     origins.set(origin);
   });
   if (origins.get() === undefined) generate();

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Item, createItems } from "../../../simulator/domain/world/items.ts";
 import { RESTAURANT, SERVICES, createTestWorld, openTestDatabase } from "./test-world.ts";
@@ -29,7 +29,7 @@ function createStore() {
     items.add(item);
     return item;
   };
-  return { items, add, clear: () => items.fill([]) };
+  return { items, add, clear: () => items.refill([]) };
 }
 
 /** What a walk must give: newest first, of one second the later one first. */

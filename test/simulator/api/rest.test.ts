@@ -1,0 +1,279 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  agentSchema,
+  callSchema,
+  listSchema,
+  organizationSchema,
+  voicemailSchema,
+} from "../../../shared/resources.ts";
+import { RESTAURANT, walkCalls, walkVoicemails } from "../world/test-world.ts";
+import { startApi } from "./test-api.ts";
+
+const PATHS = ["/me", "/agents", "/calls", "/voicemails"];
+
+describe("the API key", () => {
+  test.each(PATHS)("is wanted by %s", async (path) => {
+    const { get } = await startApi();
+    for (const key of [null, "", "va_test_restauran", "va_test_restaurantx", "VA_TEST_RESTAURANT"]) {
+      const { status, body, headers } = await get(`/api/v1${path}`, { key });
+      expect(status).toBe(401);
+      expect(body).toEqual({
+        error: "unauthorized",
+        message: expect.stringContaining("Authorization: Bearer <API_KEY>"),
+      });
+      expect(headers.get("www-authenticate")).toBe("Bearer");
+    }
+    expect(await get(`/api/v1${path}`)).toMatchObject({ status: 200 });
+  });
+
+  test("comes as a bearer token, in whatever case the scheme is written, and in no other way", async () => {
+    const { raw } = await startApi();
+    const status = async (...lines: string[]) =>
+      (await raw("/api/v1/me", ["Host", "localhost", ...lines.flatMap((line) => ["Authorization", line])]))
+        .status;
+    expect(await status("Bearer va_test_restaurant")).toBe(200);
+    expect(await status("bearer va_test_restaurant")).toBe(200);
+    expect(await status("va_test_restaurant")).toBe(401);
+    expect(await status("Basic va_test_restaurant")).toBe(401);
+    expect(await status("Bearer va_test_restaurant va_test_services")).toBe(401);
+    expect(await status("Bearer")).toBe(401);
+  });
+
+  test("decides whose data is answered", async () => {
+    const { get } = await startApi();
+    const [restaurant, services] = await Promise.all([
+      get("/api/v1/calls?limit=100"),
+      get("/api/v1/calls?limit=100", { key: "va_test_services" }),
+    ]);
+    const ids = new Set(restaurant.body.data.map(({ id }) => id));
+    expect(services.body.data.filter(({ id }) => ids.has(id))).toEqual([]);
+    expect((await get("/api/v1/me", { key: "va_test_services" })).body["name"]).toBe(
+      "Harbor Heating & Plumbing",
+    );
+  });
+});
+
+describe("the four endpoints", () => {
+  test("answer the resources of the specification", async () => {
+    const { get } = await startApi();
+    organizationSchema.parse((await get("/api/v1/me")).body);
+    listSchema(agentSchema).parse((await get("/api/v1/agents")).body);
+    listSchema(callSchema)
+      .required({ has_more: true })
+      .parse((await get("/api/v1/calls")).body);
+    listSchema(voicemailSchema)
+      .required({ has_more: true })
+      .parse((await get("/api/v1/voicemails")).body);
+    expect((await get("/api/v1/me")).body).toMatchObject({ id: RESTAURANT, api_scopes: ["read"] });
+    expect((await get("/api/v1/me")).headers.get("content-type")).toBe("application/json; charset=utf-8");
+  });
+
+  test("give 25 items unless asked for another number up to 100", async () => {
+    const { get } = await startApi({ calls: 600 });
+    const count = async (query: string) => (await get(`/api/v1/calls${query}`)).body.data.length;
+    expect(await count("")).toBe(25);
+    expect(await count("?limit=1")).toBe(1);
+    expect(await count("?limit=100")).toBe(100);
+    expect(await count("?unknown=1&limit=2")).toBe(2);
+  });
+
+  test("filter calls by outcome and voicemails by reviewed", async () => {
+    const { get, world } = await startApi({ calls: 600 });
+    for (const outcome of ["completed", "transferred", "voicemail"]) {
+      const { data } = (await get(`/api/v1/calls?limit=100&outcome=${outcome}`)).body;
+      expect(data).toEqual(walkCalls(world, RESTAURANT, { outcome }).slice(0, 100));
+      expect(data.length).toBeGreaterThan(5);
+    }
+    for (const reviewed of [true, false]) {
+      const { data } = (await get(`/api/v1/voicemails?limit=100&reviewed=${reviewed}`)).body;
+      expect(data).toEqual(walkVoicemails(world, RESTAURANT, reviewed).slice(0, 100));
+      expect(new Set(data.map((voicemail) => voicemail["reviewed"]))).toEqual(new Set([reviewed]));
+    }
+  });
+
+  test("walk to the end by cursor and give every item once, for any page size", async () => {
+    const { get, world } = await startApi({ calls: 120 });
+    const all = walkCalls(world, RESTAURANT);
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 5, max: 100 }), async (limit) => {
+        const seen: unknown[] = [];
+        let cursor = "";
+        for (;;) {
+          const { status, body } = await get(`/api/v1/calls?limit=${limit}${cursor}`);
+          expect(status).toBe(200);
+          seen.push(...body.data);
+          if (body.has_more === false) break;
+          cursor = `&starting_after=${body.data.at(-1)?.id}`;
+        }
+        expect(seen).toEqual(all);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test("end with an empty page after the last item, and when there is nothing", async () => {
+    const { get, world } = await startApi({ calls: 4 });
+    const last = walkCalls(world, RESTAURANT).at(-1)?.["id"];
+    const empty = { object: "list", data: [], has_more: false };
+    expect((await get(`/api/v1/calls?starting_after=${String(last)}`)).body).toEqual(empty);
+    expect((await (await startApi({ calls: 0 })).get("/api/v1/voicemails")).body).toEqual(empty);
+  });
+
+  test.each(["calls", "voicemails"])(
+    "refuse a cursor that is nobody's or somebody else's: %s",
+    async (list) => {
+      const { get } = await startApi();
+      const foreign = (await get(`/api/v1/${list}?limit=1`, { key: "va_test_services" })).body.data[0]!.id;
+      for (const id of [foreign, "call_nothere", "", "%F0%9F%8D%95", "x".repeat(2_000)]) {
+        const { status, body } = await get(`/api/v1/${list}?starting_after=${id}`);
+        expect(status).toBe(400);
+        expect(body).toEqual({
+          error: "invalid_cursor",
+          message: expect.stringContaining(decodeURIComponent(id)),
+        });
+      }
+    },
+  );
+
+  test("show at once what happens in the world", async () => {
+    const { get, world } = await startApi();
+    const happened = world.happen("voicemail.created", { object: { notes: "From a test." } });
+    if (!happened.ok) throw new Error(happened.message);
+    expect((await get("/api/v1/voicemails?limit=1")).body.data[0]).toEqual(happened.object);
+    expect((await get("/api/v1/calls?limit=1")).body.data[0]).toEqual(happened.call);
+  });
+
+  test.each(["limit", "starting_after", "outcome"])("refuse %s given twice", async (name) => {
+    const { get } = await startApi();
+    const { status, body } = await get(`/api/v1/calls?${name}=1&${name}=1`);
+    expect([status, body]).toEqual([
+      400,
+      { error: "invalid_request", message: `${name} is given 2 times; give it once.` },
+    ]);
+  });
+});
+
+describe("whatever else is asked", () => {
+  test.each(["", "/", "/unknown", "/calls/", "/Calls", "/me/x", "/%E0", "/calls/call_1", "//calls"])(
+    "/api/v1%s is not found, in JSON",
+    async (path) => {
+      const { get } = await startApi();
+      const { status, body } = await get(`/api/v1${path}`);
+      expect([status, body]).toEqual([404, { error: "not_found", message: expect.any(String) }]);
+    },
+  );
+
+  test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("%s is not possible", async (method) => {
+    const { get } = await startApi();
+    const { status, body, headers } = await get("/api/v1/calls", { method });
+    expect(status).toBe(405);
+    expect(headers.get("allow")).toBe("GET, HEAD");
+    expect(body).toEqual({ error: "method_not_allowed", message: expect.stringContaining(method) });
+  });
+
+  test("HEAD answers as GET does, without the body", async () => {
+    const { get } = await startApi();
+    const [head, full] = [await get("/api/v1/calls", { method: "HEAD" }), await get("/api/v1/calls")];
+    expect([head.status, head.text]).toEqual([200, ""]);
+    expect(head.headers.get("content-length")).toBe(full.headers.get("content-length"));
+    expect((await get("/api/v1/calls", { method: "HEAD", key: null })).status).toBe(401);
+  });
+
+  test("a failure inside is a server_error that tells nothing, and is reported", async () => {
+    const errors: unknown[] = [];
+    const { get, database } = await startApi({ onError: (error) => errors.push(error) });
+    database.close();
+    const { status, body } = await get("/api/v1/calls");
+    expect(status).toBe(500);
+    expect(body).toEqual({
+      error: "server_error",
+      message: expect.not.stringMatching(/database|sqlite|\bat /i),
+    });
+    expect(errors).toEqual([expect.any(Error)]);
+  });
+});
+
+describe("the readings of the REST API", () => {
+  const refused = (start: string) => ({ error: "invalid_request", message: expect.stringMatching(start) });
+
+  test.each(["0", "-1", "101", "99999999999999999999999"])("limit_out_of_range: limit=%s", async (limit) => {
+    const path = `/api/v1/calls?limit=${limit}`;
+    const rejecting = await startApi({ calls: 400 });
+    expect(await rejecting.get(path)).toMatchObject({
+      status: 400,
+      body: refused("^limit must be a whole number from 1"),
+    });
+    const clamping = await startApi({ calls: 400, readings: { limit_out_of_range: "clamp" } });
+    const { status, body } = await clamping.get(path);
+    expect([status, body.data.length]).toEqual([200, Number(limit) < 1 ? 1 : 100]);
+  });
+
+  test.each(["", "abc", "2.5", "1e1", "%2B5", "0x10", "5%20", "NaN"])(
+    "limit_not_a_number: limit=%s",
+    async (limit) => {
+      const path = `/api/v1/calls?limit=${limit}`;
+      const rejecting = await startApi();
+      expect(await rejecting.get(path)).toMatchObject({
+        status: 400,
+        body: refused("^limit must be a whole number"),
+      });
+      const lenient = await startApi({ readings: { limit_not_a_number: "default" } });
+      const { status, body } = await lenient.get(path);
+      expect([status, body.data.length]).toEqual([200, 25]);
+    },
+  );
+
+  test.each(["no_answer", "", "Completed", "completed,voicemail"])(
+    "unknown_outcome: outcome=%s",
+    async (outcome) => {
+      const path = `/api/v1/calls?outcome=${outcome}`;
+      const { status, body } = await (await startApi()).get(path);
+      expect([status, body]).toEqual([200, { object: "list", data: [], has_more: false }]);
+      const rejecting = await startApi({ readings: { unknown_outcome: "reject" } });
+      expect(await rejecting.get(path)).toMatchObject({
+        status: 400,
+        body: refused("^outcome must be one of completed"),
+      });
+      expect(await rejecting.get("/api/v1/calls?outcome=voicemail")).toMatchObject({ status: 200 });
+    },
+  );
+
+  test.each(["", "yes", "TRUE", "1", "true%20"])("invalid_reviewed: reviewed=%s", async (reviewed) => {
+    const path = `/api/v1/voicemails?reviewed=${reviewed}`;
+    expect(await (await startApi()).get(path)).toMatchObject({
+      status: 400,
+      body: refused("^reviewed must be true or"),
+    });
+    const ignoring = await startApi({ readings: { invalid_reviewed: "ignore" } });
+    expect((await ignoring.get(path)).body).toEqual((await ignoring.get("/api/v1/voicemails")).body);
+  });
+
+  test("agents_has_more", async () => {
+    expect(Object.keys((await (await startApi()).get("/api/v1/agents")).body)).toEqual(["object", "data"]);
+    const present = await startApi({ readings: { agents_has_more: "present" } });
+    expect((await present.get("/api/v1/agents")).body.has_more).toBe(false);
+  });
+
+  test.each(["calls", "voicemails"])("single_item_paths: %s", async (list) => {
+    const absent = await startApi();
+    const item = (await absent.get(`/api/v1/${list}?limit=1`)).body.data[0]!;
+    expect(await absent.get(`/api/v1/${list}/${item.id}`)).toMatchObject({
+      status: 404,
+      body: { error: "not_found" },
+    });
+    expect(await absent.get(`/api/v1/${list}/${item.id}`, { method: "POST" })).toMatchObject({ status: 404 });
+
+    const present = await startApi({ readings: { single_item_paths: "present" } });
+    expect(await present.get(`/api/v1/${list}/${item.id}`)).toMatchObject({ status: 200, body: item });
+    expect(await present.get(`/api/v1/${list}/${item.id}`, { key: null })).toMatchObject({ status: 401 });
+    expect(await present.get(`/api/v1/${list}/${item.id}`, { method: "POST" })).toMatchObject({
+      status: 405,
+    });
+    for (const [path, key] of [[`${list}/nothing`], [`${list}/${item.id}`, "va_test_services"]] as const) {
+      const { status, body } = await present.get(`/api/v1/${path}`, key === undefined ? {} : { key });
+      expect([status, body["error"]]).toEqual([404, "not_found"]);
+      expect(body.message).toMatch(/^(Call|Voicemail) \S+ was not found\.$/);
+    }
+  });
+});

@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { onTestFinished } from "vitest";
+import type { ApiFaults } from "../../../simulator/api/faults.ts";
+import { createRecordings } from "../../../simulator/api/recordings.ts";
+import { createApi } from "../../../simulator/api/router.ts";
+import { createTestWorld } from "../world/test-world.ts";
+
+type WorldOptions = Parameters<typeof createTestWorld>[0];
+
+/** What an answer may have; a test that looks at `data` expects a list. */
+export type Body = {
+  [field: string]: unknown;
+  data: { [field: string]: unknown; id: string }[];
+  has_more?: boolean;
+  message?: string;
+};
+
+/** The REST API on a real socket, closed when the test is over. `get` answers status, headers and JSON. */
+export async function startApi(
+  options: WorldOptions & {
+    faults?: (world: ReturnType<typeof createTestWorld>["world"]) => ApiFaults;
+    onError?: (error: unknown) => void;
+    /** Stands before the API, as a composition might. */
+    before?: express.RequestHandler;
+  } = {},
+) {
+  const created = createTestWorld(options);
+  const { world, readings } = created;
+  const app = express();
+  app.disable("x-powered-by");
+  if (options.before) app.use(options.before);
+  app.use(
+    "/api/v1",
+    createApi({
+      world,
+      readings: () => readings,
+      onError: options.onError ?? (() => {}),
+      ...(options.faults && { faults: options.faults(world) }),
+    }),
+  );
+  app.use("/recordings", createRecordings({ world }));
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  const { port } = server.address() as AddressInfo;
+
+  async function get(
+    path: string,
+    init: { key?: string | null; method?: string; headers?: Record<string, string> } = {},
+  ) {
+    const { key = "va_test_restaurant", method = "GET" } = init;
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...init.headers },
+    });
+    const text = await response.text();
+    const isJson =
+      response.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
+    const body = (isJson ? JSON.parse(text) : {}) as Body;
+    return { status: response.status, headers: response.headers, text, body };
+  }
+
+  /** For header lines that fetch would not send. */
+  async function raw(path: string, headers: readonly string[]) {
+    const sent = request({ host: "127.0.0.1", port, path, headers, setDefaultHeaders: false });
+    const answered = new Promise<IncomingMessage>((resolve, reject) =>
+      sent.on("response", resolve).on("error", reject),
+    );
+    sent.end();
+    const response = await answered;
+    response.resume();
+    await once(response, "end");
+    return { status: response.statusCode };
+  }
+
+  return { ...created, port, get, raw };
+}
