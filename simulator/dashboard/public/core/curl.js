@@ -6,7 +6,9 @@ export function shellWord(text) {
 
 /** The request of an attempt as a command, byte for byte as it was sent. */
 export function attemptCurl(url, request) {
-  const headers = Object.entries(request.headers).map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`);
+  const headers = Object.entries(request.headers).map(
+    ([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`,
+  );
   return ["curl -i", ...headers, `--data-binary ${shellWord(request.body)}`, shellWord(url)].join(" \\\n  ");
 }
 

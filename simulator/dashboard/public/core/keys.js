@@ -43,6 +43,7 @@ function forgetPrefix() {
 
 function isTyping(target) {
   if (!(target instanceof HTMLElement)) return false;
-  const isTextInput = target instanceof HTMLInputElement && !["checkbox", "radio", "button"].includes(target.type);
+  const isTextInput =
+    target instanceof HTMLInputElement && !["checkbox", "radio", "button"].includes(target.type);
   return isTextInput || target.isContentEditable || /^(?:TEXTAREA|SELECT|AUDIO)$/.test(target.tagName);
 }

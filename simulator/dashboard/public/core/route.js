@@ -40,7 +40,8 @@ export function followLinks() {
   addEventListener("popstate", announce);
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
-    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    const isPlain =
+      event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
     if (!link || !isPlain || link.target !== "" || event.defaultPrevented) return;
     const url = new URL(link.href);
     const isOurs = url.pathname === ROOT || url.pathname.startsWith(`${ROOT}/`);

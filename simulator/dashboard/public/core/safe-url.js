@@ -12,7 +12,8 @@ export function ownRecording(text) {
   const href = safeUrl(text);
   if (href === undefined) return undefined;
   const url = new URL(href);
-  const isHere = url.port === location.port && (url.hostname === location.hostname || isLoopback(url.hostname));
+  const isHere =
+    url.port === location.port && (url.hostname === location.hostname || isLoopback(url.hostname));
   return isHere && /^\/recordings\/[\w-]+\.mp3$/.test(url.pathname) ? url.pathname : undefined;
 }
 

@@ -2,7 +2,10 @@ import { isSuccess } from "./schedule.js";
 
 /** What each error of an attempt means, for people. */
 const ERRORS = {
-  dns: ["host not found", "The name of the host could not be resolved, or points to an address that is not allowed."],
+  dns: [
+    "host not found",
+    "The name of the host could not be resolved, or points to an address that is not allowed.",
+  ],
   refused: ["refused", "Nothing listens at that address: is the receiver running, and on this port?"],
   reset: ["reset", "The receiver reset the connection."],
   closed: ["closed", "The connection was closed before there was an answer."],
@@ -42,7 +45,8 @@ const STATUS_WORDS = {
 export function outcomeWord(attempt) {
   if (attempt === undefined) return "waiting";
   if (attempt.ended_at === null) return "sending…";
-  if (attempt.http_status !== null) return `${attempt.http_status} ${STATUS_WORDS[attempt.http_status] ?? ""}`.trim();
+  if (attempt.http_status !== null)
+    return `${attempt.http_status} ${STATUS_WORDS[attempt.http_status] ?? ""}`.trim();
   return ERRORS[attempt.error]?.[0] ?? String(attempt.error);
 }
 
@@ -53,7 +57,8 @@ export function outcomeSentence(attempt) {
   if (isSuccess(attempt)) return "Acknowledged: a 2xx within 10 seconds delivers the event.";
   const { http_status: status } = attempt;
   if (status >= 300 && status <= 399) return "A redirect counts as a failure and is never followed.";
-  if (status === 401 || status === 403) return "The receiver refused it: check that it has this endpoint's secret and signs over the raw body.";
+  if (status === 401 || status === 403)
+    return "The receiver refused it: check that it has this endpoint's secret and signs over the raw body.";
   if (status === 404) return "The receiver has nothing at this path: check the endpoint's URL.";
   return "Any status but a 2xx is a failure.";
 }

@@ -1,0 +1,47 @@
+import { render } from "preact";
+import { Shell } from "./components/shell.js";
+import { html } from "./core/html.js";
+import { listenToKeys } from "./core/keys.js";
+import { startLive } from "./core/live.js";
+import { followLinks, useRoute } from "./core/route.js";
+import { ConsolePage } from "./pages/console.js";
+import { DeliveryPage } from "./pages/delivery.js";
+import { EndpointsPage } from "./pages/endpoints.js";
+import { EventPage } from "./pages/event.js";
+import { LivePage } from "./pages/live.js";
+import { NotFoundPage } from "./pages/not-found.js";
+import { ReadingsPage } from "./pages/readings.js";
+import { TriggerPage } from "./pages/trigger.js";
+import { VerifyPage } from "./pages/verify.js";
+import { WorldPage } from "./pages/world.js";
+
+/** What is shown at which address; the parts in brackets become the properties of the page. */
+const PAGES = [
+  [/^\/$/, LivePage],
+  [/^\/deliveries\/(?<id>[^/]+)$/, DeliveryPage],
+  [/^\/events\/(?<id>[^/]+)$/, EventPage],
+  [/^\/endpoints(?:\/(?<id>[^/]+))?$/, EndpointsPage],
+  [/^\/trigger$/, TriggerPage],
+  [/^\/world(?:\/(?<section>calls|voicemails|agents|organizations))?$/, WorldPage],
+  [/^\/console$/, ConsolePage],
+  [/^\/readings$/, ReadingsPage],
+  [/^\/verify$/, VerifyPage],
+];
+
+function App() {
+  const { path, query } = useRoute();
+  for (const [pattern, Page] of PAGES) {
+    const match = pattern.exec(path);
+    if (match === null) continue;
+    const params = Object.fromEntries(
+      Object.entries(match.groups ?? {}).map(([name, value]) => [name, value && decodeURIComponent(value)]),
+    );
+    return html`<${Shell} path=${path}><${Page} key=${params.id} ...${params} query=${query} /><//>`;
+  }
+  return html`<${Shell} path=${path}><${NotFoundPage} /><//>`;
+}
+
+followLinks();
+listenToKeys();
+startLive();
+render(html`<${App} />`, document.querySelector("#app"));

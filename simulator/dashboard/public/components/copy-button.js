@@ -1,0 +1,54 @@
+import { useRef, useState } from "preact/hooks";
+import { html } from "../core/html.js";
+import { toast } from "../core/toasts.js";
+import { Icon } from "./icon.js";
+
+const CONFIRMED_MS = 1_500;
+
+/** Copies `text` and says so in its place, without changing its size. */
+export function CopyButton({ text, label = "Copy", quiet = false }) {
+  const [isCopied, setCopied] = useState(false);
+  const timer = useRef();
+  async function copy() {
+    if (!(await copyText(typeof text === "function" ? text() : text))) return;
+    setCopied(true);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setCopied(false), CONFIRMED_MS);
+  }
+  const shown = html`<${Icon} name=${isCopied ? "check" : "copy"} size=${15} />`;
+  if (quiet)
+    return html`<button
+      type="button"
+      class="icon-button small"
+      title=${label}
+      aria-label=${label}
+      onClick=${copy}
+    >
+      ${shown}
+    </button>`;
+  return html`<button type="button" class="button" onClick=${copy}>
+    ${shown}<span class="swap"
+      ><span class=${isCopied ? "gone" : ""}>${label}</span
+      ><span class=${isCopied ? "" : "gone"} aria-live="polite">${isCopied ? "Copied" : ""}</span></span
+    >
+  </button>`;
+}
+
+/** Whether `text` is on the clipboard now; where the browser refuses, says so. */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    toast("bad", "The browser did not let this page copy. Select the text and copy it by hand.");
+    return false;
+  }
+}
+
+/** An id or address in full, with a button to copy it. */
+export function Copyable({ text, shown = text, label }) {
+  return html`<span class="copyable"
+    ><code class="foreign" title=${text}>${shown}</code
+    ><${CopyButton} quiet text=${text} label=${label ?? `Copy ${text}`}
+  /></span>`;
+}

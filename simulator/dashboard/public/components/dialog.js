@@ -1,0 +1,45 @@
+import { useEffect, useId, useRef } from "preact/hooks";
+import { html } from "../core/html.js";
+import { Icon } from "./icon.js";
+
+/** A modal dialog. Escape and the cross close it, unless `onClose` is missing. */
+export function Dialog({ title, onClose, children, wide = false }) {
+  const ref = useRef();
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    dialog.showModal();
+    return () => {
+      dialog.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  function cancel(event) {
+    event.preventDefault();
+    onClose?.();
+  }
+  return html`<dialog ref=${ref} class=${wide ? "wide" : ""} aria-labelledby=${id} onCancel=${cancel}>
+    <header>
+      <h2 id=${id}>${title}</h2>
+      ${
+        onClose &&
+        html`<button type="button" class="icon-button" aria-label="Close" onClick=${onClose}>
+          <${Icon} name="cross" />
+        </button>`
+      }
+    </header>
+    ${children}
+  </dialog>`;
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ title, action, onConfirm, onClose, children }) {
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <div class="dialog-body">${children}</div>
+    <footer>
+      <button type="button" class="button" autofocus onClick=${onClose}>Keep it</button>
+      <button type="button" class="button danger" onClick=${onConfirm}>${action}</button>
+    </footer>
+  <//>`;
+}

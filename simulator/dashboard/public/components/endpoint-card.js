@@ -1,0 +1,106 @@
+import { useState } from "preact/hooks";
+import { control } from "../core/api.js";
+import { countOf, fullTimeOf } from "../core/format.js";
+import { html } from "../core/html.js";
+import { useLive } from "../core/live.js";
+import { hrefTo, navigate } from "../core/route.js";
+import { attempt, toast } from "../core/toasts.js";
+import { Chip, TypeName } from "./chips.js";
+import { Copyable } from "./copy-button.js";
+import { Confirm } from "./dialog.js";
+import { Icon } from "./icon.js";
+
+/** One endpoint with what can be done to it. */
+export function EndpointCard({ endpoint }) {
+  const { id, url, flagged, consecutive_failures: failures, event_types: types, faults } = endpoint;
+  const { organizations } = useLive();
+  const [isDeleting, setDeleting] = useState(false);
+  const organization = organizations?.find((known) => known.id === endpoint.org_id);
+
+  async function test() {
+    const sent = await attempt(() => control.post(`/endpoints/${id}/test`));
+    if (sent === undefined) return;
+    const [delivery] = sent.deliveries;
+    toast("ok", "A synthetic call.completed is on its way.", {
+      href: hrefTo(`/deliveries/${delivery.id}`),
+      words: "Watch it",
+    });
+  }
+  async function remove() {
+    setDeleting(false);
+    await attempt(async () => {
+      await control.delete(`/endpoints/${id}`);
+      toast("ok", "The endpoint was deleted. Its past deliveries stay in sight.");
+      navigate("/endpoints", { replace: true });
+    });
+  }
+
+  return html`<article class=${`card endpoint ${flagged ? "flagged" : ""}`}>
+    <header>
+      <h2 class="foreign"><a href=${hrefTo(`/endpoints/${id}`)}>${url}</a></h2>
+      ${
+        flagged
+          ? html`<${Chip} tone="bad" title="Flagged at three failures in a row; never disabled"
+              ><${Icon} name="flag" size=${13} />Failing: ${countOf(failures, "failure")} in a row<//
+            >`
+          : failures > 0
+            ? html`<${Chip} tone="wait">${countOf(failures, "failure")} in a row<//>`
+            : html`<${Chip} tone="ok">Healthy<//>`
+      }
+    </header>
+    <dl class="facts">
+      <div>
+        <dt>Events</dt>
+        <dd>
+          ${types.length === 0 ? "all types" : types.map((type) => html`<${TypeName} type=${type} /> `)}
+        </dd>
+      </div>
+      <div>
+        <dt>Organization</dt>
+        <dd>${endpoint.org_id === null ? "all organizations" : (organization?.name ?? endpoint.org_id)}</dd>
+      </div>
+      <div>
+        <dt>Secret</dt>
+        <dd title="Shown in full once, when the endpoint was registered">
+          <code>••••${endpoint.secret_last4}</code>
+        </dd>
+      </div>
+      <div>
+        <dt>Id</dt>
+        <dd><${Copyable} text=${id} label="Copy the endpoint id" /></dd>
+      </div>
+      <div>
+        <dt>Registered</dt>
+        <dd>${fullTimeOf(endpoint.created_at)}</dd>
+      </div>
+      ${
+        faults.length > 0 &&
+        html`<div>
+          <dt>Faults</dt>
+          <dd>${faults.map((fault) => html`<${Chip} tone="accent">${fault}<//> `)}</dd>
+        </div>`
+      }
+    </dl>
+    <footer>
+      <button type="button" class="button" onClick=${test} title="Sends a synthetic call.completed">
+        <${Icon} name="trigger" size=${15} />Send a test event
+      </button>
+      <a class="button" href=${hrefTo(`/?endpoint=${encodeURIComponent(id)}`)}>Deliveries</a>
+      <span class="spacer"></span>
+      <a class="button" href=${hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)}>Edit</a>
+      <button type="button" class="button danger-words" onClick=${() => setDeleting(true)}>Delete</button>
+    </footer>
+    ${
+      isDeleting &&
+      html`<${Confirm}
+        title="Delete this endpoint?"
+        action="Delete"
+        onConfirm=${remove}
+        onClose=${() => setDeleting(false)}
+      >
+        <p><code class="foreign">${url}</code></p>
+        <p>Deliveries that still wait for it are given up as dead. Its secret cannot be had again.</p>
+      <//>`
+    }
+  </article>`;
+}

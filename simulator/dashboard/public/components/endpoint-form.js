@@ -1,0 +1,141 @@
+import { useEffect, useState } from "preact/hooks";
+import { control } from "../core/api.js";
+import { html } from "../core/html.js";
+import { useLive } from "../core/live.js";
+import { useLoaded } from "../core/load.js";
+import { toast } from "../core/toasts.js";
+import { Dialog } from "./dialog.js";
+import { Problem } from "./empty.js";
+import { FaultPicker } from "./fault-picker.js";
+import { Checkboxes, SelectField, TextField } from "./field.js";
+import { Icon } from "./icon.js";
+
+const CHECK_AFTER_MS = 120;
+
+/** Registers an endpoint, or changes the one that is given. */
+export function EndpointForm({ endpoint, onDone, onClose }) {
+  const { organizations } = useLive();
+  const { value: types } = useLoaded("event-types", async () => (await control.get("/event-types")).data);
+  const [url, setUrl] = useState(endpoint?.url ?? "http://localhost:3000/webhooks");
+  const [eventTypes, setEventTypes] = useState(endpoint?.event_types ?? []);
+  const [orgId, setOrgId] = useState(endpoint?.org_id ?? "");
+  const [secret, setSecret] = useState("");
+  const [faults, setFaults] = useState(endpoint?.faults ?? []);
+  const [error, setError] = useState();
+  const checked = useCheckedUrl(url);
+
+  async function submit(event) {
+    event.preventDefault();
+    const settings = { url, event_types: eventTypes, org_id: orgId === "" ? null : orgId, faults };
+    try {
+      if (endpoint === undefined)
+        onDone(await control.post("/endpoints", { ...settings, ...(secret !== "" && { secret }) }));
+      else {
+        onDone(await control.patch(`/endpoints/${endpoint.id}`, settings));
+        toast("ok", "Saved. Deliveries that wait go to the new address.");
+      }
+    } catch (problem) {
+      setError(problem);
+    }
+  }
+
+  return html`<${Dialog}
+    title=${endpoint ? "Edit the endpoint" : "Register an endpoint"}
+    onClose=${onClose}
+    wide
+  >
+    <form onSubmit=${submit}>
+      <div class="dialog-body form">
+        ${error && html`<${Problem} error=${error} />`}
+        <${TextField}
+          label="URL"
+          type="url"
+          value=${url}
+          onInput=${setUrl}
+          required
+          autofocus
+          problem=${checked?.ok === false ? checked.message : undefined}
+          hint=${checked?.ok ? "Good: events can be delivered here." : "Checking…"}
+          className=${checked?.ok ? "good" : ""}
+        />
+        <${UrlRules} url=${url} />
+        <${Checkboxes}
+          label="Event types"
+          options=${(types ?? []).map(({ type, emitted_when: when }) => [type, type, when])}
+          chosen=${eventTypes}
+          onChange=${setEventTypes}
+          hint=${eventTypes.length === 0 ? "None selected: every event is delivered, also of types that come later." : `Only these ${eventTypes.length} are delivered.`}
+        />
+        <${SelectField}
+          label="Organization"
+          value=${orgId}
+          onChange=${setOrgId}
+          options=${[["", "All organizations"], ...(organizations ?? []).map(({ id, name }) => [id, name])]}
+        />
+        ${
+          endpoint === undefined &&
+          html`<details>
+            <summary>Use a secret of your own</summary>
+            <${TextField}
+              label="Signing secret"
+              value=${secret}
+              onInput=${setSecret}
+              placeholder="made up for you"
+              hint="Handy where your receiver is configured already. No white space."
+            />
+          </details>`
+        }
+        <details open=${faults.length > 0}>
+          <summary>Faults on every delivery to it${faults.length > 0 ? ` (${faults.length})` : ""}</summary>
+          <${FaultPicker} chosen=${faults} onChange=${setFaults} />
+        </details>
+      </div>
+      <footer>
+        <button type="button" class="button" onClick=${onClose}>Cancel</button>
+        <button type="submit" class="button accent" disabled=${checked?.ok === false}>
+          ${endpoint ? "Save" : "Register"}
+        </button>
+      </footer>
+    </form>
+  <//>`;
+}
+
+/** The rules as they apply to what is typed; the simulator has the last word. */
+function UrlRules({ url }) {
+  const parsed = URL.parse(url);
+  const isLocal =
+    parsed !== null && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|.+\.localhost)$/.test(parsed.hostname);
+  const rules = [
+    [parsed !== null, "Written in full"],
+    [
+      parsed !== null && (parsed.protocol === "https:" || (parsed.protocol === "http:" && isLocal)),
+      "https, or http on localhost",
+    ],
+    [parsed !== null && parsed.username === "" && parsed.password === "", "No user name or password"],
+    [parsed !== null && !url.includes("#"), "No #fragment"],
+  ];
+  return html`<ul class="rules" aria-label="Rules for the URL">
+    ${rules.map(([holds, words]) => html`<li key=${words} class=${holds ? "holds" : ""}><${Icon} name=${holds ? "check" : "cross"} size=${13} />${words}<span class="visually-hidden">: ${holds ? "yes" : "no"}</span></li>`)}
+  </ul>`;
+}
+
+/** What the simulator says of the URL, shortly after one stopped typing. */
+function useCheckedUrl(url) {
+  const [checked, setChecked] = useState();
+  useEffect(() => {
+    let isCurrent = true;
+    const timer = setTimeout(async () => {
+      try {
+        const result = await control.post("/endpoints/check", { url });
+        if (isCurrent) setChecked(result);
+      } catch {
+        // Registering tells the same.
+      }
+    }, CHECK_AFTER_MS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [url]);
+  return checked;
+}

@@ -1,0 +1,178 @@
+import { useState } from "preact/hooks";
+import { control } from "../core/api.js";
+import { shellWord } from "../core/curl.js";
+import { countOf } from "../core/format.js";
+import { html } from "../core/html.js";
+import { useLive } from "../core/live.js";
+import { fieldsOf, overridesOf } from "../core/overrides.js";
+import { hrefTo } from "../core/route.js";
+import { toast } from "../core/toasts.js";
+import { Copyable } from "./copy-button.js";
+import { Problem } from "./empty.js";
+import { FaultPicker } from "./fault-picker.js";
+import { SelectField, TextArea, TextField } from "./field.js";
+import { Icon } from "./icon.js";
+import { Panel } from "./page.js";
+
+/** A form for one event type, made from its schema: what is left empty is made up. */
+export function EventForm({ type }) {
+  const { organizations, endpoints } = useLive();
+  const [values, setValues] = useState({});
+  const [extra, setExtra] = useState("");
+  const [orgId, setOrgId] = useState("");
+  const [count, setCount] = useState("1");
+  const [faults, setFaults] = useState([]);
+  const [error, setError] = useState();
+  const [isSending, setSending] = useState(false);
+  const fields = fieldsOf(type);
+  const overrides = overridesOf(fields, values, extra);
+
+  async function send(event) {
+    event.preventDefault();
+    if (!overrides.ok) return;
+    setSending(true);
+    try {
+      const body = { type: type.type, count: Number(count) };
+      if (Object.keys(overrides.object).length > 0) body.object = overrides.object;
+      if (orgId !== "") body.org_id = orgId;
+      if (faults.length > 0) body.faults = faults;
+      announce(await control.post("/events", body));
+      setError(undefined);
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setSending(false);
+    }
+  }
+
+  return html`<form onSubmit=${send}>
+    <${Panel} title=${type.type} aside="empty fields are made up">
+      <div class="form">
+        ${error && html`<${Problem} error=${error} />`}
+        ${
+          endpoints?.size === 0 &&
+          html`<div class="notice wait">
+            <p>
+              No endpoint is registered, so the event will go to nobody.
+              <a href=${hrefTo("/endpoints?new")}>Register one</a>.
+            </p>
+          </div>`
+        }
+        ${fields.length > 0 && html`<div class="field-grid">${fields.map((field) => html`<${Override} key=${field.name} field=${field} value=${values[field.name] ?? ""} onInput=${(value) => setValues({ ...values, [field.name]: value })} />`)}</div>`}
+        <details open=${fields.length === 0}>
+          <summary>${fields.length === 0 ? "Fields as JSON" : "More fields, as JSON"}</summary>
+          <${TextArea}
+            label="Overrides (JSON)"
+            rows=${5}
+            value=${extra}
+            onInput=${setExtra}
+            placeholder=${JSON.stringify(openExample(type), null, 2)}
+            problem=${overrides.ok ? undefined : overrides.message}
+            hint="Merged deeply into the object; also fields that nobody documents."
+          />
+        </details>
+        <details open=${faults.length > 0}>
+          <summary>Faults${faults.length > 0 ? ` (${faults.length})` : ""}</summary>
+          <${FaultPicker} chosen=${faults} onChange=${setFaults} />
+        </details>
+        <div class="field-grid">
+          <${SelectField}
+            label="Organization"
+            value=${orgId}
+            onChange=${setOrgId}
+            options=${[["", "Whichever fits"], ...(organizations ?? []).map(({ id, name }) => [id, name])]}
+          />
+          <${TextField}
+            label="How many"
+            type="number"
+            min="1"
+            max="10000"
+            value=${count}
+            onInput=${setCount}
+            required
+          />
+        </div>
+      </div>
+      <footer class="panel-foot">
+        <${Copyable}
+          text=${commandOf(type, overrides, { orgId, count })}
+          label="Copy the same as a command"
+        />
+        <button
+          type="submit"
+          class=${`button accent big ${isSending ? "busy" : ""}`}
+          disabled=${!overrides.ok || isSending}
+        >
+          <${Icon} name="trigger" size=${16} />Trigger
+        </button>
+      </footer>
+    <//>
+  </form>`;
+}
+
+function Override({ field, value, onInput }) {
+  const { name, kind, example } = field;
+  if (kind === "boolean")
+    return html`<${SelectField}
+      label=${name}
+      value=${value}
+      onChange=${onInput}
+      options=${[
+        ["", "made up"],
+        ["true", "true"],
+        ["false", "false"],
+      ]}
+    />`;
+  if (kind === "long")
+    return html`<${TextArea}
+      className="whole"
+      label=${name}
+      rows=${3}
+      value=${value}
+      onInput=${onInput}
+      placeholder=${example}
+    />`;
+  return html`<${TextField}
+    label=${name}
+    type=${kind === "integer" ? "number" : "text"}
+    value=${value}
+    onInput=${onInput}
+    placeholder=${String(example ?? "null")}
+  />`;
+}
+
+function announce({ events, deliveries }) {
+  const what = events.length === 1 ? events[0].type : countOf(events.length, "event");
+  const [delivery] = deliveries;
+  if (delivery === undefined) {
+    toast("bad", `${what} was emitted, but no endpoint has selected it.`, {
+      href: hrefTo("/endpoints"),
+      words: "Endpoints",
+    });
+    return;
+  }
+  const link =
+    deliveries.length === 1
+      ? { href: hrefTo(`/deliveries/${delivery.id}`), words: "Watch it" }
+      : { href: hrefTo("/"), words: "Watch them" };
+  toast("ok", `${what}: ${countOf(deliveries.length, "delivery", "deliveries")} on the way.`, link);
+}
+
+/** Orders and bookings are not described by the service: an example of ours is the best hint there is. */
+function openExample({ example, schema }) {
+  const known = Object.keys(schema.properties ?? {});
+  const open = Object.entries(example).filter(
+    ([name]) => !known.includes(name) && name !== "call_id" && name !== "id",
+  );
+  return open.length > 0 ? Object.fromEntries(open) : { some_new_field: true };
+}
+
+function commandOf(type, overrides, { orgId, count }) {
+  const words = ["voice-agent-simulator", "trigger", type.type];
+  for (const [name, value] of Object.entries(overrides.ok ? overrides.object : {})) {
+    words.push("--set", `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  }
+  if (count !== "1" && count !== "") words.push("--count", count);
+  if (orgId !== "") words.push("--org", orgId);
+  return words.map(shellWord).join(" ");
+}

@@ -1,0 +1,61 @@
+import { control } from "../core/api.js";
+import { html } from "../core/html.js";
+import { useLoaded } from "../core/load.js";
+
+const PLACES = [
+  ["fan-out", "When it is sent"],
+  ["body", "In the body"],
+  ["signature", "In the signature"],
+  ["wire", "On the wire"],
+];
+const COUNTS = [
+  ["", "every attempt"],
+  ["1", "the 1st attempt"],
+  ...["2", "3", "4", "5"].map((count) => [count, `the first ${count}`]),
+];
+
+/** What the simulator should do wrong on purpose; `chosen` are texts such as `drop-answer:2`. */
+export function FaultPicker({ chosen, onChange }) {
+  const { value: faults } = useLoaded("faults", async () => (await control.get("/faults")).data);
+  const counts = new Map(chosen.map((text) => text.split(":")).map(([name, count = ""]) => [name, count]));
+
+  function set(name, count) {
+    const next = new Map(counts);
+    if (count === undefined) next.delete(name);
+    else next.set(name, count);
+    onChange([...next].map(([fault, attempts]) => (attempts === "" ? fault : `${fault}:${attempts}`)));
+  }
+
+  return html`<div class="faults">
+    ${PLACES.map(
+      ([place, words]) =>
+        html`<fieldset key=${place}>
+          <legend>${words}</legend>
+          ${(faults ?? [])
+            .filter((fault) => fault.at === place)
+            .map(
+              ({ name, title }) =>
+                html`<div class="fault" key=${name}>
+                  <label
+                    ><input
+                      type="checkbox"
+                      checked=${counts.has(name)}
+                      onChange=${() => set(name, counts.has(name) ? undefined : "")}
+                    /><span><code>${name}</code><span class="muted">${title}</span></span></label
+                  >
+                  ${
+                    counts.has(name) &&
+                    html`<select
+                      aria-label=${`Attempts with ${name}`}
+                      value=${counts.get(name)}
+                      onChange=${(event) => set(name, event.currentTarget.value)}
+                    >
+                      ${COUNTS.map(([count, label]) => html`<option key=${count} value=${count} selected=${count === counts.get(name)}>${label}</option>`)}
+                    </select>`
+                  }
+                </div>`,
+            )}
+        </fieldset>`,
+    )}
+  </div>`;
+}

@@ -1,0 +1,76 @@
+import { html } from "../core/html.js";
+import { Dialog } from "./dialog.js";
+
+const SHORTCUTS = [
+  [
+    "Go to",
+    [
+      ["g l", "Live"],
+      ["g e", "Endpoints"],
+      ["g t", "Trigger"],
+      ["g w", "World"],
+      ["g a", "API console"],
+      ["g r", "Readings"],
+      ["g v", "Verify report"],
+    ],
+  ],
+  [
+    "Clock",
+    [
+      ["n", "Step to the next attempt"],
+      ["m", "Advance one minute"],
+      ["h", "Advance one hour"],
+      ["Shift E", "Advance until nothing waits"],
+    ],
+  ],
+  [
+    "Live",
+    [
+      ["j k", "Next and previous delivery"],
+      ["Enter", "Open it"],
+      ["/", "Search"],
+      ["p", "Pause, and go on"],
+    ],
+  ],
+  [
+    "A delivery",
+    [
+      ["a", "Make the next attempt now"],
+      ["r", "Resend"],
+      ["c", "Copy as curl"],
+      ["← →", "Previous and next attempt"],
+      ["u", "Back to the list"],
+    ],
+  ],
+  [
+    "Everywhere",
+    [
+      ["d", "Theme: auto, light, dark"],
+      ["?", "This help"],
+      ["Esc", "Close"],
+    ],
+  ],
+];
+
+/** Every keyboard shortcut. */
+export function Help({ onClose }) {
+  return html`<${Dialog} title="Keyboard shortcuts" onClose=${onClose} wide>
+    <div class="dialog-body shortcut-groups">
+      ${SHORTCUTS.map(
+        ([group, shortcuts]) =>
+          html`<section key=${group}>
+            <h3>${group}</h3>
+            <dl>
+              ${shortcuts.map(
+                ([keys, words]) =>
+                  html`<div key=${keys}>
+                    <dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt>
+                    <dd>${words}</dd>
+                  </div>`,
+              )}
+            </dl>
+          </section>`,
+      )}
+    </div>
+  <//>`;
+}

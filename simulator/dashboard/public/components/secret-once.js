@@ -1,0 +1,28 @@
+import { html } from "../core/html.js";
+import { CopyButton } from "./copy-button.js";
+import { Dialog } from "./dialog.js";
+
+/** The secret of a new endpoint, the one time that it is shown. It lives in this dialog and nowhere else. */
+export function SecretOnce({ endpoint, onClose }) {
+  const { secret, url } = endpoint;
+  const line = `SIGNING_SECRET=${secret}`;
+  return html`<${Dialog} title="The signing secret">
+    <div class="dialog-body form">
+      <div class="notice wait">
+        <p><b>Copy it now.</b> It is shown this once: from then on only its last four characters are.</p>
+      </div>
+      <div class="secret-row">
+        <code class="foreign secret">${secret}</code><${CopyButton} text=${secret} label="Copy secret" />
+      </div>
+      <p>For the <code>.env</code> file of your receiver:</p>
+      <div class="secret-row">
+        <code class="foreign">${line}</code><${CopyButton} text=${line} label="Copy line" />
+      </div>
+      <p class="muted">
+        Deliveries to <span class="foreign">${url}</span> carry a signature made with it in the header
+        <code>X-Service-Signature</code>.
+      </p>
+    </div>
+    <footer><button type="button" class="button accent" onClick=${onClose}>I have copied it</button></footer>
+  <//>`;
+}

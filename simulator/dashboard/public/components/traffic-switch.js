@@ -1,0 +1,41 @@
+import { useState } from "preact/hooks";
+import { control } from "../core/api.js";
+import { html } from "../core/html.js";
+import { useLoaded } from "../core/load.js";
+import { attempt } from "../core/toasts.js";
+import { Segments } from "./code-view.js";
+import { Panel } from "./page.js";
+
+const RATES = [
+  ["0", "Off"],
+  ["6", "6/min"],
+  ["30", "30/min"],
+  ["120", "120/min"],
+  ["600", "600/min"],
+];
+
+/** Keeps the business alive: calls come in by themselves. */
+export function TrafficSwitch() {
+  const { value: traffic, setValue, error } = useLoaded("traffic", () => control.get("/traffic"));
+  const [isBusy, setBusy] = useState(false);
+  if (error?.status === 404) return null;
+
+  async function set(rate) {
+    setBusy(true);
+    const changed = await attempt(() => control.patch("/traffic", { per_minute: Number(rate) }));
+    setBusy(false);
+    if (changed) setValue(changed);
+  }
+  const rate = String(traffic?.per_minute ?? 0);
+  const rates = RATES.some(([known]) => known === rate) ? RATES : [...RATES, [rate, `${rate}/min`]];
+  return html`<${Panel} title="Traffic">
+    <p class="muted">Let calls, orders and voicemails happen by themselves, so many a minute.</p>
+    <${Segments}
+      label="Happenings a minute"
+      value=${rate}
+      options=${rates}
+      onChange=${set}
+      disabled=${isBusy || traffic === undefined}
+    />
+  <//>`;
+}

@@ -1,0 +1,64 @@
+import { Chip } from "../components/chips.js";
+import { Segments } from "../components/code-view.js";
+import { Loading, Problem } from "../components/empty.js";
+import { PageHead } from "../components/page.js";
+import { control } from "../core/api.js";
+import { html } from "../core/html.js";
+import { useLoaded } from "../core/load.js";
+import { attempt, toast } from "../core/toasts.js";
+
+/** What the specification leaves open, each as a switch. */
+export function ReadingsPage() {
+  const {
+    value: readings,
+    error,
+    reload,
+  } = useLoaded("readings", async () => (await control.get("/readings")).data);
+
+  async function choose(changes) {
+    await attempt(() => control.patch("/readings", changes));
+    await reload();
+  }
+  async function useDefaults() {
+    await choose(Object.fromEntries(readings.map((reading) => [reading.name, reading.default])));
+    toast("ok", "Every reading is its default again.");
+  }
+  const changed = (readings ?? []).filter((reading) => reading.choice !== reading.default).length;
+
+  return html`<${PageHead}
+      title="Readings"
+      lead="What the specification leaves open, each as a switch. A receiver that works under every choice depends on nothing unstated."
+    >
+      <button type="button" class="button" disabled=${changed === 0} onClick=${useDefaults}>
+        Defaults for all${changed > 0 ? ` (${changed} changed)` : ""}
+      </button>
+    <//>
+    ${error && html`<${Problem} error=${error} />`}
+    ${readings === undefined && error === undefined && html`<${Loading} />`}
+    <div class="readings">
+      ${readings?.map((reading) => html`<${Reading} key=${reading.name} reading=${reading} onChoose=${(choice) => choose({ [reading.name]: choice })} />`)}
+    </div>`;
+}
+
+function Reading({ reading, onChoose }) {
+  const { name, choice, choices, section, summary, reason } = reading;
+  const isChanged = choice !== reading.default;
+  return html`<section class=${`reading ${isChanged ? "changed" : ""}`}>
+    <div>
+      <h2><code>${name}</code>${isChanged && html`<${Chip} tone="accent">changed<//>`}</h2>
+      <p><${Marked} text=${summary} /></p>
+      <p class="muted">${section} leaves it open. ${reason}</p>
+    </div>
+    <${Segments}
+      label=${name}
+      value=${choice}
+      options=${choices.map((one) => [one, one === reading.default ? `${one} *` : one, one === reading.default ? "the default" : undefined])}
+      onChange=${onChoose}
+    />
+  </section>`;
+}
+
+/** Words between backticks as code. */
+function Marked({ text }) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+}

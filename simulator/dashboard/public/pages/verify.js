@@ -1,0 +1,35 @@
+import { Copyable } from "../components/copy-button.js";
+import { Empty, Loading, Problem } from "../components/empty.js";
+import { PageHead } from "../components/page.js";
+import { Report } from "../components/report.js";
+import { control } from "../core/api.js";
+import { fullTimeOf } from "../core/format.js";
+import { html } from "../core/html.js";
+import { useLoaded } from "../core/load.js";
+
+/** The last report of `verify`, if there is one. */
+export function VerifyPage() {
+  const { value: kept, error, reload } = useLoaded("report", () => control.get("/reports/verify"));
+  const isNone = error?.status === 404;
+  return html`<${PageHead}
+      title="Verify"
+      lead=${kept ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.` : "A verdict on any receiver, with evidence."}
+    >
+      <button type="button" class="button" onClick=${reload}>Look again</button>
+    <//>
+    ${error && !isNone && html`<${Problem} error=${error} />`}
+    ${kept === undefined && error === undefined && html`<${Loading} />`}
+    ${
+      isNone &&
+      html`<${Empty} icon="verify" title="No report yet">
+        <p>Run the checks against your receiver; the report of the last run then stands here.</p>
+        <p>
+          <${Copyable}
+            text=${`voice-agent-simulator verify http://localhost:3000/webhooks --secret $SIGNING_SECRET --report-to ${location.origin}`}
+            label="Copy the command"
+          />
+        </p>
+      <//>`
+    }
+    ${kept && html`<${Report} report=${kept.report} />`}`;
+}
