@@ -1,0 +1,107 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import express from "express";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ERROR_STATUS } from "../../../shared/errors.ts";
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import { createOpenApi } from "../../../simulator/openapi/router.ts";
+import { createOpenApiDocument } from "../../../tools/openapi/document.ts";
+import { startApi } from "../api/test-api.ts";
+
+const file = fileURLToPath(new URL("../../../simulator/openapi/openapi.json", import.meta.url));
+const document = JSON.parse(readFileSync(file, "utf8")) as {
+  openapi: string;
+  paths: Record<string, { get: { operationId: string; responses: Record<string, unknown> } }>;
+  webhooks: Record<string, { post: { operationId: string; requestBody: unknown } }>;
+  components: { schemas: Record<string, unknown> };
+};
+
+async function startOpenApi() {
+  const server = express().use(createOpenApi()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("openapi.json", () => {
+  test("is what the schemas say now (node --import tsx tools/openapi.ts writes it anew)", () => {
+    expect(document).toEqual(JSON.parse(JSON.stringify(createOpenApiDocument())));
+  });
+
+  test("passes the linter without a warning", () => {
+    const linter = fileURLToPath(new URL("../../../node_modules/@redocly/cli/bin/cli.js", import.meta.url));
+    const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+    const run = spawnSync(process.execPath, [linter, "lint", "--format=json", file], {
+      encoding: "utf8",
+      env,
+    });
+    expect(JSON.parse(run.stdout)).toMatchObject({ totals: { errors: 0, warnings: 0 }, problems: [] });
+  });
+
+  test("describes every endpoint and every event type, each operation by a name of its own", () => {
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(Object.keys(document.paths)).toEqual([
+      "/api/v1/me",
+      "/api/v1/agents",
+      "/api/v1/calls",
+      "/api/v1/voicemails",
+    ]);
+    expect(Object.keys(document.webhooks)).toEqual(EVENT_TYPES);
+    const ids = [
+      ...Object.values(document.paths).map(({ get }) => get.operationId),
+      ...Object.values(document.webhooks).map(({ post }) => post.operationId),
+    ];
+    expect(new Set(ids).size).toBe(9);
+    expect(ids.every((id) => /^[a-z][A-Za-z]+$/.test(id))).toBe(true);
+  });
+
+  test("has an answer for every status that the API gives", async () => {
+    const { get } = await startApi({ calls: 4 });
+    const answers = [
+      await get("/api/v1/calls"),
+      await get("/api/v1/calls?starting_after=x"),
+      await get("/api/v1/calls?limit=0"),
+      await get("/api/v1/calls", { key: null }),
+    ];
+    const documented = Object.keys(document.paths["/api/v1/calls"]?.get.responses ?? {});
+    for (const { status } of answers) expect(documented).toContain(String(status));
+    for (const path of Object.values(document.paths)) {
+      for (const status of Object.keys(path.get.responses).filter((code) => code !== "200")) {
+        expect(Object.values(ERROR_STATUS).map(String)).toContain(status);
+      }
+    }
+  });
+
+  test("is served with this simulator as its server", async () => {
+    const url = await startOpenApi();
+    const response = await fetch(`${url}/openapi.json`);
+    expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+    expect(await response.json()).toEqual({ ...document, servers: [{ url, description: "This simulator" }] });
+  });
+});
+
+describe("/docs", () => {
+  test("shows every endpoint, event type and object, and runs no script", async () => {
+    const response = await fetch(`${await startOpenApi()}/docs`);
+    const page = await response.text();
+    const names = [
+      ...Object.keys(document.paths),
+      ...Object.keys(document.webhooks),
+      ...Object.keys(document.components.schemas),
+    ];
+    for (const name of names) expect(page).toContain(name);
+    expect(page).not.toContain("<script");
+    expect(page).not.toContain("undefined");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+  });
+});

@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import {
+  DEFAULT_READINGS,
+  READINGS,
+  type ReadingName,
+  parseReadings,
+} from "../../../simulator/domain/readings.ts";
+
+const readings = Object.entries(READINGS);
+const page = readFileSync(new URL("../../../docs/readings.md", import.meta.url), "utf8");
+
+/** The section of the page about one reading, on one line. */
+function sectionOf(name: string): string {
+  const [, section = ""] = page.split(new RegExp(`^### ${name}$`, "m"));
+  return (section.split(/^##/m)[0] ?? "").replaceAll(/\s+/g, " ");
+}
+
+describe("the registry of readings", () => {
+  test.each(readings)("%s: its default comes first, and no choice comes twice", (_, reading) => {
+    const choices: readonly string[] = reading.choices;
+    expect(reading.default).toBe(choices[0]);
+    expect(choices.length).toBeGreaterThan(1);
+    expect(new Set(choices).size).toBe(choices.length);
+  });
+
+  test.each(readings)(
+    "%s: docs/readings.md says what it is, its choices, its section and its reason",
+    (name, reading) => {
+      const section = sectionOf(name);
+      for (const text of [reading.summary, reading.reason, reading.section]) expect(section).toContain(text);
+      const choices = reading.choices.map(
+        (choice) => `\`${choice}\`${choice === reading.default ? " (default)" : ""}`,
+      );
+      expect(section).toContain(`Choices: ${choices.join(" or ")}`);
+    },
+  );
+
+  test("docs/readings.md has no reading that does not exist", () => {
+    const names = Array.from(page.matchAll(/^### (\S+)$/gm), ([, name = ""]) => name);
+    expect(names.toSorted()).toEqual(Object.keys(READINGS).toSorted());
+  });
+
+  test("has at least what the simulator promises", () => {
+    const promised: Record<string, string> = {
+      limit_out_of_range: "reject clamp",
+      limit_not_a_number: "reject default",
+      unknown_outcome: "empty reject",
+      invalid_reviewed: "reject ignore",
+      agents_has_more: "absent present",
+      delay_counts_from: "attempt_end attempt_start",
+      answer_means: "headers full_body",
+      retry_body: "same_bytes reserialized",
+      event_id_across_endpoints: "same distinct",
+      test_event_ignores_selection: "yes no",
+      flag_counts: "attempts deliveries",
+      transfer_to_form: "string object",
+      transfer_succeeded_form: "boolean string",
+      order_and_booking_shape: "rich minimal",
+      emission_order: "completed_first completed_last",
+      signature_extra_keys: "none present",
+    };
+    const registered = Object.fromEntries(readings.map(([name, { choices }]) => [name, choices.join(" ")]));
+    expect(registered).toMatchObject(promised);
+  });
+});
+
+describe("--reading", () => {
+  test("leaves everything at its default when it is not given", () => {
+    const defaults = Object.fromEntries(readings.map(([name, reading]) => [name, reading.default]));
+    expect(DEFAULT_READINGS).toEqual(defaults);
+    expect(parseReadings([])).toEqual({ ok: true, readings: defaults });
+  });
+
+  test.each(readings.flatMap(([name, { choices }]) => choices.map((choice) => [name, choice])))(
+    "takes %s=%s",
+    (name, choice) => {
+      expect(parseReadings([`${name}=${choice}`])).toEqual({
+        ok: true,
+        readings: { ...DEFAULT_READINGS, [name as ReadingName]: choice },
+      });
+    },
+  );
+
+  test("takes several, the later of two for one name", () => {
+    expect(
+      parseReadings(["retry_body=reserialized", " limit_out_of_range = clamp ", "retry_body=same_bytes"]),
+    ).toEqual({
+      ok: true,
+      readings: { ...DEFAULT_READINGS, limit_out_of_range: "clamp" },
+    });
+  });
+
+  test.each([
+    ["limit_out_of_range", '"limit_out_of_range" is not NAME=CHOICE, such as limit_out_of_range=clamp.'],
+    ["", '"" is not NAME=CHOICE, such as limit_out_of_range=clamp.'],
+    [
+      "limit_out_of_rang=clamp",
+      'There is no reading "limit_out_of_rang". Did you mean "limit_out_of_range"? "readings" lists them all.',
+    ],
+    ["__proto__=clamp", 'There is no reading "__proto__". "readings" lists them all.'],
+    [
+      "retry_body=same_byte",
+      'The reading retry_body is same_bytes or reserialized, not "same_byte". Did you mean "same_bytes"?',
+    ],
+    ["retry_body=", 'The reading retry_body is same_bytes or reserialized, not "".'],
+  ])("teaches what is wrong with %j", (assignment, message) => {
+    expect(parseReadings([assignment])).toEqual({ ok: false, message });
+  });
+});
