@@ -1,11 +1,24 @@
 #!/usr/bin/env node
 import "../shared/node-version.ts";
-import { Command } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { systemClock } from "./clock.ts";
+import { runDoctor } from "./commands/doctor.ts";
+import {
+  exportEvents,
+  inboxStatistics,
+  listInbox,
+  pruneInbox,
+  requeueEvents,
+  showEvent,
+  type ExportOptions,
+  type ListOptions,
+} from "./commands/inbox.ts";
+import { runReconcile } from "./commands/reconcile.ts";
 import { start } from "./commands/start.ts";
-import { processTerminal } from "./commands/terminal.ts";
-import { loadConfig, type Config } from "./config.ts";
+import { processTerminal as terminal } from "./commands/terminal.ts";
+import { withConfig, withEngine } from "./commands/with-engine.ts";
+import { EVENT_STATES } from "./engine.ts";
 
-const EXIT_CONFIGURATION = 1;
 const EXIT_USAGE = 2;
 
 const program = new Command("voice-agent-receiver")
@@ -17,36 +30,139 @@ const program = new Command("voice-agent-receiver")
 
 program
   .command("start")
-  .description("receive and handle events, until told to stop (the default)")
-  .action(run(async (config) => start(config, processTerminal)));
+  .description("receive and handle events, until told to stop (also when no command is given)")
+  .action(withConfig(async (config) => start(config, terminal)));
+
+const inbox = program.command("inbox").description("look into the inbox, and act on it");
+const state = (): Option => new Option("--state <state>", "only events in this state").choices(EVENT_STATES);
+const type = (): Option => new Option("--type <type>", "only events of this type, such as call.completed");
+const json = (): Option => new Option("--json", "print JSON");
+
+inbox
+  .command("list")
+  .description("the newest events, one a line")
+  .addOption(state())
+  .addOption(type())
+  .option("--limit <events>", "how many", wholeNumber, 50)
+  .addOption(json())
+  .action(withEngine(async ({ engine }, options: ListOptions) => listInbox(engine, options, terminal)));
+
+inbox
+  .command("show <event_id>")
+  .description("all that is known of one event")
+  .option("--body", "with its envelope, personal data included")
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine }, id: string, options: { body?: boolean; json?: boolean }) =>
+      showEvent(engine, id, options, terminal),
+    ),
+  );
+
+inbox
+  .command("requeue [event_ids...]")
+  .description("handle dead or ignored events again")
+  .addOption(state().choices(["dead", "ignored"]))
+  .addOption(type())
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine }, ids: string[], options: Omit<ListOptions, "limit">) =>
+      requeueEvents(engine, ids, options, terminal),
+    ),
+  );
+
+inbox
+  .command("export")
+  .description("envelopes as JSON Lines, oldest first, for the simulator's replay")
+  .addOption(state())
+  .addOption(type())
+  .option("--since <duration>", "only those received in the last 30m, 12h, 7d …", duration)
+  .option("--include-personal-data", "with phone numbers, names and texts, which are redacted otherwise")
+  .action(
+    withEngine(async ({ engine }, { since, ...options }: ExportOptions & { since?: number }) =>
+      exportEvents(
+        engine,
+        since === undefined ? options : { ...options, sinceMs: systemClock.nowMs() - since * 1_000 },
+        terminal,
+      ),
+    ),
+  );
+
+inbox
+  .command("prune")
+  .description("delete now what RETENTION_DAYS and ID_RETENTION_DAYS have passed")
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine, config }, options: { json?: boolean }) =>
+      pruneInbox(engine, config, { ...options, nowMs: systemClock.nowMs() }, terminal),
+    ),
+  );
+
+inbox
+  .command("stats")
+  .description("how many events are in each state")
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine }, options: { json?: boolean }) =>
+      inboxStatistics(engine, { ...options, nowMs: systemClock.nowMs() }, terminal),
+    ),
+  );
+
+program
+  .command("reconcile")
+  .description("read calls and voicemails from the REST API and enqueue what no event brought")
+  .option("--since <duration>", "how far back: 30m, 12h, 7d …", duration, duration("7d"))
+  .option("--dry-run", "only say what would be enqueued")
+  .addOption(json())
+  .action(
+    withEngine(
+      async (
+        { engine, config },
+        { since, ...options }: { since: number; dryRun?: boolean; json?: boolean },
+      ) => runReconcile(config, engine, { ...options, sinceSeconds: since }, terminal),
+    ),
+  );
+
+program
+  .command("doctor")
+  .description("check secrets, clock, API key, database and disk")
+  .option("--verbose", "also what is well")
+  .addOption(json())
+  .action(
+    withEngine(
+      async ({ engine, config }, options: { json?: boolean; verbose?: boolean }) =>
+        runDoctor(config, engine, options, terminal),
+      { needsSecret: true, mayBeNew: true },
+    ),
+  );
+
+program
+  .command("backup <directory>")
+  .description("copy the database while it is in use")
+  .action(
+    withEngine(async ({ engine }, directory: string) => {
+      for (const file of await engine.backup(directory)) terminal.print(file);
+      return 0;
+    }),
+  );
 
 // Not as a default command: that one would take a misspelt command for its argument, and nobody would be asked what
 // they meant.
 const [, , ...words] = process.argv;
 await program.parseAsync(words.length === 0 ? ["start"] : words, { from: "user" });
 
-/** Reads the configuration for a command, runs it, and ends the process with its exit code unless it goes on. */
-function run<Arguments extends unknown[]>(
-  command: (config: Config, ...rest: Arguments) => Promise<number | undefined>,
-): (...rest: Arguments) => Promise<void> {
-  return async (...rest) => {
-    loadEnvFile();
-    const loaded = loadConfig(process.env);
-    if (!loaded.ok) {
-      for (const problem of loaded.problems) processTerminal.complain(problem);
-      process.exitCode = EXIT_CONFIGURATION;
-      return;
-    }
-    const exitCode = await command(loaded.config, ...rest);
-    if (exitCode !== undefined) process.exitCode = exitCode;
-  };
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || value < 1 || value > 100_000) {
+    throw new InvalidArgumentError("It takes a whole number from 1 to 100000.");
+  }
+  return value;
 }
 
-function loadEnvFile(): void {
-  try {
-    // What the environment has set already counts more.
-    process.loadEnvFile(".env");
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
+/** Seconds of a duration such as 90s, 30m, 12h or 7d. */
+function duration(text: string): number {
+  const [, amount, unit] = /^([0-9]{1,6})([smhd])$/.exec(text) ?? [];
+  const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit ?? ""];
+  if (unitSeconds === undefined)
+    throw new InvalidArgumentError("It takes a duration such as 30m, 12h or 7d.");
+  return Number(amount) * unitSeconds;
 }

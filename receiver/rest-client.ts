@@ -99,9 +99,20 @@ export function createRestClient(options: {
     let page = await get(path, query, listSchema(item));
     for (;;) {
       yield* page.data;
-      const last = page.data.at(-1);
-      if (page.has_more !== true || !last) return;
-      page = await get(path, { ...query, starting_after: last.id }, listSchema(item));
+      if (page.has_more !== true || page.data.length === 0) return;
+      page = await next(page.data);
+    }
+
+    /** The page after these items. Should the last of them have vanished meanwhile, the one before it serves as well. */
+    async function next(items: readonly Item[]) {
+      for (const { id } of items.slice(1).toReversed()) {
+        try {
+          return await get(path, { ...query, starting_after: id }, listSchema(item));
+        } catch (error) {
+          if (!(error instanceof RestError && error.code === "invalid_cursor")) throw error;
+        }
+      }
+      return get(path, { ...query, starting_after: items[0]?.id }, listSchema(item));
     }
   }
 

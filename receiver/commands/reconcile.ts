@@ -1,0 +1,84 @@
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Engine } from "../engine.ts";
+import { reconcile, type ReconcileReport } from "../reconcile.ts";
+import { createRestClient } from "../rest-client.ts";
+import type { Terminal } from "./terminal.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Runs `reconcile` and prints its report. Answers 0 only when it looked at everything. */
+export async function runReconcile(
+  config: Config,
+  engine: Engine,
+  options: { sinceSeconds: number; dryRun?: boolean; json?: boolean },
+  terminal: Terminal,
+): Promise<number> {
+  if (!config.api) {
+    terminal.complain("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
+    return 1;
+  }
+  const sinceMs = options.sinceSeconds * 1_000;
+  if (sinceMs > config.retentionDays * DAY_MS) {
+    terminal.complain(
+      `--since reaches further back than RETENTION_DAYS (${String(config.retentionDays)}): which events of that time arrived is no longer known. Ask for at most ${String(config.retentionDays)}d.`,
+    );
+    return 2;
+  }
+  const api = createRestClient({ ...config.api, clock: systemClock, random: Math.random });
+  const report = await reconcile({
+    engine,
+    api,
+    clock: systemClock,
+    sinceMs: systemClock.nowMs() - sinceMs,
+    dryRun: options.dryRun === true,
+    onProgress: (read) => {
+      if (process.stderr.isTTY) process.stderr.write(`\r${String(read)} objects read`);
+    },
+  });
+  await api.close();
+  if (process.stderr.isTTY && report.objectsRead > 0) process.stderr.write("\n");
+  if (options.json === true) terminal.print(JSON.stringify(present(report)));
+  else describe(report, terminal);
+  return report.finished ? 0 : 1;
+}
+
+function present(report: ReconcileReport): Record<string, unknown> {
+  return {
+    finished: report.finished,
+    dry_run: report.dryRun,
+    since: report.since,
+    problem: report.problem ?? null,
+    objects_read: report.objectsRead,
+    healed: report.healed.map(({ id, type, objectId, createdAt }) => ({
+      id,
+      type,
+      object_id: objectId,
+      created_at: createdAt,
+    })),
+    already_there: report.alreadyThere,
+    cannot_be_healed: report.cannotBeHealed.map(({ type, reason, whatToDo }) => ({
+      type,
+      reason,
+      what_to_do: whatToDo,
+    })),
+  };
+}
+
+function describe(report: ReconcileReport, terminal: Terminal): void {
+  const verb = report.dryRun ? "Would be healed" : "Healed";
+  terminal.print(`${verb}: ${String(report.healed.length)}`);
+  for (const { id, type, objectId, createdAt } of report.healed) {
+    terminal.print(`  ${type.padEnd(17)}  ${objectId}  ${createdAt}  as ${id}`);
+  }
+  terminal.print(`Already there: ${String(report.alreadyThere)}`);
+  terminal.print("Cannot be healed:");
+  for (const { type, reason, whatToDo } of report.cannotBeHealed) {
+    terminal.print(`  ${type.padEnd(17)}  ${reason} ${whatToDo}`);
+  }
+  if (report.problem !== undefined) {
+    terminal.complain(
+      `reconcile did not finish: ${report.problem} Run it again: it goes on where it stopped.`,
+    );
+  }
+}

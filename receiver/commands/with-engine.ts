@@ -1,0 +1,63 @@
+import { existsSync } from "node:fs";
+import { loadConfig, type Config } from "../config.ts";
+import type { Engine } from "../engine.ts";
+import { openEngine, processTerminal as terminal } from "./terminal.ts";
+
+const EXIT_FAILURE = 1;
+
+type Action<Arguments extends unknown[]> = (...rest: Arguments) => Promise<void>;
+
+/**
+ * Makes a commander action of a command that needs the configuration. Mistakes in it are printed, one line each; the
+ * command's answer becomes the exit code, and undefined means that it goes on running.
+ */
+export function withConfig<Arguments extends unknown[]>(
+  command: (config: Config, ...rest: Arguments) => Promise<number | undefined>,
+  { needsSecret = true } = {},
+): Action<Arguments> {
+  return async (...rest) => {
+    loadEnvFile();
+    const loaded = loadConfig(needsSecret ? process.env : { ...process.env, RECEIVER_ROLE: "worker" });
+    if (!loaded.ok) {
+      for (const problem of loaded.problems) terminal.complain(problem);
+      process.exitCode = EXIT_FAILURE;
+      return;
+    }
+    const exitCode = await command(loaded.config, ...rest);
+    if (exitCode !== undefined) process.exitCode = exitCode;
+  };
+}
+
+/** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */
+export function withEngine<Arguments extends unknown[]>(
+  command: (context: { engine: Engine; config: Config }, ...rest: Arguments) => Promise<number>,
+  { needsSecret = false, mayBeNew = false } = {},
+): Action<Arguments> {
+  return withConfig(
+    async (config, ...rest: Arguments) => {
+      if (!mayBeNew && !existsSync(config.databaseFile)) {
+        terminal.complain(
+          `there is no inbox at ${config.databaseFile} yet. Start the receiver, or set DATABASE_URL.`,
+        );
+        return EXIT_FAILURE;
+      }
+      const engine = openEngine(config, terminal, `command:${String(process.pid)}`);
+      if (!engine) return EXIT_FAILURE;
+      try {
+        return await command({ engine, config }, ...rest);
+      } finally {
+        await engine.close();
+      }
+    },
+    { needsSecret },
+  );
+}
+
+function loadEnvFile(): void {
+  try {
+    // What the environment has set already counts more.
+    process.loadEnvFile(".env");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
+}

@@ -1,0 +1,197 @@
+import { stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Engine } from "./engine.ts";
+import { RestError, type RestClient } from "./rest-client.ts";
+
+export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
+
+/** Beyond this the clocks disagree enough to be looked at; at 300 s every signature fails. */
+const SKEW_WARNING_MS = 30_000;
+const SKEW_PROBLEM_MS = 300_000;
+const OLD_EVENT_MS = 3_600_000;
+const SHORT_SECRET = 16;
+
+/** File systems on which SQLite's locks and shared memory do not work, by their magic number on Linux. */
+const NETWORK_FILE_SYSTEMS = new Map([
+  [0x6969, "NFS"],
+  [0xff53_4d42, "CIFS"],
+  [0xfe53_4d42, "SMB2"],
+  [0x517b, "SMB"],
+]);
+
+/** Looks at everything that a receiver depends on, and answers a finding for each with what to do about it. */
+export async function examine(options: {
+  config: Config;
+  engine: Engine;
+  api: RestClient | undefined;
+  clock: Clock;
+  environment: NodeJS.ProcessEnv;
+}): Promise<Finding[]> {
+  const { config, engine, api, clock } = options;
+  return [
+    ...secretFindings(config),
+    ...(await secretFileFindings(options.environment)),
+    ...(await databaseFindings(engine)),
+    ...(await backlogFindings(engine, clock)),
+    ...(await diskFindings(config)),
+    ...(api ? await apiFindings(api) : [{ check: "api", level: "warning" as const, message: NO_API }]),
+  ];
+}
+
+const NO_API = "API_BASE_URL and API_KEY are not set: reconcile can heal nothing after an outage.";
+
+function secretFindings(config: Config): Finding[] {
+  const findings: Finding[] = [];
+  const say = (message: string): void => void findings.push({ check: "secrets", level: "warning", message });
+  for (const [index, secret] of config.signingSecrets.entries()) {
+    const which = `Secret ${String(index + 1)} in SIGNING_SECRET`;
+    if (secret.length < SHORT_SECRET)
+      say(`${which} has fewer than ${String(SHORT_SECRET)} characters: is it the whole of it?`);
+    if (/^["'].*["']$/.test(secret))
+      say(`${which} has quotation marks around it, which count as part of it. Remove them.`);
+    if (config.signingSecrets.indexOf(secret) !== index) say(`${which} is there twice.`);
+  }
+  if (config.signingSecrets.length > 1) {
+    say(
+      "Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.",
+    );
+  }
+  return findings.length > 0 ? findings : [{ check: "secrets", level: "ok", message: "One secret, whole." }];
+}
+
+async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const files = [environment["SIGNING_SECRET_FILE"], environment["API_KEY_FILE"], ".env"];
+  const findings: Finding[] = [];
+  for (const file of files) {
+    if (file === undefined || file === "") continue;
+    const mode = await stat(file).then(
+      (stats) => stats.mode,
+      () => 0,
+    );
+    // Bits for everybody else. Windows has none to show.
+    if (process.platform !== "win32" && (mode & 0o007) !== 0) {
+      findings.push({
+        check: "secrets",
+        level: "warning",
+        message: `${file} can be read by everybody: chmod 600 ${file}`,
+      });
+    }
+  }
+  return findings;
+}
+
+async function databaseFindings(engine: Engine): Promise<Finding[]> {
+  const damage = await engine.check();
+  if (damage.length > 0) {
+    return damage.map((message) => ({
+      check: "database",
+      level: "problem",
+      message: `${message} Restore a backup.`,
+    }));
+  }
+  const probed = await engine.probe();
+  if (!probed.ok) {
+    return [
+      {
+        check: "database",
+        level: "problem",
+        message: `It takes no writes (${probed.reason}): ${probed.detail}`,
+      },
+    ];
+  }
+  return [{ check: "database", level: "ok", message: "Sound, and it takes writes." }];
+}
+
+async function backlogFindings(engine: Engine, clock: Clock): Promise<Finding[]> {
+  const { byState, oldestUnfinishedAtMs } = await engine.counts();
+  const findings: Finding[] = [];
+  if (byState.dead > 0) {
+    findings.push({
+      check: "inbox",
+      level: "warning",
+      message: `${String(byState.dead)} dead events: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
+    });
+  }
+  if (byState.ignored > 0) {
+    findings.push({
+      check: "inbox",
+      level: "warning",
+      message: `${String(byState.ignored)} events that no handler knows: write one, then \`inbox requeue --state ignored\`.`,
+    });
+  }
+  if (oldestUnfinishedAtMs !== null && clock.nowMs() - oldestUnfinishedAtMs > OLD_EVENT_MS) {
+    findings.push({
+      check: "inbox",
+      level: "warning",
+      message:
+        "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?",
+    });
+  }
+  return findings.length > 0 ? findings : [{ check: "inbox", level: "ok", message: "Nothing is stuck." }];
+}
+
+async function diskFindings(config: Config): Promise<Finding[]> {
+  const directory = dirname(config.databaseFile);
+  const { bavail, bsize, type } = await statfs(directory);
+  const network = NETWORK_FILE_SYSTEMS.get(type);
+  if (process.platform === "linux" && network !== undefined) {
+    return [
+      {
+        check: "disk",
+        level: "problem",
+        message: `${directory} is on ${network}, where SQLite's locks do not hold. Use a local disk.`,
+      },
+    ];
+  }
+  const freeBytes = bavail * bsize;
+  const free = `${String(Math.round(freeBytes / 1_048_576))} MiB are free in ${directory}`;
+  if (freeBytes < config.minimumFreeBytes) {
+    return [
+      {
+        check: "disk",
+        level: "problem",
+        message: `${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`,
+      },
+    ];
+  }
+  return [{ check: "disk", level: "ok", message: `${free}.` }];
+}
+
+async function apiFindings(api: RestClient): Promise<Finding[]> {
+  try {
+    const organization = await api.me();
+    return [
+      { check: "api", level: "ok", message: `The key belongs to ${organization.name} (${organization.id}).` },
+      skewFinding(await api.clockSkewMs()),
+    ];
+  } catch (error) {
+    if (!(error instanceof RestError)) throw error;
+    const fix =
+      error.status === 401 ? "Check API_KEY." : "Check API_BASE_URL, and whether the service is up.";
+    return [{ check: "api", level: "problem", message: `${error.message}. ${fix}` }];
+  }
+}
+
+function skewFinding(skewMs: number | undefined): Finding {
+  if (skewMs === undefined)
+    return { check: "clock", level: "warning", message: "The service sends no Date to compare with." };
+  const seconds = String(Math.round(Math.abs(skewMs) / 1_000));
+  const message = `This machine's clock is ${seconds} s ${skewMs > 0 ? "behind" : "ahead of"} the service's.`;
+  if (Math.abs(skewMs) >= SKEW_PROBLEM_MS) {
+    return {
+      check: "clock",
+      level: "problem",
+      message: `${message} Every signature is refused: run an NTP client.`,
+    };
+  }
+  if (Math.abs(skewMs) >= SKEW_WARNING_MS) {
+    return {
+      check: "clock",
+      level: "warning",
+      message: `${message} Signatures are good for 300 s: run an NTP client.`,
+    };
+  }
+  return { check: "clock", level: "ok", message };
+}

@@ -1,0 +1,20 @@
+/** Looks until `condition` holds; fails after 15 s with what it saw last. Looking is cheap, so it looks often. */
+export async function until<Value>(
+  look: () => Promise<Value> | Value,
+  condition: (value: Value) => boolean,
+): Promise<Value> {
+  const giveUpAtMs = performance.now() + 15_000;
+  for (;;) {
+    const value = await look();
+    if (condition(value)) return value;
+    if (performance.now() > giveUpAtMs)
+      throw new Error(`Waited in vain; last seen: ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** A promise to be settled by somebody else. */
+export function signalled<Value = void>(): { promise: Promise<Value>; give: (value: Value) => void } {
+  const { promise, resolve } = Promise.withResolvers<Value>();
+  return { promise, give: resolve };
+}
