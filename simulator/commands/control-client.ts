@@ -1,10 +1,13 @@
+import { request as requestHttp, type IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
 import { Option, type Command } from "commander";
-import { request } from "undici";
 import { z } from "zod";
 import { CommandError, EXIT } from "./command-error.ts";
 
 /** How a command reaches the running simulator. */
 export type SimulatorFlags = { simulator: string; token?: string; json?: boolean };
+
+export const DEFAULT_SIMULATOR = "http://127.0.0.1:4010";
 
 const errorSchema = z.looseObject({ message: z.string() });
 
@@ -13,7 +16,7 @@ export function addSimulatorOptions(command: Command): Command {
   return command
     .addOption(
       new Option("--simulator <url>", "the running simulator")
-        .default("http://127.0.0.1:4010")
+        .default(DEFAULT_SIMULATOR)
         .env("VOICE_AGENT_SIMULATOR_URL"),
     )
     .addOption(
@@ -22,6 +25,11 @@ export function addSimulatorOptions(command: Command): Command {
       ),
     )
     .option("--json", "print JSON");
+}
+
+/** ` --simulator URL` for the command lines that a command suggests, where it is not the default. */
+export function simulatorOption(flags: { simulator: string }): string {
+  return flags.simulator === DEFAULT_SIMULATOR ? "" : ` --simulator ${flags.simulator}`;
 }
 
 export type ControlClient = ReturnType<typeof createControlClient>;
@@ -34,30 +42,24 @@ export function createControlClient(flags: SimulatorFlags) {
     schema: Schema,
     body?: unknown,
   ): Promise<z.infer<Schema>> {
-    const url = new URL(`/control${path}`, flags.simulator);
-    const answer = await request(url, {
-      method,
-      headers: {
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...(flags.token !== undefined && { authorization: `Bearer ${flags.token}` }),
-      },
-      // The clock may have hours of attempts to make before it answers.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    }).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
+    const url = URL.canParse(path, flags.simulator) ? new URL(path, flags.simulator) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol)) {
       throw new CommandError(
-        `No simulator answers at ${flags.simulator} (${why || "connection refused"}): start one with voice-agent-simulator serve, or name yours with --simulator.`,
+        `--simulator ${flags.simulator} is no URL: write it in full, such as ${DEFAULT_SIMULATOR}.`,
+        EXIT.wrongUsage,
+      );
+    }
+    const answer = await exchange(method, url, flags.token, body).catch((error: unknown) => {
+      throw new CommandError(
+        `No simulator answers at ${flags.simulator} (${reasonOf(error)}): start one with voice-agent-simulator serve, or name yours with --simulator.`,
       );
     });
-    const text = await answer.body.text();
-    const value = parseJson(text);
-    if (answer.statusCode >= 400) {
+    const value = parseJson(answer.text);
+    if (answer.status >= 400) {
       const told = errorSchema.safeParse(value);
-      const exitCode = answer.statusCode < 500 ? EXIT.wrongUsage : EXIT.couldNotRun;
+      const exitCode = answer.status < 500 ? EXIT.wrongUsage : EXIT.couldNotRun;
       throw new CommandError(
-        told.success ? told.data.message : `${url.href} answered ${answer.statusCode}.`,
+        told.success ? told.data.message : `${url.href} answered ${answer.status}.`,
         exitCode,
       );
     }
@@ -69,13 +71,57 @@ export function createControlClient(flags: SimulatorFlags) {
   }
 
   return {
-    get: <Schema extends z.ZodType>(path: string, schema: Schema) => call("GET", path, schema),
+    get: <Schema extends z.ZodType>(path: string, schema: Schema) => call("GET", `/control${path}`, schema),
     post: <Schema extends z.ZodType>(path: string, body: unknown, schema: Schema) =>
-      call("POST", path, schema, body),
+      call("POST", `/control${path}`, schema, body),
     patch: <Schema extends z.ZodType>(path: string, body: unknown, schema: Schema) =>
-      call("PATCH", path, schema, body),
-    remove: (path: string) => call("DELETE", path, z.unknown()),
+      call("PATCH", `/control${path}`, schema, body),
+    remove: (path: string) => call("DELETE", `/control${path}`, z.unknown()),
   };
+}
+
+/** One request without a time limit: the clock may have hours of attempts to make before it answers. */
+function exchange(
+  method: string,
+  url: URL,
+  token: string | undefined,
+  body: unknown,
+): Promise<{ status: number; text: string }> {
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      url,
+      {
+        method,
+        agent: false,
+        headers: {
+          ...(text !== undefined && {
+            "content-type": "application/json",
+            "content-length": Buffer.byteLength(text),
+          }),
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+      },
+      (answer) => {
+        readText(answer).then((read) => resolve({ status: answer.statusCode ?? 0, text: read }), reject);
+      },
+    );
+    outgoing.once("error", reject);
+    outgoing.end(text);
+  });
+}
+
+async function readText(answer: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer) if (chunk instanceof Uint8Array) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  if (error instanceof Error && "code" in error && error.code === "ECONNREFUSED") return "connection refused";
+  return error instanceof Error && error.message !== "" ? error.message : "no connection";
 }
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { envelopeSchema } from "../../shared/events.ts";
 
 /** What the commands read of the control API's answers; everything else is passed on with `--json`. */
 
@@ -26,9 +27,39 @@ export const emissionsSchema = z.looseObject({
   deliveries: z.array(z.looseObject({ id: z.string(), endpoint_id: z.string() })),
 });
 
+export const endpointSchema = z.looseObject({
+  id: z.string(),
+  url: z.string(),
+  event_types: z.array(z.string()),
+  org_id: z.string().nullable(),
+  faults: z.array(z.string()),
+  flagged: z.boolean(),
+  consecutive_failures: z.number(),
+  secret_last4: z.string(),
+});
+
+/** The answer to a registration, the one that tells the secret. */
+export const registeredSchema = endpointSchema.extend({ secret: z.string() });
+
+export const eventSchema = z.looseObject({
+  id: z.string(),
+  type: z.string(),
+  org_id: z.string(),
+  origin: z.string(),
+  created_at: z.string(),
+});
+
+export const eventDetailSchema = eventSchema.extend({
+  envelope: envelopeSchema,
+  deliveries: z.array(deliverySchema),
+});
+
+export const readingSchema = z.looseObject({ name: z.string(), choice: z.string(), default: z.string() });
+
 export const clockSchema = z.looseObject({
   mode: z.string(),
   now: z.string(),
+  wall_now: z.string(),
   next_attempt_at: z.string().nullable(),
   deliveries: z.record(z.string(), z.number()),
 });

@@ -7,8 +7,7 @@ import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
-import { startSimulatorForCommand, type RunningSimulator } from "./running-simulator.ts";
-import { sendSamples } from "./samples-tour.ts";
+import type { RunningSimulator } from "./running-simulator.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
 
 type Flags = ServeFlags & {
@@ -53,6 +52,8 @@ export function devCommand(): Command {
 
 async function develop(command: string[], flags: Flags, output: Output): Promise<number> {
   const interrupted = untilInterrupted().then(() => "interrupted" as const);
+  // Loaded only now: --help and a wrong option are answered at once.
+  const { startSimulatorForCommand } = await import("./running-simulator.ts");
   const running = await startSimulatorForCommand(flags, output);
   const secret = `whsec_${randomBytes(24).toString("hex")}`;
   const endpoint = running.simulator.endpoints.register({ url: flags.url, secret });
@@ -72,6 +73,7 @@ async function develop(command: string[], flags: Flags, output: Output): Promise
   const { receiver } = started;
   const died = receiver.exited().then((exit) => ({ exit }));
 
+  const { sendSamples } = await import("./samples-tour.ts");
   const tour = sendSamples({
     running,
     endpointId: endpoint.endpoint.id,

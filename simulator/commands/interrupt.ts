@@ -14,3 +14,23 @@ export function untilInterrupted(): Promise<void> {
     process.on("SIGTERM", interrupt);
   });
 }
+
+/** Does `work` with a signal that Ctrl-C or SIGTERM gives, so that it can stop in order and say how far it came. */
+export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const interruption = new AbortController();
+  const interrupt = () => {
+    stopListening();
+    interruption.abort();
+  };
+  const stopListening = () => {
+    process.off("SIGINT", interrupt);
+    process.off("SIGTERM", interrupt);
+  };
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
+  try {
+    return await work(interruption.signal);
+  } finally {
+    stopListening();
+  }
+}

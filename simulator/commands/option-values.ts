@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from "commander";
+import { EVENT_TYPES, isEventType } from "../../shared/events.ts";
 import { parseDuration } from "../domain/duration.ts";
+import { didYouMean } from "../domain/suggest.ts";
 
 /** Collects a repeatable option. */
 export function collect(value: string, previous: string[]): string[] {
@@ -27,4 +29,33 @@ export function webUrl(text: string): string {
   const url = URL.parse(text);
   if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return text;
   throw new InvalidArgumentError("Give a full URL such as http://localhost:3000/webhooks.");
+}
+
+/** Event types separated by commas. */
+export function eventSelection(text: string): string[] {
+  const types = text
+    .split(",")
+    .map((type) => type.trim())
+    .filter((type) => type !== "");
+  for (const type of types) {
+    if (isEventType(type)) continue;
+    throw new InvalidArgumentError(
+      `There is no event type ${JSON.stringify(type)}.${didYouMean(type, EVENT_TYPES)} The types are ${EVENT_TYPES.join(", ")}.`,
+    );
+  }
+  return types;
+}
+
+/** A number of events a second, up to 100,000; fractions for less than one. */
+export function eventsASecond(text: string): number {
+  const value = Number(text.replace(/\/s$/, ""));
+  if (/^\d+(?:\.\d+)?(?:\/s)?$/.test(text) && value > 0 && value <= 100_000) return value;
+  throw new InvalidArgumentError("Give events a second, such as 50, 0.5 or 50/s, up to 100000.");
+}
+
+/** `5%` or `0.05`, as a share from 0 to 1. */
+export function shareOf(text: string): number {
+  const value = Number(text.replace(/%$/, "")) / (text.endsWith("%") ? 100 : 1);
+  if (/^\d+(?:\.\d+)?%?$/.test(text) && value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError("Give a share such as 5% or 0.05.");
 }

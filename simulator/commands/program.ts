@@ -1,13 +1,7 @@
 import { Command, CommanderError } from "commander";
-import { clockCommand } from "./clock.ts";
-import { CommandError, EXIT } from "./command-error.ts";
-import { deliveriesCommand } from "./deliveries.ts";
-import { devCommand } from "./dev.ts";
-import { serveCommand } from "./serve.ts";
-import { triggerCommand } from "./trigger.ts";
 import { VERSION } from "../version.ts";
-
-const COMMANDS = [serveCommand, devCommand, triggerCommand, deliveriesCommand, clockCommand];
+import { COMMANDS } from "./catalogue.ts";
+import { CommandError, EXIT } from "./command-error.ts";
 
 /** Runs the command that `argv` names and leaves its exit code in `process.exitCode`. */
 export async function runCommands(argv: readonly string[]): Promise<void> {
@@ -16,7 +10,11 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     .version(VERSION)
     .showHelpAfterError("(--help lists what there is)")
     .exitOverride();
-  for (const create of COMMANDS) program.addCommand(inherit(create(), program));
+  // Only the command that is asked for is loaded: all of them together take seconds.
+  for (const { name, summary, load } of COMMANDS) {
+    const command = argv.includes(name) ? await load() : new Command(name);
+    program.addCommand(inherit(command.summary(summary), program));
+  }
   try {
     await program.parseAsync(argv);
   } catch (error) {

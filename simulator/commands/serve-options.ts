@@ -1,9 +1,9 @@
 import { Option, type Command } from "commander";
 import { CLOCK_MODES, type ClockMode } from "../domain/clock.ts";
-import { parseFault, type Fault } from "../domain/faults.ts";
 import { parseReadings } from "../domain/readings.ts";
 import type { SimulatorOptions } from "../simulator.ts";
 import { CommandError, EXIT } from "./command-error.ts";
+import { faultsOf } from "./fault-option.ts";
 import { collect, wholeNumber } from "./option-values.ts";
 
 /** The options of `serve`, which `dev` takes too, as commander reads them. */
@@ -80,15 +80,6 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     ...(flags.calls !== undefined && { calls: flags.calls }),
     ...(flags.organizations !== undefined && { organizations: flags.organizations }),
   };
-}
-
-/** Reads `--fault` values. */
-export function faultsOf(texts: readonly string[]): Fault[] {
-  return texts.map((text) => {
-    const parsed = parseFault(text);
-    if (!parsed.ok) throw new CommandError(parsed.message, EXIT.wrongUsage);
-    return parsed.fault;
-  });
 }
 
 /** `30` or `30/min`. */

@@ -1,16 +1,14 @@
 import { Command } from "commander";
-import { EVENT_TYPES, isEventType } from "../../shared/events.ts";
-import { didYouMean } from "../domain/suggest.ts";
 import { bannerValue, printBanner } from "./banner.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
-import { webUrl } from "./option-values.ts";
+import { eventSelection, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
-import { startSimulatorForCommand, type RunningSimulator } from "./running-simulator.ts";
+import type { RunningSimulator } from "./running-simulator.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
 
-type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string };
+type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string[] };
 
 /** `serve`: the whole service, until Ctrl-C. */
 export function serveCommand(): Command {
@@ -18,10 +16,12 @@ export function serveCommand(): Command {
     .description("run the whole service: REST API, dashboard, webhook delivery")
     .option("--forward-to <url>", "register this endpoint at the start", webUrl)
     .option("--secret <secret>", "its signing secret; made up and printed when absent")
-    .option("--events <types>", "its event types, separated by commas; all when absent")
+    .option("--events <types>", "its event types, separated by commas; all when absent", eventSelection)
     .action(async (flags: Flags) => {
       const output = createOutput({ json: flags.json === true });
-      const eventTypes = selection(flags.events);
+      const eventTypes = flags.events ?? [];
+      // Loaded only now: --help and a wrong option are answered at once.
+      const { startSimulatorForCommand } = await import("./running-simulator.ts");
       const running = await startSimulatorForCommand(flags, output);
       const secret =
         flags.forwardTo &&
@@ -66,18 +66,6 @@ async function forward(
   }
   await running.close();
   throw new CommandError(`--forward-to ${url}: ${registered.message}`, EXIT.wrongUsage);
-}
-
-function selection(events: string | undefined): string[] {
-  const types = (events ?? "").split(",").map((type) => type.trim());
-  return types.filter((type) => {
-    if (type === "") return false;
-    if (isEventType(type)) return true;
-    throw new CommandError(
-      `--events: there is no event type ${JSON.stringify(type)}.${didYouMean(type, EVENT_TYPES)} The types are ${EVENT_TYPES.join(", ")}.`,
-      EXIT.wrongUsage,
-    );
-  });
 }
 
 function printNextSteps(running: RunningSimulator, output: Output, flags: Flags): void {

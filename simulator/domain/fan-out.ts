@@ -32,7 +32,7 @@ export function fanOut(options: {
       readings.event_id_across_endpoints === "distinct" && index > 0
         ? distinctId(options.seed, event, index)
         : undefined;
-    const body = deliveryBody(event, names, ownId);
+    const body = faultyBody(event, names, ownId);
     const create = (atMs: number) =>
       deliveries.create({
         eventId: event.id,
@@ -61,11 +61,11 @@ function dueTimes(
   return times;
 }
 
-/** The bytes for one endpoint where they differ from the event's own. */
-function deliveryBody(
-  event: StoredEvent,
+/** The bytes for one endpoint where faults, or an id of its own, make them differ from the event's own. */
+export function faultyBody(
+  event: Pick<StoredEvent, "type" | "body">,
   faults: ReadonlySet<FaultName>,
-  id: string | undefined,
+  id?: string,
 ): Buffer | undefined {
   const isChanged =
     faults.has("unknown-type") || faults.has("unknown-fields") || faults.has("minimal-objects");

@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { CommandError, EXIT } from "./command-error.ts";
+
+/** A body to sign or to examine, byte for byte, and where it came from. */
+export type BodyInput = { bytes: Buffer; file: string | undefined };
+
+/** Reads a body from `--body`, a file, or, with `-` or no file, from standard input. */
+export function readBodyInput(file: string | undefined, text: string | undefined): BodyInput {
+  if (text !== undefined) {
+    if (file === undefined) return { bytes: Buffer.from(text), file: undefined };
+    throw new CommandError("Give the body once: as a file, or with --body.", EXIT.wrongUsage);
+  }
+  if (file === undefined || file === "-") {
+    if (file === undefined && process.stdin.isTTY) {
+      throw new CommandError(
+        "There is no body: name a file, pipe it in, or give it with --body.",
+        EXIT.wrongUsage,
+      );
+    }
+    return { bytes: readFile(0, "standard input"), file: undefined };
+  }
+  return { bytes: readFile(file, file), file };
+}
+
+function readFile(source: string | number, name: string): Buffer {
+  try {
+    return readFileSync(source);
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    throw new CommandError(
+      reason === "ENOENT" ? `There is no file ${name}.` : `Cannot read ${name}: ${reason}.`,
+      EXIT.wrongUsage,
+    );
+  }
+}

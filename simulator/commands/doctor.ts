@@ -1,0 +1,129 @@
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { Command } from "commander";
+import { CommandError, EXIT } from "./command-error.ts";
+import { createControlClient } from "./control-client.ts";
+import { clockSchema } from "./control-schemas.ts";
+import { wholeNumber } from "./option-values.ts";
+import { createOutput } from "./output.ts";
+
+type Flags = { port: number; data?: string; token?: string; json?: boolean };
+
+/** One thing that was looked at: what is so, or what is wrong with the fix. */
+type Check = { name: string; ok: boolean; message: string };
+
+const EARLIEST_PLAUSIBLE_MS = Date.UTC(2026, 0, 1);
+const LARGEST_SKEW_MS = 2_000;
+
+/** `doctor`: whether this machine can run the simulator; short when all is well, one line a problem otherwise. */
+export function doctorCommand(): Command {
+  return new Command("doctor")
+    .description("check that this machine can run the simulator: Node.js, database, port, data file, clock")
+    .option("--port <number>", "the port that serve is to use, or uses", wholeNumber(1, 65_535), 4010)
+    .option("--data <file>", "also look at this data file")
+    .option("--token <token>", "token of the running simulator")
+    .option("--json", "print JSON")
+    .action(async (flags: Flags) => {
+      const output = createOutput({ json: flags.json === true });
+      const checks = [
+        checkNode(),
+        await checkDatabase(flags.data),
+        ...(await checkPort(flags)),
+        checkClock(),
+      ];
+      const problems = checks.filter(({ ok }) => !ok);
+      output.value({ object: "doctor", ok: problems.length === 0, checks });
+      if (problems.length === 0) {
+        output.line(
+          `${output.style("green", "All is well:")} ${checks.map(({ message }) => message).join("; ")}.`,
+        );
+        return;
+      }
+      for (const { name, message } of problems) output.line(`${output.style("red", name)}  ${message}`);
+      process.exitCode = EXIT.checkFailed;
+    });
+}
+
+/** The guard of every entry point has refused older ones; this is to be seen in reports. */
+function checkNode(): Check {
+  return { name: "node", ok: true, message: `Node.js ${process.versions.node}` };
+}
+
+async function checkDatabase(file: string | undefined): Promise<Check> {
+  const { default: Database } = await import("better-sqlite3");
+  if (file === undefined) {
+    new Database(":memory:").close();
+    return { name: "database", ok: true, message: "SQLite loads" };
+  }
+  if (!existsSync(file)) return { name: "data", ok: true, message: `${file} does not exist yet` };
+  try {
+    const database = new Database(file, { readonly: true, timeout: 250 });
+    const result = database.pragma("quick_check", { simple: true });
+    database.close();
+    return result === "ok"
+      ? { name: "data", ok: true, message: `${file} is sound` }
+      : {
+          name: "data",
+          ok: false,
+          message: `${file} is damaged (${String(result)}): use another --data file.`,
+        };
+  } catch (error) {
+    const code = error instanceof Database.SqliteError ? error.code : "";
+    if (code === "SQLITE_BUSY")
+      return { name: "data", ok: true, message: `${file} is in use by a simulator` };
+    const reason = code === "SQLITE_NOTADB" ? "is not a simulator's data file" : "cannot be read";
+    return { name: "data", ok: false, message: `${file} ${reason}: use another --data file.` };
+  }
+}
+
+/** A free port, or a simulator that answers there and has the same time as we. */
+async function checkPort({ port, token }: Flags): Promise<Check[]> {
+  if (await isFree(port)) return [{ name: "port", ok: true, message: `port ${port} is free` }];
+  const simulator = `http://127.0.0.1:${port}`;
+  try {
+    const client = createControlClient({ simulator, ...(token !== undefined && { token }) });
+    const clock = await client.get("/clock", clockSchema);
+    const skewMs = Math.abs(Date.parse(clock.wall_now) - Date.now());
+    return [
+      { name: "simulator", ok: true, message: `a simulator answers at ${simulator}, clock ${clock.mode}` },
+      ...(skewMs > LARGEST_SKEW_MS
+        ? [
+            {
+              name: "clock",
+              ok: false,
+              message: `The simulator's clock and this one differ by ${Math.round(skewMs / 1000)} s: set both by a time server, since signatures are good for 300 s.`,
+            },
+          ]
+        : []),
+    ];
+  } catch (error) {
+    const told =
+      error instanceof CommandError && error.exitCode === EXIT.wrongUsage ? ` (${error.message})` : "";
+    return [
+      {
+        name: "port",
+        ok: false,
+        message: `Port ${port} is taken by a program that does not answer like a simulator${told}: stop it, or use serve --port with another.`,
+      },
+    ];
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}
+
+function checkClock(): Check {
+  const now = new Date().toISOString().slice(0, 19);
+  return Date.now() > EARLIEST_PLAUSIBLE_MS
+    ? { name: "clock", ok: true, message: `the clock says ${now}Z` }
+    : {
+        name: "clock",
+        ok: false,
+        message: `The machine's clock says ${now}Z: set it, since receivers refuse signatures that are 300 s off.`,
+      };
+}

@@ -1,0 +1,159 @@
+import { Command } from "commander";
+import type { z } from "zod";
+import {
+  addSimulatorOptions,
+  createControlClient,
+  simulatorOption,
+  type SimulatorFlags,
+} from "./control-client.ts";
+import { emissionsSchema, endpointSchema, listOf, registeredSchema } from "./control-schemas.ts";
+import { collect, eventSelection, webUrl } from "./option-values.ts";
+import { createOutput, type Output } from "./output.ts";
+
+type SettingFlags = SimulatorFlags & {
+  events?: string[];
+  org?: string;
+  fault: string[];
+  faults?: boolean;
+};
+
+/** `endpoints list|add|show|change|remove|test`: where events are delivered. */
+export function endpointsCommand(): Command {
+  const command = new Command("endpoints").description("where events are delivered");
+
+  addSimulatorOptions(command.command("list", { isDefault: true }))
+    .description("every endpoint, and whether its failures flag it")
+    .action(async (flags: SimulatorFlags) => {
+      const output = createOutput({ json: flags.json === true });
+      const list = await createControlClient(flags).get("/endpoints", listOf(endpointSchema));
+      output.value(list);
+      if (list.data.length === 0) {
+        output.note(`No endpoints. Register one:  voice-agent-simulator endpoints add ${EXAMPLE}`);
+        return;
+      }
+      output.table([
+        ["ENDPOINT", "URL", "EVENTS", "FAILURES", "FAULTS"].map((title) => output.style("dim", title)),
+        ...list.data.map((endpoint) => [
+          endpoint.id,
+          endpoint.url,
+          selectionText(endpoint.event_types),
+          failuresText(endpoint, output),
+          endpoint.faults.join(" "),
+        ]),
+      ]);
+    });
+
+  addSettings(command.command("add"))
+    .description("register an endpoint; prints its signing secret, which nothing shows again")
+    .argument("<url>", "https, or http on localhost", webUrl)
+    .option("--secret <secret>", "its signing secret; made up when absent")
+    .action(async (url: string, flags: SettingFlags & { secret?: string }) => {
+      const output = createOutput({ json: flags.json === true });
+      const body = { url, ...settingsOf(flags), ...(flags.secret !== undefined && { secret: flags.secret }) };
+      const endpoint = await createControlClient(flags).post("/endpoints", body, registeredSchema);
+      output.value(endpoint);
+      output.table([
+        ["Endpoint", endpoint.id],
+        ["URL", endpoint.url],
+        ["Events", selectionText(endpoint.event_types)],
+        ["Secret", endpoint.secret],
+      ]);
+      output.note("\nThe secret is shown this once: your receiver needs it as SIGNING_SECRET.");
+      output.note(`Try it:  voice-agent-simulator endpoints test ${endpoint.id}${simulatorOption(flags)}`);
+    });
+
+  addSimulatorOptions(command.command("show"))
+    .description("one endpoint")
+    .argument("<id>")
+    .action(async (id: string, flags: SimulatorFlags) => {
+      const output = createOutput({ json: flags.json === true });
+      print(await createControlClient(flags).get(pathOf(id), endpointSchema), output);
+      output.note(
+        `\nIts deliveries:  voice-agent-simulator deliveries --endpoint ${id}${simulatorOption(flags)}`,
+      );
+    });
+
+  addSettings(command.command("change"))
+    .description("change an endpoint; its secret stays")
+    .argument("<id>")
+    .option("--url <url>", "its new address", webUrl)
+    .option("--no-faults", "do nothing wrong to it any more")
+    .action(async (id: string, flags: SettingFlags & { url?: string }) => {
+      const body = {
+        ...(flags.url !== undefined && { url: flags.url }),
+        ...(flags.faults === false && { faults: [] }),
+        ...settingsOf(flags),
+      };
+      const endpoint = await createControlClient(flags).patch(pathOf(id), body, endpointSchema);
+      print(endpoint, createOutput({ json: flags.json === true }));
+    });
+
+  addSimulatorOptions(command.command("remove"))
+    .description("remove an endpoint: what waits for it is dead")
+    .argument("<id>")
+    .action(async (id: string, flags: SimulatorFlags) => {
+      const output = createOutput({ json: flags.json === true });
+      await createControlClient(flags).remove(pathOf(id));
+      output.value({ object: "endpoint", id, deleted: true });
+      output.line(`Removed ${id}.`);
+    });
+
+  addSimulatorOptions(command.command("test"))
+    .description("send a synthetic call.completed to one endpoint, as the dashboard's button does")
+    .argument("<id>")
+    .action(async (id: string, flags: SimulatorFlags) => {
+      const output = createOutput({ json: flags.json === true });
+      const sent = await createControlClient(flags).post(`${pathOf(id)}/test`, {}, emissionsSchema);
+      output.value(sent);
+      for (const event of sent.events) output.line(`${event.type}  ${event.id}`);
+      const delivery = sent.deliveries[0]?.id ?? "";
+      output.note(
+        `\nHow it went:  voice-agent-simulator deliveries show ${delivery}${simulatorOption(flags)}`,
+      );
+    });
+
+  return command;
+}
+
+const EXAMPLE = "http://localhost:3000/webhooks";
+
+function addSettings(command: Command): Command {
+  return addSimulatorOptions(command)
+    .option("--events <types>", "its event types, separated by commas; all when absent", eventSelection)
+    .option("--org <id>", "only events of this organization")
+    .option("--fault <name[:n]>", "do this wrong to it (repeatable)", collect, []);
+}
+
+function settingsOf(flags: SettingFlags) {
+  return {
+    ...(flags.events && { event_types: flags.events }),
+    ...(flags.org !== undefined && { org_id: flags.org }),
+    ...(flags.fault.length > 0 && { faults: flags.fault }),
+  };
+}
+
+function pathOf(id: string): string {
+  return `/endpoints/${encodeURIComponent(id)}`;
+}
+
+function print(endpoint: z.infer<typeof endpointSchema>, output: Output): void {
+  output.value(endpoint);
+  output.table([
+    ["Endpoint", endpoint.id],
+    ["URL", endpoint.url],
+    ["Events", selectionText(endpoint.event_types)],
+    ["Organization", endpoint.org_id ?? "all"],
+    ["Secret", `ends in ${endpoint.secret_last4}`],
+    ["Failures", failuresText(endpoint, output)],
+    ["Faults", endpoint.faults.length === 0 ? "none" : endpoint.faults.join(" ")],
+  ]);
+}
+
+function selectionText(types: readonly string[]): string {
+  return types.length === 0 ? "all" : types.join(", ");
+}
+
+function failuresText(endpoint: z.infer<typeof endpointSchema>, output: Output): string {
+  const count = `${endpoint.consecutive_failures} in a row`;
+  return endpoint.flagged ? output.style("red", `flagged, ${count}`) : count;
+}

@@ -1,0 +1,63 @@
+import { Command } from "commander";
+import {
+  addSimulatorOptions,
+  createControlClient,
+  simulatorOption,
+  type SimulatorFlags,
+} from "./control-client.ts";
+import { eventDetailSchema, eventSchema, listOf } from "./control-schemas.ts";
+import { wholeNumber } from "./option-values.ts";
+import { createOutput } from "./output.ts";
+
+type ListFlags = SimulatorFlags & { type?: string; limit: number };
+
+/** `events list|show`: what was emitted. */
+export function eventsCommand(): Command {
+  const command = new Command("events").description("what was emitted");
+
+  addSimulatorOptions(command.command("list", { isDefault: true }))
+    .description("the newest events")
+    .option("--type <type>", "only these")
+    .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20)
+    .action(async (flags: ListFlags) => {
+      const output = createOutput({ json: flags.json === true });
+      const query = new URLSearchParams({ limit: String(flags.limit) });
+      if (flags.type !== undefined) query.set("type", flags.type);
+      const list = await createControlClient(flags).get(`/events?${query.toString()}`, listOf(eventSchema));
+      output.value(list);
+      if (list.data.length === 0) {
+        output.note("No events. Let something happen:  voice-agent-simulator trigger call.completed");
+        return;
+      }
+      output.table([
+        ["EVENT", "TYPE", "ORGANIZATION", "ORIGIN", "CREATED (schedule)"].map((title) =>
+          output.style("dim", title),
+        ),
+        ...list.data.map((event) => [
+          event.id,
+          event.type,
+          event.org_id,
+          event.origin,
+          event.created_at.slice(0, 19).replace("T", " "),
+        ]),
+      ]);
+    });
+
+  addSimulatorOptions(command.command("show"))
+    .description("the envelope of one event, and its deliveries")
+    .argument("<id>")
+    .action(async (id: string, flags: SimulatorFlags) => {
+      const output = createOutput({ json: flags.json === true });
+      const path = `/events/${encodeURIComponent(id)}`;
+      const event = await createControlClient(flags).get(path, eventDetailSchema);
+      output.value(event);
+      output.line(JSON.stringify(event.envelope, null, 2));
+      for (const delivery of event.deliveries) {
+        const last = delivery.attempts.at(-1);
+        output.note(`${delivery.id}  ${delivery.state}  ${last?.http_status ?? last?.error ?? ""}`.trimEnd());
+      }
+      output.note(`\nSend it again:  voice-agent-simulator replay ${id}${simulatorOption(flags)}`);
+    });
+
+  return command;
+}

@@ -1,0 +1,29 @@
+import { writeFileSync } from "node:fs";
+import { Command } from "commander";
+import document from "../openapi/openapi.json" with { type: "json" };
+import { CommandError, EXIT } from "./command-error.ts";
+import { createOutput } from "./output.ts";
+
+/** `openapi`: the service as an OpenAPI 3.1 document, webhooks included. */
+export function openapiCommand(): Command {
+  return new Command("openapi")
+    .description("print the OpenAPI 3.1 document of the service, webhooks included")
+    .option("--out <file>", "write it to this file")
+    .option("--json", "print it on one line")
+    .action((flags: { out?: string; json?: boolean }) => {
+      const output = createOutput({ json: flags.json === true });
+      if (flags.out === undefined) {
+        output.value(document);
+        output.line(JSON.stringify(document, null, 2));
+        return;
+      }
+      try {
+        writeFileSync(flags.out, `${JSON.stringify(document, null, 2)}\n`);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new CommandError(`--out ${flags.out} cannot be written: ${reason}.`, EXIT.wrongUsage);
+      }
+      output.value({ object: "file", path: flags.out });
+      output.line(`Written to ${flags.out}.`);
+    });
+}

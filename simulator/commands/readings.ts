@@ -1,0 +1,70 @@
+import { Command } from "commander";
+import { z } from "zod";
+import { parseReadings, READINGS } from "../domain/readings.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+import { listOf, readingSchema } from "./control-schemas.ts";
+import { createOutput, type Output } from "./output.ts";
+
+/** `readings list|show|set`: what the specification leaves open. */
+export function readingsCommand(): Command {
+  const command = new Command("readings").description(
+    "what the specification leaves open, and how the simulator reads it",
+  );
+
+  command
+    .command("list", { isDefault: true })
+    .description("every reading with its choices, its section and the reason for its default")
+    .option("--json", "print JSON")
+    .action((flags: { json?: boolean }) => {
+      const output = createOutput({ json: flags.json === true });
+      const readings = Object.entries(READINGS).map(([name, reading]) => ({ name, ...reading }));
+      output.value({ object: "list", data: readings });
+      for (const { name, choices, default: chosen, section, summary, reason } of readings) {
+        const shown = choices.map((choice) => (choice === chosen ? `${choice} (default)` : choice));
+        output.line(`${output.style("bold", name)}  ${shown.join(" | ")}`);
+        output.line(`  ${summary}`);
+        output.line(`  ${output.style("dim", `${section}. ${reason}`)}`);
+      }
+      output.note("\nChoose another:  voice-agent-simulator serve --reading limit_out_of_range=clamp");
+    });
+
+  addSimulatorOptions(command.command("show"))
+    .description("the choices that are in force in the running simulator")
+    .action(async (flags: SimulatorFlags) => {
+      const list = await createControlClient(flags).get("/readings", listOf(readingSchema));
+      print(list, createOutput({ json: flags.json === true }));
+    });
+
+  addSimulatorOptions(command.command("set"))
+    .description("change readings of the running simulator")
+    .argument("<name=choice...>")
+    .action(async (assignments: string[], flags: SimulatorFlags) => {
+      const parsed = parseReadings(assignments);
+      if (!parsed.ok) throw new CommandError(parsed.message, EXIT.wrongUsage);
+      const client = createControlClient(flags);
+      const body = Object.fromEntries(
+        assignments.map((assignment): [string, string] => {
+          const [name = "", choice = ""] = assignment.split("=", 2);
+          return [name.trim(), choice.trim()];
+        }),
+      );
+      await client.patch("/readings", body, z.record(z.string(), z.string()));
+      print(
+        await client.get("/readings", listOf(readingSchema)),
+        createOutput({ json: flags.json === true }),
+      );
+    });
+
+  return command;
+}
+
+function print(list: { data: z.infer<typeof readingSchema>[] }, output: Output): void {
+  output.value(list);
+  output.table(
+    list.data.map(({ name, choice, default: usual }) => [
+      name,
+      choice === usual ? choice : output.style("yellow", `${choice} (default: ${usual})`),
+    ]),
+  );
+}

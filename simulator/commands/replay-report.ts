@@ -1,0 +1,71 @@
+import type { Output } from "./output.ts";
+
+/** What became of one envelope: a status, a word for what went wrong, or `accepted` by the simulator. */
+export type ReplayResult = { eventId: string; outcome: number | string };
+
+export type ReplayReport = ReturnType<typeof createReplayReport>;
+
+const SHOWN_FAILURES = 10;
+/** Nothing listens, or no such host: the rest would fare no better. */
+const HOPELESS = new Set(["refused", "dns"]);
+
+/** Counts and shows how a replay goes. */
+export function createReplayReport(options: { total: number; done: number; output: Output }) {
+  const { total, output } = options;
+  const outcomes = new Map<string, number>();
+  const failures: ReplayResult[] = [];
+  let done = options.done;
+  let sent = 0;
+  let acknowledged = 0;
+  let hopeless: ReplayResult | undefined;
+
+  return {
+    add(results: readonly ReplayResult[]): void {
+      for (const result of results) {
+        if (HOPELESS.has(String(result.outcome))) {
+          hopeless = result;
+          return;
+        }
+        if (result.outcome === "interrupted") return;
+        done += 1;
+        sent += 1;
+        outcomes.set(String(result.outcome), (outcomes.get(String(result.outcome)) ?? 0) + 1);
+        if (isFine(result)) acknowledged += 1;
+        else if (failures.length < SHOWN_FAILURES) failures.push(result);
+      }
+      output.progress(
+        `${done} of ${total} sent${sent === acknowledged ? "" : `, ${sent - acknowledged} failed`}`,
+      );
+    },
+    done: () => done,
+    failed: () => sent - acknowledged,
+    isComplete: () => done === total,
+    /** Nobody listens there: no use to go on. */
+    isHopeless: () => hopeless !== undefined,
+    finish(target: string): void {
+      output.clearProgress();
+      output.value({
+        object: "replay",
+        target,
+        total,
+        done,
+        sent,
+        acknowledged,
+        failed: sent - acknowledged,
+        outcomes: Object.fromEntries(outcomes),
+        failures: failures.map(({ eventId, outcome }) => ({ event_id: eventId, outcome })),
+      });
+      for (const { eventId, outcome } of failures)
+        output.line(`${output.style("red", `[${outcome}]`)} ${eventId}`);
+      if (sent - acknowledged > failures.length)
+        output.line(`… and ${sent - acknowledged - failures.length} more`);
+      const failed = sent === acknowledged ? "" : `, ${sent - acknowledged} not acknowledged`;
+      output.line(`${sent} sent to ${target}${failed}.`);
+      if (hopeless !== undefined) output.note(`Nothing answers at ${target} (${hopeless.outcome}).`);
+    },
+  };
+}
+
+function isFine({ outcome }: ReplayResult): boolean {
+  return outcome === "accepted" || (typeof outcome === "number" && outcome >= 200 && outcome <= 299);
+}

@@ -1,0 +1,79 @@
+import type { Envelope } from "../../shared/events.ts";
+import { checkEndpointUrl } from "../domain/endpoint-url.ts";
+import { systemTime } from "../domain/wall-time.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { createControlClient, type SimulatorFlags } from "./control-client.ts";
+import { emissionsSchema } from "./control-schemas.ts";
+import { faultsOf } from "./fault-option.ts";
+import type { ReplayResult } from "./replay-report.ts";
+import { wantSecret } from "./secret-option.ts";
+
+/** Where a replay goes. */
+export type ReplayTarget = {
+  name: string;
+  /** How many envelopes it takes at a time. */
+  batchSize: number;
+  send: (envelopes: readonly Envelope[]) => Promise<ReplayResult[]>;
+  /** What to do after it, given the option that names the simulator. */
+  next: (simulatorOption: string) => string;
+};
+
+const BATCH_SIZE = 100;
+
+/** Through the running simulator, to every endpoint that selected the type, with retries. */
+export function simulatorTarget(flags: SimulatorFlags & { newIds?: boolean; fault: string[] }): ReplayTarget {
+  const client = createControlClient(flags);
+  faultsOf(flags.fault);
+  let deliveries = 0;
+  return {
+    name: flags.simulator,
+    batchSize: BATCH_SIZE,
+    async send(envelopes) {
+      const body = { envelopes, ...(flags.fault.length > 0 && { faults: flags.fault }) };
+      const answer = await client.post("/replay", body, emissionsSchema);
+      deliveries += answer.deliveries.length;
+      return answer.events.map(({ id }) => ({ eventId: id, outcome: "accepted" }));
+    },
+    next: (option) =>
+      deliveries === 0
+        ? "\nNo endpoint wants them. Register one:  voice-agent-simulator endpoints add http://localhost:3000/webhooks"
+        : `\nHow it went:  voice-agent-simulator deliveries${option}`,
+  };
+}
+
+/** Straight to one address, one attempt each, in order. */
+export async function directTarget(
+  url: string,
+  flags: { secret?: string; fault: string[]; allowHost: string[] },
+  signal: AbortSignal,
+): Promise<ReplayTarget> {
+  const secret = wantSecret(flags.secret);
+  const checked = checkEndpointUrl(url, flags.allowHost);
+  if (!checked.ok) throw new CommandError(`--to ${url}: ${checked.message}`, EXIT.wrongUsage);
+  const faults = faultsOf(flags.fault);
+  // Loaded only now: a mistake in the command line is answered at once.
+  const { createSender } = await import("../sender/sender.ts");
+  const { createDirectTarget, FAULTS_OF_THE_SCHEDULE } = await import("../replay/direct-target.ts");
+  const scheduled = faults.find(({ name }) => FAULTS_OF_THE_SCHEDULE.includes(name));
+  if (scheduled !== undefined) {
+    throw new CommandError(
+      `--fault ${scheduled.name} needs the schedule of a running simulator: leave --to out, and register the address there.`,
+      EXIT.wrongUsage,
+    );
+  }
+  const send = createSender({ wall: systemTime, allowedHosts: flags.allowHost });
+  const attempt = createDirectTarget({ url: checked.url, secret, faults, send, wall: systemTime, signal });
+  return {
+    name: url,
+    batchSize: 1,
+    async send(envelopes) {
+      const results: ReplayResult[] = [];
+      for (const envelope of envelopes) {
+        const outcome = await attempt(envelope);
+        results.push({ eventId: envelope.id, outcome: "status" in outcome ? outcome.status : outcome.error });
+      }
+      return results;
+    },
+    next: () => "\nEach was sent once. Register the address in a simulator to see the retries too.",
+  };
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import { Command } from "commander";
+import type { Envelope } from "../../shared/events.ts";
+import { openSource, type Source } from "../replay/sources.ts";
+import { openStateFile, type StateFile } from "../replay/state-file.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import {
+  addSimulatorOptions,
+  createControlClient,
+  simulatorOption,
+  type SimulatorFlags,
+} from "./control-client.ts";
+import { eventDetailSchema } from "./control-schemas.ts";
+import { interruptible } from "./interrupt.ts";
+import { collect, eventsASecond, webUrl, wholeNumber } from "./option-values.ts";
+import { createOutput, type Output } from "./output.ts";
+import { createReplayReport, type ReplayReport } from "./replay-report.ts";
+import { directTarget, simulatorTarget, type ReplayTarget } from "./replay-targets.ts";
+import { secretOption } from "./secret-option.ts";
+
+export type ReplayFlags = SimulatorFlags & {
+  to?: string;
+  secret?: string;
+  newIds?: boolean;
+  rate?: number;
+  resume?: string;
+  skip: number;
+  fault: string[];
+  allowHost: string[];
+};
+
+/** `replay SOURCE…`: sends recorded events again, signed afresh. */
+export function replayCommand(): Command {
+  return addSimulatorOptions(new Command("replay"))
+    .description(
+      "send recorded events again, in their order, signed afresh: through the running simulator to its endpoints " +
+        "(with the retry schedule), or with --to straight to one address (one attempt each)",
+    )
+    .argument(
+      "<source...>",
+      "event ids, event types (a sample each), or files of envelopes: JSON, or JSON lines as a receiver's inbox export writes them",
+    )
+    .option("--to <url>", "send straight to this address", webUrl)
+    .addOption(secretOption())
+    .option("--new-ids", "give every event an id of its own, so that no receiver takes it for a duplicate")
+    .option("--rate <number>", "at most so many a second", eventsASecond)
+    .option(
+      "--resume <file>",
+      "keep in this file how far it has come; the same command then goes on from there",
+    )
+    .option("--skip <number>", "leave out the first so many", wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
+    .option("--fault <name[:n]>", "do this wrong (repeatable)", collect, [])
+    .option("--allow-host <host>", "let --to go to this host over http too (repeatable)", collect, [])
+    .action(async (names: string[], flags: ReplayFlags) => {
+      const output = createOutput({ json: flags.json === true });
+      process.exitCode = await interruptible((signal) => replay(names, { flags, output, signal }));
+    });
+}
+
+async function replay(
+  names: string[],
+  { flags, output, signal }: { flags: ReplayFlags; output: Output; signal: AbortSignal },
+): Promise<number> {
+  const target = await targetOf(flags, signal);
+  const sources = await openSources(names, flags);
+  const total = sources.reduce((sum, source) => sum + source.count, 0);
+  const { state, done } = resumption(names, total, flags);
+  if (done > 0) output.note(`Going on after ${done} of ${total}.`);
+
+  const report = createReplayReport({ total, done, output });
+  await run(sources, { target, report, state, flags, signal });
+  report.finish(target.name);
+  if (report.isComplete()) {
+    state?.remove();
+    if (report.failed() > 0) return EXIT.checkFailed;
+    output.note(target.next(simulatorOption(flags)));
+    return EXIT.ok;
+  }
+  output.note(
+    `Stopped after ${report.done()} of ${total}. To go on: ` +
+      (flags.resume === undefined ? `the same command with --skip ${report.done()}.` : "the same command."),
+  );
+  return EXIT.couldNotRun;
+}
+
+function targetOf(flags: ReplayFlags, signal: AbortSignal): Promise<ReplayTarget> {
+  return flags.to === undefined
+    ? Promise.resolve(simulatorTarget(flags))
+    : directTarget(flags.to, flags, signal);
+}
+
+async function openSources(names: string[], flags: ReplayFlags): Promise<Source[]> {
+  const findEvent = async (id: string): Promise<Envelope> =>
+    (await createControlClient(flags).get(`/events/${id}`, eventDetailSchema)).envelope;
+  const sources: Source[] = [];
+  for (const name of names) {
+    const opened = await openSource({ name, findEvent, newId });
+    if (!opened.ok) throw new CommandError(opened.message, EXIT.wrongUsage);
+    sources.push(opened.source);
+  }
+  return sources;
+}
+
+function resumption(
+  names: string[],
+  total: number,
+  flags: ReplayFlags,
+): { state: StateFile | undefined; done: number } {
+  if (flags.skip > total) {
+    throw new CommandError(`--skip ${flags.skip}: there are only ${total} envelopes.`, EXIT.wrongUsage);
+  }
+  if (flags.resume === undefined) return { state: undefined, done: flags.skip };
+  const opened = openStateFile(flags.resume, { sources: names, total });
+  if (!opened.ok) throw new CommandError(opened.message, EXIT.wrongUsage);
+  return { state: opened.state, done: Math.max(opened.done, flags.skip) };
+}
+
+/** Sends everything that is not done yet, in its order, at the pace that was asked for. */
+async function run(
+  sources: readonly Source[],
+  options: {
+    target: ReplayTarget;
+    report: ReplayReport;
+    state: StateFile | undefined;
+    flags: ReplayFlags;
+    signal: AbortSignal;
+  },
+): Promise<void> {
+  const { target, report, state, flags, signal } = options;
+  const pace = createPace(flags.rate, signal);
+  const batchSize = flags.rate === undefined ? target.batchSize : 1;
+  let toSkip = report.done();
+  let batch: Envelope[] = [];
+
+  async function sendBatch(): Promise<void> {
+    if (batch.length === 0 || signal.aborted || report.isHopeless()) return;
+    await pace();
+    if (signal.aborted) return;
+    report.add(await target.send(batch));
+    if (!signal.aborted && !report.isHopeless()) state?.save(report.done());
+    batch = [];
+  }
+
+  for (const source of sources) {
+    for await (const envelope of source.open()) {
+      if (signal.aborted || report.isHopeless()) return;
+      toSkip -= 1;
+      if (toSkip >= 0) continue;
+      batch.push(flags.newIds === true ? { ...envelope, id: newId() } : envelope);
+      if (batch.length >= batchSize) await sendBatch();
+    }
+  }
+  await sendBatch();
+}
+
+/** Waits until the next one may start, counted from the start of all, so that slow sends do not slow the pace. */
+function createPace(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
+  const startedMs = performance.now();
+  let started = 0;
+  return () => {
+    const waitMs = rate === undefined ? 0 : startedMs + (started * 1000) / rate - performance.now();
+    started += 1;
+    if (waitMs <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, waitMs);
+      function done(): void {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      }
+      signal.addEventListener("abort", done);
+    });
+  };
+}
+
+function newId(): string {
+  return `evt_${randomBytes(16).toString("hex")}`;
+}

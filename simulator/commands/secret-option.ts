@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { Option } from "commander";
+import { CommandError, EXIT } from "./command-error.ts";
+
+/** `--secret`, or the variable that a receiver reads it from. */
+export function secretOption(): Option {
+  return new Option("--secret <secret>", "the endpoint's signing secret; @FILE reads it from a file").env(
+    "SIGNING_SECRET",
+  );
+}
+
+/** The secret, ready for use: a line break at the end of a file is an editor's, not the secret's. */
+export function wantSecret(given: string | undefined): string {
+  return wantWrittenSecret(given).replace(/\r?\n$/, "");
+}
+
+/** The secret exactly as it is written, a line break at its end included; ends the command when there is none. */
+export function wantWrittenSecret(given: string | undefined): string {
+  if (given === undefined || given === "") {
+    throw new CommandError(
+      "There is no signing secret: give it with --secret, or in the variable SIGNING_SECRET.",
+      EXIT.wrongUsage,
+    );
+  }
+  return given.startsWith("@") ? secretFile(given.slice(1)) : given;
+}
+
+function secretFile(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new CommandError(`--secret @${path}: there is no such file to read.`, EXIT.wrongUsage);
+  }
+}

@@ -1,0 +1,72 @@
+import { Command, Option } from "commander";
+import { SIGNATURE_HEADER, sign } from "../../shared/signature.ts";
+import { readBodyInput, type BodyInput } from "./body-input.ts";
+import { webUrl, wholeNumber } from "./option-values.ts";
+import { createOutput } from "./output.ts";
+import { secretOption, wantSecret } from "./secret-option.ts";
+
+type Flags = { secret?: string; body?: string; timestamp?: number; curl?: string; json?: boolean };
+
+const LATEST_TIMESTAMP = 999_999_999_999;
+
+/** `sign`: the signature header of a body, or a curl that sends it signed. */
+export function signCommand(): Command {
+  return new Command("sign")
+    .description("sign a body, byte for byte as it is given: prints the header, or a ready curl")
+    .argument("[file]", "the body; - or nothing reads standard input")
+    .addOption(secretOption())
+    .option("--body <text>", "the body itself")
+    .addOption(
+      new Option("--timestamp <seconds>", "the t to sign with; now when absent").argParser(
+        wholeNumber(0, LATEST_TIMESTAMP),
+      ),
+    )
+    .option("--curl <url>", "print a curl command that posts it there", webUrl)
+    .option("--json", "print JSON")
+    .action((file: string | undefined, flags: Flags) => {
+      const output = createOutput({ json: flags.json === true });
+      const secret = wantSecret(flags.secret);
+      const input = readBodyInput(file, flags.body);
+      const timestampSeconds = flags.timestamp ?? Math.floor(Date.now() / 1000);
+      const value = sign({ body: input.bytes, secret, timestampSeconds });
+      output.value({
+        object: "signature",
+        header: SIGNATURE_HEADER,
+        value,
+        timestamp: timestampSeconds,
+        body_bytes: input.bytes.byteLength,
+        ...(flags.curl !== undefined && { curl: curlCommand(flags.curl, value, input) }),
+      });
+      if (flags.curl !== undefined) {
+        output.line(curlCommand(flags.curl, value, input));
+        return;
+      }
+      output.line(`${SIGNATURE_HEADER}: ${value}`);
+      output.note("\nIt is good for 300 s. Add --curl URL for a command that sends it.");
+    });
+}
+
+/** A file is sent from where it is; other bodies stand in the command, which text alone can. */
+function curlCommand(url: string, signature: string, { bytes, file }: BodyInput): string {
+  const data =
+    file !== undefined
+      ? `--data-binary ${quoted(`@${file}`)}`
+      : isText(bytes)
+        ? `--data-binary ${quoted(bytes.toString())}`
+        : "--data-binary @-";
+  return [
+    `curl -sS -i -X POST ${quoted(url)}`,
+    "-H 'Content-Type: application/json'",
+    `-H ${quoted(`${SIGNATURE_HEADER}: ${signature}`)}`,
+    data,
+  ].join(" \\\n  ");
+}
+
+function isText(bytes: Buffer): boolean {
+  return Buffer.from(bytes.toString()).equals(bytes) && !bytes.includes(0) && bytes[0] !== 0x40;
+}
+
+/** One word of a POSIX shell, whatever is in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

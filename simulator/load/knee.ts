@@ -1,0 +1,80 @@
+import type { LoadPlan, LoadResult } from "./run.ts";
+
+/** One rate that was tried, and how the receiver held up. */
+export type KneeStep = {
+  rate: number;
+  acknowledgedPerSecond: number;
+  p99Ms: number;
+  failed: number;
+  holds: boolean;
+};
+
+export type Knee = {
+  /** The highest rate at which it held up; undefined when even the lowest was too much. */
+  rate: number | undefined;
+  steps: KneeStep[];
+};
+
+const LOWEST_RATE = 50;
+const HIGHEST_RATE = 51_200;
+const HALVINGS = 3;
+/** It holds up while p99 stays within three times that of an easy rate, and within what is easy anyway. */
+const WORSE_BY = 3;
+const EASY_MS = 50;
+const KEEPS_UP = 0.95;
+
+/**
+ * Finds the rate at which the slowest one percent break away: doubles the rate until the receiver no longer holds up, then
+ * halves the gap a few times.
+ */
+export async function findKnee(
+  plan: Omit<LoadPlan, "rate">,
+  options: {
+    firstRate?: number;
+    run: (plan: LoadPlan) => Promise<LoadResult>;
+    isStopped: () => boolean;
+    onStep: (step: KneeStep) => void;
+  },
+): Promise<Knee> {
+  const steps: KneeStep[] = [];
+  let easyP99Ms: number | undefined;
+
+  async function holdsAt(rate: number): Promise<boolean> {
+    const step = judge(rate, await options.run({ ...plan, rate }), easyP99Ms);
+    easyP99Ms ??= step.p99Ms;
+    steps.push(step);
+    options.onStep(step);
+    return step.holds;
+  }
+
+  let good: number | undefined;
+  let bad: number | undefined;
+  for (let rate = options.firstRate ?? LOWEST_RATE; rate <= HIGHEST_RATE && !options.isStopped(); rate *= 2) {
+    if (await holdsAt(rate)) {
+      good = rate;
+      continue;
+    }
+    bad = rate;
+    break;
+  }
+  for (
+    let time = 0;
+    time < HALVINGS && good !== undefined && bad !== undefined && !options.isStopped();
+    time += 1
+  ) {
+    const rate = Math.round((good + bad) / 2);
+    if (await holdsAt(rate)) good = rate;
+    else bad = rate;
+  }
+  return { rate: good, steps };
+}
+
+function judge(rate: number, result: LoadResult, easyP99Ms: number | undefined): KneeStep {
+  const seconds = result.elapsedMs / 1000;
+  const acknowledgedPerSecond = result.acknowledged / seconds;
+  const failed = result.sent - result.acknowledged + result.dropped;
+  const p99Ms = result.latencies.quantileMs(0.99);
+  const limitMs = Math.max(EASY_MS, WORSE_BY * (easyP99Ms ?? p99Ms));
+  const holds = failed === 0 && p99Ms <= limitMs && acknowledgedPerSecond >= rate * KEEPS_UP;
+  return { rate, acknowledgedPerSecond, p99Ms, failed, holds };
+}
