@@ -14,8 +14,11 @@ import { createMeta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
 import { resetTables } from "./domain/reset.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
+import type { Scenario } from "./domain/world/scenario.ts";
 import { createWorld } from "./domain/world/world.ts";
 import { createSender } from "./sender/sender.ts";
+import { createStories } from "./stories.ts";
+import { createTraffic } from "./traffic.ts";
 
 export type SimulatorOptions = {
   /** Keeps the state in this file; in memory when absent. */
@@ -28,6 +31,8 @@ export type SimulatorOptions = {
   /** How many organizations there are, at least the restaurant and the service business. */
   organizations?: number;
   readings?: Readings;
+  /** Stories beside those that come with the simulator. */
+  scenarios?: Scenario[];
   /** What to do wrong to every endpoint. */
   faults?: Fault[];
   /** Hosts that an endpoint may have beside loopback names over http. */
@@ -148,6 +153,16 @@ function compose(
     faults: options.faults ?? [],
     wake: dispatcher.wake,
   });
+  const { wake } = dispatcher;
+  const stories = createStories({
+    world,
+    agenda,
+    now: clock.now,
+    transaction,
+    wake,
+    scenarios: options.scenarios ?? [],
+  });
+  const traffic = createTraffic({ world, emitter, wall });
 
   function remember(): void {
     meta.set("schedule_ms", Math.floor(clock.now()));
@@ -173,6 +188,8 @@ function compose(
     agenda,
     dispatcher,
     emitter,
+    stories,
+    traffic,
     wall,
     readings,
     setReadings(next: Readings): void {
@@ -192,6 +209,7 @@ function compose(
     },
     /** Ends what is in flight as `interrupted` and closes the state. */
     async close(): Promise<void> {
+      traffic.set(0);
       await dispatcher.stop();
       stopRemembering();
       remember();

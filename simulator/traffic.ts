@@ -1,29 +1,29 @@
-import type { EventType } from "../shared/events.ts";
-import { createRandom } from "./domain/random.ts";
-import type { Simulator } from "./simulator.ts";
-
-/** How often each kind of thing happens in a business, relative to the others. */
-const MIX: readonly (readonly [EventType, number])[] = [
-  ["call.completed", 6],
-  ["call.transferred", 1],
-  ["voicemail.created", 1],
-  ["order.created", 2],
-  ["booking.created", 2],
-];
+import type { Emitter } from "./domain/emitter.ts";
+import type { WallTime } from "./domain/wall-time.ts";
+import type { World } from "./domain/world/world.ts";
 
 export type Traffic = ReturnType<typeof createTraffic>;
 
-/** Keeps the business alive: so many happenings a minute of wall time, until stopped. */
-export function createTraffic(simulator: Simulator) {
-  const random = createRandom(simulator.seed, "traffic");
+/** Timers hold no more than 24 days; a business that is quiet for longer is asked again meanwhile. */
+const LONGEST_WAIT_MS = 3_600_000;
+
+/**
+ * Keeps the business alive: calls come in by themselves, so many a minute on average, at random moments. The minutes are
+ * those of the wall clock, whatever schedule time does: a clock that skips would otherwise never come to rest.
+ */
+export function createTraffic(options: { world: World; emitter: Emitter; wall: WallTime }) {
+  const { world, emitter, wall } = options;
   let perMinute = 0;
+  let index = 0;
   let cancel = () => {};
 
   function next(): void {
     cancel();
     if (perMinute === 0) return;
-    cancel = simulator.wall.after(60_000 / perMinute, () => {
-      simulator.emitter.live({ type: random.weighted(MIX) });
+    const { afterMs, type, orgId } = world.traffic(index, perMinute);
+    cancel = wall.after(Math.min(afterMs, LONGEST_WAIT_MS), () => {
+      index += 1;
+      emitter.live({ type, orgId });
       next();
     });
   }

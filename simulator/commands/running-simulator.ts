@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { listen, type RunningServer } from "../server.ts";
 import { createSimulator, type Simulator } from "../simulator.ts";
-import { createTraffic } from "../traffic.ts";
 import { CommandError } from "./command-error.ts";
 import type { Output } from "./output.ts";
 import { simulatorOptions, type ServeFlags } from "./serve-options.ts";
@@ -45,15 +44,13 @@ export async function startSimulatorForCommand(flags: ServeFlags, output: Output
     throw new CommandError(listening.message);
   }
   const { server } = listening;
-  const traffic = createTraffic(simulator);
-  traffic.set(flags.traffic);
+  simulator.traffic.set(flags.traffic);
 
   return {
     simulator,
     server,
     token,
     async close() {
-      traffic.set(0);
       await server.close();
       await simulator.close();
     },

@@ -7,7 +7,9 @@ import { endpointRoutes } from "./endpoints.ts";
 import { eventTypeRoutes } from "./event-types.ts";
 import { eventRoutes } from "./events.ts";
 import { reportRoutes } from "./reports.ts";
+import { scenarioRoutes } from "./scenarios.ts";
 import { streamRoutes } from "./stream.ts";
+import { trafficRoutes } from "./traffic.ts";
 import { worldRoutes } from "./world.ts";
 
 const LARGEST_BODY = "10mb";
@@ -28,6 +30,8 @@ export function createControl(simulator: Simulator): Router {
   router.use(clockRoutes(simulator));
   router.use(streamRoutes(simulator));
   router.use(worldRoutes(simulator));
+  router.use(scenarioRoutes(simulator));
+  router.use(trafficRoutes(simulator));
   router.use((request, response) => {
     answerError(
       response,

@@ -2,11 +2,19 @@ import type { Database } from "better-sqlite3";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import type { Occurrence } from "./emitter.ts";
+import { LANGUAGES } from "./world/organizations.ts";
+
+const callerSchema = z.object({
+  phone: z.string().exactOptional(),
+  name: z.string().exactOptional(),
+  language: z.enum(LANGUAGES).exactOptional(),
+});
 
 const stepSchema = z.object({
   type: z.enum(EVENT_TYPES),
-  orgId: z.string().optional(),
-  object: z.record(z.string(), z.unknown()).optional(),
+  orgId: z.string().exactOptional(),
+  object: z.record(z.string(), z.unknown()).exactOptional(),
+  caller: callerSchema.exactOptional(),
 });
 
 const INSERT = `INSERT INTO agenda (due_at, step) VALUES (?, ?)`;
@@ -29,10 +37,15 @@ export function createAgenda(options: { database: Database; perform: (occurrence
     nextDueMs: (): number | undefined => nextDue.get() ?? undefined,
     /** Lets everything happen that is due by `nowMs`, in order. */
     run(nowMs: number): void {
-      for (let step = takeDue.get(nowMs); step !== undefined; step = takeDue.get(nowMs)) {
-        const { type, orgId, object } = stepSchema.parse(JSON.parse(step));
-        perform({ type, ...(orgId !== undefined && { orgId }), ...(object && { object }) });
-      }
+      // Taken and performed in one transaction: a kill in between loses no step and repeats none.
+      const performNext = database.transaction((): boolean => {
+        const step = takeDue.get(nowMs);
+        if (step === undefined) return false;
+        perform(stepSchema.parse(JSON.parse(step)));
+        return true;
+      });
+      let isDone = false;
+      while (!isDone) isDone = !performNext();
     },
   };
 }

@@ -6,6 +6,7 @@ import { fanOut } from "./fan-out.ts";
 import type { Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
+import type { Caller } from "./world/callers.ts";
 import type { World } from "./world/world.ts";
 
 export type Occurrence = {
@@ -13,6 +14,8 @@ export type Occurrence = {
   orgId?: string;
   /** Fields that replace the made-up ones, merged deeply. */
   object?: Record<string, unknown>;
+  /** Who calls; somebody of the world's choosing, if absent. */
+  caller?: Partial<Caller>;
   faults?: readonly Fault[];
 };
 
@@ -63,8 +66,8 @@ export function createEmitter(options: {
   }
 
   function happen(occurrence: Occurrence, origin: EventOrigin, withItsCall: boolean): EmissionResult {
-    const { type, orgId, object, faults } = occurrence;
-    const happened = world.happen(type, { ...(orgId !== undefined && { orgId }), ...(object && { object }) });
+    const { type, orgId, object, caller, faults } = occurrence;
+    const happened = world.happen(type, { orgId, object, caller });
     if (!happened.ok) return happened;
     const stories = [{ type, object: happened.object }];
     if (withItsCall && happened.call !== undefined && type !== "call.completed") {

@@ -1,0 +1,46 @@
+import { Router } from "express";
+import { parseScenario } from "../domain/world/scenario.ts";
+import type { Simulator } from "../simulator.ts";
+import { answerError, answerList } from "./answers.ts";
+
+/** Stories of several events that belong together: list them, add one, set one off. */
+export function scenarioRoutes({ stories }: Simulator): Router {
+  const router = Router();
+
+  router.get("/scenarios", (_request, response) => {
+    const data = stories.list().map(({ name, summary, steps }) => ({
+      object: "scenario",
+      name,
+      summary,
+      events: steps.reduce((sum, { times }) => sum + times, 0),
+    }));
+    answerList(response, data);
+  });
+
+  router.post("/scenarios", (request, response) => {
+    const parsed = parseScenario(request.body);
+    if (!parsed.ok) return answerError(response, 400, "invalid_request", parsed.message);
+    stories.add(parsed.scenario);
+    const { name, summary } = parsed.scenario;
+    response.status(201).json({ object: "scenario", name, summary });
+  });
+
+  router.post("/scenarios/:name", (request, response) => {
+    const told = stories.tell(request.params.name);
+    if (!told.ok) {
+      const [status, error] =
+        told.reason === "unknown" ? ([404, "not_found"] as const) : ([400, "invalid_request"] as const);
+      return answerError(response, status, error, told.message);
+    }
+    const { scenario, steps, endsAtMs } = told.telling;
+    response.status(202).json({
+      object: "story",
+      name: scenario.name,
+      summary: scenario.summary,
+      steps,
+      ends_at: new Date(endsAtMs).toISOString(),
+    });
+  });
+
+  return router;
+}
