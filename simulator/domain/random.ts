@@ -38,6 +38,24 @@ export function createRandom(seed: number, ...purpose: (string | number)[]): Ran
 }
 
 /**
+ * A number in [0, 1) for each whole number from 0 to 2^32 - 1, in any order: what a stream cannot give. The same seed and
+ * purpose give the same numbers.
+ */
+export function createNoise(seed: number, ...purpose: (string | number)[]): (index: number) => number {
+  const key = hash("sha256", JSON.stringify(["noise", seed, ...purpose]), "buffer");
+  const [first, second] = [key.readInt32LE(0), key.readInt32LE(4)];
+  return (index) => (mix32(mix32(index ^ first) + second) >>> 0) / 2 ** 32;
+}
+
+/** A bijection of 32-bit integers in which every bit of the result depends on every bit of `value` (MurmurHash3). */
+export function mix32(value: number): number {
+  let mixed = value | 0;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}
+
+/**
  * `prefix` and `hexLength` (up to 64) hexadecimal characters that depend on the arguments alone, such as
  * `stableId("evt_", 32, seed, "event", 17)`.
  */

@@ -1,4 +1,3 @@
-import type { Random } from "../random.ts";
 import type { Trade } from "./organizations.ts";
 
 const HOUR_SECONDS = 3_600;
@@ -24,36 +23,44 @@ const WEEKDAYS: Record<Trade, readonly number[]> = {
 const OPEN: Record<Trade, readonly [number, number]> = { restaurant: [11, 22], services: [8, 18] };
 
 /**
- * `count` moments in Unix seconds between `start` and `end`, in order, as dense as the trade's hours and weekdays are
- * busy.
+ * A calendar from `start` to `end` (Unix seconds) in which time passes as fast as the trade is busy: `at(0.5)` is the
+ * moment by which half of all calls have come in.
  */
-export function* busyMoments(options: {
-  random: Random;
+export function createCalendar(options: {
   trade: Trade;
   utcOffsetHours: number;
   start: number;
   end: number;
-  count: number;
-}): Generator<number> {
-  const { random, trade, utcOffsetHours, start, count } = options;
-  const hours = Math.floor((options.end - start) / HOUR_SECONDS);
-  const weights = Array.from({ length: hours }, (_, hour) =>
-    busyness(trade, start + hour * HOUR_SECONDS, utcOffsetHours),
-  );
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-
-  let hour = 0;
-  let passed = 0;
-  for (let index = 0; index < count; index += 1) {
-    // One call in each of `count` equal shares of the whole: in order without sorting, and no two worlds alike.
-    const target = ((index + random.next()) / count) * total;
-    while (hour < hours - 1 && passed + (weights[hour] ?? 0) <= target) {
-      passed += weights[hour] ?? 0;
-      hour += 1;
-    }
-    const within = Math.min(0.999_999, (target - passed) / (weights[hour] ?? 1));
-    yield start + Math.floor((hour + within) * HOUR_SECONDS);
+}) {
+  const { trade, utcOffsetHours, start } = options;
+  const hours = Math.max(1, Math.floor((options.end - start) / HOUR_SECONDS));
+  // passed[h] is how much has come in when hour h begins.
+  const passed = new Float64Array(hours + 1);
+  for (let hour = 0; hour < hours; hour += 1) {
+    const weight = busyness(trade, start + hour * HOUR_SECONDS, utcOffsetHours);
+    passed[hour + 1] = (passed[hour] ?? 0) + weight;
   }
+  const total = passed[hours] ?? 0;
+
+  return {
+    /** The Unix second at which `share` (from 0 to below 1) of all calls has come in; never decreases with `share`. */
+    at(share: number): number {
+      const target = share * total;
+      let hour = 0;
+      let after = hours;
+      while (after - hour > 1) {
+        const middle = (hour + after) >>> 1;
+        if ((passed[middle] ?? 0) <= target) hour = middle;
+        else after = middle;
+      }
+      const begun = passed[hour] ?? 0;
+      const within = (target - begun) / ((passed[hour + 1] ?? total) - begun);
+      return (
+        start +
+        Math.min(hour * HOUR_SECONDS + Math.floor(within * HOUR_SECONDS), (hour + 1) * HOUR_SECONDS - 1)
+      );
+    },
+  };
 }
 
 /** Whether staff is there at `unixSeconds`. */

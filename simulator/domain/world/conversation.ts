@@ -72,18 +72,13 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 const SECONDS_A_LINE = 6;
 
-/** How a call that comes in at `at` (Unix seconds) ends: after hours, mostly in a voicemail. */
-export function pickOutcome(random: Random, business: Business, at: number): Outcome {
-  return isOpen(business.trade, at, business.utcOffsetHours)
-    ? random.weighted([
-        ["completed", 76],
-        ["transferred", 15],
-        ["voicemail", 9],
-      ])
-    : random.weighted([
-        ["completed", 42],
-        ["voicemail", 58],
-      ]);
+/**
+ * How a call that comes in at `at` (Unix seconds) ends, for a `draw` in [0, 1): after hours, mostly in a voicemail.
+ */
+export function outcomeAt(draw: number, business: Business, at: number): Outcome {
+  if (!isOpen(business.trade, at, business.utcOffsetHours)) return draw < 0.42 ? "completed" : "voicemail";
+  if (draw < 0.76) return "completed";
+  return draw < 0.91 ? "transferred" : "voicemail";
 }
 
 /** Makes up a conversation at `at` (Unix seconds); what is given is kept, the rest follows from `random`. */

@@ -4,12 +4,13 @@ import type { Readings } from "../readings.ts";
 import { chooseBusiness } from "./choose-business.ts";
 import type { Caller } from "./callers.ts";
 import { converse } from "./conversation.ts";
-import type { Item, ItemKind, Items } from "./items.ts";
+import { FIRST_STORED_SEQ, type Item, type ItemKind, type Items } from "./items.ts";
 import { merge } from "./merge.ts";
 import { type WorldObject, createBooking, createCall, createOrder, createVoicemail } from "./objects.ts";
 import type { Business } from "./organizations.ts";
 import type { Origins } from "./origins.ts";
 import { plotOf } from "./plot.ts";
+import type { Timeline } from "./timeline.ts";
 import { withTransferForms } from "./transfer-forms.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -34,13 +35,14 @@ export function createHappenings(options: {
   seed: number;
   businesses: readonly Business[];
   items: Items;
+  timeline: Timeline;
   origins: Origins;
   show: (item: Item) => WorldObject;
   readings: () => Readings;
   nowMs: () => number;
   baseUrl: () => string;
 }) {
-  const { seed, businesses, items, origins, show, readings, nowMs, baseUrl } = options;
+  const { seed, businesses, items, timeline, origins, show, readings, nowMs, baseUrl } = options;
 
   function happen(type: EventType, settings: HappenOptions = {}): Happening {
     const chosen = chooseBusiness(businesses, type, settings.orgId);
@@ -77,7 +79,7 @@ export function createHappenings(options: {
     const conversation = converse({ seed, random, business, at, ...plot });
     const id = (prefix: string) => stableId(prefix, 16, seed, "happening", number);
 
-    const keptCall = keep(business, "call", at, callOverrides, call.item, () =>
+    const keptCall = keep({ business, at, number }, "call", callOverrides, call.item, () =>
       createCall({ business, conversation, at, id: id("call_"), baseUrl: baseUrl() }),
     );
     const result = { ok: true, orgId: business.organization.id, createdAtMs, call: keptCall } as const;
@@ -87,7 +89,10 @@ export function createHappenings(options: {
     switch (type) {
       case "voicemail.created": {
         const draft = () => createVoicemail({ ...source, id: id("vm_"), reviewed: false, notes: null });
-        return { ...result, object: keep(business, "voicemail", at, overrides, voicemail.item, draft) };
+        return {
+          ...result,
+          object: keep({ business, at, number }, "voicemail", overrides, voicemail.item, draft),
+        };
       }
       case "order.created": {
         const order = isMinimal() ? { object: "order" } : createOrder({ ...source, id: id("order_") });
@@ -115,7 +120,7 @@ export function createHappenings(options: {
         message: `The id of a ${kind} is a text that is not empty, not ${JSON.stringify(id)}.`,
       };
     }
-    const item = items.find(id);
+    const item = timeline.find(id);
     if (item === undefined || (item.kind === kind && item.organization === business.number)) {
       return { ok: true, item };
     }
@@ -127,27 +132,24 @@ export function createHappenings(options: {
 
   /** Stores an object with its overrides, in the place of the known one if there is one, and returns it as it goes out. */
   function keep(
-    business: Business,
+    kept: { business: Business; at: number; number: number },
     kind: ItemKind,
-    at: number,
     overrides: Fields,
     known: Item | undefined,
     draft: () => Fields,
   ): WorldObject {
+    const { business, at, number } = kept;
     const merged = withKind(merge(known === undefined ? draft() : show(known), overrides));
     const object = kind === "call" ? withTransferForms(merged, readings()) : merged;
-    const item: Item = {
+    items.put({
       organization: business.number,
       kind,
       createdAt: createdAtOf(object) ?? known?.createdAt ?? at,
-      seq: known?.seq ?? origins.nextSeq(),
+      seq: known?.seq ?? FIRST_STORED_SEQ + number,
       facet: String(kind === "call" ? object["outcome"] : object["reviewed"]),
       id: String(object["id"]),
-      origin: known?.origin ?? null,
       object: JSON.stringify(object),
-    };
-    if (known === undefined) items.add(item);
-    else items.replace(item);
+    });
     return object;
   }
 

@@ -1,7 +1,8 @@
-import { type Random, createRandom, stableId } from "../random.ts";
-import { busyMoments } from "./calendar.ts";
-import { type Conversation, OUTCOMES, converse, pickOutcome } from "./conversation.ts";
-import type { Item } from "./items.ts";
+import { type Random, createNoise, createRandom } from "../random.ts";
+import { createCalendar } from "./calendar.ts";
+import { type Conversation, OUTCOMES, converse, outcomeAt } from "./conversation.ts";
+import { createHistoryIds } from "./history-ids.ts";
+import type { Item, ItemKind, Place } from "./items.ts";
 import { type WorldObject, createCall, createVoicemail } from "./objects.ts";
 import type { Business } from "./organizations.ts";
 
@@ -9,8 +10,9 @@ const DAY_SECONDS = 86_400;
 const DAYS_MINIMUM = 90;
 const DAYS_MAXIMUM = 1_095;
 const CALLS_A_DAY = 40;
-const PROGRESS_EVERY = 10_000;
 const DAYS_UNTIL_REVIEWED = 4;
+const REVIEWED_BY_THEN = 0.9;
+const REVIEWED_BEFORE = 0.3;
 
 /** What the whole history follows from. */
 export type Origin = {
@@ -22,6 +24,8 @@ export type Origin = {
   epoch: number;
 };
 
+export type History = ReturnType<typeof createHistory>;
+
 /** When the history of `origin` starts: three months before its end, or more where there are many calls. */
 export function historyStart(origin: Origin): number {
   const days = Math.ceil(origin.calls / origin.organizations / CALLS_A_DAY);
@@ -29,81 +33,110 @@ export function historyStart(origin: Origin): number {
 }
 
 /**
- * Every call and voicemail of the past, organization by organization and oldest first, as rows without their fields:
- * those are made when somebody looks (`historicObject`), so that a million calls need no more than their ids and times.
+ * The past of every organization. Nothing of it is stored: each call follows from the seed and its index alone (from 0,
+ * oldest first), so that ten million calls cost what ten do.
  */
-export function* createHistory(options: {
+export function createHistory(options: {
   origin: Origin;
   businesses: readonly Business[];
-  onProgress?: ((done: number, total: number) => void) | undefined;
-}): Generator<Item> {
-  const { origin, businesses, onProgress } = options;
-  let seq = 0;
-  let done = 0;
-  for (const business of businesses) {
-    const random = createRandom(origin.seed, "history", business.number);
+  baseUrl: () => string;
+}) {
+  const { origin, businesses, baseUrl } = options;
+  const { seed } = origin;
+  const ids = { call: createHistoryIds(seed, "call_"), voicemail: createHistoryIds(seed, "vm_") };
+  const pasts = businesses.map((business) => {
+    const time = createNoise(seed, "time", business.number);
+    const outcome = createNoise(seed, "outcome", business.number);
+    const reviewed = createNoise(seed, "reviewed", business.number);
     const count = shareOf(origin, business.number);
-    const moments = busyMoments({
-      ...business,
-      random,
-      start: historyStart(origin),
-      end: origin.epoch,
-      count,
-    });
-    const { number: organization } = business;
-    // Kept for after the calls: what comes in the order of its table is stored fastest.
-    const voicemails: Item[] = [];
-    let index = 0;
-    for (const createdAt of moments) {
-      const common = { organization, createdAt, origin: index, object: null };
-      const outcome = pickOutcome(random, business, createdAt);
-      seq += 1;
-      yield { ...common, seq, kind: "call", facet: outcome, id: callId(origin.seed, organization, index) };
-      if (outcome === "voicemail") {
-        const isOld = createdAt < origin.epoch - DAYS_UNTIL_REVIEWED * DAY_SECONDS;
-        const reviewed = random.chance(isOld ? 0.95 : 0.3);
-        const id = stableId("vm_", 16, origin.seed, `history ${organization}`, index);
-        seq += 1;
-        voicemails.push({ ...common, seq, kind: "voicemail", facet: String(reviewed), id });
-      }
-      index += 1;
-      done += 1;
-      if (done % PROGRESS_EVERY === 0 || done === origin.calls) onProgress?.(done, origin.calls);
+    let calendar: ReturnType<typeof createCalendar> | undefined;
+
+    function createdAt(index: number): number {
+      calendar ??= createCalendar({ ...business, start: historyStart(origin), end: origin.epoch });
+      // One call in each of `count` equal shares of the whole: in order without sorting, and no two worlds alike.
+      return calendar.at((index + time(index)) / count);
     }
-    yield* voicemails;
+
+    function isReviewed(index: number, at: number): boolean {
+      const isOld = at < origin.epoch - DAYS_UNTIL_REVIEWED * DAY_SECONDS;
+      return reviewed(index) < (isOld ? REVIEWED_BY_THEN : REVIEWED_BEFORE);
+    }
+
+    return {
+      count,
+      createdAt,
+      isReviewed,
+      outcome: (index: number, at: number) => outcomeAt(outcome(index), business, at),
+    };
+  });
+
+  /** What call `index` left of that kind and facet, if anything. */
+  function itemAt(organization: number, kind: ItemKind, index: number, facet?: string): Item | undefined {
+    const past = pasts[organization];
+    if (past === undefined || index < 0 || index >= past.count) return undefined;
+    const createdAt = past.createdAt(index);
+    const outcome = past.outcome(index, createdAt);
+    if (kind === "voicemail" && outcome !== "voicemail") return undefined;
+    const own = kind === "call" ? outcome : String(past.isReviewed(index, createdAt));
+    if (facet !== undefined && facet !== own) return undefined;
+    const id = ids[kind].encode(organization, index);
+    return { organization, kind, createdAt, seq: index, facet: own, id, object: null };
   }
+
+  return {
+    find(id: string): Item | undefined {
+      for (const kind of ["call", "voicemail"] as const) {
+        const place = ids[kind].decode(id);
+        const item = place && itemAt(place.organization, kind, place.index);
+        if (item !== undefined) return item;
+      }
+      return undefined;
+    },
+
+    /** Items before `place`, the newest first. */
+    *before(organization: number, kind: ItemKind, place: Place, facet?: string): Generator<Item, void> {
+      const past = pasts[organization];
+      const canMatch =
+        kind === "voicemail" || facet === undefined || OUTCOMES.some((known) => known === facet);
+      if (past === undefined || !canMatch) return;
+      for (let index = countBefore(past, place) - 1; index >= 0; index -= 1) {
+        const item = itemAt(organization, kind, index, facet);
+        if (item !== undefined) yield item;
+      }
+    },
+
+    /** All fields of an item of the past, the same every time. */
+    show(item: Item): WorldObject {
+      const business = businesses[item.organization];
+      if (business === undefined) throw new Error(`${item.id} belongs to no organization.`);
+      const { seq: index, createdAt: at } = item;
+      const random = createRandom(seed, "call", business.number, index);
+      const outcome = OUTCOMES.find((known) => known === item.facet) ?? "voicemail";
+      const conversation = converse({ seed, random, business, at, outcome });
+      const source = { business, conversation, at, id: item.id };
+      if (item.kind === "call") return createCall({ ...source, baseUrl: baseUrl() });
+      const reviewed = item.facet === "true";
+      const notes = reviewed ? pickNotes(random, conversation) : null;
+      return createVoicemail({ ...source, callId: ids.call.encode(business.number, index), reviewed, notes });
+    },
+  };
 }
 
-/** The fields of a call or voicemail of the history, the same every time. */
-export function historicObject(options: {
-  seed: number;
-  business: Business;
-  item: Item;
-  origin: number;
-  baseUrl: string;
-}): WorldObject {
-  const { seed, business, item } = options;
-  const random = createRandom(seed, "call", business.number, options.origin);
-  const outcome = OUTCOMES.find((known) => known === item.facet) ?? "voicemail";
-  const conversation = converse({ seed, random, business, at: item.createdAt, outcome });
-  const source = { business, conversation, at: item.createdAt, id: item.id };
-  if (item.kind === "call") return createCall({ ...source, baseUrl: options.baseUrl });
-  const reviewed = item.facet === "true";
-  return createVoicemail({
-    ...source,
-    callId: callId(seed, business.number, options.origin),
-    reviewed,
-    notes: reviewed ? pickNotes(random, conversation) : null,
-  });
+/** How many calls come before `place` in the order of time and number. */
+function countBefore(past: { count: number; createdAt: (index: number) => number }, place: Place): number {
+  let [from, to] = [0, past.count];
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    const at = past.createdAt(middle);
+    if (at < place.createdAt || (at === place.createdAt && middle < place.seq)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 function shareOf(origin: Origin, number: number): number {
   const extra = number < origin.calls % origin.organizations ? 1 : 0;
   return Math.floor(origin.calls / origin.organizations) + extra;
-}
-
-function callId(seed: number, organization: number, index: number): string {
-  return stableId("call_", 16, seed, `history ${organization}`, index);
 }
 
 function pickNotes(random: Random, { caller }: Conversation): string | null {

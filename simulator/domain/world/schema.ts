@@ -1,14 +1,8 @@
-/** For filtered lists, and to find an item or a cursor by its id. */
-export const WORLD_ITEMS_INDEXES = [
-  `CREATE INDEX world_items_by_facet ON world_items (organization, kind, facet, created_at, seq)`,
-  `CREATE UNIQUE INDEX world_items_by_id ON world_items (id)`,
-];
-
 /**
  * Tables of the world. Times are Unix seconds on the schedule's time line, as the resources carry them.
  *
- * `world_items` holds calls and voicemails in the order in which the lists are walked, so that any page is one seek in
- * the primary key. An item of the generated history has no `object`: its fields follow from the seed and its `origin`.
+ * The generated history follows from its origin and is not stored. `world_items` holds the calls and voicemails that came
+ * or changed since, in the order in which lists are walked, and `world_forgotten` what was deleted of the history.
  */
 export const WORLD_MIGRATIONS = [
   `CREATE TABLE world (
@@ -17,7 +11,6 @@ export const WORLD_MIGRATIONS = [
     calls INTEGER NOT NULL,
     organizations INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
-    items INTEGER NOT NULL,
     happenings INTEGER NOT NULL
   ) STRICT`,
 
@@ -27,12 +20,14 @@ export const WORLD_MIGRATIONS = [
     created_at INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     facet TEXT NOT NULL,
-    id TEXT NOT NULL,
-    origin INTEGER,
-    object TEXT,
-    PRIMARY KEY (organization, kind, created_at, seq),
-    CHECK (origin IS NOT NULL OR object IS NOT NULL)
+    id TEXT NOT NULL UNIQUE,
+    object TEXT NOT NULL,
+    PRIMARY KEY (organization, kind, created_at, seq)
   ) STRICT, WITHOUT ROWID`,
 
-  ...WORLD_ITEMS_INDEXES,
+  `CREATE INDEX world_items_by_facet ON world_items (organization, kind, facet, created_at, seq)`,
+
+  `CREATE TABLE world_forgotten (
+    id TEXT PRIMARY KEY
+  ) STRICT, WITHOUT ROWID`,
 ];

@@ -4,13 +4,14 @@ import type { EventType } from "../../../shared/events.ts";
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import type { Readings } from "../readings.ts";
 import { type Happening, type HappenOptions, createHappenings } from "./happenings.ts";
-import { type Origin, createHistory, historicObject, historyStart } from "./history.ts";
-import { type Item, type ItemKind, type PageQuery, createItems } from "./items.ts";
+import { createHistory, historyStart } from "./history.ts";
+import { type Item, type ItemKind, createItems } from "./items.ts";
 import type { WorldObject } from "./objects.ts";
 import { type Business, MINIMUM_ORGANIZATIONS, createBusinesses } from "./organizations.ts";
 import { createOrigins } from "./origins.ts";
 import type { Scenario } from "./scenario.ts";
 import { type Story, tellStory } from "./story.ts";
+import { type PageQuery, createTimeline } from "./timeline.ts";
 import { type TrafficStep, trafficStep } from "./traffic.ts";
 import { withTransferForms } from "./transfer-forms.ts";
 
@@ -49,32 +50,29 @@ export function createWorld(options: {
   nowMs: () => number;
   /** Where recordings are served, without a slash at the end. */
   baseUrl: () => string;
-  onProgress?: (done: number, total: number) => void;
 }) {
   const { database, readings, nowMs, baseUrl } = options;
   const items = createItems(database);
   const origins = createOrigins(database);
-  const origin: Origin = origins.get() ?? {
+  const origin = origins.settle({
     seed: options.seed,
     calls: options.calls,
     organizations: Math.max(MINIMUM_ORGANIZATIONS, options.organizations ?? MINIMUM_ORGANIZATIONS),
     epoch: Math.floor((options.epochMs ?? lastMidnight(nowMs())) / 1000),
-  };
+  });
+  const { seed } = origin;
   const businesses = createBusinesses({
-    seed: origin.seed,
+    seed,
     count: origin.organizations,
     historyStart: historyStart(origin),
   });
-  const generate = database.transaction(() => {
-    items.refill(createHistory({ origin, businesses, onProgress: options.onProgress }));
-    origins.set(origin);
-  });
-  if (origins.get() === undefined) generate();
-
+  const history = createHistory({ origin, businesses, baseUrl });
+  const timeline = createTimeline({ history, items });
   const happenings = createHappenings({
-    seed: origin.seed,
+    seed,
     businesses,
     items,
+    timeline,
     origins,
     show,
     readings,
@@ -84,16 +82,7 @@ export function createWorld(options: {
 
   function show(item: Item): WorldObject {
     if (item.object !== null) return storedSchema.parse(JSON.parse(item.object));
-    const business = businesses[item.organization];
-    if (business === undefined || item.origin === null)
-      throw new Error(`${item.id} belongs to no organization.`);
-    const object = historicObject({
-      seed: origin.seed,
-      business,
-      item,
-      origin: item.origin,
-      baseUrl: baseUrl(),
-    });
+    const object = history.show(item);
     return item.kind === "call" ? withTransferForms(object, readings()) : object;
   }
 
@@ -104,12 +93,12 @@ export function createWorld(options: {
   function page(orgId: string, kind: ItemKind, query: PageQuery): WorldPage {
     const business = businessOf(orgId);
     if (business === undefined) return { ok: true, data: [], hasMore: false };
-    const result = items.page(business.number, kind, query);
+    const result = timeline.page(business.number, kind, query);
     return result.ok ? { ok: true, data: result.items.map(show), hasMore: result.hasMore } : result;
   }
 
   function find(kind: ItemKind, id: string): { orgId: string; object: WorldObject } | undefined {
-    const item = items.find(id);
+    const item = timeline.find(id);
     const orgId = item && businesses[item.organization]?.organization.id;
     return item?.kind === kind && orgId !== undefined ? { orgId, object: show(item) } : undefined;
   }
@@ -138,14 +127,18 @@ export function createWorld(options: {
     happen: (type: EventType, settings?: HappenOptions): Happening => happenings.happen(type, settings),
     /** The steps of one telling of a scenario; each is to `happen` at its time. */
     tell: (scenario: Scenario): Story =>
-      tellStory({ scenario, businesses, seed: origin.seed, telling: origins.nextHappening() }),
+      tellStory({ scenario, businesses, seed, telling: origins.nextHappening() }),
     /** What happens by itself, step by step, where `perMinute` calls come in in a minute of schedule time. */
     traffic: (index: number, perMinute: number): TrafficStep =>
-      trafficStep({ seed: origin.seed, index, perMinute, businesses }),
+      trafficStep({ seed, index, perMinute, businesses }),
     /** Deletes a call or voicemail; false when there is none. */
-    forget: (id: string): boolean => items.remove(id),
+    forget(id: string): boolean {
+      const exists = timeline.find(id) !== undefined;
+      if (exists) items.forget(id);
+      return exists;
+    },
     /** Puts the world back to its history. What happens from then on has new ids. */
-    reset: (): void => generate(),
+    reset: (): void => items.clear(),
   };
 }
 

@@ -16,7 +16,6 @@ export function createTestWorld(
     readings?: Partial<Readings>;
     database?: Database.Database;
     epochMs?: number;
-    onProgress?: (done: number, total: number) => void;
   } = {},
 ) {
   const database = options.database ?? openTestDatabase();
@@ -31,7 +30,6 @@ export function createTestWorld(
     readings: () => readings,
     nowMs: () => now.ms,
     baseUrl: () => "http://localhost:4010",
-    ...(options.onProgress && { onProgress: options.onProgress }),
   });
   return { world, now, database, readings };
 }

@@ -1,0 +1,37 @@
+import { hash } from "node:crypto";
+import { mix32 } from "../random.ts";
+
+const ROUNDS = 4;
+const HALF = 8;
+
+/**
+ * Ids of the generated history that can be read back: which organization, and which of its calls. So a million of them
+ * need no index. To anybody without the seed they look as random as every other id.
+ */
+export function createHistoryIds(seed: number, prefix: string) {
+  const digest = hash("sha256", JSON.stringify(["history ids", seed, prefix]), "buffer");
+  const keys = Array.from({ length: ROUNDS }, (_, round) => digest.readInt32LE(round * 4));
+  const form = new RegExp(`^${prefix}([0-9a-f]{${HALF}})([0-9a-f]{${HALF}})$`);
+
+  return {
+    /** The id of call `index` of organization number `organization`, both below 2^32. */
+    encode: (organization: number, index: number): string => {
+      // A Feistel network: however its rounds mix, it can be run backwards.
+      let [left, right] = [organization, index];
+      for (const key of keys) [left, right] = [right, left ^ mix32(right ^ key)];
+      return `${prefix}${hex(left)}${hex(right)}`;
+    },
+    /** What `encode` was given; nonsense numbers for an id that it never made, undefined for what looks like none. */
+    decode: (id: string): { organization: number; index: number } | undefined => {
+      const [, leftHex, rightHex] = form.exec(id) ?? [];
+      if (leftHex === undefined || rightHex === undefined) return undefined;
+      let [left, right] = [Number.parseInt(leftHex, 16), Number.parseInt(rightHex, 16)];
+      for (const key of keys.toReversed()) [left, right] = [right ^ mix32(left ^ key), left];
+      return { organization: left >>> 0, index: right >>> 0 };
+    },
+  };
+}
+
+function hex(value: number): string {
+  return (value >>> 0).toString(16).padStart(HALF, "0");
+}
