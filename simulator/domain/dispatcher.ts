@@ -160,19 +160,23 @@ export function createDispatcher(options: {
 
     const { url } = endpoint;
     const { signal } = stopping;
-    const flight = options
-      .send({ ...request, url, answerMeans: readings.answer_means, faults, signal })
-      .then((result) => {
-        flights.delete(flight);
-        finish(delivery, number, startedAtMs, result);
-      });
+    const sent = { ...request, url, answerMeans: readings.answer_means, faults, signal };
+    const flight = attempt(delivery, number, startedAtMs, sent).finally(() => flights.delete(flight));
     flights.add(flight);
   }
 
-  function finish(delivery: Delivery, number: number, startedAtMs: number, result: SendResult): void {
+  async function attempt(
+    delivery: Delivery,
+    number: number,
+    startedAtMs: number,
+    request: SendRequest,
+  ): Promise<void> {
+    const startedMs = wall.monotonicMs();
+    const { outcome, durationMs, answer } = await options.send(request);
+    // It ended when its outcome was known, though reading the rest of the answer may have taken longer.
+    const sinceEndMs = Math.max(0, Math.round(wall.monotonicMs() - startedMs - durationMs));
+    const endedAtMs = Math.max(startedAtMs, clock.now() - sinceEndMs);
     inFlight.set(delivery.endpointId, (inFlight.get(delivery.endpointId) ?? 1) - 1);
-    const endedAtMs = clock.now();
-    const { outcome, durationMs, answer } = result;
     transaction(() => {
       attempts.close(delivery.id, number, { endedAtMs, durationMs, outcome, answer });
       const { id: deliveryId, endpointId } = delivery;

@@ -1,45 +1,57 @@
 import type { AttemptError, Outcome } from "../domain/attempts.ts";
-import { FORBIDDEN_ADDRESS } from "./connector.ts";
+import { FORBIDDEN_ADDRESS } from "./connect.ts";
 
 const BY_CODE: Record<string, AttemptError> = {
   ENOTFOUND: "dns",
-  EAI_AGAIN: "dns",
-  EAI_NODATA: "dns",
   [FORBIDDEN_ADDRESS]: "dns",
   ECONNREFUSED: "refused",
   EHOSTUNREACH: "refused",
+  EHOSTDOWN: "refused",
   ENETUNREACH: "refused",
+  ENETDOWN: "refused",
   EADDRNOTAVAIL: "refused",
+  EACCES: "refused",
+  EPERM: "refused",
   ECONNRESET: "reset",
+  ECONNABORTED: "reset",
   EPIPE: "reset",
   ETIMEDOUT: "timeout",
-  UND_ERR_SOCKET: "closed",
-  UND_ERR_ABORTED: "closed",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "closed",
+  // The parser's word for a connection that ended within the headers.
+  HPE_INVALID_EOF_STATE: "closed",
   EPROTO: "tls",
 };
 
-/** TLS and certificate failures have many codes and few shapes. */
+/** Name servers, TLS and certificates fail with many codes of few shapes. */
+const DNS_CODE = /^(?:EAI_|EDNS)/;
 const TLS_CODE =
-  /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH)/;
+  /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH)/;
 
-/**
- * One word for whatever a request failed with. What is none of the known network failures is the answer's fault: an
- * impossible status line, for one, comes out of the client as an assertion.
- */
+/** What Node.js says when the other side hangs up during the TLS handshake; its code is that of a reset. */
+const HANDSHAKE_ENDED = /before secure TLS connection/;
+
+/** A final status is the outcome; what is none of HTTP's (`099`) is no answer. */
+export function classifyStatus(status: number): Outcome {
+  return status >= 200 ? { status } : { error: "protocol", detail: `${status} is no final status` };
+}
+
+/** One word for whatever a request failed with. What is none of the known network failures is the answer's fault. */
 export function classifyError(error: unknown): Outcome {
   const cause = rootCause(error);
   const code = codeOf(cause);
-  return { error: wordFor(code), detail: code === "" ? cause.message : `${code}: ${cause.message}` };
+  return { error: wordFor(code, cause), detail: code === "" ? cause.message : `${code}: ${cause.message}` };
 }
 
-function wordFor(code: string): AttemptError {
+function wordFor(code: string, cause: Error): AttemptError {
+  if (code === "ECONNRESET" && HANDSHAKE_ENDED.test(cause.message)) return "tls";
+  // A reset comes from a system call; an orderly end has the same code and none.
+  if (code === "ECONNRESET" && !("syscall" in cause)) return "closed";
   const known = BY_CODE[code];
   if (known !== undefined) return known;
+  if (DNS_CODE.test(code)) return "dns";
   return TLS_CODE.test(code) ? "tls" : "protocol";
 }
 
-/** A name with several addresses fails with all of their errors; the client wraps what its socket met. */
+/** A name with several addresses fails with all of their errors. */
 function rootCause(error: unknown): Error {
   if (error instanceof AggregateError) return rootCause(error.errors[0]);
   if (!(error instanceof Error)) return new Error(String(error));

@@ -10,10 +10,10 @@ const SLOW_BODY_STEPS = 30;
 export function requestBody(
   request: Pick<SendRequest, "body" | "faults">,
   wall: WallTime,
-  sockets: () => Set<Socket>,
+  socket: Socket,
 ): Buffer | Readable {
   const { body, faults } = request;
-  if (faults.has("reset-mid-body")) return Readable.from(cutOff(body, sockets));
+  if (faults.has("reset-mid-body")) return Readable.from(cutOff(body, socket));
   if (faults.has("slow-body")) return Readable.from(drip(body, wall));
   return body;
 }
@@ -26,9 +26,9 @@ async function* drip(body: Buffer, wall: WallTime): AsyncGenerator<Buffer> {
   }
 }
 
-async function* cutOff(body: Buffer, sockets: () => Set<Socket>): AsyncGenerator<Buffer> {
+async function* cutOff(body: Buffer, socket: Socket): AsyncGenerator<Buffer> {
   yield body.subarray(0, Math.floor(body.byteLength / 2));
   // Once the first half has left, an orderly end would be a short body; a reset is what a lost peer looks like.
   await new Promise((resolve) => setImmediate(resolve));
-  for (const socket of sockets()) socket.resetAndDestroy();
+  socket.resetAndDestroy();
 }

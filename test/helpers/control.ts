@@ -1,4 +1,5 @@
-/** Asks the control API as any HTTP client would; answers status and JSON. */
+/** Asks the control API as any HTTP client would; answers status and JSON, of the shape that the caller expects. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export async function control<Body = Record<string, unknown>>(
   url: string,
   method: string,

@@ -19,9 +19,9 @@ async function serveApi(simulator: Simulator) {
   });
   if (!listening.ok) throw new Error(listening.message);
   const { server } = listening;
-  onTestFinished(server.close);
+  onTestFinished(() => server.close());
   return {
-    close: server.close,
+    close: () => server.close(),
     /** The very characters of the object in the page of the list that it is on. */
     async textOf(envelope: Envelope): Promise<string> {
       const kind = envelope.data.object["object"] === "voicemail" ? "voicemails" : "calls";

@@ -1,0 +1,59 @@
+import { lookup as systemLookup } from "node:dns";
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { isAllowedAddress } from "../domain/endpoint-url.ts";
+
+/** The code of the error for an address that an endpoint may not have; told as a DNS failure. */
+export const FORBIDDEN_ADDRESS = "ERR_FORBIDDEN_ADDRESS";
+
+/**
+ * Begins to connect to the host of `url` and hands out the socket at once, so that a deadline can destroy it at any
+ * stage. The address is checked here again, after the name was resolved, since a name can point elsewhere by then; one
+ * that is forbidden is never connected to.
+ */
+export function connect(options: {
+  url: URL;
+  allowedHosts: readonly string[];
+  /** For tests; the system's resolver otherwise. */
+  lookup?: LookupFunction;
+}): Socket {
+  const { url, allowedHosts, lookup = systemLookup } = options;
+  const isTls = url.protocol === "https:";
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  // An address needs no look-up, but the list of allowed hosts may have changed since it was registered.
+  if (isIP(host) !== 0 && !isAllowedAddress(url, host, allowedHosts)) throw forbidden(host, [host]);
+  const target = {
+    host,
+    port: Number(url.port || (isTls ? 443 : 80)),
+    lookup: guarded(lookup, url, allowedHosts),
+    noDelay: true,
+  };
+  // A server name is a name: TLS has none for addresses.
+  return isTls
+    ? connectTls({ ...target, ALPNProtocols: ["http/1.1"], ...(isIP(host) === 0 && { servername: host }) })
+    : connectTcp(target);
+}
+
+function guarded(lookup: LookupFunction, url: URL, allowedHosts: readonly string[]): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return callback(error, "", 0);
+      const addresses = Array.isArray(found) ? found : [{ address: found, family: isIP(found) }];
+      const allowed = addresses.filter(({ address }) => isAllowedAddress(url, address, allowedHosts));
+      const [first] = allowed;
+      if (first === undefined) {
+        const refusal = forbidden(
+          hostname,
+          addresses.map(({ address }) => address),
+        );
+        return callback(refusal, "", 0);
+      }
+      return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+function forbidden(hostname: string, addresses: readonly string[]): Error {
+  const error = new Error(`${hostname} is at ${addresses.join(", ")}, where no endpoint may be`);
+  return Object.assign(error, { code: FORBIDDEN_ADDRESS });
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { vi } from "vitest";
+import type { SendRequest, SendResult } from "../../../simulator/domain/dispatcher.ts";
+import { systemTime } from "../../../simulator/domain/wall-time.ts";
+import { createSender } from "../../../simulator/sender/sender.ts";
+
+/** Long enough for loopback on a busy machine where an answer is expected, short where the deadline itself is. */
+export const PATIENT_MS = 10_000;
+export const SHORT_MS = 250;
+
+/** Makes one attempt against `url`. */
+export function sendTo(
+  url: string,
+  options: Partial<SendRequest> & { timeoutMs?: number; allowedHosts?: string[] } = {},
+): Promise<SendResult> {
+  const { timeoutMs = PATIENT_MS, allowedHosts = [], ...request } = options;
+  const send = createSender({ wall: systemTime, allowedHosts, timeoutMs });
+  return send({
+    url,
+    headers: { "content-type": "application/json", "x-service-signature": "t=1,v1=00" },
+    body: Buffer.from('{"id":"evt_0"}'),
+    answerMeans: "headers",
+    faults: new Set(),
+    signal: new AbortController().signal,
+    ...request,
+  });
+}
+
+/** The outcome in one word, as the tables of the tests write it. */
+export async function wordOf(result: SendResult | Promise<SendResult>): Promise<string | number> {
+  const { outcome } = await result;
+  return "status" in outcome ? outcome.status : outcome.error;
+}
+
+/** Sockets and look-ups that this process holds. */
+export function heldResources(): string[] {
+  const counted = /^(?:TCPSocketWrap|TLSWrap|TCPConnectWrap|GetAddrInfoReqWrap|HTTP|ShutdownWrap)/;
+  return process.getActiveResourcesInfo().filter((name) => counted.test(name));
+}
+
+/** Resolves when this process holds exactly `expected` again; fails when it still holds more after a while. */
+export async function releasedTo(expected: readonly string[]): Promise<void> {
+  await vi.waitFor(() => assert.deepEqual(heldResources(), expected), { timeout: 5_000, interval: 5 });
+}
+
+/** A port on which nobody listens: it was free a moment ago. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 1;
+}
