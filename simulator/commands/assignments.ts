@@ -3,40 +3,68 @@ import { isEventType, objectSchemas, type EventType } from "../../shared/events.
 import { didYouMean } from "../domain/suggest.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 
+type Fields = Record<string, unknown>;
+
+const listSchema = z.array(z.unknown());
+const fieldsSchema = z.record(z.string(), z.unknown());
+
 /** Orders and bookings have fields that nobody published: every path is fine there. */
 const OPEN_TYPES: readonly EventType[] = ["order.created", "booking.created"];
 
 /**
- * Reads `path=value` assignments into one object, each value by the type that the schema of the event type gives its
- * field. A path that is not in the schema, or a value that does not fit, ends the command with the fix.
+ * Reads `--set-json` and the `path=value` assignments, which come on top of it, into one object: each value by the type
+ * that the schema of the event type gives its field. A path that is not in the schema, or a value that does not fit, ends
+ * the command with the fix.
  */
-export function assignments(type: string, texts: readonly string[]): Record<string, unknown> | undefined {
-  if (texts.length === 0) return undefined;
-  const object: Record<string, unknown> = {};
+export function assignments(type: string, texts: readonly string[], json?: string): Fields | undefined {
+  if (texts.length === 0 && json === undefined) return undefined;
+  const object: Fields = json === undefined ? {} : jsonFields(type, json);
   for (const text of texts) {
     const separator = text.indexOf("=");
     if (separator <= 0) throw usage(`--set ${text}: write path=value, such as outcome=completed.`);
     const path = text.slice(0, separator).split(".");
     if (path.some((part) => part === "" || part === "__proto__"))
       throw usage(`--set ${text}: a part of the path is empty.`);
-    assign(object, path, valueOf(type, path, text.slice(separator + 1)));
+    const [field = "", ...inside] = path;
+    object[field] = withValue(object[field], inside, valueOf(type, path, text.slice(separator + 1)));
   }
   return object;
 }
 
-function valueOf(type: string, path: readonly string[], text: string): unknown {
-  const [field = "", ...rest] = path;
-  if (!isEventType(type) || OPEN_TYPES.includes(type)) return jsonOrText(text);
-  const shape: Record<string, z.ZodType> = objectSchemas[type].shape;
-  const schema = shape[field];
-  if (schema === undefined) {
-    const fields = Object.keys(shape);
-    throw usage(
-      `--set ${field}: ${type} has no such field.${didYouMean(field, fields)} It has ${fields.join(", ")}.`,
-    );
+function jsonFields(type: string, json: string): Fields {
+  const parsed = fieldsSchema.safeParse(jsonOrText(json));
+  if (!parsed.success)
+    throw usage(`--set-json ${json}: give a JSON object, such as '{"outcome":"completed"}'.`);
+  for (const [field, value] of Object.entries(parsed.data)) {
+    const problem = schemaOf(type, field)?.safeParse(value).error?.issues[0];
+    if (problem !== undefined)
+      throw usage(`--set-json ${[field, ...problem.path].join(".")}: ${problem.message}.`);
   }
-  if (rest.length > 0) return jsonOrText(text);
-  return fitting(schema, text, `--set ${field}=${text}`);
+  return parsed.data;
+}
+
+function valueOf(type: string, path: readonly string[], text: string): unknown {
+  const [field = "", ...inside] = path;
+  const schema = schemaOf(type, field);
+  if (schema === undefined) return jsonOrText(text);
+  if (inside.length === 0) return fitting(schema, text, `--set ${field}=${text}`);
+  // What is inside a field whose form is not stated may be anything; a text or a number has no inside.
+  if (schema.safeParse({}).success) return jsonOrText(text);
+  throw usage(
+    `--set ${path.join(".")}: ${field} of ${type} has no fields of its own. Write --set ${field}=VALUE.`,
+  );
+}
+
+/** The schema of a field; undefined where every field is fine. A field that cannot be ends the command. */
+function schemaOf(type: string, field: string): z.ZodType | undefined {
+  if (!isEventType(type) || OPEN_TYPES.includes(type)) return undefined;
+  const shape: Record<string, z.ZodType> = objectSchemas[type].shape;
+  const schema = Object.hasOwn(shape, field) ? shape[field] : undefined;
+  if (schema !== undefined) return schema;
+  const fields = Object.keys(shape);
+  throw usage(
+    `--set ${field}: ${type} has no such field.${didYouMean(field, fields)} It has ${fields.join(", ")}.`,
+  );
 }
 
 /** A string field takes the text as it is; another one takes what the text says as JSON. */
@@ -57,16 +85,21 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-function assign(object: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  const [field = "", ...rest] = path;
-  if (rest.length === 0) {
-    object[field] = value;
-    return;
+/** `current` with `value` at `path`. A number in the path is a place in a list: `items.0.name`. */
+function withValue(current: unknown, path: readonly string[], value: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  if (/^\d{1,3}$/.test(key)) {
+    const listed = listSchema.safeParse(current);
+    const list = listed.success ? [...listed.data] : [];
+    const place = Number(key);
+    if (place > list.length) throw usage(`--set: the place ${place} of a list needs those before it.`);
+    list[place] = withValue(list[place], rest, value);
+    return list;
   }
-  const inner = z.record(z.string(), z.unknown()).safeParse(object[field]);
-  const child = inner.success ? inner.data : {};
-  object[field] = child;
-  assign(child, rest, value);
+  const fields = fieldsSchema.safeParse(current);
+  const inner = fields.success ? fields.data : {};
+  return { ...inner, [key]: withValue(inner[key], rest, value) };
 }
 
 function usage(message: string): CommandError {

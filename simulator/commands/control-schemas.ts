@@ -54,6 +54,10 @@ export const eventDetailSchema = eventSchema.extend({
   deliveries: z.array(deliverySchema),
 });
 
+export const scenarioSchema = z.looseObject({ name: z.string(), summary: z.string() });
+
+export const storySchema = scenarioSchema.extend({ steps: z.number(), ends_at: z.string() });
+
 export const readingSchema = z.looseObject({ name: z.string(), choice: z.string(), default: z.string() });
 
 export const clockSchema = z.looseObject({

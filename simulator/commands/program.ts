@@ -5,6 +5,7 @@ import { CommandError, EXIT } from "./command-error.ts";
 
 /** Runs the command that `argv` names and leaves its exit code in `process.exitCode`. */
 export async function runCommands(argv: readonly string[]): Promise<void> {
+  endWithTheReader();
   const program = new Command("voice-agent-simulator")
     .description("The voice agent service on your machine: REST API, dashboard, signed webhooks.")
     .version(VERSION)
@@ -19,6 +20,17 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = exitCodeOf(error);
+  }
+}
+
+/** `… | head` closes our output when it has seen enough: that ends a command, and is no failure. */
+function endWithTheReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    if (stream.listenerCount("error") > 0) continue;
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      process.exit(EXIT.ok);
+    });
   }
 }
 

@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { createApiFaults, type ApiFaultPlan, type ApiFaults } from "../api/faults.ts";
 import { listen, type RunningServer } from "../server.ts";
 import { createSimulator, type Simulator } from "../simulator.ts";
 import { CommandError } from "./command-error.ts";
@@ -38,6 +40,7 @@ export async function startSimulatorForCommand(flags: ServeFlags, output: Output
     host: flags.host,
     onError,
     ...(token !== undefined && { token }),
+    ...(flags.apiFaults && { apiFaults: apiFaultsOf(flags.apiFaults, simulator) }),
   });
   if (!listening.ok) {
     await simulator.close();
@@ -55,6 +58,16 @@ export async function startSimulatorForCommand(flags: ServeFlags, output: Output
       await simulator.close();
     },
   };
+}
+
+function apiFaultsOf(plan: ApiFaultPlan, { seed, world, emitter }: Simulator): ApiFaults {
+  return createApiFaults({
+    plan,
+    seed,
+    wait: (ms) => pause(ms),
+    forget: (id) => void world.forget(id),
+    arrive: (orgId) => void emitter.live({ type: "call.completed", orgId }),
+  });
 }
 
 function isLoopback(host: string): boolean {

@@ -1,8 +1,10 @@
-import { Option, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { API_FAULTS, parseApiFaults, type ApiFaultPlan } from "../api/faults.ts";
 import { CLOCK_MODES, type ClockMode } from "../domain/clock.ts";
 import { parseReadings } from "../domain/readings.ts";
 import type { SimulatorOptions } from "../simulator.ts";
 import { CommandError, EXIT } from "./command-error.ts";
+import { scenariosOf } from "./scenario-files.ts";
 import { faultsOf } from "./fault-option.ts";
 import { collect, wholeNumber } from "./option-values.ts";
 
@@ -18,6 +20,8 @@ export type ServeFlags = {
   organizations?: number;
   traffic: number;
   allowHost: string[];
+  scenario: string[];
+  apiFaults?: ApiFaultPlan;
   fault: string[];
   reading: string[];
   json?: boolean;
@@ -50,6 +54,12 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     .option("--calls <number>", "calls in the generated history", wholeNumber(0, MOST_CALLS))
     .option("--organizations <number>", "organizations in the world", wholeNumber(2, MOST_ORGANIZATIONS))
     .option("--traffic <per-minute>", "keep the business alive: so many happenings a minute", trafficRate, 0)
+    .option("--scenario <file>", "a story of your own, for trigger to tell (repeatable)", collect, [])
+    .option(
+      "--api-faults <list>",
+      `trouble for clients of the REST API: ${Object.keys(API_FAULTS).join(", ")}; such as latency=200-500,errors=5%`,
+      apiFaultPlan,
+    )
     .option(
       "--allow-host <host>",
       "also accept endpoints on this host, over http too (repeatable)",
@@ -75,11 +85,18 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     readings: readings.readings,
     faults: faultsOf(flags.fault),
     allowedHosts: flags.allowHost,
+    scenarios: scenariosOf(flags.scenario),
     ...(flags.data !== undefined && { dataFile: flags.data }),
     ...(flags.seed !== undefined && { seed: flags.seed }),
     ...(flags.calls !== undefined && { calls: flags.calls }),
     ...(flags.organizations !== undefined && { organizations: flags.organizations }),
   };
+}
+
+function apiFaultPlan(text: string): ApiFaultPlan {
+  const parsed = parseApiFaults(text);
+  if (!parsed.ok) throw new InvalidArgumentError(parsed.message);
+  return parsed.plan;
 }
 
 /** `30` or `30/min`. */

@@ -1,27 +1,46 @@
 import { Command } from "commander";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { assignments } from "./assignments.ts";
-import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { emissionsSchema } from "./control-schemas.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import {
+  addSimulatorOptions,
+  createControlClient,
+  simulatorOption,
+  type ControlClient,
+  type SimulatorFlags,
+} from "./control-client.ts";
+import { emissionsSchema, scenarioSchema, storySchema } from "./control-schemas.ts";
+import { faultsOf } from "./fault-option.ts";
 import { collect, wholeNumber } from "./option-values.ts";
-import { createOutput } from "./output.ts";
+import { createOutput, type Output } from "./output.ts";
+import { scenariosOf } from "./scenario-files.ts";
 
-type Flags = SimulatorFlags & { set: string[]; count: number; org?: string; fault: string[] };
+type Flags = SimulatorFlags & {
+  set: string[];
+  setJson?: string;
+  count: number;
+  org?: string;
+  fault: string[];
+};
 
 const MOST_EVENTS = 10_000;
 const SHOWN_EVENTS = 20;
 
-/** `trigger TYPE`: lets something happen in the simulated world, which sends the event. */
+/** `trigger`: lets something happen in the simulated world, which sends the event; or a whole story. */
 export function triggerCommand(): Command {
   return addSimulatorOptions(new Command("trigger"))
-    .description(`let something happen: ${EVENT_TYPES.join(", ")}`)
-    .argument("<type>", "the event type")
+    .description(
+      `let something happen: ${EVENT_TYPES.join(", ")}; or tell a story of several events: ` +
+        "busy-friday, after-hours-voicemail, failed-transfer, order-then-complaint, outage, or a file of your own",
+    )
+    .argument("<what>", "an event type, the name of a scenario, or a scenario file (.json)")
     .option(
       "--set <path=value>",
       "a field of data.object, such as outcome=completed (repeatable)",
       collect,
       [],
     )
+    .option("--set-json <object>", 'many fields at once, such as \'{"items":[{"name":"Margherita"}]}\'')
     .option("--count <number>", "how many", wholeNumber(1, MOST_EVENTS), 1)
     .option("--org <id>", "in this organization")
     .option(
@@ -30,31 +49,59 @@ export function triggerCommand(): Command {
       collect,
       [],
     )
-    .action(async (type: string, flags: Flags) => {
+    .action(async (what: string, flags: Flags) => {
       const output = createOutput({ json: flags.json === true });
-      const object = assignments(type, flags.set);
-      const answer = await createControlClient(flags).post(
-        "/events",
-        {
-          type,
-          count: flags.count,
-          ...(object && { object }),
-          ...(flags.org !== undefined && { org_id: flags.org }),
-          ...(flags.fault.length > 0 && { faults: flags.fault }),
-        },
-        emissionsSchema,
-      );
-      output.value(answer);
-      for (const event of answer.events.slice(0, SHOWN_EVENTS)) output.line(`${event.type}  ${event.id}`);
-      if (answer.events.length > SHOWN_EVENTS)
-        output.line(`… and ${answer.events.length - SHOWN_EVENTS} more`);
-      if (answer.deliveries.length === 0) {
-        output.note(
-          "\nNo endpoint wants it. Register one:  voice-agent-simulator endpoints add http://localhost:3000/webhooks",
-        );
-      } else {
-        const [first] = answer.deliveries;
-        output.note(`\nHow it went:  voice-agent-simulator deliveries show ${first?.id ?? ""}`);
-      }
+      const client = createControlClient(flags);
+      // Event types have a period in their names, and names of scenarios have none.
+      const isStory = what.endsWith(".json") || !what.includes(".");
+      if (isStory) await tell(what, { client, flags, output });
+      else await emit(what, { client, flags, output });
     });
+}
+
+type Context = { client: ControlClient; flags: Flags; output: Output };
+
+async function emit(type: string, { client, flags, output }: Context): Promise<void> {
+  const object = assignments(type, flags.set, flags.setJson);
+  faultsOf(flags.fault);
+  const answer = await client.post(
+    "/events",
+    {
+      type,
+      count: flags.count,
+      ...(object && { object }),
+      ...(flags.org !== undefined && { org_id: flags.org }),
+      ...(flags.fault.length > 0 && { faults: flags.fault }),
+    },
+    emissionsSchema,
+  );
+  output.value(answer);
+  for (const event of answer.events.slice(0, SHOWN_EVENTS)) output.line(`${event.type}  ${event.id}`);
+  if (answer.events.length > SHOWN_EVENTS) output.line(`… and ${answer.events.length - SHOWN_EVENTS} more`);
+  const [first] = answer.deliveries;
+  output.note(
+    first === undefined
+      ? `\nNo endpoint wants it. Register one:  voice-agent-simulator endpoints add http://localhost:3000/webhooks${simulatorOption(flags)}`
+      : `\nHow it went:  voice-agent-simulator deliveries show ${first.id}${simulatorOption(flags)}`,
+  );
+}
+
+async function tell(what: string, { client, flags, output }: Context): Promise<void> {
+  if (flags.set.length > 0 || flags.setJson !== undefined || flags.count !== 1 || flags.fault.length > 0) {
+    throw new CommandError(
+      `--set, --count and --fault belong to one event type; ${what} is a story, which has its own.`,
+      EXIT.wrongUsage,
+    );
+  }
+  const name = what.endsWith(".json") ? await addScenario(what, client) : what;
+  const story = await client.post(`/scenarios/${encodeURIComponent(name)}`, {}, storySchema);
+  output.value(story);
+  output.line(`${output.style("bold", story.name)}  ${story.summary}`);
+  output.line(`${story.steps} steps until ${story.ends_at.slice(0, 19).replace("T", " ")} of schedule time`);
+  output.note(`\nTo its end at once:  voice-agent-simulator clock run${simulatorOption(flags)}`);
+}
+
+async function addScenario(file: string, client: ControlClient): Promise<string> {
+  const [scenario] = scenariosOf([file]);
+  return (await client.post("/scenarios", scenario, scenarioSchema)).name;
 }

@@ -1,0 +1,150 @@
+import { randomBytes } from "node:crypto";
+import { Command, Option } from "commander";
+import type { Check } from "../verify/check.ts";
+import type { Selection } from "../verify/catalogue.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { collect, webUrl, wholeNumber } from "./option-values.ts";
+import { createOutput } from "./output.ts";
+import { secretOption, wantSecret } from "./secret-option.ts";
+
+type Flags = {
+  url?: string;
+  secret?: string;
+  observe?: string;
+  only: string[];
+  skip: string[];
+  level?: Check["level"];
+  failOn?: "unverified";
+  seed?: string;
+  explore?: number;
+  report: string[];
+  baseline?: string;
+  readyTimeout: number;
+  list?: boolean;
+  json?: boolean;
+};
+
+const DEFAULT_URL = "http://localhost:3000/webhooks";
+const MOST_SCHEDULES = 100_000;
+const LONGEST_READY_SECONDS = 600;
+
+/** `verify`: the conformance run on any receiver, with a verdict in the exit code. */
+export function verifyCommand(): Command {
+  return new Command("verify")
+    .description("judge a webhook receiver, in any language: over HTTP, or with its process started by us")
+    .argument("[url-or-command...]", "the receiver's URL, or after --: the command that starts it")
+    .option("--url <url>", `where a receiver started by us listens (${DEFAULT_URL})`, webUrl)
+    .addOption(secretOption())
+    .option("--observe <url>", "an address that answers JSON with a number `handled` for the event {id}")
+    .option("--only <checks>", "these checks alone: groups, ids, or a beginning such as signature.stale*", list, [])
+    .option("--skip <checks>", "all but these checks", list, [])
+    .addOption(
+      new Option("--level <level>", "must: only what the specification demands").choices(["must", "should"]),
+    )
+    .addOption(
+      new Option("--fail-on <outcome>", "fail also when something could not be judged").choices(["unverified"]),
+    )
+    .option("--seed <seed>", "the same events as in the run that printed this seed")
+    .option("--explore <schedules>", "also search this many random schedules of failing attempts", wholeNumber(1, MOST_SCHEDULES))
+    .option("--report <format[=file]>", "pretty, json, junit, markdown or github; several times", collect, [])
+    .option("--baseline <file>", "an earlier JSON report: fail only on what is new")
+    .option(
+      "--ready-timeout <seconds>",
+      "how long a receiver started by us may take to listen",
+      wholeNumber(1, LONGEST_READY_SECONDS),
+      30,
+    )
+    .option("--list", "print the checks and run nothing")
+    .option("--json", "print the JSON report, or with --list the list as JSON")
+    .addHelpText("after", HELP)
+    .action(async (words: string[], flags: Flags) => {
+      process.exitCode = await verify(words, flags);
+    });
+}
+
+const HELP = `
+Examples:
+  verify http://localhost:3000/webhooks --secret whsec_…
+  verify --url http://localhost:3000/webhooks --observe 'http://localhost:3001/inbox/{id}' -- node server.js
+  verify http://localhost:3000/webhooks --level must --report junit=verify.xml --report markdown=verify.md
+
+Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing was verified).`;
+
+async function verify(words: string[], flags: Flags): Promise<number> {
+  // Loaded only now: --help and a wrong option are answered at once.
+  const { selectChecks } = await import("../verify/catalogue.ts");
+  const output = createOutput({ json: flags.json === true });
+  const selection: Selection = {
+    ...(flags.only.length > 0 && { only: flags.only }),
+    ...(flags.skip.length > 0 && { skip: flags.skip }),
+    ...(flags.level !== undefined && { level: flags.level }),
+  };
+  const selected = selectChecks(selection);
+  if (!selected.ok) throw new CommandError(selected.message, EXIT.wrongUsage);
+
+  if (flags.list === true) {
+    const rows = selected.checks.map(({ id, level, title, group }) => ({ id, group, level, title }));
+    output.value({ object: "list", data: rows });
+    output.table(rows.map(({ id, level, title }) => [id, level, title]));
+    return EXIT.ok;
+  }
+
+  const target = targetOf(words, flags);
+  const { loadBaseline, parseReportTargets, writeReports } = await import("../verify/reports/targets.ts");
+  const targets = parseReportTargets(flags.report, flags.json === true);
+  if (!targets.ok) throw new CommandError(targets.message, EXIT.wrongUsage);
+  const baseline = flags.baseline === undefined ? undefined : await loadBaseline(flags.baseline);
+  if (baseline?.ok === false) throw new CommandError(baseline.message, EXIT.wrongUsage);
+
+  const { verifyReceiver } = await import("../verify/verify-receiver.ts");
+  const report = await verifyReceiver({
+    ...target,
+    checks: selected.checks,
+    seed: flags.seed ?? randomBytes(4).toString("hex"),
+    readyTimeoutMs: flags.readyTimeout * 1_000,
+    failOnUnverified: flags.failOn === "unverified",
+    now: Date.now,
+    ...(flags.observe !== undefined && { observeUrl: flags.observe }),
+    ...(flags.explore !== undefined && { explore: flags.explore }),
+    ...(baseline !== undefined && { baseline: baseline.baseline }),
+    onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
+  });
+  output.clearProgress();
+  await writeReports(report, targets.targets, (style, text) => output.style(style, text));
+  const { EXIT_CODES } = await import("../verify/report.ts");
+  return EXIT_CODES[report.verdict];
+}
+
+/** What to judge: the receiver behind a URL, or the one that a command starts. */
+function targetOf(words: string[], flags: Flags): { url: string; secret: string; command?: string[] } {
+  const [first = ""] = words;
+  const hasUrl = /^https?:\/\//i.test(first);
+  const command = hasUrl ? words.slice(1) : words;
+  if (hasUrl && flags.url !== undefined) {
+    throw new CommandError(`There are two URLs: ${first} and --url ${flags.url}. Give one.`, EXIT.wrongUsage);
+  }
+  const url = hasUrl ? first : flags.url;
+  if (url !== undefined && URL.parse(url) === null) {
+    throw new CommandError(`${url} is no URL. Give a full one, such as ${DEFAULT_URL}.`, EXIT.wrongUsage);
+  }
+  if (flags.observe !== undefined && !(flags.observe.includes("{id}") && URL.parse(flags.observe) !== null)) {
+    throw new CommandError(
+      `--observe ${flags.observe}: give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.`,
+      EXIT.wrongUsage,
+    );
+  }
+  if (command.length > 0) {
+    const secret = flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
+    return { url: url ?? DEFAULT_URL, secret, command };
+  }
+  if (url !== undefined) return { url, secret: wantSecret(flags.secret) };
+  throw new CommandError(
+    "verify needs a receiver: its URL and --secret, or after -- the command that starts it. See verify --help.",
+    EXIT.wrongUsage,
+  );
+}
+
+function list(value: string, previous: string[]): string[] {
+  const patterns = value.split(",").map((pattern) => pattern.trim());
+  return [...previous, ...patterns.filter((pattern) => pattern !== "")];
+}
