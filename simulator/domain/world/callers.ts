@@ -9,7 +9,16 @@ import { type Business, LANGUAGES, type Language } from "./organizations.ts";
 /** Somebody who calls. The same number is always the same person, who speaks the same language. */
 export type Caller = { phone: string; name: string; language: Language };
 
-const FAKERS = { en: english, es: spanish, fr: french, de: german, it: italian };
+type Names = { given: readonly string[]; family: readonly string[] };
+
+const NAMES: Record<Language, Names> = {
+  en: namesOf(english),
+  es: namesOf(spanish),
+  fr: namesOf(french),
+  de: namesOf(german),
+  it: namesOf(italian),
+};
+
 const AREA_CODES = [
   212, 718, 917, 646, 347, 201, 551, 973, 415, 510, 628, 650, 408, 707, 925, 203, 305, 312, 404, 512, 602,
   617, 702, 808,
@@ -49,7 +58,15 @@ export function callerOf(options: { seed: number; business: Business; phone: str
 
 function nameOf(options: { seed: number; business: Business; phone: string; language: Language }): string {
   const random = createRandom(options.seed, "caller", options.business.number, options.phone);
-  const { first_name: first, last_name: last } = FAKERS[options.language].definitions.person;
-  const givenNames = first.generic ?? [...(first.female ?? []), ...(first.male ?? [])];
-  return `${random.pick(givenNames)} ${random.pick(last.generic ?? [])}`;
+  const { given, family } = NAMES[options.language];
+  return `${random.pick(given)} ${random.pick(family)}`;
+}
+
+/** Some languages list given names once, others by gender. */
+function namesOf(faker: typeof english): Names {
+  const { first_name: first, last_name: last } = faker.definitions.person;
+  return {
+    given: first.generic ?? [...(first.female ?? []), ...(first.male ?? [])],
+    family: last.generic ?? [],
+  };
 }

@@ -72,7 +72,7 @@ describe("what happens in the world", () => {
           expect(carried).toMatchObject(JSON.parse(JSON.stringify(object)));
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 

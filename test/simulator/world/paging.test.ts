@@ -1,62 +1,60 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { createHistory, historyStart } from "../../../simulator/domain/world/history.ts";
 import { createHistoryIds } from "../../../simulator/domain/world/history-ids.ts";
-import { RESTAURANT, SERVICES, type TestWorld, createTestWorld } from "./test-world.ts";
+import { FIRST_STORED_SEQ, type Item, createItems } from "../../../simulator/domain/world/items.ts";
+import { createBusinesses } from "../../../simulator/domain/world/organizations.ts";
+import { createTimeline } from "../../../simulator/domain/world/timeline.ts";
+import { RESTAURANT, SERVICES, type TestWorld, createTestWorld, openTestDatabase } from "./test-world.ts";
 
 const RUNS = 1_000;
 const OUTCOMES = ["completed", "voicemail", "transferred"] as const;
+const EPOCH = Date.UTC(2026, 5, 5) / 1000;
 
-/** Small worlds, one for each length of the history; a run begins by resetting one of them. */
-const worlds = [0, 1, 6, 30].map((calls) => {
-  const { world, now } = createTestWorld({ calls: calls * 2, epochMs: Date.UTC(2026, 5, 5) });
-  return { world, now, history: listAtOnce(world) };
+/** Small timelines, one for each length of the history; a run begins by clearing what was added to one of them. */
+const timelines = [0, 1, 6, 30].map((calls) => {
+  const origin = { seed: 1, calls: calls * 2, organizations: 2, epoch: EPOCH };
+  const businesses = createBusinesses({ seed: 1, count: 2, historyStart: historyStart(origin) });
+  const history = createHistory({ origin, businesses, baseUrl: () => "" });
+  const items = createItems(openTestDatabase());
+  const timeline = createTimeline({ history, items });
+  const past = [...history.before(0, "call", { createdAt: EPOCH, seq: 0 })];
+  let number = FIRST_STORED_SEQ;
+
+  /** A call of that outcome, at the time of some call of the history (so that ties are common) or of a few others. */
+  function add({ time, outcome }: { time: number; outcome: string }): Item {
+    number += 1;
+    const item = {
+      organization: 0,
+      kind: "call" as const,
+      createdAt: past[time]?.createdAt ?? EPOCH + (time % 5),
+      seq: number,
+      facet: outcome,
+      id: `call_${number}`,
+      object: "{}",
+    };
+    items.put(item);
+    return item;
+  }
+  return { items, timeline, past, add };
 });
 
-type Call = { id: string; outcome: string; created_at: string };
-
-/** A call whose time is that of a call of the history (so that ties are common), or one of a few days around its end. */
 const draft = fc.record({ time: fc.nat(40), outcome: fc.constantFrom(...OUTCOMES) });
 const limits = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 });
 const outcomes = fc.constantFrom<string | undefined>(undefined, ...OUTCOMES, "never heard of");
-const settings = fc.record({ world: fc.constantFrom(...worlds), limits, outcome: outcomes });
+const settings = fc.record({ on: fc.constantFrom(...timelines), limits, outcome: outcomes });
 
-function listAtOnce(world: TestWorld): Call[] {
-  const page = world.calls(RESTAURANT, { limit: 1_000 });
-  return page.ok ? page.data.map(toCall) : [];
-}
-
-function add({ world, history }: (typeof worlds)[number], call: { time: number; outcome: string }): Call {
-  const createdAt = history[call.time]?.created_at ?? `2026-06-0${1 + (call.time % 9)}T00:00:00Z`;
-  const happened = world.happen("call.completed", {
-    object: { outcome: call.outcome, created_at: createdAt },
-  });
-  if (!happened.ok) throw new Error(happened.message);
-  return toCall(happened.object);
-}
-
-function toCall({ id, outcome, created_at: createdAt }: Record<string, unknown>): Call {
-  return { id: String(id), outcome: String(outcome), created_at: String(createdAt) };
-}
-
-/** What a walk must give: newest first, of one second the later one first. `calls` come in the order of their making. */
-function reference(calls: readonly Call[], outcome: string | undefined): string[] {
-  return calls
-    .map((call, number) => ({ call, number }))
-    .filter(({ call }) => outcome === undefined || call.outcome === outcome)
-    .toSorted(
-      (left, right) => compare(right.call.created_at, left.call.created_at) || right.number - left.number,
-    )
-    .map(({ call }) => call.id);
-}
-
-function compare(left: string, right: string): number {
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
+/** What a walk must give: newest first, of one second the one that was added later first. */
+function reference(items: readonly Item[], outcome: string | undefined): string[] {
+  return items
+    .filter(({ facet }) => outcome === undefined || facet === outcome)
+    .toSorted((left, right) => right.createdAt - left.createdAt || right.seq - left.seq)
+    .map(({ id }) => id);
 }
 
 /** Walks to the end with changing page sizes; `between` runs after every page. */
 function walk(
-  world: TestWorld,
+  { timeline }: Pick<(typeof timelines)[number], "timeline">,
   query: { outcome: string | undefined; limits: readonly number[] },
   between: (page: number) => void = () => {},
 ): string[] {
@@ -64,23 +62,29 @@ function walk(
   let startingAfter: string | undefined;
   for (let page = 0; ; page += 1) {
     const limit = query.limits[page % query.limits.length] ?? 1;
-    const result = world.calls(RESTAURANT, { limit, startingAfter, outcome: query.outcome });
+    const result = timeline.page(0, "call", { limit, startingAfter, facet: query.outcome });
     if (!result.ok) throw new Error(result.reason);
-    seen.push(...result.data.map(({ id }) => String(id)));
+    seen.push(...result.items.map(({ id }) => id));
     if (!result.hasMore) return seen;
-    expect(result.data).toHaveLength(limit);
+    expect(result.items).toHaveLength(limit);
     startingAfter = seen.at(-1);
     between(page);
   }
 }
 
+/** The ids of the newest calls of the restaurant, at most 1,000. */
+function newest(world: TestWorld): string[] {
+  const page = world.calls(RESTAURANT, { limit: 1_000 });
+  return page.ok ? page.data.map(({ id }) => String(id)) : [];
+}
+
 describe("a walk through the pages", () => {
   test("gives what the whole list sorted at once gives, for any page sizes and filter", () => {
     fc.assert(
-      fc.property(settings, fc.array(draft, { maxLength: 12 }), ({ world, limits, outcome }, drafts) => {
-        world.world.reset();
-        const calls = [...world.history.toReversed(), ...drafts.map((call) => add(world, call))];
-        expect(walk(world.world, { outcome, limits })).toEqual(reference(calls, outcome));
+      fc.property(settings, fc.array(draft, { maxLength: 12 }), ({ on, limits, outcome }, drafts) => {
+        on.items.clear();
+        const items = [...on.past, ...drafts.map(on.add)];
+        expect(walk(on, { outcome, limits })).toEqual(reference(items, outcome));
       }),
       { numRuns: RUNS },
     );
@@ -92,45 +96,46 @@ describe("a walk through the pages", () => {
       maxLength: 5,
     });
     fc.assert(
-      fc.property(settings, fc.array(draft, { maxLength: 8 }), arrivals, (chosen, drafts, arrivals) => {
-        const { world, limits, outcome } = chosen;
-        world.world.reset();
-        const before = [...world.history.toReversed(), ...drafts.map((call) => add(world, call))];
-        const seen = walk(world.world, { outcome, limits }, (page) => {
-          for (const arriving of arrivals[page] ?? []) {
-            world.world.happen("call.completed", {
-              object: { outcome: arriving, created_at: "2026-06-09T00:00:00Z" },
-            });
-          }
-        });
-        const old = new Set(before.map(({ id }) => id));
-        expect(new Set(seen).size).toBe(seen.length);
-        expect(seen.filter((id) => old.has(id))).toEqual(reference(before, outcome));
-      }),
+      fc.property(
+        settings,
+        fc.array(draft, { maxLength: 8 }),
+        arrivals,
+        ({ on, limits, outcome }, drafts, arrivals) => {
+          on.items.clear();
+          const before = [...on.past, ...drafts.map(on.add)];
+          // What arrives is of the newest second that there is.
+          const seen = walk(on, { outcome, limits }, (page) => {
+            for (const outcome of arrivals[page] ?? []) on.add({ time: 44, outcome });
+          });
+          const old = new Set(before.map(({ id }) => id));
+          expect(new Set(seen).size).toBe(seen.length);
+          expect(seen.filter((id) => old.has(id))).toEqual(reference(before, outcome));
+        },
+      ),
       { numRuns: RUNS },
     );
   });
 
   test("(control) the same walk by offsets repeats calls when new ones arrive", () => {
     const { world } = createTestWorld({ calls: 20 });
-    const idsFrom = (offset: number) =>
-      listAtOnce(world)
-        .slice(offset, offset + 3)
-        .map(({ id }) => id);
-    const firstPage = idsFrom(0);
+    const firstPage = newest(world).slice(0, 3);
     world.happen("call.completed");
-    expect(idsFrom(3).some((id) => firstPage.includes(id))).toBe(true);
+    const secondPage = newest(world).slice(3, 6);
+    expect(secondPage.some((id) => firstPage.includes(id))).toBe(true);
   });
 
   test("survives the deletion and the change of what it has yet to show", () => {
     const { world } = createTestWorld({ calls: 40 });
-    const before = listAtOnce(world);
-    const [gone, changed] = [before[7]!.id, before[11]!.id];
-    const seen = walk(world, { outcome: undefined, limits: [3] }, (page) => {
+    const before = newest(world);
+    const [gone, changed] = [before[7]!, before[11]!];
+    const seen: string[] = [];
+    for (let page = 0; page < 7; page += 1) {
+      const result = world.calls(RESTAURANT, { limit: 3, startingAfter: seen.at(-1) });
+      seen.push(...(result.ok ? result.data.map(({ id }) => String(id)) : []));
       if (page === 0) world.forget(gone);
       if (page === 1) world.happen("call.completed", { object: { id: changed, outcome: "no_answer" } });
-    });
-    expect(seen).toEqual(before.map(({ id }) => id).filter((id) => id !== gone));
+    }
+    expect(seen).toEqual(before.filter((id) => id !== gone));
     expect(world.findCall(gone)).toBeUndefined();
     expect(world.findCall(changed)?.object).toMatchObject({ outcome: "no_answer" });
     expect(world.calls(RESTAURANT, { limit: 5, startingAfter: gone })).toEqual({
@@ -140,12 +145,11 @@ describe("a walk through the pages", () => {
   });
 
   test("goes on from a cursor that the filter itself would not show", () => {
-    const { world } = createTestWorld({ calls: 400 });
-    const all = listAtOnce(world);
-    const cursor = all.findIndex(({ outcome }) => outcome === "completed");
-    const page = world.calls(RESTAURANT, { limit: 5, startingAfter: all[cursor]!.id, outcome: "voicemail" });
-    const expected = all.slice(cursor).filter(({ outcome }) => outcome === "voicemail");
-    expect(page).toMatchObject({ ok: true, data: expected.slice(0, 5), hasMore: true });
+    const { timeline, past } = timelines[3]!;
+    const cursor = past.find(({ facet }) => facet === "completed")!;
+    const page = timeline.page(0, "call", { limit: 2, startingAfter: cursor.id, facet: "voicemail" });
+    const older = past.filter(({ facet, seq }) => facet === "voicemail" && seq < cursor.seq);
+    expect(page).toMatchObject({ ok: true, items: older.slice(0, 2) });
   });
 
   test("refuses a cursor of another organization, of another kind, and one that never was", () => {
