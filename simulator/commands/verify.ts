@@ -36,16 +36,27 @@ export function verifyCommand(): Command {
     .option("--url <url>", `where a receiver started by us listens (${DEFAULT_URL})`, webUrl)
     .addOption(secretOption())
     .option("--observe <url>", "an address that answers JSON with a number `handled` for the event {id}")
-    .option("--only <checks>", "these checks alone: groups, ids, or a beginning such as signature.stale*", list, [])
+    .option(
+      "--only <checks>",
+      "these checks alone: groups, ids, or a beginning such as signature.stale*",
+      list,
+      [],
+    )
     .option("--skip <checks>", "all but these checks", list, [])
     .addOption(
       new Option("--level <level>", "must: only what the specification demands").choices(["must", "should"]),
     )
     .addOption(
-      new Option("--fail-on <outcome>", "fail also when something could not be judged").choices(["unverified"]),
+      new Option("--fail-on <outcome>", "fail also when something could not be judged").choices([
+        "unverified",
+      ]),
     )
     .option("--seed <seed>", "the same events as in the run that printed this seed")
-    .option("--explore <schedules>", "also search this many random schedules of failing attempts", wholeNumber(1, MOST_SCHEDULES))
+    .option(
+      "--explore <schedules>",
+      "also search this many random schedules of failing attempts",
+      wholeNumber(1, MOST_SCHEDULES),
+    )
     .option("--report <format[=file]>", "pretty, json, junit, markdown or github; several times", collect, [])
     .option("--baseline <file>", "an earlier JSON report: fail only on what is new")
     .option(
@@ -134,7 +145,8 @@ function targetOf(words: string[], flags: Flags): { url: string; secret: string;
     );
   }
   if (command.length > 0) {
-    const secret = flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
+    const secret =
+      flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
     return { url: url ?? DEFAULT_URL, secret, command };
   }
   if (url !== undefined) return { url, secret: wantSecret(flags.secret) };

@@ -20,6 +20,7 @@ export const GROUPS = [
   "load",
   "effects",
   "crash",
+  "explore",
 ] as const;
 
 export type Group = (typeof GROUPS)[number];
@@ -84,7 +85,7 @@ export type CheckContext = Delivery & {
   open: () => Promise<WireConnection>;
   /** Unix time in seconds, as this machine's clock says. */
   nowSeconds: () => number;
-  /** Runs `send` right after a new second began, again if the answer came too late in it; five tries. */
+  /** Runs `send` right after a new second began, again if the answer came too late in it; eight tries. */
   withinOneSecond: (send: () => Promise<Exchange>) => Promise<Exchange | undefined>;
   /** Polls until `condition` holds or `withinMs` have passed; whether it holds. */
   waitUntil: (condition: () => Promise<boolean>, withinMs: number) => Promise<boolean>;

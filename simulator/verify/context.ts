@@ -8,7 +8,7 @@ import type { Observer } from "./observe.ts";
 import type { Timing } from "./timing.ts";
 import { openWire, parseTarget } from "./wire.ts";
 
-const LIMIT_TRIES = 5;
+const LIMIT_TRIES = 8;
 /** A delivery for an exact limit is sent in this part of a second, so that no clock has rounded it up yet. */
 const EARLY_IN_SECOND_MS = { from: 10, to: 300, answeredBy: 450 };
 

@@ -9,6 +9,8 @@ export type LedgerEntry = {
   acknowledgedAtMs: number | undefined;
   /** Whether a genuine delivery of it reached the receiver, acknowledged or not. */
   genuine: boolean;
+  /** A forged delivery of it was acknowledged: the check that sent it says so, and nothing else can be told of it. */
+  forgeryAccepted: boolean;
   /** A type that the service documents, so that a receiver can be expected to act on it. */
   documented: boolean;
   exchanges: Exchange[];
@@ -32,13 +34,17 @@ export function createLedger(options: { nowMs: () => number }) {
         checkIds: new Set(),
         acknowledgedAtMs: undefined,
         genuine: false,
+        forgeryAccepted: false,
         documented: !undocumented.has(exchange.eventId),
         exchanges: [],
       };
       entries.set(exchange.eventId, entry);
       entry.checkIds.add(delivery.checkId);
       if (entry.exchanges.length < EXCHANGES_KEPT) entry.exchanges.push(exchange);
-      if (delivery.forged) return;
+      if (delivery.forged) {
+        entry.forgeryAccepted ||= isAcknowledged(exchange);
+        return;
+      }
       entry.genuine ||= delivery.connected;
       if (isAcknowledged(exchange)) entry.acknowledgedAtMs ??= options.nowMs();
     },

@@ -1,3 +1,4 @@
+import { request } from "undici";
 import { z } from "zod";
 import type { Handled } from "./check.ts";
 
@@ -18,13 +19,14 @@ export function createObserver(urlTemplate: string): Observer {
     let status: number;
     let text: string;
     try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(READ_TIMEOUT_MS), redirect: "manual" });
-      status = response.status;
-      text = await response.text();
+      const response = await request(url, { headersTimeout: READ_TIMEOUT_MS, bodyTimeout: READ_TIMEOUT_MS });
+      status = response.statusCode;
+      text = await response.body.text();
     } catch (error) {
-      const cause =
-        error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-      return { known: false, reason: `${url} could not be read: ${cause}` };
+      return {
+        known: false,
+        reason: `${url} could not be read: ${error instanceof Error ? error.message : String(error)}`,
+      };
     }
     if (status === 404) return { known: true, count: 0 };
     if (status !== 200) return { known: false, reason: `${url} answered ${status} instead of 200.` };

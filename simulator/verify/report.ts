@@ -18,6 +18,8 @@ export type CheckResult = {
 export type Report = {
   url: string;
   seed: string;
+  /** How to start the same run again: what stands before and behind its other options. */
+  invocation: { start: string; end: string };
   startedAt: Date;
   durationMs: number;
   verdict: "passed" | "failed" | "could_not_run";

@@ -15,6 +15,8 @@ export type RunOptions = {
   url: string;
   secret: string;
   seed: string;
+  /** How to start this run again, for the report. */
+  invocation?: Report["invocation"];
   checks: readonly Check[];
   /** Reads effects back; without it what needs them is unverified. */
   observe?: Observer;
@@ -73,8 +75,9 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     const checkStartedAtMs = performance.now();
     const verdict = await check.run(contextFor(check.id));
     const durationMs = performance.now() - checkStartedAtMs;
-    if (check.phase === "alone" && verdict.outcome !== "failed" && !(await listens())) {
-      broughtDownBy = check.id;
+    const gone = check.phase === "alone" && !(await listens());
+    if (gone) broughtDownBy = check.id;
+    if (gone && verdict.outcome !== "failed") {
       const problem = "The receiver no longer listens after this: it ended, or closed its port.";
       return finish(check, { outcome: "failed", problem, exchanges: lastExchangesOf(check) }, durationMs);
     }
@@ -148,6 +151,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   return {
     url: options.url,
     seed: options.seed,
+    invocation: options.invocation ?? { start: `voice-agent-simulator verify ${options.url}`, end: "" },
     startedAt,
     durationMs: performance.now() - begunAtMs,
     verdict: verdictOf(ordered),

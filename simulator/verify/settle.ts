@@ -4,10 +4,11 @@ import type { LedgerEntry } from "./ledger.ts";
 import type { Observer } from "./observe.ts";
 
 const READERS = 8;
+const POLL_MS = 50;
 
 /**
- * Waits until every acknowledged event of `entries` was handled, or `withinMs` have passed without any progress, then
- * `quietMs` more in which nothing should change, and reads all counts.
+ * Waits until every acknowledged event of `entries` was handled, or `withinMs` have passed without any progress. The
+ * counts it answers were all read after `quietMs` in which nothing was sent.
  */
 export async function settle(options: {
   entries: LedgerEntry[];
@@ -15,29 +16,45 @@ export async function settle(options: {
   withinMs: number;
   quietMs: number;
 }): Promise<HandledCounts> {
-  const { entries, observe } = options;
+  const { entries, observe, quietMs } = options;
   let waiting = entries.filter(
     ({ acknowledgedAtMs, documented }) => acknowledgedAtMs !== undefined && documented,
   );
   let dueAt = performance.now() + options.withinMs;
-  while (waiting.length > 0 && performance.now() < dueAt) {
-    const readings = await readAll(waiting, observe);
-    const left = waiting.filter(({ eventId }) => {
-      const reading = readings.get(eventId);
-      return reading?.known === true && reading.count === 0;
-    });
+  for (;;) {
+    await sleep(quietMs);
+    const counts = await readAll(entries, observe);
+    const left = waiting.filter((entry) => isUnhandled(counts.get(entry.eventId)));
     // A slow receiver gets its time as long as it moves.
     if (left.length < waiting.length) dueAt = performance.now() + options.withinMs;
-    waiting = left;
-    if (waiting.length > 0) await sleep(50);
+    if (left.length === 0 || performance.now() >= dueAt) {
+      return {
+        of: (eventId) =>
+          counts.get(eventId) ?? { known: false, reason: `Event ${eventId} was not read back.` },
+      };
+    }
+    waiting = await stillUnhandled(left, observe, dueAt);
+    if (waiting.length < left.length) dueAt = performance.now() + options.withinMs;
   }
-  await sleep(options.quietMs);
+}
 
-  const counts = await readAll(entries, observe);
-  return {
-    of: (eventId) =>
-      counts.get(eventId) ?? { known: false, reason: `Event ${eventId} was not part of what was read.` },
-  };
+/** Reads `entries` again and again until one of them was handled, or `dueAt`; answers what is left. */
+async function stillUnhandled(
+  entries: LedgerEntry[],
+  observe: Observer,
+  dueAt: number,
+): Promise<LedgerEntry[]> {
+  while (performance.now() < dueAt) {
+    const counts = await readAll(entries, observe);
+    const left = entries.filter((entry) => isUnhandled(counts.get(entry.eventId)));
+    if (left.length < entries.length) return left;
+    await sleep(POLL_MS);
+  }
+  return entries;
+}
+
+function isUnhandled(reading: Handled | undefined): boolean {
+  return reading?.known === true && reading.count === 0;
 }
 
 async function readAll(entries: LedgerEntry[], observe: Observer): Promise<Map<string, Handled>> {

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { createAnswerParser, type Answer } from "./answer-parser.ts";
@@ -142,14 +141,16 @@ function connect(target: Target): Socket {
   return connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }) });
 }
 
-async function connectedWithin(socket: Socket, target: Target, timeoutMs: number): Promise<boolean> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  try {
-    await once(socket, target.secure ? "secureConnect" : "connect", { signal });
-    return true;
-  } catch {
-    return false;
-  }
+function connectedWithin(socket: Socket, target: Target, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), timeoutMs);
+    const settle = (connected: boolean): void => {
+      clearTimeout(timer);
+      resolve(connected);
+    };
+    socket.once(target.secure ? "secureConnect" : "connect", () => settle(true));
+    socket.once("close", () => settle(false));
+  });
 }
 
 function explain(error: NodeJS.ErrnoException): NoAnswer {

@@ -61,6 +61,7 @@ export const duplicateChecks: Check[] = [
     group: "duplicates",
     spec: RULES.duplicates,
     hint: ACKNOWLEDGE_HINT,
+    phase: "alone",
     run: async ({ deliver, event }) => {
       const envelope = event("call.completed");
       await deliver(envelope, {

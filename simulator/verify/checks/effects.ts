@@ -85,26 +85,29 @@ export const effectChecks: Check[] = [
     ),
     phase: "alone",
   },
-  effect(
-    "lost-answer",
-    "handles an event once whose first answer was lost",
-    RULES.duplicates,
-    ONCE_HINT,
-    async ({ deliver, event }) => {
-      const envelope = event("order.created");
-      const lost = await deliver(envelope, {
-        manner: {
-          note: "The connection was cut right after the request.",
-          send: async (wire, { head, framedBody }) => {
-            await wire.write(Buffer.concat([head, framedBody]));
-            wire.reset();
+  {
+    ...effect(
+      "lost-answer",
+      "handles an event once whose first answer was lost",
+      RULES.duplicates,
+      ONCE_HINT,
+      async ({ deliver, event }) => {
+        const envelope = event("order.created");
+        const lost = await deliver(envelope, {
+          manner: {
+            note: "The connection was cut right after the request.",
+            send: async (wire, { head, framedBody }) => {
+              await wire.write(Buffer.concat([head, framedBody]));
+              wire.reset();
+            },
           },
-        },
-      });
-      const exchanges = [lost, await deliver(envelope)];
-      return (handled) => handledTimes(handled, exchanges, ONCE);
-    },
-  ),
+        });
+        const exchanges = [lost, await deliver(envelope)];
+        return (handled) => handledTimes(handled, exchanges, ONCE);
+      },
+    ),
+    phase: "alone",
+  },
   effect(
     "reserialized-retry",
     "handles an event once whose retry is written differently",
@@ -160,25 +163,28 @@ export const effectChecks: Check[] = [
     ];
     return (handled) => handledTimes(handled, exchanges, NEVER);
   }),
-  effect(
-    "cut-short",
-    "never handles an event of which only half arrived",
-    RULES.http,
-    "Handle nothing before the body is complete and verified.",
-    async ({ deliver, event }) => {
-      const exchange = await deliver(event("order.created"), {
-        forged: true,
-        manner: {
-          note: "The connection was reset after half of the body.",
-          send: async (wire, { head, framedBody }) => {
-            await wire.write(Buffer.concat([head, framedBody.subarray(0, framedBody.length / 2)]));
-            wire.reset();
+  {
+    ...effect(
+      "cut-short",
+      "never handles an event of which only half arrived",
+      RULES.http,
+      "Handle nothing before the body is complete and verified.",
+      async ({ deliver, event }) => {
+        const exchange = await deliver(event("order.created"), {
+          forged: true,
+          manner: {
+            note: "The connection was reset after half of the body.",
+            send: async (wire, { head, framedBody }) => {
+              await wire.write(Buffer.concat([head, framedBody.subarray(0, framedBody.length / 2)]));
+              wire.reset();
+            },
           },
-        },
-      });
-      return (handled) => handledTimes(handled, [exchange], NEVER);
-    },
-  ),
+        });
+        return (handled) => handledTimes(handled, [exchange], NEVER);
+      },
+    ),
+    phase: "alone",
+  },
   {
     ...effect(
       "burst",
@@ -228,10 +234,7 @@ export const effectChecks: Check[] = [
         return (handled) => {
           const others = ledger
             .all()
-            .filter(
-              ({ checkIds }) =>
-                ![...checkIds].some((id) => id.startsWith("effects.") || id.startsWith("crash.")),
-            );
+            .filter(({ checkIds, forgeryAccepted }) => !forgeryAccepted && ![...checkIds].some(judgesItsOwn));
           return every(
             ...others.map((entry) => {
               const acknowledged = entry.acknowledgedAtMs !== undefined;
@@ -265,6 +268,10 @@ function effect(
     needs: ["observe"],
     run: async (context) => whenSettled(await send(context)),
   };
+}
+
+function judgesItsOwn(checkId: string): boolean {
+  return checkId.startsWith("effects.") || checkId.startsWith("crash.");
 }
 
 function isHandled(reading: Handled): boolean {

@@ -47,14 +47,6 @@ export const readingChecks: Check[] = [
       transfer_succeeded: false,
     },
   ),
-  reading(
-    "not-transferred",
-    "accepts null for transfer_to and transfer_succeeded",
-    RULES.nullable,
-    FORM_HINT,
-    "call.completed",
-    { transferred: false, transfer_to: null, transfer_succeeded: null },
-  ),
   minimal("minimal-order", "accepts an order with nothing but its kind", "order.created"),
   minimal("minimal-booking", "accepts a booking with nothing but its kind", "booking.created"),
   reading("rich-order", "accepts an order with many fields", RULES.orderShape, SHAPE_HINT, "order.created", {

@@ -88,7 +88,7 @@ function limit(
       if (exchange !== undefined) return judge([exchange]);
       return {
         outcome: "unverified",
-        reason: "No answer came within one second of the clock, in five tries.",
+        reason: "No answer came within one second of the clock, in eight tries.",
       };
     },
   };

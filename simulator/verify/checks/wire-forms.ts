@@ -111,23 +111,6 @@ export const wireFormChecks: Check[] = [
       return allAcknowledged([await deliver(event(), { manner })]);
     },
   },
-  form("half-close", "answers a client that has ended its side", {
-    manner: {
-      note: "The client ends its side of the connection right after the request.",
-      send: async (wire, { head, framedBody }) => {
-        await wire.write(Buffer.concat([head, framedBody]));
-        wire.halfClose();
-      },
-    },
-  }),
-  form("bytes-behind", "is not confused by bytes behind the body", {
-    manner: {
-      note: "Followed by bytes that belong to no request.",
-      send: async (wire, { head, framedBody }) => {
-        await wire.write(Buffer.concat([head, framedBody, Buffer.from("\r\n\r\nrubbish\r\n")]));
-      },
-    },
-  }),
   {
     id: "wire.same-connection",
     title: "acknowledges several deliveries over one connection",

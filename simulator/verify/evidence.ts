@@ -1,0 +1,47 @@
+import type { Exchange } from "./delivery.ts";
+import { curlFor } from "./repeat.ts";
+import type { CheckResult, Report } from "./report.ts";
+
+const BODY_SHOWN_CHARACTERS = 600;
+
+/** What was sent and what came back, ready for any format of report. */
+export type Evidence = {
+  sent: { method: "POST"; url: string; headers: [string, string][]; body: string; note?: string };
+  received:
+    | { status: number; headers: [string, string][]; body: string }
+    | { error: string; message: string };
+  durationMs: number;
+  /** Shell lines that repeat it, where curl can. */
+  curl?: string;
+};
+
+export function evidenceOf({ request, outcome, durationMs }: Exchange): Evidence {
+  const curl = curlFor(request);
+  return {
+    sent: {
+      method: "POST",
+      url: request.url,
+      headers: request.headers,
+      body: shortened(request.body),
+      ...(request.note !== undefined && { note: request.note }),
+    },
+    received:
+      outcome.kind === "answered"
+        ? { status: outcome.status, headers: outcome.headers, body: shortened(outcome.body) }
+        : { error: outcome.error, message: outcome.message },
+    durationMs: Math.round(durationMs),
+    ...(curl !== undefined && { curl }),
+  };
+}
+
+/** The command that runs one check again, with the same events. */
+export function repeatCommand({ invocation, seed }: Report, { check }: CheckResult): string {
+  const only = check.group === "preflight" || check.group === "explore" ? "" : ` --only ${check.id}`;
+  return `${invocation.start}${only} --seed ${seed}${invocation.end}`;
+}
+
+function shortened(body: Buffer): string {
+  const text = body.toString("utf8");
+  const more = text.length - BODY_SHOWN_CHARACTERS;
+  return more > 0 ? `${text.slice(0, BODY_SHOWN_CHARACTERS)}… (${more} characters more)` : text;
+}

@@ -1,0 +1,30 @@
+import type { Report } from "../report.ts";
+
+/** GitHub workflow commands: an annotation for each failure, and one for all that could not be judged. */
+export function githubReport(report: Report): string {
+  const lines = report.results.flatMap(({ check, outcome, known, explanation = "" }) => {
+    if (outcome !== "failed") return [];
+    const kind = known === true ? "warning" : "error";
+    return [
+      `::${kind} title=${property(`${check.id}: ${check.title}`)}::${data(`${explanation} Fix: ${check.hint}`)}`,
+    ];
+  });
+  const unverified = report.results.filter(({ outcome }) => outcome === "unverified");
+  if (report.verdict === "could_not_run") {
+    lines.push(
+      `::error title=verify could not run::${data(unverified[0]?.explanation ?? "Nothing was verified.")}`,
+    );
+  } else if (unverified.length > 0) {
+    const reasons = [...new Set(unverified.map(({ explanation = "" }) => explanation))].join("\n");
+    lines.push(`::notice title=${unverified.length} checks unverified::${data(reasons)}`);
+  }
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function data(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function property(text: string): string {
+  return data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
