@@ -26,12 +26,14 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
 /** `… | head` closes our output when it has seen enough: that ends a command, and is no failure. */
 function endWithTheReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
-    if (stream.listenerCount("error") > 0) continue;
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-      process.exit(EXIT.ok);
-    });
+    stream.off("error", onOutputError);
+    stream.on("error", onOutputError);
   }
+}
+
+function onOutputError(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(EXIT.ok);
 }
 
 /** Commander copies settings to commands that it made itself; ours come ready-made, with commands of their own. */
