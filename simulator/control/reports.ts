@@ -4,7 +4,7 @@ import { answerError } from "./answers.ts";
 const LARGEST_REPORT_BYTES = 5 * 1024 * 1024;
 
 /**
- * The last report of `verify`, for the dashboard: POST keeps one, GET shows it, 404 while there is none. In memory
+ * The last report of `verify`, for the dashboard: POST keeps one, GET shows it, null while there is none. In memory
  * only, and at most 5 MB of it. Stands before the parser of other bodies, since its bound is its own.
  */
 export function reportRoutes(now: () => number): Router {
@@ -21,18 +21,10 @@ export function reportRoutes(now: () => number): Router {
   });
 
   router.get("/reports/verify", (_request, response) => {
-    if (kept === undefined) {
-      return answerError(
-        response,
-        404,
-        "not_found",
-        "There is no report yet: run `voice-agent-simulator verify`.",
-      );
-    }
     response.json({
       object: "verify_report",
-      received_at: new Date(kept.receivedAtMs).toISOString(),
-      report: kept.report,
+      received_at: kept === undefined ? null : new Date(kept.receivedAtMs).toISOString(),
+      report: kept?.report ?? null,
     });
   });
 

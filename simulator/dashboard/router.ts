@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { Router } from "express";
 import { dashboardHeaders } from "./headers.ts";
@@ -16,7 +17,7 @@ const VENDOR = {
  */
 export function createDashboard(): Router {
   const assets = fileURLToPath(new URL("public", import.meta.url));
-  const page = readFileSync(new URL("public/index.html", import.meta.url), "utf8");
+  const page = withPreloads(readFileSync(join(assets, "index.html"), "utf8"), assets);
   const router = Router();
   router.get("/", (_request, response) => response.redirect("/dashboard"));
   router.use("/dashboard", dashboardHeaders(page));
@@ -41,6 +42,16 @@ export function createDashboard(): Router {
     response.type("html").send(page);
   });
   return router;
+}
+
+/** Names every module in the page, so that a browser fetches all at once instead of one import after the other. */
+function withPreloads(page: string, assets: string): string {
+  const files = readdirSync(assets, { recursive: true, encoding: "utf8" }).map((file) =>
+    file.replaceAll("\\", "/"),
+  );
+  const modules = files.filter((file) => file.endsWith(".js") && !page.includes(`/${file}"`)).toSorted();
+  const links = modules.map((file) => `<link rel="modulepreload" href="/dashboard/assets/${file}" />`);
+  return page.replace('<script type="module"', `${links.join("\n    ")}\n    <script type="module"`);
 }
 
 function noCache(response: { setHeader(name: string, value: string): unknown }): void {

@@ -83,8 +83,7 @@ export function createEndpoints(options: {
   function setFailures(endpoint: Endpoint, failures: number): void {
     if (endpoint.consecutiveFailures === failures) return;
     countFailures.run(failures, endpoint.id);
-    const isFlagged = failures >= FAILURE_FLAG_THRESHOLD;
-    if (isFlagged !== endpoint.flagged) journal.write({ kind: "endpoint.changed", endpointId: endpoint.id });
+    journal.write({ kind: "endpoint.changed", endpointId: endpoint.id });
   }
 
   return {

@@ -32,7 +32,7 @@ export function SignatureView({ attempt }) {
             : html`It cannot be read: ${problem.replaceAll("_", " ")}.`
         }
       <//>
-      <${Step} ok=${problem === null ? undefined : false} title="Put the signed string together">
+      <${Step} ok=${problem === null} title="Put the signed string together">
         ${
           signature.signed_string_start === null
             ? "Without t and v1 there is nothing to check."
@@ -44,8 +44,8 @@ export function SignatureView({ attempt }) {
         >${matchWords(matches, problem)}<//
       >
       <${Step} ok=${isInTime} title="Compare t with the clock">
-        ${ageWords(age)}, and ${isInTime ? "at most" : "more than"} ${tolerance} s:
-        ${isInTime ? "in time" : "a receiver refuses it"}.
+        ${ageWords(age)}. ${isInTime ? "Up to" : "A receiver refuses more than"} ${tolerance} s on either side
+        ${isInTime ? "are accepted" : "of its own clock"}.
       <//>
     </ol>
     ${problem === null && html`<${CheckYourself} t=${t} v1=${v1} body=${request.body} />`}

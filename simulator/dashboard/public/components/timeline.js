@@ -29,7 +29,7 @@ export function Timeline({ delivery, chosen, onChoose }) {
 /** The way to a slot, filled as far as schedule time has come. */
 function Wait({ slot, before, index }) {
   const filled = slot.attempt ? 1 : slot.state === "next" ? progress(before, slot) : 0;
-  return html`<span class="wait" aria-hidden="true"
+  return html`<span class="slot-wait" aria-hidden="true"
     ><span class="wait-words">${DELAY_WORDS[index]}</span
     ><span class="wait-line"><span class="wait-fill" style=${{ "--filled": filled }}></span></span
   ></span>`;

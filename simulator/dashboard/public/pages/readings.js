@@ -27,7 +27,7 @@ export function ReadingsPage() {
 
   return html`<${PageHead}
       title="Readings"
-      lead="What the specification leaves open, each as a switch. A receiver that works under every choice depends on nothing unstated."
+      lead="What the specification leaves open, each as a switch. A receiver that works under every choice depends on nothing unstated. * marks the default."
     >
       <button type="button" class="button" disabled=${changed === 0} onClick=${useDefaults}>
         Defaults for all${changed > 0 ? ` (${changed} changed)` : ""}

@@ -42,7 +42,8 @@ export function TriggerPage({ query }) {
                   aria-pressed=${String(known.type === type.type)}
                   onClick=${() => choose(known.type)}
                 >
-                  <b>${known.type}</b><span>${known.emitted_when}</span>
+                  <b>${family(known.type)}.<wbr />${known.type.slice(known.type.indexOf(".") + 1)}</b
+                  ><span>${known.emitted_when}</span>
                 </button>`,
             )}
           </div>
@@ -55,4 +56,8 @@ export function TriggerPage({ query }) {
         </aside>
       </div>`
     }`;
+}
+
+function family(type) {
+  return type.split(".")[0];
 }

@@ -10,14 +10,15 @@ import { useLoaded } from "../core/load.js";
 /** The last report of `verify`, if there is one. */
 export function VerifyPage() {
   const { value: kept, error, reload } = useLoaded("report", () => control.get("/reports/verify"));
-  const isNone = error?.status === 404;
+  const isKept = kept !== undefined && kept.report !== null;
+  const isNone = kept !== undefined && kept.report === null;
   return html`<${PageHead}
       title="Verify"
-      lead=${kept ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.` : "A verdict on any receiver, with evidence."}
+      lead=${isKept ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.` : "A verdict on any receiver, with evidence."}
     >
       <button type="button" class="button" onClick=${reload}>Look again</button>
     <//>
-    ${error && !isNone && html`<${Problem} error=${error} />`}
+    ${error && html`<${Problem} error=${error} />`}
     ${kept === undefined && error === undefined && html`<${Loading} />`}
     ${
       isNone &&
@@ -31,5 +32,5 @@ export function VerifyPage() {
         </p>
       <//>`
     }
-    ${kept && html`<${Report} report=${kept.report} />`}`;
+    ${isKept && html`<${Report} report=${kept.report} />`}`;
 }

@@ -1,0 +1,149 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, test } from "vitest";
+import { useBrowser, type WatchedPage } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+/** Looks at the page as it stands, in both themes. */
+async function expectAccessible(page: WatchedPage): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n  ")}`);
+    expect(found, `${page.url()} in ${colorScheme}`).toEqual([]);
+  }
+}
+
+test("axe finds nothing on pages with nothing on them, light or dark", async () => {
+  const { url } = await openDashboard();
+  const page = await browser.openPage(url);
+  await page.getByText("Nobody to deliver to yet").waitFor();
+  await expectAccessible(page);
+  for (const [path, words] of [
+    ["/endpoints", "No endpoint is registered"],
+    ["/verify", "No report yet"],
+    ["/nowhere", "No page has this address"],
+  ] as const) {
+    await page.goto(url + path);
+    await page.getByText(words).waitFor();
+    await expectAccessible(page);
+  }
+}, 60_000);
+
+test("axe finds nothing on pages with something on them, light or dark", async () => {
+  const { url } = await openDashboard();
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint((response, count) => {
+    response
+      .writeHead(count % 3 === 0 ? 200 : 500, { "content-type": "application/json" })
+      .end(`{"n":${count}}`);
+  });
+  await control(origin, "POST", "/endpoints", { url: receiver.url, faults: ["slow-body:1"] });
+  await control(origin, "POST", "/endpoints", {
+    url: "http://localhost:1/refused",
+    event_types: ["call.completed"],
+  });
+  await control(origin, "POST", "/events", { type: "call.completed", count: 4 });
+  await control(origin, "POST", "/clock/advance", { seconds: 600 });
+  await control(origin, "POST", "/reports/verify", REPORT);
+  const { body } = await control<{ data: { id: string; event_id: string }[] }>(origin, "GET", "/deliveries");
+  const [delivery] = body.data;
+
+  const page = await browser.openPage(url);
+  for (const [path, words] of [
+    ["", "attempt 3"],
+    [`/deliveries/${delivery?.id}`, "Signature"],
+    [`/events/${delivery?.event_id}`, "Envelope"],
+    ["/endpoints", "in a row"],
+    ["/endpoints?new", "Good: events can be delivered here."],
+    ["/trigger", "empty fields are made up"],
+    ["/world", "that is all"],
+    ["/world/voicemails", "that is all"],
+    ["/world/agents", "Persona"],
+    ["/world/organizations", "API key"],
+    ["/readings", "limit_out_of_range"],
+    ["/verify", "Answers within ten seconds"],
+    ["/console", "Nothing sent yet"],
+  ] as const) {
+    await page.goto(url + path);
+    await page.getByText(words).first().waitFor();
+    await expectAccessible(page);
+  }
+
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.getByText('"va_test').or(page.getByText('"organization"')).first().waitFor();
+  await expectAccessible(page);
+
+  await page.goto(`${url}/world/calls`);
+  await page.locator(".call-row").first().click();
+  await page.getByRole("dialog").waitFor();
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+  await expectAccessible(page);
+
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.goto(url);
+  await page.locator(".feed-row").nth(1).waitFor();
+  await expectAccessible(page);
+}, 120_000);
+
+test("no page is wider than a narrow screen", async () => {
+  const { url } = await openDashboard();
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(500);
+  await control(origin, "POST", "/endpoints", { url: `${receiver.url}/${"long-path-".repeat(20)}` });
+  await control(origin, "POST", "/events", { type: "order.created" });
+  await receiver.until(1);
+  const { body } = await control<{ data: { id: string }[] }>(origin, "GET", "/deliveries");
+  const page = await browser.openPage(url, { viewport: { width: 360, height: 700 } });
+  for (const path of [
+    "",
+    `/deliveries/${body.data[0]?.id}`,
+    "/endpoints",
+    "/endpoints?new",
+    "/trigger",
+    "/world",
+    "/console",
+    "/readings",
+    "/verify",
+  ]) {
+    await page.goto(url + path);
+    await page.locator("h1").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBeLessThanOrEqual(360);
+  }
+}, 60_000);
+
+const REPORT = {
+  checks: [
+    {
+      id: "acknowledgement.in-time",
+      group: "acknowledgement",
+      title: "Answers within ten seconds",
+      level: "must",
+      outcome: "passed",
+    },
+    {
+      id: "signature.tampered",
+      group: "signature",
+      title: "Refuses a body that was changed",
+      level: "must",
+      outcome: "failed",
+      problem: "It should be refused, but the receiver answered 200.",
+      hint: "Verify over the raw bytes.",
+      curl: "curl -i http://localhost:3000/webhooks",
+    },
+    {
+      id: "effects.once",
+      group: "effects",
+      title: "Handles each event once",
+      level: "must",
+      outcome: "unverified",
+      reason: "Nothing to observe.",
+    },
+  ],
+};

@@ -1,0 +1,133 @@
+import { expect, test } from "vitest";
+import { useBrowser } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { emit, register } from "../helpers/simulator.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+const DELIVERIES = 10_000;
+const MOST_ROWS_IN_PAGE = 60;
+
+test("ten thousand deliveries are all within reach, and only those in sight exist", async () => {
+  const { url, simulator } = await openDashboard({
+    calls: 0,
+    send: () => Promise.resolve({ outcome: { status: 200 }, durationMs: 1 }),
+  });
+  register(simulator, "http://localhost:1/never-asked");
+  const [oldest] = emit(simulator, "voicemail.created");
+  emit(simulator, "call.completed", DELIVERIES - 2);
+  const [newest] = emit(simulator, "booking.created");
+  await simulator.dispatcher.settled();
+  const page = await browser.openPage(url);
+  const rows = page.locator(".windowed > li");
+  await rows.locator(`[href$="${newest}"]`).waitFor();
+
+  // To the very end, through every page of the list.
+  for (let round = 0; round < 200; round++) {
+    await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+    expect(await rows.count()).toBeLessThan(MOST_ROWS_IN_PAGE);
+    if (await page.getByText("10,000 rows: that is all.").isVisible()) break;
+  }
+  await rows.locator(`[href$="${oldest}"]`).waitFor();
+  expect(await rows.count()).toBeLessThan(MOST_ROWS_IN_PAGE);
+
+  // What comes in meanwhile waits at the top, and nothing one reads moves.
+  const before = await rows.locator(`[href$="${oldest}"]`).boundingBox();
+  emit(simulator, "order.created", 3);
+  await page.getByRole("button", { name: "3 new rows" }).waitFor();
+  expect(await rows.locator(`[href$="${oldest}"]`).boundingBox()).toEqual(before);
+  await page.getByRole("button", { name: "3 new rows" }).click();
+  await page.locator(".windowed .type.order").first().waitFor();
+
+  // Filters look through all of them.
+  await page.getByLabel("Search deliveries").fill(`${oldest}`);
+  await expect.poll(() => rows.count()).toBe(1);
+  await page.getByLabel("Search deliveries").fill("");
+  await page.getByLabel("Type").selectOption("booking.created");
+  await expect.poll(() => rows.count()).toBe(1);
+  expect(page.url()).toContain("type=booking.created");
+}, 90_000);
+
+test("filters by endpoint, type, state and text, kept in the address", async () => {
+  const { url } = await openDashboard();
+  const origin = new URL(url).origin;
+  const good = await startEndpoint(200);
+  const bad = await startEndpoint(418);
+  await control(origin, "POST", "/endpoints", { url: good.url });
+  await control(origin, "POST", "/endpoints", { url: bad.url, event_types: ["order.created"] });
+  await control(origin, "POST", "/events", { type: "order.created" });
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  const page = await browser.openPage(url);
+  const rows = page.locator(".windowed > li");
+  await expect.poll(() => rows.count()).toBe(3);
+  await rows.getByText("418").waitFor();
+
+  await page.getByLabel("Endpoint").selectOption({ label: bad.url });
+  await expect.poll(() => rows.count()).toBe(1);
+  await page.reload();
+  await expect.poll(() => rows.count()).toBe(1);
+  await page.goto(`${url}?state=delivered`);
+  await expect.poll(() => rows.count()).toBe(2);
+  await page.goto(`${url}?text=418`);
+  await expect.poll(() => rows.count()).toBe(1);
+  await page.goto(`${url}?state=dead`);
+  await page.getByText("No delivery matches").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await expect.poll(() => rows.count()).toBe(3);
+});
+
+test("everything in the list can be done from the keyboard", async () => {
+  const { url, simulator } = await openDashboard();
+  const receiver = await startEndpoint(200);
+  register(simulator, receiver.url);
+  const ids = emit(simulator, "call.completed", 40).toReversed();
+  await receiver.until(40);
+  const page = await browser.openPage(url);
+  await page.locator(".windowed > li").first().waitFor();
+  const focused = () =>
+    page.evaluate("document.activeElement.getAttribute('href') ?? document.activeElement.tagName");
+
+  await page.keyboard.press("j");
+  await expect.poll(focused).toBe(`/dashboard/deliveries/${ids[0]}`);
+  for (const id of ids.slice(1, 30)) {
+    await page.keyboard.press("j");
+    await expect.poll(focused).toBe(`/dashboard/deliveries/${id}`);
+  }
+  await page.keyboard.press("k");
+  await expect.poll(focused).toBe(`/dashboard/deliveries/${ids[28]}`);
+  await page.keyboard.press("Enter");
+  await page.getByText("A correct receiver accepts this signature.").waitFor();
+  expect(page.url()).toContain(ids[28]);
+  await page.keyboard.press("u");
+  await page.getByRole("heading", { name: "Live" }).waitFor();
+
+  // Letters are shortcuts only where one does not type.
+  await page.keyboard.press("/");
+  await page.keyboard.type("gene?");
+  expect(await page.getByLabel("Search deliveries").inputValue()).toBe("gene?");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("?");
+  const help = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await help.waitFor();
+  await page.keyboard.press("Escape");
+  await help.waitFor({ state: "detached" });
+  for (const [key, title] of [
+    ["e", "Endpoints"],
+    ["w", "World"],
+    ["a", "API console"],
+    ["r", "Readings"],
+    ["v", "Verify"],
+    ["t", "Trigger"],
+    ["l", "Live"],
+  ] as const) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
+  }
+  await page.keyboard.press("d");
+  expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("light");
+  await page.keyboard.press("d");
+  await page.reload();
+  expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+});

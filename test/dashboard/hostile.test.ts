@@ -1,0 +1,148 @@
+import type { ServerResponse } from "node:http";
+import { expect, test } from "vitest";
+import { useBrowser, type WatchedPage } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { HOSTILE_PAYLOADS } from "./hostile-payloads.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+/** Looks at everything that is ever added to the page for what our own templates never make. */
+const WATCH_ELEMENTS = `
+  globalThis.foundElements = new Set();
+  const forbidden = "img, iframe, object, embed, form[action], base, math, style, meta[http-equiv], marquee, template," +
+    "[onerror], [onload], [onclick], [onfocus], [onbegin], [ontoggle], [onstart], [srcdoc], #app script, #app link";
+  const look = (element) => {
+    const url = element.getAttribute("href") ?? element.getAttribute("src") ?? "";
+    if (element.matches(forbidden) || /^\\s*(javascript|data|vbscript):/i.test(url)) foundElements.add(element.outerHTML);
+  };
+  new MutationObserver((changes) => {
+    for (const { addedNodes, target } of changes) {
+      for (const element of [target, ...addedNodes]) {
+        if (!(element instanceof Element)) continue;
+        look(element);
+        element.querySelectorAll("*").forEach(look);
+      }
+    }
+  }).observe(document, { subtree: true, childList: true, attributes: true });
+`;
+
+test("there are fifty payloads, all different", () => {
+  expect(new Set(HOSTILE_PAYLOADS).size).toBe(50);
+});
+
+test("transcripts, names, messages and recordings of strangers are text", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const origin = new URL(url).origin;
+  for (const payload of HOSTILE_PAYLOADS) {
+    const object = { customer_name: payload, message_text: payload, notes: payload, reason: payload };
+    await control(origin, "POST", "/events", { type: "voicemail.created", object });
+    const call = {
+      transcript: `Agent: ${payload}\nCaller: ${payload}`,
+      recording_url: payload,
+      outcome: payload,
+      detected_language: payload,
+      transferred: true,
+      transfer_to: { [payload]: payload },
+    };
+    await control(origin, "POST", "/events", { type: "call.completed", object: call });
+  }
+  const page = await browser.openPage(`${url}/world/voicemails`, { script: WATCH_ELEMENTS });
+
+  const names = page.locator(".voicemail h2");
+  await expect.poll(() => names.count()).toBe(HOSTILE_PAYLOADS.length);
+  expect((await names.allTextContents()).toSorted()).toEqual(HOSTILE_PAYLOADS.toSorted());
+  await expectHarmless(page);
+
+  await page.goto(`${url}/world/calls`);
+  await page.getByRole("button", { name: "Load the next 50" }).click();
+  const rows = page.locator(".call-row");
+  await expect.poll(() => rows.count()).toBe(2 * HOSTILE_PAYLOADS.length);
+  const outcomes = await rows.locator(".chip").allTextContents();
+  for (const payload of HOSTILE_PAYLOADS) {
+    await rows.nth(outcomes.indexOf(payload)).dispatchEvent("click");
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.locator(".conversation").textContent()).toContain(payload.trim());
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  }
+  await expectHarmless(page);
+}, 60_000);
+
+test("event types, answers and headers of strangers are text", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint((response, count) => answerWith(response, payloadNumber(count - 1)));
+  await control(origin, "POST", "/endpoints", { url: `${receiver.url}?next=%22%3E%3Cscript%3E` });
+  const ids: string[] = [];
+  for (const [index, payload] of HOSTILE_PAYLOADS.entries()) {
+    const envelope = {
+      id: `evt_${String(index).padStart(32, "0")}`,
+      type: payload,
+      created: 1,
+      api_version: payload,
+      data: { object: { object: payload, [payload]: payload } },
+      org_id: payload,
+    };
+    const replayed = await control<{ deliveries: { id: string }[] }>(origin, "POST", "/replay", {
+      envelopes: [envelope],
+    });
+    const [delivery] = replayed.body.deliveries;
+    ids.push(delivery?.id ?? "");
+    await receiver.until(index + 1);
+  }
+  const page = await browser.openPage(url, { script: WATCH_ELEMENTS });
+  await page.locator(".feed-row .type").first().waitFor();
+  await expectHarmless(page);
+
+  for (const [index, payload] of HOSTILE_PAYLOADS.entries()) {
+    await page.evaluate(`history.pushState(null, "", "/dashboard/deliveries/${ids[index]}");
+      dispatchEvent(new PopStateEvent("popstate"))`);
+    const raw = page.getByRole("region", { name: "Answer body" });
+    await expect.poll(() => raw.textContent().catch(() => "")).toBe(payload);
+    expect(await page.locator("h1 .type").textContent()).toBe(payload);
+  }
+  await expectHarmless(page);
+  await page.goto(`${url}/events/evt_${"0".repeat(32)}`);
+  await page.getByRole("region", { name: "Envelope" }).waitFor();
+  await expectHarmless(page);
+}, 60_000);
+
+test("an address of the page itself is text, too", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const payload = '"><img src=x onerror=hit()>';
+  const page = await browser.openPage(`${url}/deliveries/${encodeURIComponent(payload)}`, {
+    script: WATCH_ELEMENTS,
+  });
+  await page.getByText("There is no delivery").waitFor();
+  await expectHarmless(page);
+  await page.goto(`${url}/?text=${encodeURIComponent(payload)}`);
+  await page.getByText("No delivery matches").waitFor();
+  expect(await page.getByPlaceholder("Search").inputValue()).toBe(payload);
+  await expectHarmless(page);
+});
+
+test("control: a payload that is markup does run in a page that lets it", async () => {
+  const page = await browser.openPage("about:blank");
+  await page.setContent(`<img src="x" onerror="globalThis.hit = true">`);
+  await expect.poll(() => page.evaluate("globalThis.hit")).toBe(true);
+});
+
+function payloadNumber(index: number): string {
+  return HOSTILE_PAYLOADS[index % HOSTILE_PAYLOADS.length] ?? "";
+}
+
+function answerWith(response: ServerResponse, payload: string): void {
+  // A header can only hold what HTTP lets it.
+  const value = payload.replaceAll(/[^\t\x20-\x7e]/g, "");
+  response.writeHead(200, { "x-hostile": value, "set-cookie": [value, "a=1"], "content-type": "text/html" });
+  response.end(payload);
+}
+
+/** Nothing that a payload brought along has become an element, a link that runs, or a script that ran. */
+async function expectHarmless(page: WatchedPage): Promise<void> {
+  expect(await page.evaluate("[...foundElements]")).toEqual([]);
+  expect(await page.evaluate("globalThis.hit")).toBeUndefined();
+  expect(page.complaints).toEqual({ errors: [], violations: [] });
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+import { useBrowser } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+describe("from an empty dashboard to a delivered event", () => {
+  test("register, trigger, fail, step time, dead, resend, delivered", async () => {
+    const { url, simulator } = await openDashboard();
+    const receiver = await startEndpoint(500);
+    const page = await browser.openPage(url, { permissions: ["clipboard-read", "clipboard-write"] });
+    const readClipboard = () => page.evaluate<string>("navigator.clipboard.readText()");
+
+    // Register: the rules as one types, then the secret.
+    await page.getByText("Nobody to deliver to yet").waitFor();
+    await page.getByRole("link", { name: "Register an endpoint" }).click();
+    const form = page.getByRole("dialog", { name: "Register an endpoint" });
+    await form.getByLabel("URL", { exact: true }).fill("http://example.com/hook");
+    await form.getByText("http:// is for localhost only, and example.com is not").waitFor();
+    await form.getByText("https, or http on localhost: no").waitFor();
+    expect(await form.getByRole("button", { name: "Register" }).isDisabled()).toBe(true);
+    await form.getByLabel("URL", { exact: true }).fill(receiver.url);
+    await form.getByText("Good: events can be delivered here.").waitFor();
+    await form.getByRole("button", { name: "Register" }).click();
+
+    const once = page.getByRole("dialog", { name: "The signing secret" });
+    const secret = (await once.locator("code.secret").innerText()).trim();
+    expect(secret).toMatch(/^whsec_[0-9a-f]{48}$/);
+    await once.getByRole("button", { name: "Copy line" }).click();
+    await once.getByRole("button", { name: "Copied", exact: true }).waitFor();
+    expect(await readClipboard()).toBe(`SIGNING_SECRET=${secret}`);
+    await once.getByRole("button", { name: "I have copied it" }).click();
+
+    // Trigger, and watch it fail.
+    await page.keyboard.press("g");
+    await page.keyboard.press("t");
+    await page.getByRole("button", { name: /^voicemail\.\s?created/ }).click();
+    await page.getByLabel("customer_name").fill("Ada Lovelace");
+    await page.getByRole("button", { name: "Trigger", exact: true }).click();
+    await page.getByRole("link", { name: "Watch it" }).click();
+    const head = page.locator(".page-head");
+    await head.getByText("Attempting").waitFor();
+    const slots = page.locator(".timeline li");
+    await slots.nth(0).getByText("500 Server Error").waitFor();
+    await slots.nth(1).getByText("in 1:00").waitFor();
+    await page.getByLabel("Request body", { exact: true }).getByText('"Ada Lovelace"').waitFor();
+    await page.getByText("A correct receiver accepts this signature.").waitFor();
+
+    // Step time until the last attempt has failed.
+    for (let attempt = 2; attempt <= 6; attempt++) {
+      await page.keyboard.press("n");
+      await slots
+        .nth(attempt - 1)
+        .getByText("500 Server Error")
+        .waitFor();
+    }
+    await head.getByText("Dead").waitFor();
+    expect(receiver.received).toHaveLength(6);
+    expect(await slots.locator(".slot-box").count()).toBe(6);
+    expect(await page.getByRole("button", { name: "Next attempt now" }).isDisabled()).toBe(true);
+    const elapsedMs = simulator.clock.now() - Date.now();
+    expect(elapsedMs / 3_600_000).toBeCloseTo(14.6, 1);
+
+    // The endpoint is flagged, and its secret nowhere to be seen.
+    await page.locator(".facts").getByRole("link", { name: receiver.url }).click();
+    await page.getByText("Failing: 6 failures in a row").waitFor();
+    await page.getByText(`••••${secret.slice(-4)}`).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    await page.reload();
+    await page.getByText("Failing: 6 failures in a row").waitFor();
+    expect(await page.content()).not.toContain(secret);
+    const { body } = await control(new URL(url).origin, "GET", "/endpoints");
+    expect(JSON.stringify(body)).not.toContain(secret);
+
+    // Mend the receiver and resend.
+    receiver.behave(200);
+    await page.goBack();
+    await page.keyboard.press("r");
+    await head.getByText("Delivered").waitFor();
+    await page.getByText("Resent for").waitFor();
+    await slots.nth(0).getByText("200 OK").waitFor();
+    expect(receiver.received).toHaveLength(7);
+    expect(receiver.received[6]?.body).toEqual(receiver.received[0]?.body);
+
+    // The signature can be checked in the page, and the attempt repeated with curl.
+    await page.getByText("Check it here with your own secret").click();
+    await page.getByLabel("Signing secret").fill("whsec_wrong");
+    await page.getByText("Another digest").waitFor();
+    await page.getByLabel("Signing secret").fill(secret);
+    await page.getByText("The same digest.").waitFor();
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+    const curl = await readClipboard();
+    expect(curl).toContain(`-H 'x-service-signature: ${receiver.received[6]?.signature}'`);
+    expect(curl).toContain(receiver.url);
+
+    // The endpoint is healthy again; deleting it asks first.
+    await page.locator(".facts").getByRole("link", { name: receiver.url }).click();
+    await page.getByText("Healthy").waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    const confirm = page.getByRole("dialog", { name: "Delete this endpoint?" });
+    await confirm.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No endpoint is registered").waitFor();
+  }, 60_000);
+
+  test("the next attempt can be made now, whatever the clock says", async () => {
+    const { url, simulator } = await openDashboard();
+    const receiver = await startEndpoint(503);
+    const origin = new URL(url).origin;
+    await control(origin, "POST", "/endpoints", { url: receiver.url });
+    await control(origin, "POST", "/events", { type: "call.completed" });
+    await receiver.until(1);
+    const page = await browser.openPage(url);
+    const beforeMs = simulator.clock.now();
+
+    await page.locator(".feed-row").nth(1).click();
+    await page.locator(".timeline").getByText("in 1:00").waitFor();
+    receiver.behave(204);
+    await page.keyboard.press("a");
+    await page.locator(".timeline li").nth(1).getByText("204 No Content").waitFor();
+
+    expect(receiver.received).toHaveLength(2);
+    expect(simulator.clock.now()).toBe(beforeMs);
+  });
+
+  test("an endpoint can be tested and changed", async () => {
+    const { url } = await openDashboard();
+    const receiver = await startEndpoint(200);
+    await control(new URL(url).origin, "POST", "/endpoints", { url: "http://localhost:1/old" });
+    const page = await browser.openPage(`${url}/endpoints`);
+
+    await page.getByRole("link", { name: "Edit" }).click();
+    const form = page.getByRole("dialog", { name: "Edit the endpoint" });
+    await form.getByLabel("URL", { exact: true }).fill(receiver.url);
+    await form.getByLabel("order.created").check();
+    await form.getByText("Good: events can be delivered here.").waitFor();
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: receiver.url }).waitFor();
+    await page.getByRole("button", { name: "Send a test event" }).click();
+    await page.getByRole("link", { name: "Watch it" }).click();
+    await page.locator(".page-head").getByText("Delivered").waitFor();
+
+    expect(JSON.parse(String(receiver.received[0]?.body))).toMatchObject({ type: "call.completed" });
+  });
+
+  test("errors of the simulator are shown in its own words", async () => {
+    const { url } = await openDashboard();
+    const page = await browser.openPage(`${url}/deliveries/dlv_nothing`);
+    await page.getByText('There is no delivery "dlv_nothing".').waitFor();
+
+    await page.goto(`${url}/trigger?type=order.created`);
+    await page.getByLabel("Organization").selectOption({ label: "Harbor Heating & Plumbing" });
+    await page.getByRole("button", { name: "Trigger", exact: true }).click();
+    await page.getByRole("alert").getByText("order.created happens at a restaurant").waitFor();
+  });
+});

@@ -1,0 +1,25 @@
+import { onTestFinished } from "vitest";
+import { listen } from "../../simulator/server.ts";
+import type { Simulator, SimulatorOptions } from "../../simulator/simulator.ts";
+import { openSimulator } from "../helpers/simulator.ts";
+
+/** A simulator with its servers in this process, its clock standing still, closed when the test is over. */
+export async function openDashboard(
+  options: SimulatorOptions & { port?: number } = {},
+): Promise<{ url: string; port: number; simulator: Simulator; close: () => Promise<void> }> {
+  const { port = 0, ...more } = options;
+  const simulator = openSimulator({ clock: "manual", calls: 40, ...more });
+  const listening = await listen(simulator, {
+    port,
+    host: "127.0.0.1",
+    onError: (error) => {
+      throw error;
+    },
+  });
+  if (!listening.ok) throw new Error(listening.message);
+  const { server } = listening;
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= server.close().then(() => simulator.close()));
+  onTestFinished(close);
+  return { url: `${server.url}/dashboard`, port: server.port, simulator, close };
+}

@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { useBrowser } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+test("the page says that the simulator is gone, and comes back with the next one on the same port", async () => {
+  const first = await openDashboard();
+  const receiver = await startEndpoint(200);
+  const origin = new URL(first.url).origin;
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  const page = await browser.openPage(first.url);
+  const rows = page.locator(".windowed .feed-row");
+  const connection = page.locator(".connection");
+  await rows.getByText("call.completed").waitFor();
+  await connection.getByText("Live").waitFor();
+
+  await first.close();
+  await connection.getByText("Reconnecting…").waitFor();
+  await rows.getByText("call.completed").waitFor();
+  await page.keyboard.press("m");
+  await page.getByText("The simulator does not answer. Is it still running?").waitFor();
+
+  const second = await openDashboard({ port: first.port, seed: 8 });
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  await control(origin, "POST", "/events", { type: "booking.created" });
+  await connection.getByText("Live").waitFor();
+  await rows.getByText("booking.created").waitFor();
+  await expect.poll(() => rows.getByText("call.completed").count()).toBe(0);
+
+  await control(origin, "POST", "/events", { type: "order.created" });
+  await rows.getByText("order.created").waitFor();
+  expect(second.port).toBe(first.port);
+}, 60_000);
+
+test("what happens shows without a reload, and a reset empties the list", async () => {
+  const { url } = await openDashboard();
+  const origin = new URL(url).origin;
+  const page = await browser.openPage(url);
+  await page.getByText("Nobody to deliver to yet").waitFor();
+
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  await page.getByText("No endpoint has selected it: it went to nobody.").waitFor();
+  const receiver = await startEndpoint(503);
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  await control(origin, "POST", "/events", { type: "voicemail.created" });
+  const row = page.locator(".windowed .feed-row").first();
+  await row.getByText("503 Unavailable").waitFor();
+  await row.getByText("in 1:00").waitFor();
+  await control(origin, "POST", "/clock/advance", { seconds: 20 });
+  await row.getByText("in 0:40").waitFor();
+  receiver.behave(200);
+  await control(origin, "POST", "/clock/advance", { seconds: 40 });
+  await row.getByText("Delivered").waitFor();
+  await page.getByRole("button", { name: "1 delivered" }).waitFor();
+
+  await control(origin, "POST", "/reset", { keep_endpoints: true });
+  await page.getByText("Nothing has happened yet").waitFor();
+});
+
+test("the clock's modes and buttons do what they say", async () => {
+  const { url, simulator } = await openDashboard();
+  const receiver = await startEndpoint(500);
+  const origin = new URL(url).origin;
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  await receiver.until(1);
+  const page = await browser.openPage(url);
+  const clock = page.getByRole("region", { name: "Schedule clock" });
+  await clock.getByText("in 1:00").waitFor();
+
+  const startMs = simulator.clock.now();
+  await clock.getByRole("button", { name: "+1 min" }).click();
+  await clock.getByText("in 5:00").waitFor();
+  expect(simulator.clock.now() - startMs).toBe(60_000);
+  await clock.getByRole("button", { name: "+1 h" }).click();
+  await receiver.until(4);
+  await clock.getByText(/in 1:3\d:/).waitFor();
+  await clock.getByRole("button", { name: "To the end" }).click();
+  await clock.getByText("none due").waitFor();
+  expect(receiver.received).toHaveLength(6);
+
+  await clock.getByRole("button", { name: "Skip" }).click();
+  await expect.poll(() => simulator.clock.mode).toBe("skip");
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  await receiver.until(12);
+  await page.getByRole("button", { name: "2 dead" }).waitFor();
+});
