@@ -13,6 +13,11 @@ export const COMMANDS: readonly { name: string; summary: string; load: () => Pro
     load: async () => (await import("./dev.ts")).devCommand(),
   },
   {
+    name: "verify",
+    summary: "judge a webhook receiver, in any language",
+    load: async () => (await import("./verify.ts")).verifyCommand(),
+  },
+  {
     name: "trigger",
     summary: "let something happen in the running simulator, which sends its event",
     load: async () => (await import("./trigger.ts")).triggerCommand(),
