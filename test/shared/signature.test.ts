@@ -1,0 +1,177 @@
+import { createHmac } from "node:crypto";
+import * as fc from "fast-check";
+import { Stripe } from "stripe";
+import { describe, expect, test } from "vitest";
+import { parseSignature, sign, type SignatureProblem, verify } from "../../shared/signature.ts";
+
+const SECRET = "whsec_test";
+const NOW = 1_769_882_709;
+const BODY = Buffer.from('{"id":"evt_0"}');
+const RUNS = 1_000;
+
+const bodies = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes));
+const secrets = fc.string({ minLength: 1, maxLength: 60, unit: "grapheme" });
+const times = fc.integer({ min: 0, max: 4_102_444_800 });
+
+const check = (header: string, more: Partial<Parameters<typeof verify>[0]> = {}) =>
+  verify({ headers: [header], body: BODY, secrets: [SECRET], nowSeconds: NOW, ...more });
+
+describe("sign", () => {
+  test("signs t, a period and the raw bytes (SPEC §6)", () => {
+    const v1 = createHmac("sha256", SECRET).update(`${NOW}.`).update(BODY).digest("hex");
+    expect(sign({ body: BODY, secret: SECRET, timestampSeconds: NOW })).toBe(`t=${NOW},v1=${v1}`);
+  });
+
+  test("takes a string as its UTF-8 bytes", () => {
+    const text = '{"name":"Žofia 李 🎉"}';
+    const options = { secret: SECRET, timestampSeconds: NOW };
+    expect(sign({ body: text, ...options })).toBe(sign({ body: Buffer.from(text), ...options }));
+  });
+});
+
+describe("verify", () => {
+  test("accepts whatever sign signed, at every time within the tolerance", () => {
+    fc.assert(
+      fc.property(bodies, secrets, times, fc.integer({ min: -300, max: 300 }), (body, secret, t, age) => {
+        const header = sign({ body, secret, timestampSeconds: t });
+        expect(verify({ headers: [header], body, secrets: ["other", secret], nowSeconds: t + age })).toEqual({
+          ok: true,
+          timestampSeconds: t,
+          secretIndex: secret === "other" ? 0 : 1,
+        });
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("refuses what is older or newer than the tolerance, and says which", () => {
+    const late = fc.integer({ min: 301, max: 2 ** 31 });
+    fc.assert(
+      fc.property(late, times, (age, t) => {
+        const header = sign({ body: BODY, secret: SECRET, timestampSeconds: t });
+        expect(check(header, { nowSeconds: t + age })).toEqual({ ok: false, reason: "timestamp_too_old" });
+        expect(check(header, { nowSeconds: t - age })).toEqual({ ok: false, reason: "timestamp_too_new" });
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("refuses a body with one bit changed", () => {
+    const bodyAndBit = bodies
+      .filter((body) => body.byteLength > 0)
+      .chain((body) => fc.tuple(fc.constant(body), fc.nat(body.byteLength * 8 - 1)));
+    fc.assert(
+      fc.property(bodyAndBit, ([body, bit]) => {
+        const header = sign({ body, secret: SECRET, timestampSeconds: NOW });
+        const changed = Buffer.from(body);
+        changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        expect(check(header, { body: changed })).toEqual({ ok: false, reason: "no_match" });
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("refuses a body that is longer or shorter", () => {
+    fc.assert(
+      fc.property(bodies, bodies, (body, more) => {
+        fc.pre(more.byteLength > 0);
+        const header = sign({ body, secret: SECRET, timestampSeconds: NOW });
+        const longer = Buffer.concat([body, more]);
+        expect(check(header, { body: longer }).ok).toBe(false);
+        expect(check(sign({ body: longer, secret: SECRET, timestampSeconds: NOW }), { body }).ok).toBe(false);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("refuses a header with one character changed", () => {
+    const header = sign({ body: BODY, secret: SECRET, timestampSeconds: NOW });
+    const change = fc.tuple(fc.nat(header.length - 1), fc.string({ minLength: 1, maxLength: 1 }));
+    fc.assert(
+      fc.property(change, ([at, character]) => {
+        fc.pre(header[at] !== character);
+        expect(check(header.slice(0, at) + character + header.slice(at + 1)).ok).toBe(false);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("answers for any text at all, and never throws", () => {
+    const pieces = fc.constantFrom(
+      "t",
+      "v1",
+      "v0",
+      "=",
+      ",",
+      " ",
+      "0",
+      "1769882709",
+      "a".repeat(64),
+      "é",
+      "\0",
+    );
+    const texts = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.array(pieces).map((all) => all.join("")),
+    );
+    const isRefused = fc.property(
+      fc.array(texts, { maxLength: 3 }),
+      (headers) => !verify({ headers, body: BODY, secrets: [SECRET], nowSeconds: NOW }).ok,
+    );
+    expect(fc.check(isRefused, { numRuns: RUNS })).toMatchObject({ failed: false });
+  });
+
+  test("accepts nothing without a secret", () => {
+    const header = sign({ body: BODY, secret: SECRET, timestampSeconds: NOW });
+    expect(check(header, { secrets: [] })).toEqual({ ok: false, reason: "no_match" });
+  });
+});
+
+describe("parseSignature names what is wrong", () => {
+  const v1 = "a".repeat(64);
+  test.each<[SignatureProblem, string[]]>([
+    ["header_missing", []],
+    ["header_repeated", ["t=1,v1=a", "t=1,v1=a"]],
+    ["header_empty", [""]],
+    ["header_too_long", [`t=1,v1=${v1},x=${"x".repeat(1_024)}`]],
+    ["pair_malformed", [`t=1,v1=${v1},`]],
+    ["timestamp_missing", [`v1=${v1}`]],
+    ["timestamp_repeated", [`t=1,t=1,v1=${v1}`]],
+    ["timestamp_malformed", [`t=01,v1=${v1}`]],
+    ["signature_missing", ["t=1"]],
+    ["signature_malformed", ["t=1,v1=zz"]],
+    ["signatures_too_many", [`t=1${`,v1=${v1}`.repeat(9)}`]],
+  ])("%s", (reason, headers) => {
+    expect(parseSignature(headers)).toEqual({ ok: false, reason });
+  });
+});
+
+describe("stripe's library, whose format is the same", () => {
+  const { webhooks } = new Stripe("sk_test_0");
+
+  test("accepts what we sign", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const body = JSON.stringify({ object: "event", value });
+        const now = Math.floor(Date.now() / 1000);
+        const header = sign({ body, secret: SECRET, timestampSeconds: now });
+        expect(JSON.stringify(webhooks.constructEvent(body, header, SECRET))).toBe(
+          JSON.stringify(JSON.parse(body)),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("makes headers that we accept", () => {
+    fc.assert(
+      // Zero means now to it.
+      fc.property(fc.json(), times.filter(Boolean), (payload, timestamp) => {
+        const header = webhooks.generateTestHeaderString({ payload, secret: SECRET, timestamp });
+        const body = Buffer.from(payload);
+        expect(check(header, { body, nowSeconds: timestamp }).ok).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
