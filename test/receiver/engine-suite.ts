@@ -692,7 +692,7 @@ export function describeEngine(name: string, createBackend: () => Promise<Backen
       );
       const pruning = { over: false };
       const pruned = engine.prune({ bodiesBeforeMs: clock.nowMs(), idsBeforeMs: 0 }).finally(() => {
-        pruning = false;
+        pruning.over = true;
       });
       let acceptedMeanwhile = 0;
       while (!pruning.over) {

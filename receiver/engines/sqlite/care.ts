@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import type Database from "better-sqlite3";
 import { z } from "zod";
@@ -38,6 +38,7 @@ export async function backup(options: {
   for (const source of [options.db, options.inbox]) {
     const copy = join(options.directory, basename(source.name));
     await source.backup(copy);
+    chmodSync(copy, 0o600);
     copies.push(copy);
   }
   return copies;

@@ -84,25 +84,9 @@ export function createProcessor(
   }
 
   function claimFreeSlots(nowMs: number): ClaimedRow[] {
-    const claimed: ClaimedRow[] = [];
-    while (
-      !suspectRunning &&
-      running.size + claimed.length < options.concurrency &&
-      !draining.signal.aborted
-    ) {
-      const row = work.claim({ nowMs, worker: workerId });
-      if (!row) break;
-      // An event whose worker vanished may be the reason for it. It runs alone, so that it takes no other along.
-      if (row.crashes > 0) {
-        if (running.size + claimed.length > 0) {
-          work.giveBack(row);
-          break;
-        }
-        suspectRunning = true;
-      }
-      claimed.push(row);
-    }
-    return claimed;
+    const slots = options.concurrency - running.size;
+    if (slots <= 0 || suspectRunning || draining.signal.aborted) return [];
+    return work.claim({ nowMs, worker: workerId, slots, running: running.size });
   }
 
   async function extendLeases(): Promise<void> {
@@ -114,6 +98,7 @@ export function createProcessor(
   }
 
   function start(row: ClaimedRow): void {
+    if (row.crashes > 0) suspectRunning = true;
     const settled = run(row)
       .catch(options.onTrouble)
       .finally(() => {

@@ -31,7 +31,7 @@ const LIST_EVENTS = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq < ? AND seq >
 const LIST_STATE = `SELECT seq FROM work WHERE state = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
 const COUNT_STATES = `SELECT state, count(*) AS events FROM work GROUP BY state`;
 const COUNT_ARRIVED = `SELECT count(*) AS events FROM events WHERE seq > ?`;
-const FIND_OLDEST_UNFINISHED = `SELECT min(seq) AS seq FROM work WHERE state IN ('pending', 'claimed')`;
+const FIND_OLDEST_UNFINISHED = `SELECT min(seq) AS seq FROM work INDEXED BY work_unfinished WHERE state IN ('pending', 'claimed')`;
 const FIND_OLDEST_ARRIVED = `SELECT min(seq) AS seq FROM events WHERE seq > ?`;
 const FIND_KNOWN = `SELECT 1 FROM events WHERE object_id = ? AND type = ? LIMIT 1`;
 

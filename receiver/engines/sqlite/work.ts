@@ -7,34 +7,45 @@ export const LEASE_MS = 30_000;
 const LONGEST_DUE_MS = 2 * 86_400_000;
 const LONGEST_LEASE_MS = 2 * LEASE_MS;
 
+/**
+ * Due events looked at in one go, and how often in one round. With more than their product waiting for one and the same
+ * object at the head of the queue, those behind wait too; without a bound, each look would cost as much as the queue is long.
+ */
+const DUE_LIMIT = 100;
+const DUE_LOOKS = 10;
+
 /** Events taken over from the inbox file in one transaction. */
 const FOLLOW_LIMIT = 500;
 
 export type ClaimedRow = { seq: number; attempts: number; token: number; crashes: number };
 
+type DueRow = { seq: number; dueAtMs: number; crashes: number; orderingKey: string | null; taken: number };
+
 /** The holder of a claim: only with the latest token may anything be written. */
 export type Lease = { seq: number; token: number };
 
+// INDEXED BY, because SQLite keeps no statistics here and would choose by the number of columns: on a long queue that
+// is the difference between looking at a hundred rows and sorting all of them. A missing index is an error then.
 const FIND_POSITION = `SELECT seq FROM position`;
 const FIND_ARRIVED = `SELECT seq, type, ordering_key FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(FOLLOW_LIMIT)}`;
 const INSERT_WORK = `INSERT INTO work (seq, type, ordering_key) VALUES (?, ?, ?)`;
 const MOVE_POSITION = `UPDATE position SET seq = ?`;
 
 const FIND_VANISHED = `
-  SELECT seq, attempts FROM work
+  SELECT seq, attempts FROM work INDEXED BY work_claimed
   WHERE state = 'claimed' AND (lease_until_ms <= $now OR lease_until_ms > $now + ${String(LONGEST_LEASE_MS)})`;
-const FIND_CLAIMED_BY = `SELECT seq, attempts FROM work WHERE state = 'claimed' AND worker = ?`;
+const FIND_CLAIMED_BY = `SELECT seq, attempts FROM work INDEXED BY work_claimed WHERE state = 'claimed' AND worker = ?`;
 const RETURN_VANISHED = `
   UPDATE work SET state = $state, due_at_ms = $dueAt, crashes = crashes + 1, worker = NULL, lease_until_ms = NULL,
     finished_at_ms = $finishedAt, last_error = 'The worker vanished while it handled this event.'
   WHERE seq = $seq AND state = 'claimed'`;
 
 const FIND_DUE = `
-  SELECT seq FROM work
-  WHERE state = 'pending' AND (due_at_ms <= $now OR due_at_ms > $now + ${String(LONGEST_DUE_MS)})
-    AND (ordering_key IS NULL OR NOT EXISTS (
-      SELECT 1 FROM work AS other WHERE other.state = 'claimed' AND other.ordering_key = work.ordering_key))
-  ORDER BY due_at_ms, seq LIMIT 1`;
+  SELECT seq, due_at_ms AS dueAtMs, crashes, ordering_key AS orderingKey, EXISTS (
+    SELECT 1 FROM work AS other INDEXED BY work_claimed WHERE other.state = 'claimed' AND other.ordering_key = work.ordering_key) AS taken
+  FROM work INDEXED BY work_due
+  WHERE state = 'pending' AND (due_at_ms, seq) > ($afterDueAt, $afterSeq) AND due_at_ms <= $until
+  ORDER BY due_at_ms, seq LIMIT ${String(DUE_LIMIT)}`;
 const CLAIM = `
   UPDATE work SET state = 'claimed', attempts = attempts + 1, token = token + 1, worker = $worker, lease_until_ms = $leaseUntil
   WHERE seq = $seq RETURNING seq, attempts, token, crashes`;
@@ -49,7 +60,7 @@ const RETRY_LATER = `
 const REQUEUE = `
   UPDATE work SET state = 'pending', due_at_ms = 0, attempts = 0, crashes = 0, token = token + 1, finished_at_ms = NULL, last_error = NULL
   WHERE seq = $seq AND state IN ('dead', 'ignored')`;
-const FIND_NEXT_DUE = `SELECT min(due_at_ms) AS dueAtMs FROM work WHERE state = 'pending'`;
+const FIND_NEXT_DUE = `SELECT min(due_at_ms) AS dueAtMs FROM work INDEXED BY work_due WHERE state = 'pending'`;
 
 /**
  * The verbs of the work file, one SQL statement each. None of them opens a transaction: the caller does, with as many
@@ -65,7 +76,7 @@ export function createWork(db: Database.Database, inbox: Database.Database) {
   const findVanished = db.prepare<[{ now: number }], { seq: number; attempts: number }>(FIND_VANISHED);
   const findClaimedBy = db.prepare<[string], { seq: number; attempts: number }>(FIND_CLAIMED_BY);
   const returnVanished = db.prepare(RETURN_VANISHED);
-  const findDue = db.prepare<[{ now: number }], { seq: number }>(FIND_DUE);
+  const findDue = db.prepare<[{ until: number; afterDueAt: number; afterSeq: number }], DueRow>(FIND_DUE);
   const claim = db.prepare<[{ seq: number; worker: string; leaseUntil: number }], ClaimedRow>(CLAIM);
   const extend = db.prepare(EXTEND);
   const finish = db.prepare(FINISH);
@@ -85,6 +96,23 @@ export function createWork(db: Database.Database, inbox: Database.Database) {
       finishedAt: buried ? options.nowMs : null,
     });
   };
+
+  function* dueRows(nowMs: number): Generator<DueRow> {
+    yield* dueBetween(-1, nowMs);
+    // And what is due so far ahead that the clock must have been turned back since.
+    yield* dueBetween(nowMs + LONGEST_DUE_MS, Number.MAX_SAFE_INTEGER);
+  }
+
+  function* dueBetween(fromMs: number, untilMs: number): Generator<DueRow> {
+    let after = { afterDueAt: fromMs, afterSeq: Number.MAX_SAFE_INTEGER };
+    for (let look = 0; look < DUE_LOOKS; look += 1) {
+      const rows = findDue.all({ until: untilMs, ...after });
+      yield* rows;
+      const last = rows.at(-1);
+      if (!last || rows.length < DUE_LIMIT) return;
+      after = { afterDueAt: last.dueAtMs, afterSeq: last.seq };
+    }
+  }
 
   return {
     /** How far the inbox file has been read; what lies beyond is pending, though it has no row here yet. */
@@ -116,10 +144,23 @@ export function createWork(db: Database.Database, inbox: Database.Database) {
       return held.length;
     },
 
-    /** Claims the event that has been due the longest and shares its object with no claimed one. */
-    claim: (options: { nowMs: number; worker: string }): ClaimedRow | undefined => {
-      const due = findDue.get({ now: options.nowMs });
-      return due && claim.get({ seq: due.seq, worker: options.worker, leaseUntil: options.nowMs + LEASE_MS });
+    /**
+     * Claims up to `slots` events, those first that have been due the longest, and never two of one object. An event
+     * whose worker vanished may be the reason for it: it is claimed alone, and only when nothing else is `running`.
+     */
+    claim: (options: { nowMs: number; worker: string; slots: number; running: number }): ClaimedRow[] => {
+      const claimed: ClaimedRow[] = [];
+      const keys = new Set<string>();
+      for (const due of dueRows(options.nowMs)) {
+        if (claimed.length >= options.slots) break;
+        if (due.taken === 1 || (due.orderingKey !== null && keys.has(due.orderingKey))) continue;
+        if (due.crashes > 0 && options.running + claimed.length > 0) break;
+        const leaseUntil = options.nowMs + LEASE_MS;
+        claimed.push(...claim.all({ seq: due.seq, worker: options.worker, leaseUntil }));
+        if (due.crashes > 0) break;
+        if (due.orderingKey !== null) keys.add(due.orderingKey);
+      }
+      return claimed;
     },
 
     extend: (lease: Lease, nowMs: number): boolean =>

@@ -1,4 +1,5 @@
 import { parentPort, Worker, workerData } from "node:worker_threads";
+import type Database from "better-sqlite3";
 import type { AcceptResult, NewEvent } from "../../engine.ts";
 import { unavailability } from "./database.ts";
 import { createAccept, openInboxFile } from "./inbox-file.ts";
@@ -75,13 +76,16 @@ export function createWriter({
   }
 }
 
-/** The thread's side. `beforeCommit` is for tests that end the process at that very point. */
-export function serveWriter(hooks: { beforeCommit?: () => void } = {}): void {
+/** The thread's side. The hooks are for tests: of a database in trouble, and of a process that ends in mid-commit. */
+export function serveWriter(
+  hooks: { onOpen?: (db: Database.Database) => void; beforeCommit?: () => void } = {},
+): void {
   const port = parentPort;
   if (!port) throw new Error("serveWriter() runs in a worker thread.");
   const file: unknown = workerData;
   if (typeof file !== "string") throw new Error("serveWriter() is started with the name of the inbox file.");
   const db = openInboxFile({ file, synchronous: "FULL", busyTimeoutMs: BUSY_TIMEOUT_MS });
+  hooks.onOpen?.(db);
   const accept = createAccept(db, hooks);
 
   port.on("message", (message: Request | "close") => {

@@ -13,9 +13,13 @@ export function nowSeconds(): number {
   return Math.floor(Date.now() / 1_000);
 }
 
-/** A valid envelope with its own id, as the bytes that are signed. */
+/** A valid envelope with an id and an object of its own, as the bytes that are signed. */
 export function newBody(type: EventType = "call.completed", overrides: Record<string, unknown> = {}): Buffer {
-  return Buffer.from(JSON.stringify({ ...sampleEnvelope(type), id: newEventId(), ...overrides }));
+  const { object } = sampleEnvelope(type).data;
+  const data = {
+    object: { ...object, id: `${String(object["id"]).split("_")[0]}_${randomBytes(8).toString("hex")}` },
+  };
+  return Buffer.from(JSON.stringify({ ...sampleEnvelope(type), id: newEventId(), data, ...overrides }));
 }
 
 export function idOf(body: Uint8Array): string {

@@ -1,9 +1,9 @@
-/** Looks until `condition` holds; fails after 15 s with what it saw last. Looking is cheap, so it looks often. */
+/** Looks until `condition` holds; fails after a minute with what it saw last. Looking is cheap, so it looks often. */
 export async function until<Value>(
   look: () => Promise<Value> | Value,
   condition: (value: Value) => boolean,
 ): Promise<Value> {
-  const giveUpAtMs = performance.now() + 15_000;
+  const giveUpAtMs = performance.now() + 60_000;
   for (;;) {
     const value = await look();
     if (condition(value)) return value;

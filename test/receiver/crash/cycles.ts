@@ -1,0 +1,124 @@
+import Database from "better-sqlite3";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
+import { createHandling } from "../../../receiver/handling.ts";
+import { createLog } from "../../../receiver/log.ts";
+import { movableClock } from "../helpers/clock.ts";
+import { idOf, newBody, post } from "../helpers/events.ts";
+import type { ReceiverProcess } from "../helpers/process.ts";
+import { until } from "../helpers/until.ts";
+import { EFFECTS_TABLE, countingHandlers } from "./handlers.ts";
+
+export const CRASHING_RECEIVER = fileURLToPath(new URL("./receiver.ts", import.meta.url));
+
+/** What the client knows: which events were acknowledged, and which may or may not have been stored. */
+export type Ledger = { acknowledged: Set<string>; sent: Set<string> };
+
+/**
+ * Sends events on several connections, some of them again, until the receiver is gone. With `afterAcknowledgements`,
+ * ends the receiver itself when so many were acknowledged.
+ */
+export async function loadUntilGone(
+  receiver: ReceiverProcess,
+  ledger: Ledger,
+  options: {
+    connections?: number;
+    type?: string /** `handled` counts `ms` from the first event that was handled. */;
+    killAfter?: { ms?: number; acknowledgements?: number; handled?: boolean };
+  },
+): Promise<void> {
+  let acknowledgements = 0;
+  const receiverState = { gone: false };
+  receiver.child.once("exit", () => {
+    receiverState.gone = true;
+  });
+  const client = async (): Promise<void> => {
+    while (!receiverState.gone) {
+      const body = newBody("call.completed", options.type === undefined ? {} : { type: options.type });
+      ledger.sent.add(idOf(body));
+      const sends = Math.random() < 0.2 ? 2 : 1;
+      for (let send = 0; send < sends; send += 1) {
+        const answer = await post(receiver.url, body).catch(() => undefined);
+        if (answer?.status !== 200) continue;
+        ledger.acknowledged.add(idOf(body));
+        acknowledgements += 1;
+        if (acknowledgements === options.killAfter?.acknowledgements) void receiver.kill();
+      }
+    }
+  };
+  const clients = Array.from({ length: options.connections ?? 4 }, client);
+  if (options.killAfter?.handled === true) {
+    await until(
+      () => receiver.lines.some((line) => line.includes('"msg":"handled"')),
+      (handled) => handled,
+    );
+  }
+  if (options.killAfter?.ms !== undefined) await delay(options.killAfter.ms).then(receiver.kill);
+  await Promise.all([...clients, receiver.exited]);
+  await receiver.kill();
+}
+
+export type Verdict = {
+  acknowledged: number;
+  lost: string[];
+  twice: string[];
+  unfinished: number;
+  strangers: string[];
+};
+
+/** Lets a worker of half a minute later finish what is left, and counts. */
+export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdict> {
+  const clock = movableClock();
+  clock.move(31_000);
+  const engine = createSqliteEngine({
+    file: databaseFile,
+    clock,
+    workerId: "judge",
+    tables: [EFFECTS_TABLE],
+  });
+  const log = createLog({ level: "silent" });
+  const processor = engine.process({
+    handle: createHandling({
+      handlers: countingHandlers({ end: () => undefined }),
+      timeoutMs: 10_000,
+      clock,
+      log,
+      api: undefined,
+      onAbandoned: () => undefined,
+    }),
+    concurrency: 8,
+    maximumAttempts: 10,
+    backoffMs: () => 0,
+    onHandled: () => undefined,
+    onTrouble: (error) => {
+      throw error;
+    },
+  });
+  const { byState } = await until(
+    () => engine.counts(),
+    ({ byState }) => byState.pending + byState.claimed === 0,
+  );
+  await processor.drain(1_000);
+  await engine.close();
+
+  const effects = effectsOf(databaseFile);
+  return {
+    acknowledged: ledger.acknowledged.size,
+    lost: [...ledger.acknowledged].filter((id) => !effects.has(id)),
+    twice: [...effects].filter(([, count]) => count > 1).map(([id]) => id),
+    strangers: [...effects.keys()].filter((id) => !ledger.sent.has(id)),
+    unfinished: byState.dead,
+  };
+}
+
+function effectsOf(databaseFile: string): Map<string, number> {
+  const db = new Database(databaseFile.replace(/\.db$/, ".work.db"), { readonly: true });
+  const rows = db
+    .prepare<[], { id: string; effects: number }>(
+      "SELECT event_id AS id, count(*) AS effects FROM effects GROUP BY 1",
+    )
+    .all();
+  db.close();
+  return new Map(rows.map(({ id, effects }) => [id, effects]));
+}

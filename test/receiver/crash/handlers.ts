@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { defineHandler, type Handler } from "../../../receiver/handler.ts";
+
+/** Effects that can be counted: one row each time a handler's transaction committed. */
+export const EFFECTS_TABLE = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)";
+export const INSERT_EFFECT = "INSERT INTO effects (event_id, attempt) VALUES ($1, $2)";
+
+/** An event says by its type what its first handling does to the process. Every later one succeeds. */
+export const POINTS = ["mid-handler", "before-done", "after-done"] as const;
+
+const object = z.looseObject({});
+
+/** With `end` they end the process at the point that the event's type names, on the first attempt only. */
+export const countingHandlers = ({ end }: { end: () => void }): Handler[] => [
+  defineHandler({
+    type: "call.completed",
+    object,
+    tables: [EFFECTS_TABLE],
+    handle: async (event, { atomically, attempt }) => {
+      await atomically(async (db) => void (await db.query(INSERT_EFFECT, [event.id, attempt])));
+    },
+  }),
+  ...POINTS.map((point) =>
+    defineHandler({
+      type: point,
+      object,
+      handle: async (event, { atomically, attempt }) => {
+        if (point === "mid-handler" && attempt === 1) end();
+        await atomically(async (db) => {
+          await db.query(INSERT_EFFECT, [event.id, attempt]);
+          if (point === "before-done" && attempt === 1) end();
+        });
+        if (point === "after-done" && attempt === 1) end();
+      },
+    }),
+  ),
+];
+
+/** The process that took the event and this one, as a power switch would. */
+export function endEverything(): never {
+  process.kill(process.ppid, "SIGKILL");
+  process.kill(process.pid, "SIGKILL");
+  for (;;);
+}

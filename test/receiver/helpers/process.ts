@@ -1,0 +1,90 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { SECRET } from "./events.ts";
+
+export type ReceiverProcess = {
+  child: ChildProcess;
+  url: string;
+  adminUrl: string;
+  /** Every line on standard output so far. */
+  lines: string[];
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** Ends it and its worker at once. */
+  kill: () => Promise<void>;
+};
+
+export const MAIN = fileURLToPath(new URL("../../../receiver/main.ts", import.meta.url));
+
+/** Starts a receiver as a process of its own (and of its own group) and waits until it listens. */
+export async function startProcess(options: {
+  environment: Record<string, string>;
+  entry?: string;
+}): Promise<ReceiverProcess> {
+  const child = spawn(process.execPath, ["--import", "tsx", options.entry ?? MAIN], {
+    env: {
+      ...cleanEnvironment(),
+      SIGNING_SECRET: SECRET,
+      PORT: "0",
+      ADMIN_PORT: "0",
+      ...options.environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  const lines: string[] = [];
+  const errors: string[] = [];
+  child.stderr.on("data", (chunk: Buffer) => void errors.push(chunk.toString()));
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+  });
+  const kill = async (): Promise<void> => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // The whole group is gone already.
+    }
+    await exited;
+  };
+  onTestFinished(kill);
+
+  const listening = new Promise<{ url: string; admin_url: string }>((resolve) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      lines.push(line);
+      if (line.includes('"msg":"listening"')) resolve(JSON.parse(line));
+    });
+  });
+  const first = await Promise.race([listening, exited]);
+  if (!("url" in first)) throw new Error(`The receiver ended before it listened: ${errors.join("")}`);
+  return { child, url: first.url, adminUrl: first.admin_url, lines, exited, kill };
+}
+
+/** Runs a command of the receiver to its end. */
+export async function runCommand(
+  words: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, ["--import", "tsx", MAIN, ...words], {
+    env: { ...cleanEnvironment(), ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, stdout, stderr };
+}
+
+/** The environment without anything that would configure a receiver. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return {
+    ...(PATH ? { PATH } : {}),
+    ...(HOME ? { HOME } : {}),
+    ...(TMPDIR ? { TMPDIR } : {}),
+    NO_COLOR: "1",
+  };
+}

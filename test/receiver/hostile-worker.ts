@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { defineHandler, type HandlerContext } from "../../receiver/handler.ts";
+import { runWorker } from "../../receiver/worker-process.ts";
+
+/** A worker whose handlers do what handlers must not do. */
+const behaviours: Record<string, (context: HandlerContext) => Promise<void> | void> = {
+  works: () => undefined,
+  blocks: () => {
+    for (;;);
+  },
+  "blocks-in-transaction": async ({ atomically }) =>
+    atomically(async (db) => {
+      await db.query("CREATE TABLE IF NOT EXISTS locked (id INTEGER)");
+      for (;;);
+    }),
+  "exhausts-memory": () => {
+    const hoard: number[][] = [];
+    for (;;) hoard.push(Array.from({ length: 100_000 }, Math.random));
+  },
+  exits: () => process.exit(0),
+  "crashes-later": async () => {
+    setTimeout(() => {
+      throw new Error("nobody catches this");
+    }, 1);
+    await new Promise(() => undefined);
+  },
+  "throws-synchronously": () => {
+    throw new Error("at once");
+  },
+  "never-resolves": async () => new Promise(() => undefined),
+};
+
+await runWorker({
+  handlers: Object.entries(behaviours).map(([type, behave]) =>
+    defineHandler({ type, object: z.unknown(), handle: async (_event, context) => behave(context) }),
+  ),
+});
