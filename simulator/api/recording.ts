@@ -41,9 +41,9 @@ function frameOf(sign: 0 | 1): Buffer {
   const frame = Buffer.alloc(FRAME_BYTES);
   frame.set(HEADER);
   const code = sideInformation + spectrum;
-  for (const [index, bit] of [...code].entries()) {
+  for (let index = 0; index < code.length; index += 1) {
     const byte = HEADER.length + (index >>> 3);
-    if (bit === "1") frame[byte] = (frame[byte] ?? 0) | (0x80 >>> (index & 7));
+    if (code[index] === "1") frame[byte] = (frame[byte] ?? 0) | (0x80 >>> (index & 7));
   }
   return frame;
 }
