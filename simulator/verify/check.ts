@@ -43,9 +43,11 @@ export type Check = {
    * When the check runs: among others (the default); beside other checks that hold connections open; alone, since it
    * may bring a receiver down or load it; last, after all of these; or alone after that, since it kills the receiver.
    */
-  phase?: "together" | "stalled" | "alone" | "last" | "crash";
+  phase?: "together" | "stalled" | "alone" | "last" | "crash" | "explore";
   /** What the run has to be given for this check; without it the check is unverified. */
   needs?: readonly Need[];
+  /** The options that run this check again; `--only` and its id unless given. */
+  again?: string;
   run: (context: CheckContext) => Promise<Verdict | Pending>;
 };
 
@@ -75,6 +77,8 @@ export type Handled = { known: true; count: number } | { known: false; reason: s
 /** What a check has at hand. Events and ids are the same in each run with the same seed. */
 export type CheckContext = Delivery & {
   target: Target;
+  secret: string;
+  seed: string;
   timing: Timing;
   ledger: Ledger;
   /** An event of `type`, with an id that no other check uses. */

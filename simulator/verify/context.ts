@@ -42,6 +42,8 @@ export function createContext(options: {
   return {
     ...createDelivery({ target, secret: options.secret, timeoutMs, checkId, ledger, nowSeconds }),
     target,
+    secret: options.secret,
+    seed: options.seed,
     timing,
     ledger,
     clockSkewSeconds: options.clockSkewSeconds,

@@ -36,8 +36,8 @@ export function evidenceOf({ request, outcome, durationMs }: Exchange): Evidence
 
 /** The command that runs one check again, with the same events. */
 export function repeatCommand({ invocation, seed }: Report, { check }: CheckResult): string {
-  const only = check.group === "preflight" || check.group === "explore" ? "" : ` --only ${check.id}`;
-  return `${invocation.start}${only} --seed ${seed}${invocation.end}`;
+  const options = check.again ?? `--only ${check.id}`;
+  return `${[invocation.start, options].join(" ").trimEnd()} --seed ${seed}${invocation.end}`;
 }
 
 function shortened(body: Buffer): string {

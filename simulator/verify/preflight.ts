@@ -10,6 +10,7 @@ export const reachableCheck = {
   title: "can be reached",
   level: "must",
   group: "preflight",
+  again: "",
   spec: RULES.envelope,
   hint: "Start the receiver, or mend the URL.",
 } satisfies Omit<Check, "run">;
@@ -19,6 +20,7 @@ export const acceptsCheck = {
   title: "accepts genuine deliveries at all",
   level: "must",
   group: "preflight",
+  again: "",
   spec: RULES.signedString,
   hint: "Start the receiver with the same signing secret that verify is given, and give verify the path of its webhook route.",
 } satisfies Omit<Check, "run">;
@@ -28,6 +30,7 @@ export const observableCheck = {
   title: "shows through --observe what it has handled",
   level: "must",
   group: "preflight",
+  again: "",
   spec: RULES.once,
   hint: 'The --observe URL must answer JSON with a number "handled" for the event id put in place of {id}, and 404 or 0 for one never handled.',
 } satisfies Omit<Check, "run">;

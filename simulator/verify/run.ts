@@ -144,6 +144,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     await judgePending(timing.settleMs);
     await runPhase("crash", 1);
     await judgePending(timing.settleAfterCrashMs);
+    await runPhase("explore", 1);
   }
 
   const order = [reachableCheck, acceptsCheck, observableCheck, ...checks];

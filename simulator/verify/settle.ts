@@ -3,6 +3,9 @@ import type { Handled, HandledCounts } from "./check.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { Observer } from "./observe.ts";
 
+/** An event whose count is wanted, and whether it is expected to be handled at all. */
+type Settling = Pick<LedgerEntry, "eventId" | "acknowledgedAtMs" | "documented">;
+
 const READERS = 8;
 const POLL_MS = 50;
 
@@ -11,7 +14,7 @@ const POLL_MS = 50;
  * counts it answers were all read after `quietMs` in which nothing was sent.
  */
 export async function settle(options: {
-  entries: LedgerEntry[];
+  entries: Settling[];
   observe: Observer;
   withinMs: number;
   quietMs: number;
@@ -39,11 +42,7 @@ export async function settle(options: {
 }
 
 /** Reads `entries` again and again until one of them was handled, or `dueAt`; answers what is left. */
-async function stillUnhandled(
-  entries: LedgerEntry[],
-  observe: Observer,
-  dueAt: number,
-): Promise<LedgerEntry[]> {
+async function stillUnhandled(entries: Settling[], observe: Observer, dueAt: number): Promise<Settling[]> {
   while (performance.now() < dueAt) {
     const counts = await readAll(entries, observe);
     const left = entries.filter((entry) => isUnhandled(counts.get(entry.eventId)));
@@ -57,7 +56,7 @@ function isUnhandled(reading: Handled | undefined): boolean {
   return reading?.known === true && reading.count === 0;
 }
 
-async function readAll(entries: LedgerEntry[], observe: Observer): Promise<Map<string, Handled>> {
+async function readAll(entries: Settling[], observe: Observer): Promise<Map<string, Handled>> {
   const readings = new Map<string, Handled>();
   const queue = entries.map(({ eventId }) => eventId);
   await Promise.all(

@@ -1,6 +1,7 @@
 import { startReceiver } from "../receiver-process.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
+import { exploreCheck } from "./explore/explore.ts";
 import { createObserver } from "./observe.ts";
 import { reachableCheck } from "./preflight.ts";
 import { type Report, verdictOf } from "./report.ts";
@@ -32,7 +33,9 @@ export type VerifyOptions = {
  * not start, or cannot be reached, is a report too: nothing was verified.
  */
 export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
-  const { url, secret, seed, checks, command } = options;
+  const { url, secret, seed, command } = options;
+  const checks =
+    options.explore === undefined ? options.checks : [...options.checks, exploreCheck(options.explore)];
   const startedAt = new Date(options.now());
   const { port, protocol } = new URL(url);
   const started =
@@ -79,7 +82,6 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       checks,
       invocation: invocationOf(options),
       now: options.now,
-      ...(options.explore !== undefined && { explore: options.explore }),
       ...(options.observeUrl !== undefined && { observe: createObserver(options.observeUrl) }),
       ...(receiver !== undefined && { receiver }),
       ...(options.onProgress !== undefined && { onProgress: options.onProgress }),

@@ -271,7 +271,7 @@ function effect(
 }
 
 function judgesItsOwn(checkId: string): boolean {
-  return checkId.startsWith("effects.") || checkId.startsWith("crash.");
+  return /^(?:effects|crash|explore)\./.test(checkId);
 }
 
 function isHandled(reading: Handled): boolean {

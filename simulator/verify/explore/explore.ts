@@ -1,0 +1,106 @@
+import { hash } from "node:crypto";
+import { createRandom } from "../../domain/random.ts";
+import type { Check, CheckContext, Verdict } from "../check.ts";
+import { RULES } from "../rules.ts";
+import { settle } from "../settle.ts";
+import { createPlayer, type Player, type Played } from "./player.ts";
+import { describeSchedule, randomSchedule, type Schedule, simplerSchedules } from "./schedule.ts";
+
+/** A failure has to show in one of this many tries, since races do not come out the same each time. */
+const SHRINK_TRIES = 3;
+const SHRINK_SETTLE_MS = 2_000;
+
+/**
+ * A check that plays `count` random schedules of failing attempts and copies, with the service's own delivery engine
+ * on one side of a fault proxy and the receiver on the other. A failure is shrunk to the smallest schedule that shows it.
+ */
+export function exploreCheck(count: number): Check {
+  return {
+    id: "explore.schedules",
+    title: `keeps its promise under ${count} random schedules of failing attempts`,
+    level: "must",
+    group: "explore",
+    spec: RULES.retries,
+    hint: "Whatever the order of lost answers, cuts and copies: store an event once, answer 2xx for it each time, handle it once.",
+    phase: "explore",
+    needs: ["observe"],
+    again: `--explore ${count}`,
+    run: async (context) => {
+      const player = await createPlayer(context);
+      try {
+        return await explore(context, player, count);
+      } finally {
+        await player.close();
+      }
+    },
+  };
+}
+
+async function explore(context: CheckContext, player: Player, count: number): Promise<Verdict> {
+  const seed = hash("sha256", context.seed, "buffer").readUInt32BE(0);
+  const schedules = Array.from({ length: count }, (_, index) =>
+    randomSchedule(createRandom(seed, "schedule", index)),
+  );
+  const played = await player.play(schedules);
+  const problems = await findProblems(context, played, context.timing.settleMs);
+  const [first] = problems;
+  if (first === undefined) return { outcome: "passed" };
+
+  const smallest = await shrink(context, player, first);
+  const also = problems.length > 1 ? ` ${problems.length} of ${count} schedules failed.` : "";
+  return {
+    outcome: "failed",
+    problem:
+      `${smallest.problem} Smallest failing schedule: ${describeSchedule(smallest.played.schedule)}.${also} ` +
+      `Replay: --explore ${count} --seed ${context.seed}`,
+    exchanges: [],
+  };
+}
+
+type Problem = { played: Played; problem: string };
+
+/** Holds what the receiver handled against what it acknowledged. */
+async function findProblems(context: CheckContext, played: Played[], withinMs: number): Promise<Problem[]> {
+  const handled = await settle({
+    entries: played.map(({ eventId, acknowledged }) => ({
+      eventId,
+      acknowledgedAtMs: acknowledged ? 0 : undefined,
+      documented: true,
+    })),
+    observe: context.handledNow,
+    withinMs,
+    quietMs: context.timing.quietMs,
+  });
+  return played.flatMap((one) => {
+    if (one.refusal !== undefined) return [{ played: one, problem: one.refusal }];
+    const reading = handled.of(one.eventId);
+    if (!reading.known) return [{ played: one, problem: reading.reason }];
+    const { count } = reading;
+    if (one.acknowledged && count !== 1) {
+      return [
+        {
+          played: one,
+          problem: `Event ${one.eventId} was acknowledged, and handled ${count} times instead of once.`,
+        },
+      ];
+    }
+    if (count > 1) return [{ played: one, problem: `Event ${one.eventId} was handled ${count} times.` }];
+    if (!one.reached && count > 0) {
+      return [
+        { played: one, problem: `Event ${one.eventId} was handled, though no whole delivery of it arrived.` },
+      ];
+    }
+    return [];
+  });
+}
+
+/** Tries simpler schedules as long as one of them fails too. */
+async function shrink(context: CheckContext, player: Player, failing: Problem): Promise<Problem> {
+  const withinMs = Math.min(context.timing.settleMs, SHRINK_SETTLE_MS);
+  for (const schedule of simplerSchedules(failing.played.schedule)) {
+    const tries: Schedule[] = Array.from({ length: SHRINK_TRIES }, () => schedule);
+    const [problem] = await findProblems(context, await player.play(tries), withinMs);
+    if (problem !== undefined) return shrink(context, player, problem);
+  }
+  return failing;
+}

@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openWire, type Outcome, type Target } from "../wire.ts";
+import type { Fate, Schedule } from "./schedule.ts";
+
+/** One whole, genuine delivery that the proxy let through, and what the receiver said to it. */
+export type Passage = { attempt: number; fate: Fate; outcome: Outcome };
+
+type Plan = {
+  schedule: Schedule;
+  attempts: number;
+  passages: Passage[];
+  copy: () => Promise<void>;
+  underWay: Promise<void>[];
+};
+
+const SLOW_PIECES = 5;
+const SLOW_PAUSE_MS = 8;
+
+/**
+ * Stands between the service and a receiver and does to each attempt what the event's schedule says: lets it through,
+ * answers in the receiver's place, loses the answer, cuts the connection in the middle of the body.
+ */
+export async function startFaultProxy(options: { target: Target; timeoutMs: number }) {
+  const { target, timeoutMs } = options;
+  const plans = new Map<string, Plan>();
+  const server = createServer((request, response) => void play(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the fault proxy has no port");
+
+  async function play(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on("error", () => undefined);
+    const body = await wholeBody(request);
+    const plan = plans.get(/evt_[0-9a-f]{32}/.exec(body.toString("latin1"))?.[0] ?? "");
+    if (plan === undefined) return void response.writeHead(404).end();
+    plan.attempts += 1;
+    const attempt = plan.attempts;
+    const step = plan.schedule[attempt - 1] ?? { fate: "2xx" };
+    const work = playFate(step.fate);
+    plan.underWay.push(work);
+    if (step.copy === "during") plan.underWay.push(plan.copy());
+    if (step.copy === "after") plan.underWay.push(work.then(() => plan.copy()));
+
+    async function playFate(fate: Fate): Promise<void> {
+      if (fate === "4xx") return void response.writeHead(404).end();
+      if (fate === "time-out") return undefined;
+      const outcome = await forward(request, body, fate);
+      if (fate === "reset") return void response.destroy();
+      plan?.passages.push({ attempt, fate, outcome });
+      if (fate === "late 2xx") return undefined;
+      if (fate === "5xx") return void response.writeHead(502).end();
+      if (outcome.kind === "answered") return void response.writeHead(outcome.status).end(outcome.body);
+      return void response.destroy();
+    }
+  }
+
+  /** Sends the request on, byte for byte as it came. */
+  async function forward(request: IncomingMessage, body: Buffer, fate: Fate): Promise<Outcome> {
+    const wire = await openWire(target, timeoutMs);
+    const head = headOf(request, target);
+    if (fate === "reset") {
+      await wire.write(Buffer.concat([head, body.subarray(0, body.length / 2)]));
+      wire.reset();
+    } else if (fate === "slow body") {
+      await wire.write(head);
+      const size = Math.ceil(body.length / SLOW_PIECES);
+      for (let from = 0; from < body.length; from += size) {
+        await wire.write(body.subarray(from, from + size));
+        await sleep(SLOW_PAUSE_MS);
+      }
+    } else {
+      await wire.write(Buffer.concat([head, body]));
+    }
+    const outcome = await wire.answer();
+    wire.close();
+    return outcome;
+  }
+
+  return {
+    url: `http://127.0.0.1:${address.port}/`,
+    /** Says what is to happen to an event; `copy` sends one more copy of it past the proxy. */
+    plan(eventId: string, schedule: Schedule, copy: () => Promise<void>): void {
+      plans.set(eventId, { schedule, copy, attempts: 0, passages: [], underWay: [] });
+    },
+    /** What got through of an event, once everything under way for it has ended. */
+    async passagesOf(eventId: string): Promise<Passage[]> {
+      const plan = plans.get(eventId);
+      await Promise.all(plan?.underWay ?? []);
+      return plan?.passages ?? [];
+    },
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function wholeBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) if (chunk instanceof Buffer) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function headOf({ rawHeaders }: IncomingMessage, target: Target): Buffer {
+  const lines = [`POST ${target.path} HTTP/1.1`, `Host: ${target.host}`, "Connection: close"];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    if (!["host", "connection"].includes(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[index + 1]}`);
+  }
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+}

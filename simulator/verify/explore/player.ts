@@ -1,0 +1,90 @@
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import type { RunningSimulator } from "../../index.ts";
+import type { CheckContext } from "../check.ts";
+import { isAcknowledged } from "../delivery.ts";
+import { ending } from "../judge.ts";
+import { startFaultProxy } from "./fault-proxy.ts";
+import type { Schedule } from "./schedule.ts";
+
+/** What became of one event under one schedule. */
+export type Played = {
+  schedule: Schedule;
+  eventId: string;
+  /** The sender got a 2xx for an attempt or a copy in time. */
+  acknowledged: boolean;
+  /** A whole, genuine delivery arrived at the receiver. */
+  reached: boolean;
+  /** What the receiver said against one of them. */
+  refusal: string | undefined;
+};
+
+export type Player = {
+  /** Plays each schedule with an event of its own. */
+  play(schedules: readonly Schedule[]): Promise<Played[]>;
+  close(): Promise<void>;
+};
+
+/** Simulators that play side by side, since each waits for its own time-outs. */
+const LANES = 6;
+/** How long the service waits for an answer here: the schedule decides what is late, so nobody has to wait 10 s. */
+const ANSWER_TIMEOUT_MS = 300;
+
+/** Starts simulators whose endpoint is a fault proxy in front of the receiver. */
+export async function createPlayer(context: CheckContext): Promise<Player> {
+  const { target, secret, timing } = context;
+  // Loaded only when schedules are searched: the rest of verify does without the service.
+  const { startSimulator } = await import("../../index.ts");
+  const proxy = await startFaultProxy({ target, timeoutMs: timing.responseTimeoutMs });
+  const lanes: RunningSimulator[] = [];
+  for (let lane = 0; lane < LANES; lane += 1) {
+    const simulator = await startSimulator({
+      clock: "skip",
+      seed: lane,
+      calls: 0,
+      answerTimeoutMs: ANSWER_TIMEOUT_MS,
+    });
+    simulator.endpoints.add({ url: proxy.url, secret });
+    lanes.push(simulator);
+  }
+
+  async function playOne(simulator: RunningSimulator, schedule: Schedule, index: number): Promise<Played> {
+    const envelope = context.event(EVENT_TYPES[index % EVENT_TYPES.length]);
+    let acknowledged = false;
+    let reached = false;
+    let refusal: string | undefined;
+    proxy.plan(envelope.id, schedule, async () => {
+      const exchange = await context.deliver(envelope);
+      reached = true;
+      acknowledged ||= isAcknowledged(exchange);
+      if (!isAcknowledged(exchange))
+        refusal ??= `A copy of event ${envelope.id} was not acknowledged: ${ending(exchange)}.`;
+    });
+    const [delivery] = await simulator.deliveries.replay(envelope);
+    const passages = await proxy.passagesOf(envelope.id);
+    acknowledged ||= delivery?.state === "delivered";
+    reached ||= passages.length > 0;
+    for (const { attempt, outcome } of passages) {
+      if (outcome.kind === "answered" && outcome.status >= 300) {
+        refusal ??= `Attempt ${attempt} of event ${envelope.id} reached the receiver, which answered ${outcome.status}.`;
+      }
+    }
+    return { schedule, eventId: envelope.id, acknowledged, reached, refusal };
+  }
+
+  return {
+    async play(schedules) {
+      const played: Played[] = [];
+      const next = schedules.entries();
+      await Promise.all(
+        lanes.map(async (simulator) => {
+          for (const [index, schedule] of next) played[index] = await playOne(simulator, schedule, index);
+        }),
+      );
+      return played;
+    },
+    async close() {
+      await Promise.all(lanes.map((simulator) => simulator.close()));
+      await proxy.close();
+    },
+  };
+}
