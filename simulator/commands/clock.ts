@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { CLOCK_MODES } from "../domain/clock.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { clockSchema } from "./control-schemas.ts";
+import { defaultCommand } from "./default-command.ts";
 import { durationSeconds } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 
@@ -10,7 +11,7 @@ import { createOutput, type Output } from "./output.ts";
 export function clockCommand(): Command {
   const command = new Command("clock").description("schedule time: show it, move it");
 
-  addSimulatorOptions(command.command("show", { isDefault: true }))
+  addSimulatorOptions(defaultCommand(command, "show"))
     .description("mode, schedule time, and when the next attempt is due")
     .action(async (flags: SimulatorFlags) => {
       print(
@@ -21,11 +22,8 @@ export function clockCommand(): Command {
 
   addSimulatorOptions(command.command("advance"))
     .description("move schedule time forward; returns when the attempts that fell due were made")
-    .argument("<duration>", "such as 90s, 5m, 12h, or `next` for the next due attempt")
-    .action(async (duration: string, flags: SimulatorFlags) => {
-      const step = duration === "next" ? { until: "next" } : { seconds: durationSeconds(duration) };
-      await move(flags, step, `Advancing by ${duration}`);
-    });
+    .argument("<duration>", "such as 90s, 5m, 12h, or `next` for the next due attempt", advanceStep)
+    .action((step: Step, flags: SimulatorFlags) => move(flags, step, "Making the attempts that fall due"));
 
   addSimulatorOptions(command.command("run"))
     .description("move schedule time forward until every delivery is delivered or dead")
@@ -42,7 +40,13 @@ export function clockCommand(): Command {
   return command;
 }
 
-async function move(flags: SimulatorFlags, step: object, doing: string): Promise<void> {
+type Step = { until: "next" | "idle" } | { seconds: number };
+
+function advanceStep(text: string): Step {
+  return text === "next" ? { until: "next" } : { seconds: durationSeconds(text) };
+}
+
+async function move(flags: SimulatorFlags, step: Step, doing: string): Promise<void> {
   const output = createOutput({ json: flags.json === true });
   output.progress(`${doing} …`);
   const clock = await createControlClient(flags).post("/clock/advance", step, clockSchema);

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import { DELIVERY_STATES } from "../domain/deliveries.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { deliverySchema, listOf, type DeliveryValue } from "./control-schemas.ts";
+import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 
@@ -11,7 +12,7 @@ type ListFlags = SimulatorFlags & { state?: string; endpoint?: string; event?: s
 export function deliveriesCommand(): Command {
   const command = new Command("deliveries").description("what was delivered, what was not, and why");
 
-  addSimulatorOptions(command.command("list", { isDefault: true }))
+  addSimulatorOptions(defaultCommand(command, "list"))
     .description("the newest deliveries")
     .addOption(new Option("--state <state>", "only these").choices(DELIVERY_STATES))
     .option("--endpoint <id>", "only to this endpoint")

@@ -7,6 +7,7 @@ import {
   type SimulatorFlags,
 } from "./control-client.ts";
 import { emissionsSchema, endpointSchema, listOf, registeredSchema } from "./control-schemas.ts";
+import { defaultCommand } from "./default-command.ts";
 import { collect, eventSelection, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 
@@ -21,7 +22,7 @@ type SettingFlags = SimulatorFlags & {
 export function endpointsCommand(): Command {
   const command = new Command("endpoints").description("where events are delivered");
 
-  addSimulatorOptions(command.command("list", { isDefault: true }))
+  addSimulatorOptions(defaultCommand(command, "list"))
     .description("every endpoint, and whether its failures flag it")
     .action(async (flags: SimulatorFlags) => {
       const output = createOutput({ json: flags.json === true });

@@ -6,6 +6,7 @@ import {
   type SimulatorFlags,
 } from "./control-client.ts";
 import { eventDetailSchema, eventSchema, listOf } from "./control-schemas.ts";
+import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 
@@ -15,7 +16,7 @@ type ListFlags = SimulatorFlags & { type?: string; limit: number };
 export function eventsCommand(): Command {
   const command = new Command("events").description("what was emitted");
 
-  addSimulatorOptions(command.command("list", { isDefault: true }))
+  addSimulatorOptions(defaultCommand(command, "list"))
     .description("the newest events")
     .option("--type <type>", "only these")
     .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20)

@@ -4,6 +4,7 @@ import { parseReadings, READINGS } from "../domain/readings.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { listOf, readingSchema } from "./control-schemas.ts";
+import { defaultCommand } from "./default-command.ts";
 import { createOutput, type Output } from "./output.ts";
 
 /** `readings list|show|set`: what the specification leaves open. */
@@ -12,8 +13,7 @@ export function readingsCommand(): Command {
     "what the specification leaves open, and how the simulator reads it",
   );
 
-  command
-    .command("list", { isDefault: true })
+  defaultCommand(command, "list")
     .description("every reading with its choices, its section and the reason for its default")
     .option("--json", "print JSON")
     .action((flags: { json?: boolean }) => {

@@ -1,0 +1,18 @@
+import type { Command } from "commander";
+import { didYouMean } from "../domain/suggest.ts";
+
+/**
+ * Adds the command that runs when `parent` is called without one, under `name`. A word that is none of its commands is
+ * told as such, not as an argument too many of that one.
+ */
+export function defaultCommand(parent: Command, name: string): Command {
+  parent.hook("preSubcommand", () => {
+    const [word] = parent.args;
+    const names = parent.commands.map((command) => command.name());
+    if (word === undefined || word.startsWith("-") || names.includes(word)) return;
+    parent.error(
+      `error: unknown command '${word}'.${didYouMean(word, names)} There are ${names.join(", ")}.`,
+    );
+  });
+  return parent.command(name, { isDefault: true });
+}

@@ -1,0 +1,165 @@
+import { expect, test } from "vitest";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { run, startService } from "./in-process.ts";
+
+test("endpoints: added, listed, shown, changed, tested and removed", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint();
+
+  expect(await sim("endpoints")).toMatchObject({ code: 0, out: "" });
+  const added = await sim("endpoints", "add", receiver.url, "--events", "call.completed,order.created");
+  expect(added.code).toBe(0);
+  const { id, secret } = simulator.endpoints.list()[0] ?? { id: "", secret: "" };
+  expect(added.out).toContain(id);
+  expect(added.out).toContain(secret);
+  expect(added.err).toContain(`endpoints test ${id} --simulator ${simulator.url}`);
+
+  const listed = await sim("endpoints", "list");
+  expect(listed.out).toContain("call.completed, order.created");
+  expect(listed.out).not.toContain(secret);
+  expect((await sim("endpoints", "--json")).json()).toMatchObject({
+    object: "list",
+    data: [{ id, url: receiver.url, secret_last4: secret.slice(-4) }],
+  });
+
+  const changed = await sim("endpoints", "change", id, "--events", "", "--fault", "duplicate", "--json");
+  expect(changed.json()).toMatchObject({ event_types: [], faults: ["duplicate"] });
+  expect((await sim("endpoints", "change", id, "--no-faults", "--json")).json()).toMatchObject({
+    faults: [],
+  });
+  expect((await sim("endpoints", "show", id)).out).toContain(`ends in ${secret.slice(-4)}`);
+
+  const tested = (await sim("endpoints", "test", id, "--json")).json();
+  expect(tested.events).toMatchObject([{ type: "call.completed" }]);
+  await receiver.until(1);
+
+  expect((await sim("endpoints", "remove", id)).out).toBe(`Removed ${id}.\n`);
+  expect(simulator.endpoints.list()).toEqual([]);
+});
+
+test("endpoints: with a secret, an organization and faults of one's own", async () => {
+  const { sim, simulator } = await startService();
+  const orgId = simulator.organizations()[0]?.id ?? "";
+  const { code, json } = await sim(
+    "endpoints",
+    "add",
+    "http://localhost:9/webhooks",
+    "--secret",
+    "whsec_mine",
+    "--org",
+    orgId,
+    "--fault",
+    "drop-answer:1",
+    "--json",
+  );
+  expect(code).toBe(0);
+  expect(json()).toMatchObject({ secret: "whsec_mine", org_id: orgId, faults: ["drop-answer:1"] });
+});
+
+test.each([
+  [["endpoints", "add", "nonsense"], "Give a full URL"],
+  [["endpoints", "add", "http://example.com/"], "http:// is for localhost only"],
+  [["endpoints", "add", "http://localhost/", "--events", "call.complete"], 'Did you mean "call.completed"?'],
+  [["endpoints", "add", "http://localhost/", "--org", "org_x"], "There is no organization"],
+  [["endpoints", "add", "http://localhost/", "--fault", "slow"], "There is no fault"],
+  [["endpoints", "add", "http://localhost/", "--secret", "a b"], "no white space"],
+  [["endpoints", "show", "ep_x"], 'There is no endpoint "ep_x".'],
+  [["endpoints", "test", "ep_x"], 'There is no endpoint "ep_x".'],
+  [["endpoints", "remove", "ep_x"], 'There is no endpoint "ep_x".'],
+  [["events", "show", "evt_x"], 'There is no event "evt_x".'],
+  [["events", "--limit", "0"], "Give a whole number from 1 to 1000"],
+  [["deliveries", "show", "dlv_x"], 'There is no delivery "dlv_x".'],
+  [["deliveries", "resend", "dlv_x"], 'There is no delivery "dlv_x".'],
+  [["deliveries", "--state", "lost"], "Allowed choices are attempting, delivered, dead."],
+  [["clock", "advance", "soon"], "Give a duration such as 90s"],
+  [["clock", "mode", "--to", "fast"], "Allowed choices are real, skip, manual."],
+  [["readings", "set", "limit_out_of_rang=clamp"], 'Did you mean "limit_out_of_range"?'],
+  [["readings", "set", "limit_out_of_range=clmp"], 'Did you mean "clamp"?'],
+])("%j is wrong usage, in one line", async (args, message) => {
+  const { sim } = await startService();
+  const { code, out, err } = await sim(...args);
+  expect(code).toBe(2);
+  expect(out).toBe("");
+  expect(err).toContain(message);
+});
+
+test("events: listed newest first, by type, and shown with envelope and deliveries", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint();
+  simulator.endpoints.add({ url: receiver.url });
+  expect((await sim("events")).err).toContain("trigger call.completed");
+  const { events } = await simulator.emit("call.completed");
+  await simulator.emit("voicemail.created");
+
+  const all = (await sim("events", "--json")).json<{ data: { type: string }[] }>();
+  expect(all.data.map(({ type }) => type)).toEqual(["voicemail.created", "call.completed"]);
+  const listed = await sim("events", "--type", "call.completed");
+  expect(listed.out).toContain(events[0]?.id);
+  expect(listed.out).not.toContain("voicemail.created");
+
+  const shown = await sim("events", "show", events[0]?.id ?? "");
+  expect(JSON.parse(shown.out)).toEqual(events[0]);
+  expect(shown.err).toContain("delivered  200");
+});
+
+test("deliveries: listed, shown with their attempts, and sent again", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint(500);
+  simulator.endpoints.add({ url: receiver.url });
+  expect((await sim("deliveries")).err).toContain("trigger call.completed");
+  const [delivery] = (await simulator.emit("call.completed")).deliveries;
+  const id = delivery?.id ?? "";
+  await simulator.clock.run();
+
+  const listed = await sim("deliveries", "--state", "dead");
+  expect(listed.out).toMatch(new RegExp(`${id} .*dead +6 +500`));
+  expect(listed.err).toContain(`deliveries show ${id}`);
+  expect((await sim("deliveries", "--state", "delivered", "--json")).json().data).toEqual([]);
+
+  const shown = await sim("deliveries", "show", id);
+  expect(shown.out.match(/ms +500$/gm)).toHaveLength(6);
+  expect((await sim("deliveries", "show", id, "--json")).json().attempts).toHaveLength(6);
+
+  receiver.behave(200);
+  const resent = (await sim("deliveries", "resend", id, "--json")).json();
+  expect(resent).toMatchObject({ resend_of: id });
+  expect(await simulator.deliveries.finished(resent.id)).toMatchObject({ state: "delivered" });
+});
+
+test("clock: shown, advanced by a time and to the next attempt, run to the end, changed in mode", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint(500);
+  simulator.endpoints.add({ url: receiver.url });
+  const [delivery] = (await simulator.emit("call.completed")).deliveries;
+  const attempts = () => simulator.deliveries.get(delivery?.id ?? "").attempts.length;
+
+  const shown = await sim("clock");
+  expect(shown.out).toContain("manual");
+  expect(shown.err).toContain("clock advance next");
+  expect((await sim("clock", "advance", "59s", "--json")).json()).toMatchObject({ object: "clock" });
+  expect(attempts()).toBe(1);
+  await sim("clock", "advance", "1s");
+  expect(attempts()).toBe(2);
+  await sim("clock", "advance", "next");
+  expect(attempts()).toBe(3);
+  const run = await sim("clock", "run");
+  expect(attempts()).toBe(6);
+  expect(run.out).toContain("none is due");
+  expect((await sim("clock", "mode", "--to", "skip", "--json")).json()).toMatchObject({ mode: "skip" });
+});
+
+test("readings: listed without a simulator, shown and set with one", async () => {
+  const listed = await run("readings");
+  expect(listed.code).toBe(0);
+  expect(listed.out).toContain("limit_out_of_range  reject (default) | clamp");
+  expect(listed.out).toContain("SPEC §8");
+  expect((await run("readings", "--json")).json().data.length).toBeGreaterThanOrEqual(16);
+
+  const { sim } = await startService();
+  const set = await sim("readings", "set", "limit_out_of_range=clamp", "retry_body=reserialized");
+  expect(set.out).toContain("clamp (default: reject)");
+  const shown = (await sim("readings", "show", "--json")).json();
+  expect(shown.data).toContainEqual(
+    expect.objectContaining({ name: "retry_body", choice: "reserialized", default: "same_bytes" }),
+  );
+});

@@ -1,0 +1,123 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { startService } from "./in-process.ts";
+
+test("lets an event happen and says how to see more", async () => {
+  const { sim, simulator } = await startService();
+  const lonely = await sim("trigger", "call.completed");
+  expect(lonely.out).toMatch(/^call\.completed {2}evt_[0-9a-f]{32}\n$/);
+  expect(lonely.err).toContain("No endpoint wants it.");
+
+  const receiver = await startEndpoint();
+  simulator.endpoints.add({ url: receiver.url });
+  const heard = await sim("trigger", "call.completed");
+  expect(heard.err).toMatch(/deliveries show dlv_\w+ --simulator http/);
+  await receiver.until(1);
+});
+
+test("sets fields by the types of the schema, and many events at once", async () => {
+  const { sim, simulator } = await startService();
+  const orgId = simulator.organizations()[1]?.id ?? "";
+  const sets = ["outcome=voicemail", "duration_sec=7", "transcript=42", "transferred=false"];
+  const options = ["--count", "25", "--org", orgId, "--json", ...sets.flatMap((set) => ["--set", set])];
+  const { code, json } = await sim("trigger", "call.completed", ...options);
+  expect(code).toBe(0);
+  expect(json().events).toHaveLength(25);
+  const { data } = (await sim("events", "show", json().events[0].id, "--json")).json().envelope;
+  expect(data.object).toMatchObject({
+    outcome: "voicemail",
+    duration_sec: 7,
+    transcript: "42",
+    transferred: false,
+  });
+  expect((await sim("trigger", "call.completed", "--count", "25")).out).toContain("… and 5 more");
+});
+
+test("paths reach into objects and lists; --set-json sets many fields, --set on top of it", async () => {
+  const { sim } = await startService();
+  const sets = ["items.0.quantity=2", "items.1.name=Bread", "address.street=Main St."];
+  const fields = '{"note":"ring twice","items":[{"name":"Soup"}]}';
+  const options = ["--json", "--set-json", fields, ...sets.flatMap((set) => ["--set", set])];
+  const { json } = await sim("trigger", "order.created", ...options);
+  const { data } = (await sim("events", "show", json().events[0].id, "--json")).json().envelope;
+  expect(data.object).toMatchObject({
+    note: "ring twice",
+    items: [{ name: "Soup", quantity: 2 }, { name: "Bread" }],
+    address: { street: "Main St." },
+  });
+});
+
+test.each([
+  [["call.complete"], 'There is no event type "call.complete". Did you mean "call.completed"?'],
+  [["outge"], 'There is no scenario "outge". Did you mean "outage"?'],
+  [["call.completed", "--set", "transfered=true"], 'Did you mean "transferred"?'],
+  [["call.completed", "--set", "duration_sec=long"], "--set duration_sec=long: "],
+  [["call.completed", "--set", "phone.country=1"], "phone of call.completed has no fields of its own"],
+  [["call.completed", "--set", "outcome"], "write path=value"],
+  [["call.completed", "--set", "a..b=1"], "a part of the path is empty"],
+  [["call.completed", "--set-json", "[1]"], "give a JSON object"],
+  [["call.completed", "--set-json", '{"duration_sec":"x"}'], "--set-json duration_sec: "],
+  [["order.created", "--set", "items.3.name=Soup"], "needs those before it"],
+  [["order.created", "--count", "10001"], "Give a whole number from 1 to 10000"],
+  [["order.created", "--fault", "slowbody"], "There is no fault"],
+  [["order.created", "--fault", "duplicate:9"], "1 to 6"],
+  [["order.created", "--org", "org_x"], "org_x"],
+  [["busy-friday", "--count", "2"], "belong to one event type"],
+  [["missing.json"], "The scenario missing.json cannot be read."],
+])("%j is wrong usage, in one line", async (args, message) => {
+  const { sim } = await startService();
+  const { code, out, err } = await sim("trigger", ...args);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(message);
+  expect(err.trimEnd().split("\n")[0]).toContain(message.slice(0, 10));
+});
+
+test("a fault strikes the events of one command alone", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint();
+  simulator.endpoints.add({ url: receiver.url });
+  await sim("trigger", "call.completed", "--fault", "duplicate-concurrently");
+  await receiver.until(2);
+  await sim("trigger", "order.created");
+  await simulator.deliveries.settled();
+  expect(receiver.received).toHaveLength(3);
+});
+
+test("tells a story of the simulator's, in schedule time", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint();
+  simulator.endpoints.add({ url: receiver.url });
+  const { code, out, err } = await sim("trigger", "after-hours-voicemail");
+  expect(code).toBe(0);
+  expect(out).toMatch(/^after-hours-voicemail {2}.*\n2 steps until /);
+  expect(err).toContain("clock run");
+  await sim("clock", "run");
+  const types = receiver.received.map(({ body }) => JSON.parse(body.toString()).type as string);
+  expect(types.toSorted()).toEqual([
+    "call.completed",
+    "call.completed",
+    "order.created",
+    "voicemail.created",
+  ]);
+});
+
+test("tells a story from a file, and names what is wrong in one", async () => {
+  const { sim } = await startService();
+  const file = join(temporaryDirectory(), "story.json");
+  const story = {
+    name: "two-calls",
+    summary: "Two calls.",
+    steps: [{ after_seconds: 5, type: "call.completed", times: 2 }],
+  };
+  writeFileSync(file, JSON.stringify(story));
+  expect((await sim("trigger", file, "--json")).json()).toMatchObject({ name: "two-calls", steps: 2 });
+  expect((await sim("trigger", "two-calls", "--json")).json()).toMatchObject({ name: "two-calls" });
+
+  writeFileSync(file, JSON.stringify({ ...story, steps: [{ after: 5, type: "call.completed" }] }));
+  const { code, err } = await sim("trigger", file);
+  expect(code).toBe(2);
+  expect(err).toContain('"after"');
+});
