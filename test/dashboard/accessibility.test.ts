@@ -31,7 +31,7 @@ test("axe finds nothing on pages with nothing on them, light or dark", async () 
     await page.getByText(words).waitFor();
     await expectAccessible(page);
   }
-}, 60_000);
+}, 180_000);
 
 test("axe finds nothing on pages with something on them, light or dark", async () => {
   const { url } = await openDashboard();
@@ -90,7 +90,7 @@ test("axe finds nothing on pages with something on them, light or dark", async (
   await page.goto(url);
   await page.locator(".feed-row").nth(1).waitFor();
   await expectAccessible(page);
-}, 120_000);
+}, 240_000);
 
 test("no page is wider than a narrow screen", async () => {
   const { url } = await openDashboard();
@@ -116,9 +116,14 @@ test("no page is wider than a narrow screen", async () => {
     await page.locator("h1").waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBeLessThanOrEqual(360);
   }
-}, 60_000);
+}, 180_000);
 
 const REPORT = {
+  object: "verify_report",
+  verdict: "failed",
+  url: "http://localhost:3000/webhooks",
+  seed: "7",
+  duration_ms: 1234,
   checks: [
     {
       id: "acknowledgement.in-time",
@@ -133,9 +138,16 @@ const REPORT = {
       title: "Refuses a body that was changed",
       level: "must",
       outcome: "failed",
-      problem: "It should be refused, but the receiver answered 200.",
+      explanation: "It should be refused, but the receiver answered 200.",
       hint: "Verify over the raw bytes.",
-      curl: "curl -i http://localhost:3000/webhooks",
+      repeat: "voice-agent-simulator verify --only signature.tampered",
+      evidence: [
+        {
+          sent: { method: "POST", url: "http://localhost:3000/", headers: [["a", "b"]], body: "{}" },
+          received: { status: 200, headers: [], body: "ok" },
+          curl: "curl",
+        },
+      ],
     },
     {
       id: "effects.once",
@@ -143,7 +155,7 @@ const REPORT = {
       title: "Handles each event once",
       level: "must",
       outcome: "unverified",
-      reason: "Nothing to observe.",
+      explanation: "Nothing to observe.",
     },
   ],
 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { useBrowser } from "../helpers/browser.ts";
+import { SOON, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { emit, register } from "../helpers/simulator.ts";
@@ -42,12 +42,12 @@ test("ten thousand deliveries are all within reach, and only those in sight exis
 
   // Filters look through all of them.
   await page.getByLabel("Search deliveries").fill(`${oldest}`);
-  await expect.poll(() => rows.count()).toBe(1);
+  await expect.poll(() => rows.count(), SOON).toBe(1);
   await page.getByLabel("Search deliveries").fill("");
   await page.getByLabel("Type").selectOption("booking.created");
-  await expect.poll(() => rows.count()).toBe(1);
+  await expect.poll(() => rows.count(), SOON).toBe(1);
   expect(page.url()).toContain("type=booking.created");
-}, 90_000);
+}, 180_000);
 
 test("filters by endpoint, type, state and text, kept in the address", async () => {
   const { url } = await openDashboard();
@@ -60,22 +60,22 @@ test("filters by endpoint, type, state and text, kept in the address", async () 
   await control(origin, "POST", "/events", { type: "call.completed" });
   const page = await browser.openPage(url);
   const rows = page.locator(".windowed > li");
-  await expect.poll(() => rows.count()).toBe(3);
+  await expect.poll(() => rows.count(), SOON).toBe(3);
   await rows.getByText("418").waitFor();
 
   await page.getByLabel("Endpoint").selectOption({ label: bad.url });
-  await expect.poll(() => rows.count()).toBe(1);
+  await expect.poll(() => rows.count(), SOON).toBe(1);
   await page.reload();
-  await expect.poll(() => rows.count()).toBe(1);
+  await expect.poll(() => rows.count(), SOON).toBe(1);
   await page.goto(`${url}?state=delivered`);
-  await expect.poll(() => rows.count()).toBe(2);
+  await expect.poll(() => rows.count(), SOON).toBe(2);
   await page.goto(`${url}?text=418`);
-  await expect.poll(() => rows.count()).toBe(1);
+  await expect.poll(() => rows.count(), SOON).toBe(1);
   await page.goto(`${url}?state=dead`);
   await page.getByText("No delivery matches").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
-  await expect.poll(() => rows.count()).toBe(3);
-});
+  await expect.poll(() => rows.count(), SOON).toBe(3);
+}, 120_000);
 
 test("everything in the list can be done from the keyboard", async () => {
   const { url, simulator } = await openDashboard();
@@ -89,13 +89,13 @@ test("everything in the list can be done from the keyboard", async () => {
     page.evaluate("document.activeElement.getAttribute('href') ?? document.activeElement.tagName");
 
   await page.keyboard.press("j");
-  await expect.poll(focused).toBe(`/dashboard/deliveries/${ids[0]}`);
+  await expect.poll(focused, SOON).toBe(`/dashboard/deliveries/${ids[0]}`);
   for (const id of ids.slice(1, 30)) {
     await page.keyboard.press("j");
-    await expect.poll(focused).toBe(`/dashboard/deliveries/${id}`);
+    await expect.poll(focused, SOON).toBe(`/dashboard/deliveries/${id}`);
   }
   await page.keyboard.press("k");
-  await expect.poll(focused).toBe(`/dashboard/deliveries/${ids[28]}`);
+  await expect.poll(focused, SOON).toBe(`/dashboard/deliveries/${ids[28]}`);
   await page.keyboard.press("Enter");
   await page.getByText("A correct receiver accepts this signature.").waitFor();
   expect(page.url()).toContain(ids[28]);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
-import { useBrowser, type WatchedPage } from "../helpers/browser.ts";
+import { SOON, useBrowser, type WatchedPage } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { HOSTILE_PAYLOADS } from "./hostile-payloads.ts";
@@ -30,7 +30,7 @@ const WATCH_ELEMENTS = `
 
 test("there are fifty payloads, all different", () => {
   expect(new Set(HOSTILE_PAYLOADS).size).toBe(50);
-});
+}, 120_000);
 
 test("transcripts, names, messages and recordings of strangers are text", async () => {
   const { url } = await openDashboard({ calls: 0 });
@@ -51,14 +51,14 @@ test("transcripts, names, messages and recordings of strangers are text", async 
   const page = await browser.openPage(`${url}/world/voicemails`, { script: WATCH_ELEMENTS });
 
   const names = page.locator(".voicemail h2");
-  await expect.poll(() => names.count()).toBe(HOSTILE_PAYLOADS.length);
+  await expect.poll(() => names.count(), SOON).toBe(HOSTILE_PAYLOADS.length);
   expect((await names.allTextContents()).toSorted()).toEqual(HOSTILE_PAYLOADS.toSorted());
   await expectHarmless(page);
 
   await page.goto(`${url}/world/calls`);
   await page.getByRole("button", { name: "Load the next 50" }).click();
   const rows = page.locator(".call-row");
-  await expect.poll(() => rows.count()).toBe(2 * HOSTILE_PAYLOADS.length);
+  await expect.poll(() => rows.count(), SOON).toBe(2 * HOSTILE_PAYLOADS.length);
   const outcomes = await rows.locator(".chip").allTextContents();
   for (const payload of HOSTILE_PAYLOADS) {
     await rows.nth(outcomes.indexOf(payload)).dispatchEvent("click");
@@ -68,7 +68,7 @@ test("transcripts, names, messages and recordings of strangers are text", async 
     await dialog.waitFor({ state: "detached" });
   }
   await expectHarmless(page);
-}, 60_000);
+}, 120_000);
 
 test("event types, answers and headers of strangers are text", async () => {
   const { url } = await openDashboard({ calls: 0 });
@@ -100,14 +100,14 @@ test("event types, answers and headers of strangers are text", async () => {
     await page.evaluate(`history.pushState(null, "", "/dashboard/deliveries/${ids[index]}");
       dispatchEvent(new PopStateEvent("popstate"))`);
     const raw = page.getByRole("region", { name: "Answer body" });
-    await expect.poll(() => raw.textContent().catch(() => "")).toBe(payload);
+    await expect.poll(() => raw.textContent().catch(() => ""), SOON).toBe(payload);
     expect(await page.locator("h1 .type").textContent()).toBe(payload);
   }
   await expectHarmless(page);
   await page.goto(`${url}/events/evt_${"0".repeat(32)}`);
   await page.getByRole("region", { name: "Envelope" }).waitFor();
   await expectHarmless(page);
-}, 60_000);
+}, 120_000);
 
 test("an address of the page itself is text, too", async () => {
   const { url } = await openDashboard({ calls: 0 });
@@ -121,12 +121,12 @@ test("an address of the page itself is text, too", async () => {
   await page.getByText("No delivery matches").waitFor();
   expect(await page.getByPlaceholder("Search").inputValue()).toBe(payload);
   await expectHarmless(page);
-});
+}, 120_000);
 
 test("control: a payload that is markup does run in a page that lets it", async () => {
   const page = await browser.openPage("about:blank");
   await page.setContent(`<img src="x" onerror="globalThis.hit = true">`);
-  await expect.poll(() => page.evaluate("globalThis.hit")).toBe(true);
+  await expect.poll(() => page.evaluate("globalThis.hit"), SOON).toBe(true);
 });
 
 function payloadNumber(index: number): string {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { useBrowser } from "../helpers/browser.ts";
+import { SOON, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard } from "./open-dashboard.ts";
@@ -29,12 +29,12 @@ test("the page says that the simulator is gone, and comes back with the next one
   await control(origin, "POST", "/events", { type: "booking.created" });
   await connection.getByText("Live").waitFor();
   await rows.getByText("booking.created").waitFor();
-  await expect.poll(() => rows.getByText("call.completed").count()).toBe(0);
+  await expect.poll(() => rows.getByText("call.completed").count(), SOON).toBe(0);
 
   await control(origin, "POST", "/events", { type: "order.created" });
   await rows.getByText("order.created").waitFor();
   expect(second.port).toBe(first.port);
-}, 60_000);
+}, 120_000);
 
 test("what happens shows without a reload, and a reset empties the list", async () => {
   const { url } = await openDashboard();
@@ -59,7 +59,7 @@ test("what happens shows without a reload, and a reset empties the list", async 
 
   await control(origin, "POST", "/reset", { keep_endpoints: true });
   await page.getByText("Nothing has happened yet").waitFor();
-});
+}, 120_000);
 
 test("the clock's modes and buttons do what they say", async () => {
   const { url, simulator } = await openDashboard();
@@ -84,7 +84,7 @@ test("the clock's modes and buttons do what they say", async () => {
   expect(receiver.received).toHaveLength(6);
 
   await clock.getByRole("button", { name: "Skip" }).click();
-  await expect.poll(() => simulator.clock.mode).toBe("skip");
+  await expect.poll(() => simulator.clock.mode, SOON).toBe("skip");
   await control(origin, "POST", "/events", { type: "call.completed" });
   await receiver.until(12);
   await page.getByRole("button", { name: "2 dead" }).waitFor();

@@ -11,6 +11,9 @@ export type Complaints = { errors: string[]; violations: string[] };
 /** A page that notes every complaint, and fails its test if there was one. */
 export type WatchedPage = Page & { complaints: Complaints };
 
+/** For `expect.poll`: how long a page may take on a busy machine. */
+export const SOON = { timeout: 15_000, interval: 20 };
+
 /** Starts the Chromium of the npm package before the tests of a file; `openPage` gives each test pages of its own. */
 export function useBrowser() {
   let browser: Browser | undefined;
@@ -32,7 +35,7 @@ export function useBrowser() {
         ...options,
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(8_000);
+      page.setDefaultTimeout(SOON.timeout);
       const complaints = await watch(page);
       if (script !== undefined) await page.addInitScript({ content: script });
       onTestFinished(async () => {

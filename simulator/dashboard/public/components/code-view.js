@@ -13,7 +13,7 @@ export function BodyView({ text, label, note }) {
   const isRaw = wantsRaw || pretty === undefined;
   return html`<div class="body-view">
     <div class="body-bar">
-      <h4>${label}</h4>
+      <h3>${label}</h3>
       <span class="muted"
         >${note ?? `${new TextEncoder().encode(text).length.toLocaleString("en")} bytes`}</span
       >

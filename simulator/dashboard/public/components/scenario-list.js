@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { control } from "../core/api.js";
-import { countOf } from "../core/format.js";
+import { countOf, dayAndTimeOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useLoaded } from "../core/load.js";
 import { hrefTo } from "../core/route.js";
@@ -22,28 +22,28 @@ export function ScenarioList() {
     const started = await attempt(() => control.post(`/scenarios/${encodeURIComponent(name)}`));
     setRunning(undefined);
     if (started === undefined) return;
-    const count = started.events?.length ?? 0;
-    toast("ok", count > 0 ? `${name}: ${countOf(count, "event")} went out.` : `${name} has begun.`, {
+    const until = dayAndTimeOf(started.ends_at);
+    toast("ok", `${name} has begun, and lasts until ${until} of schedule time.`, {
       href: hrefTo("/"),
       words: "Watch",
     });
   }
   return html`<${Panel} title="Scenarios">
-    <p class="muted">Several things that belong together, in their order.</p>
+    <p class="muted">Things that belong together, told in schedule time: step the clock to go on.</p>
     <ul class="scenarios">
       ${(scenarios ?? []).map(
-        ({ name, title, description, summary }) =>
+        ({ name, summary, events }) =>
           html`<li key=${name}>
             <div>
-              <b>${title ?? name}</b>
-              <p class="muted">${description ?? summary ?? ""}</p>
+              <b>${name}</b> <span class="muted">${countOf(events, "event")}</span>
+              <p class="muted">${summary}</p>
             </div>
             <button
               type="button"
               class=${`button small ${running === name ? "busy" : ""}`}
               disabled=${running !== undefined}
               onClick=${() => run(name)}
-              aria-label=${`Run ${title ?? name}`}
+              aria-label=${`Run ${name}`}
             >
               <${Icon} name="play" size=${13} />Run
             </button>

@@ -76,3 +76,8 @@ function toDate(when) {
 function two(value) {
   return String(value).padStart(2, "0");
 }
+
+/** At most `most` characters of `text`. */
+export function shortOf(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}

@@ -113,8 +113,7 @@ function Facts({ delivery }) {
     <div>
       <dt>Event</dt>
       <dd>
-        <a href=${hrefTo(`/events/${eventId}`)} aria-label="The event and all its deliveries"
-          ><code>${shortId(eventId)}</code></a
+        <a href=${hrefTo(`/events/${eventId}`)}><code>${shortId(eventId)}</code></a
         ><${CopyButton} quiet text=${eventId} label="Copy the event id" />
       </dd>
     </div>

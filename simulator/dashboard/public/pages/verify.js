@@ -7,6 +7,10 @@ import { fullTimeOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useLoaded } from "../core/load.js";
 
+const COMMAND =
+  "voice-agent-simulator verify http://localhost:3000/webhooks --secret $SIGNING_SECRET --json | " +
+  `curl -H 'Content-Type: application/json' --data-binary @- ${location.origin}/control/reports/verify`;
+
 /** The last report of `verify`, if there is one. */
 export function VerifyPage() {
   const { value: kept, error, reload } = useLoaded("report", () => control.get("/reports/verify"));
@@ -25,10 +29,7 @@ export function VerifyPage() {
       html`<${Empty} icon="verify" title="No report yet">
         <p>Run the checks against your receiver; the report of the last run then stands here.</p>
         <p>
-          <${Copyable}
-            text=${`voice-agent-simulator verify http://localhost:3000/webhooks --secret $SIGNING_SECRET --report-to ${location.origin}`}
-            label="Copy the command"
-          />
+          <${Copyable} text=${COMMAND} label="Copy the command" />
         </p>
       <//>`
     }
