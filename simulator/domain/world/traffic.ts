@@ -2,7 +2,7 @@ import type { EventType } from "../../../shared/events.ts";
 import { createRandom } from "../random.ts";
 import type { Business, Trade } from "./organizations.ts";
 
-/** The next thing that happens by itself, `afterMs` of schedule time after the one before. */
+/** The next thing that happens by itself, `afterMs` after the one before. */
 export type TrafficStep = { afterMs: number; type: EventType; orgId: string };
 
 /** What calls end in, relative to each other. */
@@ -24,7 +24,7 @@ const TYPES: Record<Trade, readonly (readonly [EventType, number])[]> = {
 const MINUTE_MS = 60_000;
 
 /**
- * Step `index` (from 0) of a business that has `perMinute` calls in a minute of schedule time, at random moments as real
+ * Step `index` (from 0) of a business that has `perMinute` calls a minute on average, at random moments as real
  * callers have them. The same seed gives the same steps.
  */
 export function trafficStep(options: {

@@ -21,11 +21,6 @@ export type WorldPage =
 
 type PageOptions = { limit: number; startingAfter?: string | undefined };
 
-const DAY_MS = 86_400_000;
-
-/** The end of the history of a world whose seed somebody chose: the same on every day. */
-export const SEEDED_EPOCH_MS = Date.UTC(2026, 0, 31);
-
 export type World = ReturnType<typeof createWorld>;
 
 /**
@@ -40,11 +35,8 @@ export function createWorld(options: {
   calls: number;
   /** At least two: the restaurant and the service business with the fixed keys. */
   organizations?: number;
-  /**
-   * Where the generated history ends; everything in it depends on this and the seed. By default the midnight (UTC) before
-   * now, so give it where a seed is to reproduce the very same history on another day, such as `SEEDED_EPOCH_MS`.
-   */
-  epochMs?: number;
+  /** Where the generated history ends; everything in it depends on this and the seed. */
+  epochMs: number;
   readings: () => Readings;
   /** Schedule time, which dates what happens from now on. */
   nowMs: () => number;
@@ -58,7 +50,7 @@ export function createWorld(options: {
     seed: options.seed,
     calls: options.calls,
     organizations: Math.max(MINIMUM_ORGANIZATIONS, options.organizations ?? MINIMUM_ORGANIZATIONS),
-    epoch: Math.floor((options.epochMs ?? lastMidnight(nowMs())) / 1000),
+    epoch: Math.floor(options.epochMs / 1000),
   });
   const { seed } = origin;
   const businesses = createBusinesses({
@@ -128,7 +120,7 @@ export function createWorld(options: {
     /** The steps of one telling of a scenario; each is to `happen` at its time. */
     tell: (scenario: Scenario): Story =>
       tellStory({ scenario, businesses, seed, telling: origins.nextHappening() }),
-    /** What happens by itself, step by step, where `perMinute` calls come in in a minute of schedule time. */
+    /** What happens by itself, step by step, where `perMinute` calls come in a minute. */
     traffic: (index: number, perMinute: number): TrafficStep =>
       trafficStep({ seed, index, perMinute, businesses }),
     /** Deletes a call or voicemail; false when there is none. */
@@ -143,7 +135,3 @@ export function createWorld(options: {
 }
 
 const storedSchema = z.looseObject({ object: z.string() });
-
-function lastMidnight(ms: number): number {
-  return ms - (ms % DAY_MS);
-}

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
@@ -173,5 +174,23 @@ describe("traffic", () => {
     expect(new Set(steps.map(({ type }) => type))).toEqual(new Set(EVENT_TYPES));
     for (const { type, orgId } of steps.slice(0, 100))
       expect(world.happen(type, { orgId })).toMatchObject({ ok: true });
+  });
+});
+
+describe("docs/scenarios.md", () => {
+  const page = readFileSync(new URL("../../../docs/scenarios.md", import.meta.url), "utf8");
+
+  test("shows a scenario that can be told as it stands", () => {
+    const [, example = ""] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+    const { world, steps } = tell(JSON.parse(example));
+    expect(steps.map(({ afterMs }) => afterMs / 1000)).toEqual([0, 600, 1_800, 7_200]);
+    for (const { type, ...options } of steps) expect(world.happen(type, options)).toMatchObject({ ok: true });
+  });
+
+  test("names every scenario that comes with the simulator, and every field of a step", () => {
+    for (const { name } of SCENARIOS) expect(page).toContain(`| \`${name}\``);
+    const fields = Object.keys(SCENARIOS[0]?.steps[0] ?? {});
+    expect(fields.length).toBeGreaterThan(4);
+    for (const field of fields) expect(page).toMatch(new RegExp(`\`(steps\\[\\]\\.)?${field}\``));
   });
 });
