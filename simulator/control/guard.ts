@@ -29,8 +29,10 @@ export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHand
 export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHandler {
   return (request, response, next) => {
     if (!CHANGES.has(request.method)) return next();
-    const { origin } = request.headers;
-    if (origin !== undefined && !isAllowedHost(URL.parse(origin)?.host ?? "")) {
+    const { origin, host } = request.headers;
+    const originHost = origin === undefined ? host : (URL.parse(origin)?.host ?? "");
+    // The host of the request has been checked: a page that came from there is our own, by whatever name.
+    if (originHost !== host && !isAllowedHost(originHost ?? "")) {
       return answerError(
         response,
         403,
@@ -78,8 +80,18 @@ function bearerOf(header: string | undefined): string | undefined {
 }
 
 function cookieOf(header: string | undefined): string | undefined {
-  const pairs = (header ?? "").split(/;\s*/).map((pair) => pair.split("="));
-  return pairs.find(([name]) => name === TOKEN_COOKIE)?.[1];
+  const prefix = `${TOKEN_COOKIE}=`;
+  const cookie = (header ?? "").split(/;\s*/).find((pair) => pair.startsWith(prefix));
+  return cookie === undefined ? undefined : decoded(cookie.slice(prefix.length));
+}
+
+/** Cookie values are percent-encoded when they are set; one that cannot be decoded is nobody's token. */
+function decoded(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
 }
 
 function isSame(left: string, right: string): boolean {

@@ -20,9 +20,14 @@ export function endpointView(endpoint: Endpoint) {
     faults: endpoint.faults.map(formatFault),
     flagged: endpoint.flagged,
     consecutive_failures: endpoint.consecutiveFailures,
-    secret_last4: endpoint.secret.slice(-4),
+    secret_last4: lastCharacters(endpoint.secret),
     created_at: iso(endpoint.createdAtMs),
   };
+}
+
+/** Enough to tell two secrets apart; of a short one that would be too much of it. */
+function lastCharacters(secret: string): string {
+  return secret.length < 12 ? "" : secret.slice(-4);
 }
 
 export function eventView(event: StoredEvent) {
