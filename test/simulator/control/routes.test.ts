@@ -1,0 +1,444 @@
+import { describe, expect, test } from "vitest";
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import { FAULTS } from "../../../simulator/domain/faults.ts";
+import { READINGS } from "../../../simulator/domain/readings.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { startService } from "../../helpers/service.ts";
+
+const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const time = expect.stringMatching(ISO);
+const error = (code: string) => ({ error: code, message: expect.stringMatching(/^\S.{15,}[.)]$/s) });
+
+describe("endpoints", () => {
+  const view = {
+    object: "endpoint",
+    id: expect.stringMatching(/^ep_[0-9a-f]{16}$/),
+    org_id: null,
+    url: "http://localhost:3000/webhooks",
+    event_types: [],
+    faults: [],
+    flagged: false,
+    consecutive_failures: 0,
+    secret_last4: expect.stringMatching(/^.{4}$/),
+    created_at: time,
+  };
+
+  test("are registered, shown, changed and removed", async () => {
+    const { ask } = await startService();
+    const created = await ask("POST", "/endpoints", { url: "http://localhost:3000/webhooks" });
+    expect(created).toMatchObject({ status: 201 });
+    expect(created.body).toEqual({ ...view, secret: expect.stringMatching(/^whsec_[0-9a-f]{48}$/) });
+    const path = `/endpoints/${String(created.body["id"])}`;
+    expect((await ask("GET", path)).body).toEqual(view);
+    expect((await ask("GET", "/endpoints")).body).toEqual({ object: "list", data: [view] });
+    const changes = {
+      url: "https://example.com/in",
+      event_types: ["order.created"],
+      faults: ["duplicate:2"],
+    };
+    expect((await ask("PATCH", path, changes)).body).toEqual({ ...view, ...changes });
+    expect(await ask("DELETE", path)).toMatchObject({ status: 204, body: undefined });
+    expect((await ask("GET", "/endpoints")).body).toEqual({ object: "list", data: [] });
+    for (const method of ["GET", "PATCH", "DELETE"]) {
+      const gone = await ask(method, path, method === "PATCH" ? {} : undefined);
+      expect(gone).toMatchObject({ status: 404, body: error("not_found") });
+    }
+  });
+
+  test("take a secret, a selection, an organization and faults", async () => {
+    const { ask, simulator } = await startService();
+    const [first] = simulator.world.organizations();
+    const settings = {
+      url: "https://example.com/in",
+      secret: "my-own-signing-secret",
+      event_types: ["call.completed", "voicemail.created"],
+      org_id: first?.organization.id,
+      faults: ["slow-body"],
+    };
+    const { status, body } = await ask("POST", "/endpoints", settings);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ ...settings, secret_last4: "cret" });
+  });
+
+  test.each<[string, unknown]>([
+    ["nothing", {}],
+    ["no URL", { url: 5 }],
+    ["an address that is not allowed", { url: "http://example.com/" }],
+    ["an event type that does not exist", { url: "http://localhost", event_types: ["call.ended"] }],
+    ["an organization that does not exist", { url: "http://localhost", org_id: "org_none" }],
+    ["a fault that does not exist", { url: "http://localhost", faults: ["explode"] }],
+    ["a secret with white space", { url: "http://localhost", secret: "a b" }],
+    ["an empty secret", { url: "http://localhost", secret: "" }],
+    ["a field that does not exist", { url: "http://localhost", urls: [] }],
+    ["a list", []],
+  ])("are refused with %s, in words", async (_name, body) => {
+    const { ask } = await startService();
+    expect(await ask("POST", "/endpoints", body)).toMatchObject({
+      status: 400,
+      body: error("invalid_request"),
+    });
+  });
+
+  test("keep their secret to themselves: it cannot be changed or asked for", async () => {
+    const { ask } = await startService();
+    const { body } = await ask("POST", "/endpoints", { url: "http://localhost:3000/" });
+    const path = `/endpoints/${String(body["id"])}`;
+    expect(await ask("PATCH", path, { secret: "another" })).toMatchObject({ status: 400 });
+  });
+
+  test("are tested with a synthetic call.completed", async () => {
+    const endpoint = await startEndpoint();
+    const { ask } = await startService();
+    const { body } = await ask("POST", "/endpoints", { url: endpoint.url, event_types: ["order.created"] });
+    const id = String(body["id"]);
+    const tested = await ask("POST", `/endpoints/${id}/test`, {});
+    expect(tested).toMatchObject({
+      status: 202,
+      body: {
+        events: [{ id: expect.stringMatching(/^evt_/), type: "call.completed", org_id: expect.any(String) }],
+        deliveries: [{ id: expect.stringMatching(/^dlv_/), event_id: expect.any(String), endpoint_id: id }],
+      },
+    });
+    await endpoint.until(1);
+    expect(await ask("POST", "/endpoints/ep_none/test", {})).toMatchObject({ status: 404 });
+  });
+});
+
+describe("events", () => {
+  test.each(EVENT_TYPES)("%s happens, is listed, and is shown with its envelope", async (type) => {
+    const endpoint = await startEndpoint();
+    const { ask } = await startService();
+    await ask("POST", "/endpoints", { url: endpoint.url });
+    const created = await ask("POST", "/events", { type });
+    expect(created.status).toBe(202);
+    expect(created.body).toEqual({
+      events: [{ id: expect.stringMatching(/^evt_[0-9a-f]{32}$/), type, org_id: expect.any(String) }],
+      deliveries: [{ id: expect.any(String), event_id: expect.any(String), endpoint_id: expect.any(String) }],
+    });
+    await endpoint.until(1);
+    const { id } = (created.body["events"] as { id: string }[])[0] ?? {};
+    const view = {
+      object: "event",
+      id,
+      type,
+      org_id: expect.any(String),
+      origin: "trigger",
+      created_at: time,
+    };
+    expect((await ask("GET", "/events")).body).toEqual({ object: "list", data: [view], has_more: false });
+    const shown = await ask("GET", `/events/${id}`);
+    expect(shown.body).toMatchObject({
+      ...view,
+      envelope: JSON.parse(endpoint.received[0]?.body.toString() ?? ""),
+      deliveries: [{ object: "delivery", event_id: id }],
+    });
+  });
+
+  test("happen with overrides, in an organization, many at once", async () => {
+    const { ask, simulator } = await startService();
+    const second = simulator.world.organizations()[1]?.organization.id;
+    const created = await ask("POST", "/events", {
+      type: "call.completed",
+      object: { outcome: "voicemail", duration_sec: 7 },
+      org_id: second,
+      count: 25,
+    });
+    expect(created.body).toMatchObject({ deliveries: [] });
+    const events = created.body["events"] as { id: string; org_id: string }[];
+    expect(new Set(events.map(({ id }) => id)).size).toBe(25);
+    expect(events.every((event) => event.org_id === second)).toBe(true);
+    const shown = await ask("GET", `/events/${events[3]?.id}`);
+    expect(shown.body).toMatchObject({
+      envelope: { data: { object: { outcome: "voicemail", duration_sec: 7 } } },
+    });
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ["nothing", {}, /type/],
+    ["a type that does not exist", { type: "call.complete" }, /Did you mean "call.completed"\?/],
+    ["a type that every object has", { type: "toString" }, /There is no event type/],
+    ["an organization that does not exist", { type: "call.completed", org_id: "org_none" }, /org_none/],
+    ["the wrong kind of business", { type: "order.created", org_id: "org_c4071e6b92fd4a58" }, /restaurant/],
+    ["no count", { type: "call.completed", count: 0 }, /count/],
+    ["too many", { type: "call.completed", count: 10_001 }, /count/],
+    ["a fault that does not exist", { type: "call.completed", faults: ["boom"] }, /boom/],
+    ["an object that is none", { type: "call.completed", object: [] }, /object/],
+  ])("are refused with %s, in words", async (_name, body, words) => {
+    const { ask } = await startService();
+    const answer = await ask("POST", "/events", body);
+    expect(answer).toMatchObject({ status: 400, body: error("invalid_request") });
+    expect(answer.body["message"]).toMatch(words);
+  });
+
+  test("page from the newest down, by type", async () => {
+    const { ask } = await startService();
+    await ask("POST", "/events", { type: "call.completed", count: 5 });
+    await ask("POST", "/events", { type: "voicemail.created", count: 2 });
+    const ids: unknown[] = [];
+    for (let after = "", more = true; more;) {
+      const { body } = await ask("GET", `/events?limit=2&type=call.completed${after}`);
+      ids.push(...(body.data ?? []).map(({ id }) => id));
+      after = `&starting_after=${String(ids.at(-1))}`;
+      more = body["has_more"] === true;
+    }
+    expect(new Set(ids).size).toBe(5);
+    expect(await ask("GET", "/events?starting_after=evt_none")).toMatchObject({ status: 404 });
+    expect(await ask("GET", "/events?limit=0")).toMatchObject({ status: 400 });
+    expect(await ask("GET", "/events/evt_none")).toMatchObject({ status: 404, body: error("not_found") });
+  });
+});
+
+describe("deliveries", () => {
+  const attempt = (number: number, more: object) => ({
+    number,
+    scheduled_at: time,
+    started_at: time,
+    ended_at: time,
+    wall_started_at: time,
+    duration_ms: expect.any(Number),
+    signature_timestamp: expect.any(Number),
+    error_detail: null,
+    ...more,
+  });
+
+  test("are listed by endpoint, event and state, and shown with every attempt", async () => {
+    const failing = await startEndpoint((response) =>
+      response.writeHead(503, { "x-why": "tired" }).end("no"),
+    );
+    const healthy = await startEndpoint(204);
+    const { ask } = await startService({ clock: "manual" });
+    const one = await ask("POST", "/endpoints", { url: failing.url });
+    await ask("POST", "/endpoints", { url: healthy.url });
+    const { body } = await ask("POST", "/events", { type: "call.completed" });
+    await ask("POST", "/clock/advance", { seconds: 60 });
+    const [{ id = "", event_id: eventId = "" } = {}] = body["deliveries"] as {
+      id: string;
+      event_id: string;
+    }[];
+
+    const listed = await ask("GET", `/deliveries?endpoint_id=${String(one.body["id"])}`);
+    expect(listed.body).toEqual({
+      object: "list",
+      has_more: false,
+      data: [
+        {
+          object: "delivery",
+          id,
+          event_id: eventId,
+          event_type: "call.completed",
+          org_id: expect.any(String),
+          endpoint_id: one.body["id"],
+          state: "attempting",
+          created_at: time,
+          next_attempt_at: time,
+          faults: [],
+          resend_of: null,
+          attempts: [
+            attempt(1, { http_status: 503, error: null }),
+            attempt(2, { http_status: 503, error: null }),
+          ],
+        },
+      ],
+    });
+    expect((await ask("GET", `/deliveries?event_id=${eventId}`)).body.data).toHaveLength(2);
+    expect((await ask("GET", "/deliveries?state=delivered")).body.data).toHaveLength(1);
+    expect((await ask("GET", "/deliveries?state=dead")).body.data).toEqual([]);
+
+    const shown = await ask("GET", `/deliveries/${id}`);
+    expect(shown.body).toMatchObject({
+      url: failing.url,
+      attempts: [
+        {
+          request: {
+            headers: { "x-service-signature": failing.received[0]?.signature },
+            body: failing.received[0]?.body.toString(),
+          },
+          answer: { headers: { "x-why": "tired" }, body: "no", truncated: false },
+        },
+        { number: 2 },
+      ],
+    });
+  });
+
+  test("refuse filters and ids that do not exist", async () => {
+    const { ask } = await startService();
+    expect(await ask("GET", "/deliveries?state=lost")).toMatchObject({
+      status: 400,
+      body: error("invalid_request"),
+    });
+    for (const [method, path] of [
+      ["GET", "/deliveries/dlv_none"],
+      ["POST", "/deliveries/dlv_none/resend"],
+      ["POST", "/deliveries/dlv_none/attempt"],
+      ["GET", "/deliveries?starting_after=dlv_none"],
+    ] as const) {
+      const answer = await ask(method, path, method === "POST" ? {} : undefined);
+      expect(answer).toMatchObject({ status: 404, body: error("not_found") });
+    }
+  });
+
+  test("are sent again as new ones, and their next attempt can be made now", async () => {
+    const endpoint = await startEndpoint(500);
+    const { ask, simulator } = await startService({ clock: "manual" });
+    const { body: registered } = await ask("POST", "/endpoints", { url: endpoint.url });
+    const { body } = await ask("POST", "/events", { type: "call.completed" });
+    await simulator.dispatcher.settled();
+    const [{ id = "" } = {}] = body["deliveries"] as { id: string }[];
+
+    expect(await ask("POST", `/deliveries/${id}/attempt`, {})).toMatchObject({ status: 202 });
+    await endpoint.until(2);
+    await simulator.dispatcher.settled();
+    const again = await ask("POST", `/deliveries/${id}/resend`, {});
+    expect(again).toMatchObject({ status: 202, body: { resend_of: id, attempts: [] } });
+    await endpoint.until(3);
+    await simulator.dispatcher.advanceUntilIdle();
+    const dead = await ask("POST", `/deliveries/${id}/attempt`, {});
+    expect(dead).toMatchObject({ status: 409, body: error("nothing_due") });
+
+    await ask("DELETE", `/endpoints/${String(registered["id"])}`);
+    const orphan = await ask("POST", `/deliveries/${id}/resend`, {});
+    expect(orphan).toMatchObject({ status: 409, body: error("endpoint_deleted") });
+  });
+});
+
+describe("the clock", () => {
+  test("is shown, advanced and changed", async () => {
+    const endpoint = await startEndpoint(500);
+    const { ask } = await startService({ clock: "manual" });
+    await ask("POST", "/endpoints", { url: endpoint.url });
+    await ask("POST", "/events", { type: "call.completed" });
+    const view = (more: object) => ({
+      object: "clock",
+      mode: "manual",
+      now: time,
+      wall_now: time,
+      next_attempt_at: time,
+      deliveries: { attempting: 1, delivered: 0, dead: 0 },
+      ...more,
+    });
+    expect((await ask("POST", "/clock/advance", { seconds: 0 })).body).toEqual(view({}));
+    expect(endpoint.received).toHaveLength(1);
+    await ask("POST", "/clock/advance", { until: "next" });
+    expect(endpoint.received).toHaveLength(2);
+    const idle = await ask("POST", "/clock/advance", { until: "idle" });
+    expect(endpoint.received).toHaveLength(6);
+    const settled = { attempting: 0, delivered: 0, dead: 1 };
+    expect(idle.body).toEqual(view({ next_attempt_at: null, deliveries: settled }));
+    expect((await ask("PATCH", "/clock", { mode: "skip" })).body).toMatchObject({ mode: "skip" });
+    expect((await ask("GET", "/clock")).body).toMatchObject({ mode: "skip", deliveries: settled });
+  });
+
+  test.each([
+    {},
+    { seconds: -1 },
+    { seconds: "60" },
+    { seconds: 366 * 86_400 + 1 },
+    { until: "tomorrow" },
+    { seconds: 1, until: "idle" },
+  ])("refuses to be advanced by %j, in words", async (body) => {
+    const { ask } = await startService({ clock: "manual" });
+    expect(await ask("POST", "/clock/advance", body)).toMatchObject({
+      status: 400,
+      body: error("invalid_request"),
+    });
+  });
+
+  test("refuses a mode that does not exist", async () => {
+    const { ask } = await startService();
+    expect(await ask("PATCH", "/clock", { mode: "fast" })).toMatchObject({ status: 400 });
+  });
+});
+
+describe("the rest", () => {
+  test("organizations come with their API keys", async () => {
+    const { ask } = await startService();
+    const { body } = await ask("GET", "/organizations");
+    expect(body).toMatchObject({
+      object: "list",
+      data: [
+        { object: "organization", industry: "restaurant", api_key: "va_test_restaurant" },
+        { object: "organization", api_key: "va_test_services" },
+      ],
+    });
+  });
+
+  test("every reading is listed with its section, choice and reason, and can be changed", async () => {
+    const { ask, simulator } = await startService();
+    const { body } = await ask("GET", "/readings");
+    expect(body.data?.map(({ name }) => name)).toEqual(Object.keys(READINGS));
+    for (const reading of body.data ?? []) {
+      expect(reading).toMatchObject({
+        choice: reading["default"],
+        section: expect.stringMatching(/^SPEC §/),
+        reason: expect.stringMatching(/\.$/),
+      });
+    }
+    expect(await ask("PATCH", "/readings", { retry_body: "reserialized" })).toMatchObject({ status: 200 });
+    expect(simulator.readings()).toMatchObject({ retry_body: "reserialized", flag_counts: "attempts" });
+    for (const wrong of [{ retry_body: "other" }, { no_such: "x" }, { retry_body: 1 }]) {
+      expect(await ask("PATCH", "/readings", wrong)).toMatchObject({
+        status: 400,
+        body: error("invalid_request"),
+      });
+    }
+  });
+
+  test("every fault is listed", async () => {
+    const { ask } = await startService();
+    const { body } = await ask("GET", "/faults");
+    expect(body.data?.map(({ name }) => name)).toEqual(Object.keys(FAULTS));
+  });
+
+  test("a reset forgets everything, or keeps the endpoints", async () => {
+    const { ask } = await startService();
+    await ask("POST", "/endpoints", { url: "http://localhost:3000/" });
+    await ask("POST", "/events", { type: "call.completed" });
+    expect(await ask("POST", "/reset", { keep_endpoints: true })).toMatchObject({
+      status: 200,
+      body: { reset: true },
+    });
+    expect((await ask("GET", "/endpoints")).body.data).toHaveLength(1);
+    expect((await ask("GET", "/events")).body.data).toEqual([]);
+    await ask("POST", "/reset", {});
+    expect((await ask("GET", "/endpoints")).body.data).toEqual([]);
+    expect(await ask("POST", "/reset", { everything: true })).toMatchObject({ status: 400 });
+  });
+
+  test("recorded envelopes are sent again, under their own ids or new ones", async () => {
+    const endpoint = await startEndpoint();
+    const { ask } = await startService();
+    await ask("POST", "/endpoints", { url: endpoint.url });
+    const envelope = {
+      id: "evt_0123456789abcdef0123456789abcdef",
+      type: "call.archived",
+      created: 1,
+      api_version: "v1",
+      data: { object: { object: "call", extra: [1] } },
+      org_id: "org_5f2c81d0a7b94e63",
+      later: true,
+    };
+    for (const newIds of [false, false, true]) {
+      expect(await ask("POST", "/replay", { envelopes: [envelope], new_ids: newIds })).toMatchObject({
+        status: 202,
+      });
+    }
+    await endpoint.until(3);
+    const sent = endpoint.received.map(({ body }) => JSON.parse(body.toString()) as { id: string });
+    expect(sent.filter(({ id }) => id === envelope.id)).toHaveLength(2);
+    expect(sent.map((value) => ({ ...value, id: envelope.id }))).toEqual([envelope, envelope, envelope]);
+    expect(await ask("POST", "/replay", { envelopes: [] })).toMatchObject({ status: 400 });
+    expect(await ask("POST", "/replay", { envelopes: [{ id: "x" }] })).toMatchObject({ status: 400 });
+  });
+
+  test.each([
+    ["GET", "/"],
+    ["GET", "/nothing"],
+    ["PUT", "/endpoints"],
+    ["DELETE", "/endpoints"],
+    ["POST", "/clock"],
+  ])("there is no %s %s, and the answer says so", async (method, path) => {
+    const { ask } = await startService();
+    const answer = await ask(method, path, method === "GET" || method === "DELETE" ? undefined : {});
+    expect(answer).toMatchObject({ status: 404, body: error("not_found") });
+  });
+});
