@@ -30,6 +30,9 @@ export type ConfigResult = { ok: true; config: Config } | { ok: false; problems:
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 const ROLES = ["all", "ingest", "worker"] as const;
 
+const RETENTION_DAYS = 30;
+const ID_RETENTION_DAYS = 400;
+
 /** The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice. */
 const SHORTEST_ID_RETENTION_DAYS = 2;
 
@@ -45,16 +48,40 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   if (!parsed.success) {
     problems.push(...parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
   }
-  if (given["RECEIVER_ROLE"] !== "worker" && given["SIGNING_SECRET"] === undefined) {
-    const fileFailed = problems.some((problem) => problem.startsWith("SIGNING_SECRET_FILE"));
-    if (!fileFailed) problems.push(`SIGNING_SECRET: ${SECRET_MISSING}`);
-  }
+  problems.push(...problemsTogether(given, problems));
   if (problems.length > 0 || !parsed.success) return { ok: false, problems: problems.toSorted() };
   return { ok: true, config: toConfig(parsed.data) };
 }
 
 const SECRET_MISSING =
   "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or put that in a file and name it in SIGNING_SECRET_FILE.";
+
+/** Mistakes that only show when variables are looked at side by side. */
+function problemsTogether(given: Readonly<Record<string, string>>, sofar: readonly string[]): string[] {
+  const problems: string[] = [];
+  const isMissing = (name: string): boolean =>
+    given[name] === undefined && !sofar.some((problem) => problem.startsWith(`${name}_FILE`));
+  if (given["RECEIVER_ROLE"] !== "worker" && isMissing("SIGNING_SECRET")) {
+    problems.push(`SIGNING_SECRET: ${SECRET_MISSING}`);
+  }
+  for (const [name, other] of [
+    ["API_KEY", "API_BASE_URL"],
+    ["API_BASE_URL", "API_KEY"],
+  ] as const) {
+    if (isMissing(name) && given[other] !== undefined) {
+      problems.push(
+        `${name}: is missing, though ${other} is set: the REST API needs both. Set both or neither.`,
+      );
+    }
+  }
+  const bodyDays = Number(given["RETENTION_DAYS"] ?? RETENTION_DAYS);
+  if (bodyDays > Number(given["ID_RETENTION_DAYS"] ?? ID_RETENTION_DAYS)) {
+    problems.push(
+      `ID_RETENTION_DAYS: must be at least RETENTION_DAYS (${String(bodyDays)}): an event's id outlives its body.`,
+    );
+  }
+  return problems;
+}
 
 function withSecretsFromFiles(
   environment: Readonly<Record<string, string | undefined>>,
@@ -141,62 +168,46 @@ const databaseUrlSchema = z
     return file;
   });
 
-const environmentSchema = z
-  .object({
-    PORT: integer({ default: 3_000, minimum: 0, maximum: 65_535 }),
-    HOST: z.string().default("127.0.0.1"),
-    WEBHOOK_PATH: z
-      .string()
-      .regex(
-        /^\/[A-Za-z0-9\-._~/]*$/,
-        "must begin with / and hold only letters, digits and - . _ ~ /, such as /webhooks.",
-      )
-      .refine(
-        (path) => !["/healthz", "/readyz"].includes(path),
-        "is taken by the health checks. Choose another path.",
-      )
-      .default("/webhooks"),
-    SIGNING_SECRET: secretsSchema.optional(),
-    DATABASE_URL: databaseUrlSchema,
-    RECEIVER_ROLE: choice(ROLES, "all"),
-    ADMIN_PORT: integer({ default: 3_001, minimum: 0, maximum: 65_535 }),
-    ADMIN_HOST: z.string().default("127.0.0.1"),
-    API_BASE_URL: z
-      .url({
-        protocol: /^https?$/,
-        error: "must be the address of the service, such as https://api.example.com.",
-      })
-      .optional(),
-    API_KEY: z.string().regex(/^\S+$/, "contains white space, usually from copying. Remove it.").optional(),
-    WORKER_CONCURRENCY: integer({ default: 8, minimum: 1, maximum: 1_000 }),
-    HANDLER_TIMEOUT_SECONDS: integer({ default: 60, minimum: 1, maximum: 86_400 }),
-    MAX_ATTEMPTS: integer({ default: 10, minimum: 1, maximum: 100 }),
-    MAX_BODY_BYTES: integer({ default: 1_048_576, minimum: 1_024, maximum: 16_777_216 }),
-    RETENTION_DAYS: integer({ default: 30, minimum: 1, maximum: 3_650 }),
-    ID_RETENTION_DAYS: integer({ default: 400, minimum: SHORTEST_ID_RETENTION_DAYS, maximum: 3_650 }),
-    MIN_FREE_DISK_BYTES: integer({ default: 67_108_864, minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-    SHUTDOWN_TIMEOUT_SECONDS: integer({ default: 15, minimum: 1, maximum: 3_600 }),
-    LOG_LEVEL: choice(LOG_LEVELS, "info"),
-  })
-  .check(({ value, issues }) => {
-    if ((value.API_BASE_URL === undefined) !== (value.API_KEY === undefined)) {
-      const missing = value.API_KEY === undefined ? "API_KEY" : "API_BASE_URL";
-      issues.push({
-        code: "custom",
-        input: value,
-        path: [missing],
-        message: "is missing: the REST API needs both API_BASE_URL and API_KEY. Set both or neither.",
-      });
-    }
-    if (value.ID_RETENTION_DAYS < value.RETENTION_DAYS) {
-      issues.push({
-        code: "custom",
-        input: value,
-        path: ["ID_RETENTION_DAYS"],
-        message: `must be at least RETENTION_DAYS (${String(value.RETENTION_DAYS)}): an event's id outlives its body.`,
-      });
-    }
-  });
+const environmentSchema = z.object({
+  PORT: integer({ default: 3_000, minimum: 0, maximum: 65_535 }),
+  HOST: z.string().default("127.0.0.1"),
+  WEBHOOK_PATH: z
+    .string()
+    .regex(
+      /^\/[A-Za-z0-9\-._~/]*$/,
+      "must begin with / and hold only letters, digits and - . _ ~ /, such as /webhooks.",
+    )
+    .refine(
+      (path) => !["/healthz", "/readyz"].includes(path),
+      "is taken by the health checks. Choose another path.",
+    )
+    .default("/webhooks"),
+  SIGNING_SECRET: secretsSchema.optional(),
+  DATABASE_URL: databaseUrlSchema,
+  RECEIVER_ROLE: choice(ROLES, "all"),
+  ADMIN_PORT: integer({ default: 3_001, minimum: 0, maximum: 65_535 }),
+  ADMIN_HOST: z.string().default("127.0.0.1"),
+  API_BASE_URL: z
+    .url({
+      protocol: /^https?$/,
+      error: "must be the address of the service, such as https://api.example.com.",
+    })
+    .optional(),
+  API_KEY: z.string().regex(/^\S+$/, "contains white space, usually from copying. Remove it.").optional(),
+  WORKER_CONCURRENCY: integer({ default: 8, minimum: 1, maximum: 1_000 }),
+  HANDLER_TIMEOUT_SECONDS: integer({ default: 60, minimum: 1, maximum: 86_400 }),
+  MAX_ATTEMPTS: integer({ default: 10, minimum: 1, maximum: 100 }),
+  MAX_BODY_BYTES: integer({ default: 1_048_576, minimum: 1_024, maximum: 16_777_216 }),
+  RETENTION_DAYS: integer({ default: RETENTION_DAYS, minimum: 1, maximum: 3_650 }),
+  ID_RETENTION_DAYS: integer({
+    default: ID_RETENTION_DAYS,
+    minimum: SHORTEST_ID_RETENTION_DAYS,
+    maximum: 3_650,
+  }),
+  MIN_FREE_DISK_BYTES: integer({ default: 67_108_864, minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  SHUTDOWN_TIMEOUT_SECONDS: integer({ default: 15, minimum: 1, maximum: 3_600 }),
+  LOG_LEVEL: choice(LOG_LEVELS, "info"),
+});
 
 function toConfig(values: z.output<typeof environmentSchema>): Config {
   return {

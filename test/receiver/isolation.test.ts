@@ -57,7 +57,7 @@ describe("a handler", { timeout: 90_000 }, () => {
       expect(released.lastError).toContain("vanished");
       const harmless = await send(receiver, "works");
       await stateOf(receiver, harmless, "done");
-      expect(await workerRestarts(receiver)).toBe(restarts + 1);
+      expect(await workerRestarts(receiver)).toBeGreaterThan(restarts);
     },
   );
 

@@ -1,0 +1,90 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { loadConfig } from "../../receiver/config.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+
+function problems(environment: Record<string, string>): string[] {
+  const loaded = loadConfig(environment);
+  return loaded.ok ? [] : loaded.problems;
+}
+
+describe("the configuration", () => {
+  test("needs a signing secret and nothing else", () => {
+    expect(loadConfig({ SIGNING_SECRET: "s" })).toMatchObject({
+      ok: true,
+      config: {
+        port: 3_000,
+        adminPort: 3_001,
+        host: "127.0.0.1",
+        webhookPath: "/webhooks",
+        signingSecrets: ["s"],
+        databaseFile: "data/receiver.db",
+        role: "all",
+        maxBodyBytes: 1_048_576,
+        retentionDays: 30,
+        idRetentionDays: 400,
+        shutdownTimeoutMs: 15_000,
+      },
+    });
+    expect(problems({})).toEqual([expect.stringMatching(/^SIGNING_SECRET: is missing\. Set it/)]);
+    expect(problems({ RECEIVER_ROLE: "worker" })).toEqual([]);
+  });
+
+  test("reports every mistake at once, one line each, with the fix", () => {
+    const found = problems({
+      PORT: "80 80",
+      SIGNING_SECRET: "one two,",
+      DATABASE_URL: "postgres://host/db",
+      RECEIVER_ROLE: "boss",
+      API_KEY: "key",
+      WEBHOOK_PATH: "/healthz",
+      RETENTION_DAYS: "500",
+      LOG_LEVEL: "loud",
+      MAX_ATTEMPTS: "0",
+    });
+    expect(found.map((problem) => problem.split(":")[0])).toEqual([
+      "API_BASE_URL",
+      "DATABASE_URL",
+      "ID_RETENTION_DAYS",
+      "LOG_LEVEL",
+      "MAX_ATTEMPTS",
+      "PORT",
+      "RECEIVER_ROLE",
+      "SIGNING_SECRET",
+      "SIGNING_SECRET",
+      "WEBHOOK_PATH",
+    ]);
+    for (const problem of found) expect(problem).not.toContain("\n");
+  });
+
+  test.for([" s", "s ", "s\n", "a\tb", "a,b c"])("refuses the secret %j for its white space", (secret) => {
+    expect(problems({ SIGNING_SECRET: secret })).toEqual([expect.stringContaining("white space")]);
+  });
+
+  test("reads secrets from files, but for the line break that ends them", () => {
+    const file = join(temporaryDirectory(), "secret");
+    writeFileSync(file, "from-file,second\n");
+    expect(loadConfig({ SIGNING_SECRET_FILE: file })).toMatchObject({
+      config: { signingSecrets: ["from-file", "second"] },
+    });
+    writeFileSync(file, "from-file\n\n");
+    expect(problems({ SIGNING_SECRET_FILE: file })).toEqual([expect.stringContaining("white space")]);
+    expect(problems({ SIGNING_SECRET_FILE: file, SIGNING_SECRET: "s" })).toEqual([
+      expect.stringContaining("set beside SIGNING_SECRET"),
+    ]);
+    expect(problems({ SIGNING_SECRET_FILE: `${file}.missing` })).toEqual([expect.stringContaining("ENOENT")]);
+  });
+
+  test("never repeats a secret in a complaint", () => {
+    expect(problems({ SIGNING_SECRET: "hunter2 hunter2", API_KEY: "hunter2 hunter2" }).join()).not.toContain(
+      "hunter2",
+    );
+  });
+
+  test("takes an empty variable for one that is not set", () => {
+    expect(loadConfig({ SIGNING_SECRET: "s", PORT: "", API_KEY: "", API_BASE_URL: "" })).toMatchObject({
+      config: { port: 3_000, api: undefined },
+    });
+  });
+});

@@ -1,0 +1,138 @@
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { idOf, newBody, post } from "./helpers/events.ts";
+import { runCommand, startProcess } from "./helpers/process.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
+
+const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
+
+describe("the command line", { timeout: 60_000 }, () => {
+  test.for<[string, string[], Record<string, string>, number, RegExp]>([
+    ["without a secret", [], {}, 1, /^voice-agent-receiver: SIGNING_SECRET: is missing\. Set it .*\n$/],
+    ["with a misspelt command", ["strat"], {}, 2, /Did you mean start\?/],
+    ["with an unknown option", ["inbox", "list", "--jsn"], {}, 2, /Did you mean --json\?/],
+    ["with a wrong choice", ["inbox", "list", "--state", "gone"], {}, 2, /Allowed choices are pending/],
+    ["with a wrong duration", ["reconcile", "--since", "soon"], {}, 2, /such as 30m, 12h or 7d/],
+    [
+      "on an inbox that isn't there",
+      ["inbox", "stats"],
+      { DATABASE_URL: "sqlite:/nowhere/at/all.db" },
+      1,
+      /there is no inbox at/,
+    ],
+  ])("%s says what to do and exits with the right code", async ([, words, environment, code, expected]) => {
+    const result = await runCommand(words, environment);
+    expect({ code: result.code, stdout: result.stdout }).toEqual({ code, stdout: "" });
+    expect(result.stderr).toMatch(expected);
+    expect(result.stderr).not.toContain("    at ");
+  });
+
+  test("says which port is taken", async () => {
+    const occupant = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void occupant.close());
+    await until(() => occupant.listening, Boolean);
+    const { port } = occupant.address() as { port: number };
+    const result = await runCommand([], {
+      SIGNING_SECRET: "s",
+      PORT: String(port),
+      ADMIN_PORT: "0",
+      DATABASE_URL: database(),
+    });
+    expect(result.code).toBe(1);
+    expect(result.stderr).toMatch(new RegExp(`cannot listen on port ${String(port)} \\(EADDRINUSE\\)`));
+  });
+});
+
+describe("the process", { timeout: 90_000 }, () => {
+  test("handles an event of each role's share: one ingests, another works", async () => {
+    const environment = { DATABASE_URL: database() };
+    const ingest = await startProcess({ environment: { ...environment, RECEIVER_ROLE: "ingest" } });
+    const body = newBody();
+    expect((await post(ingest.url, body)).status).toBe(200);
+    const look = async () =>
+      (await fetch(`${ingest.adminUrl}/inbox/${idOf(body)}`)).json() as Promise<{ state: string }>;
+    expect(await look()).toMatchObject({ state: "pending", handled: 0 });
+    await startProcess({ environment: { ...environment, RECEIVER_ROLE: "all" } });
+    expect(await until(look, ({ state }) => state === "done")).toMatchObject({
+      handled: 1,
+      attempts: 1,
+      duplicates: 0,
+    });
+  });
+
+  test("drains under load at SIGTERM: no request is broken, nothing acknowledged is lost, exit 0 in time", async () => {
+    const environment = { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "15" };
+    const receiver = await startProcess({ environment });
+    const acknowledged: string[] = [];
+    const broken: unknown[] = [];
+    const refused: number[] = [];
+    let stopping = false;
+    const client = async (): Promise<void> => {
+      for (;;) {
+        const body = newBody();
+        const answer = await post(receiver.url, body).catch((error: unknown) => {
+          // Nobody listening any more is not a broken request: it never began.
+          const { code } = (error as { cause?: { code?: string } }).cause ?? {};
+          if (code !== "ECONNREFUSED") broken.push(error);
+          return undefined;
+        });
+        if (!answer) return;
+        if (answer.status === 200) acknowledged.push(idOf(body));
+        else refused.push(answer.status);
+        await answer.arrayBuffer();
+        if (stopping && answer.status === 200) continue;
+        if (answer.status !== 200) return;
+      }
+    };
+    const clients = Array.from({ length: 8 }, client);
+    await until(
+      () => acknowledged.length,
+      (length) => length > 100,
+    );
+    stopping = true;
+    const startedAtMs = performance.now();
+    receiver.child.kill("SIGTERM");
+    // A second signal, as npm sends after the terminal has, changes nothing.
+    receiver.child.kill("SIGTERM");
+    await Promise.all(clients);
+    expect(await receiver.exited).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAtMs).toBeLessThan(16_000);
+    expect(broken).toEqual([]);
+    expect(refused.every((status) => status === 503)).toBe(true);
+
+    const again = await startProcess({ environment });
+    for (const id of acknowledged) {
+      const event = (await (await fetch(`${again.adminUrl}/inbox/${id}`)).json()) as { state: string };
+      expect(["pending", "claimed", "done"]).toContain(event.state);
+    }
+  });
+
+  test("is not ready while it drains", async () => {
+    const receiver = await startProcess({ environment: { DATABASE_URL: database() } });
+    // A keep-alive connection that a request is being sent on when the signal comes.
+    const { open, rawRequest, readAnswer } = await import("./helpers/raw.ts");
+    const socket = open(receiver.url);
+    const request = rawRequest(receiver.url, { body: newBody() });
+    socket.write(request.subarray(0, -1));
+    const idle = open(receiver.url);
+    idle.write(rawRequest(receiver.url, { method: "GET", path: "/readyz" }));
+    expect((await readAnswer(idle)).status).toBe(200);
+    receiver.child.kill("SIGTERM");
+    await until(() => receiver.lines.some((line) => line.includes("shutting down")), Boolean);
+    socket.write(request.subarray(-1));
+    const begun = await readAnswer(socket);
+    expect({ status: begun.status, connection: begun.headers.get("connection") }).toEqual({
+      status: 200,
+      connection: "close",
+    });
+    idle.write(rawRequest(receiver.url, { body: newBody() }));
+    const late = await readAnswer(idle);
+    expect({ status: late.status, connection: late.headers.get("connection") }).toEqual({
+      status: 503,
+      connection: "close",
+    });
+    expect(await receiver.exited).toEqual({ code: 0, signal: null });
+  });
+});

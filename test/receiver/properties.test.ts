@@ -1,0 +1,124 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { backoffMs } from "../../receiver/backoff.ts";
+import { parseEnvelope } from "../../receiver/envelope.ts";
+import { redactEnvelope, scrub } from "../../receiver/privacy.ts";
+import { envelopeSchema, eventSchema, EVENT_TYPES } from "../../shared/events.ts";
+import { sampleEnvelope } from "../../shared/samples.ts";
+import { sign, verify } from "../../shared/signature.ts";
+
+const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 1_000) };
+const bytes = fc.uint8Array({ maxLength: 300 });
+const secret = fc.stringMatching(/^[!-~]{1,40}$/).filter((text) => !text.includes(","));
+
+test("what is signed verifies, with the secret and within the tolerance only", () => {
+  fc.assert(
+    fc.property(
+      bytes,
+      secret,
+      fc.integer({ min: 0, max: 2 ** 40 }),
+      fc.integer({ min: -600, max: 600 }),
+      (body, key, at, skew) => {
+        const headers = [sign({ body, secret: key, timestampSeconds: at })];
+        const verified = verify({ headers, body, secrets: ["another", key], nowSeconds: at + skew });
+        expect(verified.ok).toBe(Math.abs(skew) <= 300);
+      },
+    ),
+    RUNS,
+  );
+});
+
+test("one flipped bit anywhere is refused", () => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ minLength: 1, maxLength: 200 }),
+      fc.nat(),
+      fc.integer({ min: 0, max: 7 }),
+      (body, at, bit) => {
+        const headers = [sign({ body, secret: "s", timestampSeconds: 1_000 })];
+        const flipped = Uint8Array.from(body);
+        flipped[at % body.length]! ^= 1 << bit;
+        expect(verify({ headers, body: flipped, secrets: ["s"], nowSeconds: 1_000 })).toEqual({
+          ok: false,
+          reason: "no_match",
+        });
+      },
+    ),
+    RUNS,
+  );
+});
+
+test("the parser of envelopes answers something for any bytes and any JSON", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        bytes,
+        fc.json({ maxDepth: 8 }).map((text) => Buffer.from(text)),
+      ),
+      (body) => {
+        const parsed = parseEnvelope(body);
+        expect(parsed.ok || ["invalid_json", "invalid_event"].includes(parsed.error)).toBe(true);
+      },
+    ),
+    RUNS,
+  );
+});
+
+test("an envelope is an event exactly when it has an id, a type, and at most 64 levels", () => {
+  const level = fc.integer({ min: 1, max: 130 });
+  fc.assert(
+    fc.property(
+      fc.stringMatching(/^[0-9a-fA-F]{30,34}$/),
+      fc.option(fc.string()),
+      level,
+      fc.string(),
+      (hex, type, levels, text) => {
+        // A string full of brackets must not count.
+        const deep = `${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}` || "0";
+        const body = Buffer.from(
+          `{"note":${JSON.stringify(`[[{{"\\${text}`)},"id":"evt_${hex}","type":${JSON.stringify(type)},"deep":${deep}}`,
+        );
+        expect(parseEnvelope(body).ok).toBe(hex.length === 32 && type !== null && levels <= 64);
+      },
+    ),
+    RUNS,
+  );
+});
+
+test("a backoff grows, never beyond its cap, and chance takes a fifth at most", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 100 }),
+      fc.double({ min: 0, max: 0.999999, noNaN: true }),
+      (attempt, chance) => {
+        const waitMs = backoffMs(attempt, () => chance);
+        const fullMs = Math.min(5_000 * 3 ** (attempt - 1), 6 * 3_600_000);
+        expect(waitMs).toBeLessThanOrEqual(fullMs);
+        expect(waitMs).toBeGreaterThanOrEqual(Math.floor(fullMs * 0.8));
+      },
+    ),
+    RUNS,
+  );
+});
+
+test.for(EVENT_TYPES)("a redacted %s is still valid, and tells nothing about the caller", (type) => {
+  const envelope = sampleEnvelope(type);
+  const redacted = redactEnvelope(envelope);
+  expect(envelopeSchema.safeParse(redacted).success).toBe(true);
+  if (type !== "order.created" && type !== "booking.created") {
+    expect(eventSchema(type).parse(redacted)).toMatchObject({
+      data: { object: { id: envelope.data.object["id"] } },
+    });
+  }
+  const text = JSON.stringify(redacted);
+  for (const personal of ["5550142", "5550177", "Jordan", "Margherita", "Sunday", "call me back", "Boiler"]) {
+    expect(text).not.toContain(personal);
+  }
+});
+
+test("an error message loses what it repeats of the event", () => {
+  const body = Buffer.from(JSON.stringify(sampleEnvelope("voicemail.created")));
+  const message =
+    "cannot call +12125550177 (Jordan Ellis): Hi, please call me back about a table for twelve on Friday.";
+  expect(scrub(message, body)).toBe("cannot call [redacted] ([redacted]): [redacted]");
+});

@@ -1,0 +1,194 @@
+import Database from "better-sqlite3";
+import { closeSync, openSync, readFileSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { createSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
+import { idOf, newBody, newEventId, post } from "./helpers/events.ts";
+import { runCommand } from "./helpers/process.ts";
+import { startTestReceiver } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
+
+/** A database in trouble: 503 and nothing half stored, the event loop free, and no restart needed once it is over. */
+
+describe("a database that another process holds", () => {
+  test(
+    "is waited for without blocking anybody, then answered with 503, then used again",
+    { timeout: 60_000 },
+    async () => {
+      const { url, config, engine } = await startTestReceiver();
+      const other = new Database(config.databaseFile);
+      other.exec("BEGIN IMMEDIATE");
+      const body = newBody();
+      const waiting = post(url, body);
+      const health = await fetch(new URL("/healthz", url));
+      expect(health.status).toBe(200);
+      const answer = await waiting;
+      expect(answer.status).toBe(503);
+      expect(await engine.find(idOf(body))).toBeUndefined();
+      other.exec("ROLLBACK");
+      other.close();
+      expect((await post(url, body)).status).toBe(200);
+    },
+  );
+});
+
+describe.for([
+  ["full", "full"],
+  ["read-only", "read_only"],
+] as const)("a database that is %s", ([trouble, reason]) => {
+  test("takes nothing, says so, and is used again when it is mended", { timeout: 60_000 }, async () => {
+    const directory = temporaryDirectory();
+    const over = join(directory, "over");
+    process.env["TROUBLE"] = trouble;
+    process.env["TROUBLE_OVER"] = over;
+    onTestFinished(() => {
+      delete process.env["TROUBLE"];
+      delete process.env["TROUBLE_OVER"];
+    });
+    const engine = createSqliteEngine({
+      file: join(directory, "receiver.db"),
+      clock: systemClock,
+      workerId: "test",
+      writerThreadFile: new URL("./troubled-writer-thread.ts", import.meta.url),
+    });
+    onTestFinished(engine.close);
+    const event = () => ({
+      id: newEventId(),
+      type: "t",
+      objectId: null,
+      orderingKey: null,
+      source: "webhook" as const,
+      receivedAtMs: 0,
+      body: Buffer.alloc(50_000, "x"),
+    });
+    const stored: string[] = [];
+    const refused: string[] = [];
+    for (let sent = 0; sent < 10; sent += 1) {
+      const one = event();
+      const result = await engine.accept([one]);
+      (result.ok ? stored : refused).push(one.id);
+      if (!result.ok) expect(result.reason).toBe(reason);
+    }
+    expect(refused.length).toBeGreaterThan(0);
+    for (const id of stored) expect(await engine.find(id)).toMatchObject({ state: "pending" });
+    for (const id of refused) expect(await engine.find(id)).toBeUndefined();
+    expect(await engine.check()).toEqual([]);
+
+    writeFileSync(over, "");
+    const late = event();
+    await until(
+      async () => engine.accept([late]),
+      ({ ok }) => ok,
+    );
+    expect(await engine.find(late.id)).toBeDefined();
+  });
+});
+
+describe("a disk below the low-water mark", () => {
+  test("is refused at the door and seen by the readiness check, while the process stays alive", async () => {
+    const { url, engine } = await startTestReceiver({
+      environment: { MIN_FREE_DISK_BYTES: String(Number.MAX_SAFE_INTEGER) },
+    });
+    const ready = await until(
+      async () => fetch(new URL("/readyz", url)),
+      ({ status }) => status === 503,
+    );
+    expect(await ready.json()).toMatchObject({ checks: { disk: "below the low-water mark" } });
+    const body = newBody();
+    const answer = await post(url, body);
+    expect({ status: answer.status, retryAfter: answer.headers.get("retry-after") }).toEqual({
+      status: 503,
+      retryAfter: "5",
+    });
+    expect(await engine.find(idOf(body))).toBeUndefined();
+    expect((await fetch(new URL("/healthz", url))).status).toBe(200);
+  });
+});
+
+describe("a damaged file", () => {
+  const start = async (damage: (file: string) => void) => {
+    const file = join(temporaryDirectory(), "receiver.db");
+    const engine = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
+    await engine.accept(
+      Array.from({ length: 50 }, () => ({
+        id: newEventId(),
+        type: "t",
+        objectId: null,
+        orderingKey: null,
+        source: "webhook" as const,
+        receivedAtMs: 0,
+        body: Buffer.alloc(5_000, "x"),
+      })),
+    );
+    await engine.close();
+    damage(file);
+    return file;
+  };
+
+  test.for<[string, (file: string) => void]>([
+    [
+      "that is no database",
+      (file) => writeFileSync(file, "this was a database once, and is a letter now".repeat(100)),
+    ],
+    ["of a newer receiver", (file) => new Database(file).pragma("user_version = 99")],
+  ])("%s stops the start with one line that says what to do", { timeout: 60_000 }, async ([, damage]) => {
+    const file = await start(damage);
+    const { code, stderr } = await runCommand(["start"], {
+      SIGNING_SECRET: "s",
+      DATABASE_URL: `sqlite:${file}`,
+    });
+    expect(code).toBe(1);
+    expect(stderr.trim().split("\n")).toEqual([
+      expect.stringMatching(/^voice-agent-receiver: cannot open the database: /),
+    ]);
+  });
+
+  test("whose pages were overwritten is found by the check", async () => {
+    const file = await start((damaged) => {
+      const size = readFileSync(damaged).length;
+      const descriptor = openSync(damaged, "r+");
+      for (let at = 81_920; at < size; at += 4_096)
+        writeSync(descriptor, Buffer.alloc(2_000, 0xab), 0, 2_000, at);
+      closeSync(descriptor);
+    });
+    const engine = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
+    onTestFinished(engine.close);
+    const findings = await engine.check().catch((error: unknown) => [String(error)]);
+    expect(findings.length).toBeGreaterThan(0);
+  });
+
+  test("cut short is found by the check, or refuses to open", async () => {
+    const file = await start((damaged) => truncateSync(damaged, 20_000));
+    const findings = await (async () => {
+      const engine = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
+      onTestFinished(engine.close);
+      return engine.check();
+    })().catch((error: unknown) => [String(error)]);
+    expect(findings.length).toBeGreaterThan(0);
+  });
+
+  test("of another inbox is refused, so that no event is passed over", async () => {
+    const one = await start(() => undefined);
+    const other = await start(() => undefined);
+    writeFileSync(other.replace(".db", ".work.db"), readFileSync(one.replace(".db", ".work.db")));
+    expect(() => createSqliteEngine({ file: other, clock: systemClock, workerId: "test" })).toThrow(
+      "does not belong to",
+    );
+  });
+});
+
+test("a backup made while events come in can be restored", async () => {
+  const { engine, url, config } = await startTestReceiver();
+  const before = newBody();
+  await post(url, before);
+  const directory = temporaryDirectory();
+  await engine.backup(directory);
+  await post(url, newBody());
+  const file = join(directory, config.databaseFile.split("/").at(-1)!);
+  const restored = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
+  onTestFinished(restored.close);
+  expect(await restored.check()).toEqual([]);
+  expect(await restored.find(idOf(before))).toMatchObject({ state: "pending" });
+});
