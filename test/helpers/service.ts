@@ -43,3 +43,10 @@ type Ask = [method: string, path: string, body?: unknown, headers?: Record<strin
 
 /** An answer whose shape the test is about to check. */
 export type Json = { [field: string]: unknown; data?: Json[]; attempts?: Json[]; [index: number]: Json };
+
+/** The id of the first thing in a list of an answer. */
+export function firstId(list: unknown): string {
+  const [first] = list as { id: string }[];
+  if (first === undefined) throw new Error("The list is empty.");
+  return first.id;
+}

@@ -3,7 +3,7 @@ import { EVENT_TYPES } from "../../../shared/events.ts";
 import { FAULTS } from "../../../simulator/domain/faults.ts";
 import { READINGS } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
-import { startService } from "../../helpers/service.ts";
+import { firstId, startService } from "../../helpers/service.ts";
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const time = expect.stringMatching(ISO);
@@ -211,10 +211,8 @@ describe("deliveries", () => {
     await ask("POST", "/endpoints", { url: healthy.url });
     const { body } = await ask("POST", "/events", { type: "call.completed" });
     await ask("POST", "/clock/advance", { seconds: 60 });
-    const [{ id = "", event_id: eventId = "" } = {}] = body["deliveries"] as {
-      id: string;
-      event_id: string;
-    }[];
+    const id = firstId(body["deliveries"]);
+    const eventId = firstId(body["events"]);
 
     const listed = await ask("GET", `/deliveries?endpoint_id=${String(one.body["id"])}`);
     expect(listed.body).toEqual({
@@ -283,7 +281,7 @@ describe("deliveries", () => {
     const { body: registered } = await ask("POST", "/endpoints", { url: endpoint.url });
     const { body } = await ask("POST", "/events", { type: "call.completed" });
     await simulator.dispatcher.settled();
-    const [{ id = "" } = {}] = body["deliveries"] as { id: string }[];
+    const id = firstId(body["deliveries"]);
 
     expect(await ask("POST", `/deliveries/${id}/attempt`, {})).toMatchObject({ status: 202 });
     await endpoint.until(2);

@@ -1,0 +1,132 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { emitOne, nextEntry, register } from "../../helpers/simulator.ts";
+import { startService } from "../../helpers/service.ts";
+
+type Message = { id: string; event: string; data: Record<string, unknown> };
+
+/** Reads server-sent events. */
+async function watch(url: string, lastEventId?: string) {
+  const stopping = new AbortController();
+  onTestFinished(() => stopping.abort());
+  const response = await fetch(`${url}/control/stream`, {
+    signal: stopping.signal,
+    headers: lastEventId === undefined ? {} : { "last-event-id": lastEventId },
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const messages: Message[] = [];
+  let text = "";
+
+  async function read(): Promise<void> {
+    const { value = "", done = true } = (await reader?.read()) ?? {};
+    if (done) throw new Error("The stream has ended.");
+    text += value;
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const fields = Object.fromEntries(
+        block
+          .split("\n")
+          .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
+      );
+      if (fields["data"] === undefined) continue;
+      const { id = "", event = "", data } = fields;
+      messages.push({ id, event, data: JSON.parse(data) as Message["data"] });
+    }
+  }
+
+  return {
+    response,
+    messages,
+    stop: () => stopping.abort(),
+    /** Reads until a message `matches`, and answers it. */
+    async until(matches: (message: Message) => boolean): Promise<Message> {
+      for (;;) {
+        const found = messages.find(matches);
+        if (found) return found;
+        await read();
+      }
+    },
+  };
+}
+
+const isDelivered = ({ event, data }: Message) => event === "delivery" && data["state"] === "delivered";
+
+describe("the stream", () => {
+  test("tells everything that happens, in order, each with its id", async () => {
+    const endpoint = await startEndpoint();
+    const { url, simulator, ask } = await startService();
+    const stream = await watch(url);
+    expect(stream.response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+    await stream.until(({ event }) => event === "clock");
+    const { id } = register(simulator, endpoint.url);
+    emitOne(simulator);
+    await stream.until(isDelivered);
+    await ask("DELETE", `/endpoints/${id}`);
+    await ask("POST", "/reset", {});
+    await stream.until(({ event }) => event === "reset");
+    const kinds = stream.messages.map(({ event }) => event);
+    expect([...new Set(kinds)]).toEqual([
+      "clock",
+      "endpoint",
+      "event",
+      "delivery",
+      "endpoint_deleted",
+      "reset",
+    ]);
+    const ids = stream.messages.map((message) => Number(message.id));
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+    expect(new Set(ids).size).toBe(ids.length);
+    const shown = stream.messages.find(({ event }) => event === "endpoint");
+    expect(shown?.data).toMatchObject({ object: "endpoint", id });
+  });
+
+  test("goes on where a watcher left off: nothing is missed, nothing comes twice", async () => {
+    const endpoint = await startEndpoint();
+    const { url, simulator } = await startService();
+    register(simulator, endpoint.url);
+    const first = await watch(url);
+    emitOne(simulator);
+    const { id: lastId } = await first.until(isDelivered);
+    first.stop();
+    const missed = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
+    emitOne(simulator);
+    await missed;
+
+    const second = await watch(url, lastId);
+    const next = await second.until(isDelivered);
+    emitOne(simulator);
+    await second.until((message) => isDelivered(message) && message.data["id"] !== next.data["id"]);
+    const ids = second.messages.map(({ id }) => Number(id));
+    expect(ids).toEqual(ids.map((_, index) => Number(lastId) + 1 + index));
+  });
+
+  test.each(["0", "12", "9007199254740991", "-1"])(
+    "tells a watcher that cannot go on from %s to look at everything again",
+    async (lastId) => {
+      const { url } = await startService();
+      const stream = await watch(url, lastId);
+      expect((await stream.until(() => true)).event).toBe("resync");
+    },
+  );
+
+  test("takes an id that is none for no id", async () => {
+    const { url } = await startService();
+    const stream = await watch(url, "abc");
+    expect((await stream.until(() => true)).event).toBe("clock");
+  });
+
+  test("forgets a watcher that has gone", async () => {
+    const { url, simulator } = await startService();
+    const streams = await Promise.all([watch(url), watch(url), watch(url)]);
+    for (const stream of streams) await stream.until(({ event }) => event === "clock");
+    for (const stream of streams) stream.stop();
+    // Writing on after they have gone must neither fail nor keep them.
+    for (let count = 0; count < 50; count++) {
+      register(simulator, "http://localhost:1");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const last = await watch(url, String(simulator.journal.lastId() - 1));
+    expect((await last.until(() => true)).event).toBe("endpoint");
+  });
+});

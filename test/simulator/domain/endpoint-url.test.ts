@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { checkEndpointUrl, isAllowedAddress } from "../../../simulator/domain/endpoint-url.ts";
+
+const ALLOWED = ["receiver", "10.0.0.5", "fe80::1"];
+
+describe("an endpoint's URL (SPEC §6 Registration)", () => {
+  test.each([
+    ["https://example.com/webhooks", "https://example.com/webhooks"],
+    ["https://example.com", "https://example.com/"],
+    ["https://example.com:8443/a?b=c", "https://example.com:8443/a?b=c"],
+    ["HTTPS://EXAMPLE.com/", "https://example.com/"],
+    ["https://10.0.0.1/", "https://10.0.0.1/"],
+    ["http://localhost:3000/webhooks", "http://localhost:3000/webhooks"],
+    ["http://LOCALHOST/", "http://localhost/"],
+    ["http://app.localhost:3000/", "http://app.localhost:3000/"],
+    ["http://127.0.0.1/", "http://127.0.0.1/"],
+    ["http://127.255.255.254/", "http://127.255.255.254/"],
+    ["http://2130706433/", "http://127.0.0.1/"],
+    ["http://0x7f.1/", "http://127.0.0.1/"],
+    ["http://[::1]:3000/", "http://[::1]:3000/"],
+    ["http://receiver:3000/", "http://receiver:3000/"],
+    ["http://10.0.0.5/", "http://10.0.0.5/"],
+    ["http://[fe80::1]/", "http://[fe80::1]/"],
+  ])("may be %s", (text, url) => {
+    expect(checkEndpointUrl(text, ALLOWED)).toEqual({ ok: true, url });
+  });
+
+  test.each<[string, RegExp]>([
+    ["", /is not a URL/],
+    ["example.com/webhooks", /is not a URL/],
+    ["/webhooks", /is not a URL/],
+    ["http://", /is not a URL/],
+    ["ftp://example.com/", /is not a web address/],
+    ["file:///etc/passwd", /is not a web address/],
+    ["javascript:alert(1)", /is not a web address/],
+    ["ws://localhost/", /is not a web address/],
+    ["http://example.com/", /--allow-host example\.com/],
+    ["http://localhost.example.com/", /localhost only/],
+    ["http://notlocalhost/", /localhost only/],
+    ["http://127.0.0.1.example.com/", /localhost only/],
+    ["http://10.0.0.6/", /localhost only/],
+    ["http://0.0.0.0/", /localhost only/],
+    ["http://[::]/", /localhost only/],
+    ["http://[::2]/", /localhost only/],
+    ["https://user:pass@example.com/", /user name or password/],
+    ["https://user@example.com/", /user name or password/],
+    ["http://localhost@example.com/", /user name or password/],
+    ["https://example.com/#part", /fragment/],
+    ["https://example.com/#", /fragment/],
+    ["https://169.254.169.254/latest/meta-data", /link-local/],
+    ["http://169.254.169.254/", /link-local/],
+    ["https://[fe80::2]/", /link-local/],
+    ["https://[::ffff:169.254.169.254]/", /link-local/],
+    ["https://2852039166/", /link-local/],
+  ])("is refused as %j, in words", (text, words) => {
+    expect(checkEndpointUrl(text, ALLOWED)).toEqual({ ok: false, message: expect.stringMatching(words) });
+  });
+});
+
+describe("the address that a name has at connect time", () => {
+  test.each<[string, string, boolean]>([
+    ["http://localhost/", "127.0.0.1", true],
+    ["http://localhost/", "::1", true],
+    ["http://localhost/", "::ffff:127.0.0.1", true],
+    ["http://localhost/", "192.168.0.2", false],
+    ["http://localhost/", "169.254.169.254", false],
+    ["https://example.com/", "93.184.216.34", true],
+    ["https://example.com/", "10.0.0.1", true],
+    ["https://example.com/", "127.0.0.1", true],
+    ["https://example.com/", "169.254.169.254", false],
+    ["https://example.com/", "fe80::1", false],
+    ["https://example.com/", "::ffff:a9fe:a9fe", false],
+    ["http://receiver/", "172.17.0.2", true],
+    ["http://receiver/", "169.254.1.1", true],
+  ])("%s at %s: %s", (url, address, allowed) => {
+    expect(isAllowedAddress(new URL(url), address, ALLOWED)).toBe(allowed);
+  });
+});
