@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePort } from "./free-port.ts";
 import { type ReceiverProcess, startReceiver } from "../../simulator/receiver-process.ts";
 
 const LISTENER = `
@@ -177,13 +178,4 @@ function alive(pid: number): boolean {
     return false;
   }
   return !existsSync("/proc") || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

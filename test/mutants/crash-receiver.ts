@@ -1,0 +1,85 @@
+// A small receiver that keeps its events in a file, so that it can be killed. MUTANT plants a bug.
+import { createHmac } from "node:crypto";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+
+const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "" } = process.env;
+const HANDLING_DELAY_MS = 150;
+const seen = new Set<string>();
+const handled = new Map<string, number>();
+
+if (MUTANT === "does-not-restart" && existsSync(`${STORE}.lock`)) {
+  console.error(`${STORE}.lock exists: is another receiver running?`);
+  process.exit(1);
+}
+writeFileSync(`${STORE}.lock`, "");
+recover();
+
+createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("error", () => undefined);
+  request.on("end", () => {
+    if (request.method === "GET") {
+      return response.end(
+        JSON.stringify({ handled: handled.get(request.url?.slice("/handled/".length) ?? "") ?? 0 }),
+      );
+    }
+    const body = Buffer.concat(chunks);
+    const [, t = "", v1 = ""] =
+      /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers["x-service-signature"])) ?? [];
+    const expected = createHmac("sha256", SIGNING_SECRET).update(`${t}.`).update(body).digest("hex");
+    if (v1 !== expected) return response.writeHead(401).end();
+    const { id } = JSON.parse(body.toString()) as { id: string };
+    if (seen.has(id)) return response.end("{}");
+    seen.add(id);
+    if (MUTANT === "answers-before-storing") {
+      response.end("{}");
+      return void setTimeout(() => accept(id), 2_000);
+    }
+    accept(id);
+    return response.end("{}");
+  });
+}).listen(Number(PORT), "127.0.0.1");
+
+function accept(id: string): void {
+  write("stored", id);
+  setTimeout(() => handle(id), HANDLING_DELAY_MS);
+}
+
+function handle(id: string): void {
+  handled.set(id, (handled.get(id) ?? 0) + 1);
+  write("handled", id);
+}
+
+/** One line, synced before anybody is answered. */
+function write(what: "stored" | "handled", id: string): void {
+  if (MUTANT === "memory-only") return;
+  const file = openSync(STORE, "a");
+  appendFileSync(file, `${what} ${id}\n`);
+  fsyncSync(file);
+  closeSync(file);
+}
+
+function recover(): void {
+  const lines = existsSync(STORE) ? readFileSync(STORE, "utf8").trim().split("\n") : [];
+  const stored = new Set<string>();
+  for (const [what, id = ""] of lines.map((line) => line.split(" "))) {
+    if (what === "stored") stored.add(id);
+    if (what === "handled") handled.set(id, (handled.get(id) ?? 0) + 1);
+  }
+  for (const id of stored) {
+    if (MUTANT !== "forgets-ids") seen.add(id);
+    const isDone = handled.has(id);
+    if (MUTANT === "starts-over" ? true : !isDone && MUTANT !== "never-recovers")
+      setTimeout(() => handle(id), 1);
+  }
+}

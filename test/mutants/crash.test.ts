@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { createObserver } from "../../simulator/verify/observe.ts";
+import type { Report } from "../../simulator/verify/report.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
+import { startReceiver } from "../../simulator/receiver-process.ts";
+import { freePort } from "../verify/free-port.ts";
+import { CRASH_MUTANTS } from "./crash-mutants.ts";
+import { idsOf, QUICK } from "./judge.ts";
+
+const SECRET = "whsec_crash";
+const crashChecks = CATALOGUE.filter(({ group }) => group === "crash");
+
+describe.concurrent("kill -9 at the wrong moment", () => {
+  test("a receiver that stores before it answers loses nothing and does nothing twice", async ({
+    expect,
+  }) => {
+    const report = await judgeKilled("");
+    expect(idsOf(report, "failed")).toEqual([]);
+    expect(idsOf(report, "unverified")).toEqual([]);
+  }, 90_000);
+
+  test.each(Object.entries(CRASH_MUTANTS))(
+    "%s is caught",
+    async (name, { bug, caughtBy, alsoBy = [], mayAlso = [] }) => {
+      const failed = idsOf(await judgeKilled(name), "failed");
+      process.stdout.write(`${name.padEnd(24)}  ${bug}\n${"".padEnd(24)}    ✗ ${failed.join(", ")}\n`);
+
+      expect(failed).toEqual(expect.arrayContaining([caughtBy, ...alsoBy]));
+      expect(failed.filter((id) => ![caughtBy, ...alsoBy, ...mayAlso].includes(id))).toEqual([]);
+    },
+    90_000,
+  );
+});
+
+/** Starts the small receiver with a bug, lets verify kill it again and again, and answers the report. */
+async function judgeKilled(mutant: string): Promise<Report> {
+  const folder = await mkdtemp(join(tmpdir(), "crash-receiver-"));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/webhooks`;
+  const program = new URL("crash-receiver.ts", import.meta.url).pathname;
+  const started = await startReceiver({
+    command: [process.execPath, program],
+    url,
+    env: { PORT: String(port), SIGNING_SECRET: SECRET, MUTANT: mutant, STORE: join(folder, "events") },
+  });
+  if (!started.ok) throw new Error(`${started.message}\n${started.output.join("\n")}`);
+  try {
+    return await runChecks({
+      url,
+      secret: SECRET,
+      seed: "crash",
+      checks: crashChecks,
+      observe: createObserver(`http://127.0.0.1:${port}/handled/{id}`),
+      receiver: started.receiver,
+      timing: { ...QUICK, settleAfterCrashMs: 3_000 },
+      now: Date.now,
+    });
+  } finally {
+    await started.receiver.kill();
+    await rm(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,51 @@
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import type { Check } from "../../simulator/verify/check.ts";
+import type { Report } from "../../simulator/verify/report.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
+import type { Timing } from "../../simulator/verify/timing.ts";
+import { type Behaviour, SECRET, startMutant } from "./receiver.ts";
+
+/**
+ * Waits that a mutant makes us wait are short, deadlines that only a broken machine would meet are long, so that a slow
+ * one changes no verdict.
+ */
+export const QUICK: Partial<Timing> = {
+  responseTimeoutMs: 20_000,
+  stallMs: 900,
+  settleMs: 5_000,
+  quietMs: 60,
+  promptMs: 3_000,
+  promptAnswerMs: 3_000,
+  burst: 20,
+  manyOthers: 45,
+};
+
+/** Judges the small receiver with `changes` planted in it, effects included; crashes need a process of its own. */
+export async function judge(
+  changes: Partial<Behaviour>,
+  checks: readonly Check[] = CATALOGUE.filter(({ group }) => group !== "crash"),
+): Promise<Report> {
+  // One clock for both sides, which stands still early in a second: exact limits need no waiting for a fresh one.
+  const standingMs = Math.floor(Date.now() / 1_000) * 1_000 + 50;
+  const now = (): number => standingMs;
+  const receiver = await startMutant(changes, now);
+  try {
+    return await runChecks({
+      url: receiver.url,
+      secret: SECRET,
+      seed: "mutants",
+      checks,
+      // What HTTP would answer, without a request for each of some hundred events.
+      observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
+      timing: QUICK,
+      now,
+    });
+  } finally {
+    await receiver.close();
+  }
+}
+
+/** The ids of the checks that ended so. */
+export function idsOf(report: Report, outcome: "passed" | "failed" | "unverified"): string[] {
+  return report.results.filter((result) => result.outcome === outcome).map(({ check }) => check.id);
+}
