@@ -4,7 +4,7 @@ import { SOON, useBrowser, type WatchedPage } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { HOSTILE_PAYLOADS } from "./hostile-payloads.ts";
-import { openDashboard } from "./open-dashboard.ts";
+import { openDashboard, visit } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
@@ -55,7 +55,7 @@ test("transcripts, names, messages and recordings of strangers are text", async 
   expect((await names.allTextContents()).toSorted()).toEqual(HOSTILE_PAYLOADS.toSorted());
   await expectHarmless(page);
 
-  await page.goto(`${url}/world/calls`);
+  await visit(page, "/world/calls");
   await page.getByRole("button", { name: "Load the next 50" }).click();
   const rows = page.locator(".call-row");
   await expect.poll(() => rows.count(), SOON).toBe(2 * HOSTILE_PAYLOADS.length);
@@ -97,14 +97,13 @@ test("event types, answers and headers of strangers are text", async () => {
   await expectHarmless(page);
 
   for (const [index, payload] of HOSTILE_PAYLOADS.entries()) {
-    await page.evaluate(`history.pushState(null, "", "/dashboard/deliveries/${ids[index]}");
-      dispatchEvent(new PopStateEvent("popstate"))`);
+    await visit(page, `/deliveries/${ids[index]}`);
     const raw = page.getByRole("region", { name: "Answer body" });
     await expect.poll(() => raw.textContent().catch(() => ""), SOON).toBe(payload);
     expect(await page.locator("h1 .type").textContent()).toBe(payload);
   }
   await expectHarmless(page);
-  await page.goto(`${url}/events/evt_${"0".repeat(32)}`);
+  await visit(page, `/events/evt_${"0".repeat(32)}`);
   await page.getByRole("region", { name: "Envelope" }).waitFor();
   await expectHarmless(page);
 }, 120_000);

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { listen } from "../../simulator/server.ts";
 import type { Simulator, SimulatorOptions } from "../../simulator/simulator.ts";
@@ -22,4 +23,12 @@ export async function openDashboard(
   const close = () => (closing ??= server.close().then(() => simulator.close()));
   onTestFinished(close);
   return { url: `${server.url}/dashboard`, port: server.port, simulator, close };
+}
+
+/** Goes to a page of the dashboard as a link does, without loading it anew. */
+export async function visit(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, "", ${JSON.stringify(`/dashboard${path}`)});
+    dispatchEvent(new PopStateEvent("popstate"))`,
+  );
 }
