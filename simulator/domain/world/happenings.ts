@@ -65,7 +65,11 @@ export function createHappenings(options: {
     const at = Math.floor(createdAtMs / 1000);
     const number = origins.nextHappening();
     const random = createRandom(seed, "happening", number);
-    const facts = { ...(call.item && show(call.item)), ...callOverrides };
+    const knownCall = call.item && show(call.item);
+    const isLateTransfer =
+      type === "call.transferred" && knownCall !== undefined && knownCall["transferred"] !== true;
+    const changes = isLateTransfer ? { ...transferTo(business), ...callOverrides } : callOverrides;
+    const facts = { ...knownCall, ...changes };
     const { caller } = settings;
     const plot = plotOf({
       type,
@@ -79,7 +83,7 @@ export function createHappenings(options: {
     const conversation = converse({ seed, random, business, at, ...plot });
     const id = (prefix: string) => stableId(prefix, 16, seed, "happening", number);
 
-    const keptCall = keep({ business, at, number }, "call", callOverrides, call.item, () =>
+    const keptCall = keep({ business, at, number }, "call", changes, call.item, () =>
       createCall({ business, conversation, at, id: id("call_"), baseUrl: baseUrl() }),
     );
     const result = { ok: true, orgId: business.organization.id, createdAtMs, call: keptCall } as const;
@@ -154,6 +158,11 @@ export function createHappenings(options: {
   }
 
   return { happen };
+}
+
+/** What a call gains that is transferred after all. */
+function transferTo({ staffPhone }: Business): Fields {
+  return { outcome: "transferred", transferred: true, transfer_to: staffPhone, transfer_succeeded: true };
 }
 
 /** What a voicemail, order or booking says about its call, whether it is overridden or known already. */

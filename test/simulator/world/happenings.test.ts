@@ -156,6 +156,22 @@ describe("what happens in the world", () => {
     expect(walkVoicemails(world, SERVICES, false).map(({ id }) => id)).not.toContain(old?.["id"]);
   });
 
+  test("a call of before can be transferred after all", () => {
+    const { world } = createTestWorld();
+    const [call] = walkCalls(world, RESTAURANT, { outcome: "completed" });
+    const { object } = happen(world, "call.transferred", { object: { id: call?.["id"] } });
+    expect(object).toEqual({
+      ...call,
+      outcome: "transferred",
+      transferred: true,
+      transfer_to: "+12125550101",
+      transfer_succeeded: true,
+    });
+    expect(walkCalls(world, RESTAURANT, { outcome: "completed" }).map(({ id }) => id)).not.toContain(
+      call?.["id"],
+    );
+  });
+
   test("a voicemail can belong to a call of before, or bring a call with a chosen id", () => {
     const { world } = createTestWorld();
     const [call] = walkCalls(world, RESTAURANT);

@@ -145,7 +145,8 @@ describe("a walk through the pages", () => {
   });
 
   test("goes on from a cursor that the filter itself would not show", () => {
-    const { timeline, past } = timelines[3]!;
+    const { items, timeline, past } = timelines[3]!;
+    items.clear();
     const cursor = past.find(({ facet }) => facet === "completed")!;
     const page = timeline.page(0, "call", { limit: 2, startingAfter: cursor.id, facet: "voicemail" });
     const older = past.filter(({ facet, seq }) => facet === "voicemail" && seq < cursor.seq);
