@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import { verify } from "../../../shared/signature.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { run } from "./in-process.ts";
+
+const secret = "whsec_test";
+
+test("sends signed events with ids of their own, and measures how they are acknowledged", async () => {
+  const receiver = await startEndpoint();
+  const { code, json } = await run("load", receiver.url, "--secret", secret, "--duration", "300ms", "--json");
+  expect(code).toBe(0);
+  const result = json();
+  expect(result).toMatchObject({ object: "load", dropped: 0, failures: {}, duplicates: 0 });
+  expect(result.acknowledged).toBe(receiver.received.length);
+  expect(result.latency_ms.p50).toBeLessThanOrEqual(result.latency_ms.p99);
+  expect(result.latency_ms.p99_9).toBeLessThanOrEqual(result.latency_ms.max);
+
+  const ids = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  for (const { signature, body } of receiver.received.slice(0, 10)) {
+    expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds })).toMatchObject({ ok: true });
+  }
+});
+
+test("at a rate it sends as many as that makes, duplicates among them", async () => {
+  const receiver = await startEndpoint();
+  const options = ["--rate", "200", "--duration", "500ms", "--duplicates", "10%", "--json"];
+  const { json } = await run("load", receiver.url, "--secret", secret, ...options);
+  expect(json()).toMatchObject({ sent: 100, acknowledged: 100 });
+  expect(json().duplicates).toBeGreaterThanOrEqual(8);
+  const ids = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
+  expect(new Set(ids).size).toBe(100 - json().duplicates);
+});
+
+test("at a rate, a stall counts for those that had to wait for it, not only for the one that met it", async () => {
+  const receiver = await startEndpoint((response, count) => {
+    if (count === 1) setTimeout(() => response.writeHead(200).end(), 400);
+    else response.writeHead(200).end();
+  });
+  const options = ["--rate", "100", "--duration", "400ms", "--connections", "1", "--json"];
+  const { json } = await run("load", receiver.url, "--secret", secret, ...options);
+  // All forty were due within the stall: half of them waited for 200 ms or more of it.
+  expect(json().latency_ms.p50).toBeGreaterThan(150);
+});
+
+test("what is not acknowledged is counted by its status, and exits 1", async () => {
+  const receiver = await startEndpoint((response, count) =>
+    response.writeHead(count % 2 === 0 ? 503 : 200).end(),
+  );
+  const options = ["--rate", "100", "--duration", "200ms"];
+  const { code, out } = await run("load", receiver.url, "--secret", secret, ...options);
+  expect(code).toBe(1);
+  expect(out).toMatch(/Acknowledged {2}10 of 20/);
+  expect(out).toMatch(/Failed +10 × 503/);
+  receiver.behave(401);
+  expect((await run("load", receiver.url, "--secret", secret, ...options)).err).toContain(
+    "is --secret the one",
+  );
+});
+
+test("--knee raises the rate until the receiver no longer keeps up", async () => {
+  let busyUntilMs = 0;
+  const receiver = await startEndpoint((response) => {
+    // Takes 8 ms each, one after another: 125 a second at most.
+    busyUntilMs = Math.max(busyUntilMs, performance.now()) + 8;
+    setTimeout(() => response.writeHead(200).end(), busyUntilMs - performance.now());
+  });
+  const options = ["--knee", "--rate", "25", "--duration", "600ms", "--json"];
+  const { code, json } = await run("load", receiver.url, "--secret", secret, ...options);
+  expect(code).toBe(0);
+  const { rate, steps } = json<{ rate: number; steps: { rate: number; holds: boolean }[] }>();
+  expect(rate).toBeGreaterThanOrEqual(25);
+  expect(rate).toBeLessThan(200);
+  expect(steps.some(({ holds }) => !holds)).toBe(true);
+});
+
+test("a receiver that does not listen could not be loaded", async () => {
+  const { code, err } = await run("load", "http://127.0.0.1:1/", "--secret", secret, "--duration", "100ms");
+  expect(code).toBe(3);
+  expect(err).toContain("Nothing listens at http://127.0.0.1:1/: start your receiver first.");
+});
+
+test.each([
+  [["http://example.com/"], "load sends to this machine only, and example.com is another"],
+  [["https://example.com/"], "add --allow-host example.com if you may"],
+  [["nonsense"], "Give a full URL"],
+  [["http://localhost:9/", "--duration", "0s"], "give something from 1s to 1h"],
+  [["http://localhost:9/", "--rate", "fast"], "Give events a second"],
+  [["http://localhost:9/", "--duplicates", "120%"], "Give a share such as 5%"],
+  [["http://localhost:9/", "--connections", "0"], "Give a whole number from 1 to 1000"],
+])("%j is wrong usage, in one line", async (args, message) => {
+  const { code, out, err } = await run("load", ...args, "--secret", secret);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(message);
+});

@@ -1,0 +1,198 @@
+import { execFile, execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { sampleEnvelope } from "../../../shared/samples.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
+import { run, startService } from "./in-process.ts";
+
+const body = JSON.stringify(sampleEnvelope("call.completed"));
+const secret = "whsec_test";
+
+/** The header of `body`, made by openssl. */
+function opensslHeader(signed: string): string {
+  const output = execFileSync("openssl", ["dgst", "-sha256", "-hmac", secret, "-r"], {
+    input: `1700000000.${signed}`,
+  });
+  return `t=1700000000,v1=${output.toString().split(" ")[0]}`;
+}
+
+test("sign: the header of a body, as openssl computes it", async () => {
+  const { code, out } = await run("sign", "--body", body, "--secret", secret, "--timestamp", "1700000000");
+  expect(code).toBe(0);
+  expect(out).toBe(`X-Service-Signature: ${opensslHeader(body)}\n`);
+});
+
+test("sign: a file byte for byte, the secret from a file or the environment, as JSON", async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, "body.json"), `${body}\n`);
+  writeFileSync(join(directory, "secret"), `${secret}\n`);
+  const options = ["--timestamp", "1700000000", "--json"];
+  const fromFile = await run(
+    "sign",
+    join(directory, "body.json"),
+    "--secret",
+    `@${join(directory, "secret")}`,
+    ...options,
+  );
+  expect(fromFile.json()).toEqual({
+    object: "signature",
+    header: "X-Service-Signature",
+    value: opensslHeader(`${body}\n`),
+    timestamp: 1_700_000_000,
+    body_bytes: Buffer.byteLength(body) + 1,
+  });
+  process.env["SIGNING_SECRET"] = secret;
+  onTestFinished(() => void delete process.env["SIGNING_SECRET"]);
+  expect((await run("sign", "--body", body, ...options)).json()).toMatchObject({
+    value: opensslHeader(body),
+  });
+});
+
+test.each(["plain", "file", "quoted"])("sign --curl: a %s body arrives as it was signed", async (kind) => {
+  const receiver = await startEndpoint();
+  const text = kind === "quoted" ? `{"it's": "$HOME \\"quoted\\" \`x\`"}` : body;
+  const file = join(temporaryDirectory(), "body.json");
+  writeFileSync(file, text);
+  const given = kind === "file" ? [file] : ["--body", text];
+  const { out } = await run("sign", ...given, "--secret", secret, "--curl", receiver.url);
+  await promisify(execFile)("sh", ["-c", out]);
+  const [request] = receiver.received;
+  expect(request?.body.toString()).toBe(text);
+  expect(request?.headers["content-type"]).toBe("application/json");
+  const explained = await run(
+    "explain",
+    "--body",
+    text,
+    "--secret",
+    secret,
+    "--header",
+    request?.signature ?? "",
+  );
+  expect(explained.code).toBe(0);
+});
+
+test("explain: a signature that verifies exits 0", async () => {
+  const header = opensslHeader(body);
+  const { code, out } = await run(
+    "explain",
+    "--body",
+    body,
+    "--secret",
+    secret,
+    "--header",
+    header,
+    "--at",
+    "1700000100",
+  );
+  expect({ code, out }).toEqual({ code: 0, out: "The signature verifies for this body and secret.\n" });
+});
+
+test("explain: names the mistake, exits 1, and tells programs the same", async () => {
+  const pretty = JSON.stringify(JSON.parse(body), null, 2);
+  const options = ["--secret", secret, "--header", opensslHeader(body), "--at", "2023-11-14T22:13:30Z"];
+  const { code, out } = await run("explain", "--body", pretty, ...options);
+  expect(code).toBe(1);
+  expect(out).toContain("The JSON was parsed and written again");
+  expect(out).toContain("express.raw()");
+  expect((await run("explain", "--body", pretty, ...options, "--json")).json()).toMatchObject({
+    object: "diagnosis",
+    valid: false,
+    explained: true,
+    findings: [{ id: "body-reserialized-compact" }],
+  });
+  const computed = ["--computed", "0".repeat(64)];
+  const unexplained = await run("explain", "--body", body, ...options, ...computed);
+  expect(unexplained.code).toBe(1);
+  expect(unexplained.out).toContain("none of");
+});
+
+test("explain: a secret file is taken with its line break, which may be the mistake", async () => {
+  const file = join(temporaryDirectory(), "secret");
+  writeFileSync(file, `${secret}\n`);
+  const options = ["--header", opensslHeader(body), "--at", "1700000000", "--json"];
+  expect((await run("explain", "--body", body, "--secret", `@${file}`, ...options)).json()).toMatchObject({
+    findings: [{ id: "secret-trimmed" }],
+  });
+});
+
+test.each([
+  [["sign", "--body", "x"], "There is no signing secret: give it with --secret"],
+  [["sign", "nothing.json", "--secret", "s"], "There is no file nothing.json."],
+  [["sign", "a.json", "--body", "x", "--secret", "s"], "Give the body once"],
+  [["sign", "--body", "x", "--secret", "@nothing"], "there is no such file to read"],
+  [["sign", "--body", "x", "--secret", "s", "--timestamp", "soon"], "Give a whole number"],
+  [["sign", "--body", "x", "--secret", "s", "--curl", "here"], "Give a full URL"],
+  [["explain", "--body", "x", "--secret", "s"], "required option '--header <value>' not specified"],
+  [["explain", "--body", "x", "--secret", "s", "--header", "t=1", "--at", "noon"], "Give Unix seconds"],
+  [["openapi", "--out", "/nonexistent/file"], "--out /nonexistent/file cannot be written"],
+  [["doctor", "--port", "0"], "Give a whole number from 1 to 65535"],
+  [["readings", "lst"], 'Did you mean "list"?'],
+])("%j is wrong usage, in one line", async (args, message) => {
+  const { code, out, err } = await run(...args);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(message);
+});
+
+test("openapi: prints the document, on one line for programs, or into a file", async () => {
+  const printed = await run("openapi");
+  const document = JSON.parse(printed.out) as { openapi: string; webhooks: object };
+  expect(document.openapi).toMatch(/^3\.1/);
+  expect(Object.keys(document.webhooks)).toContain("voicemail.created");
+  expect((await run("openapi", "--json")).json()).toEqual(document);
+  const file = join(temporaryDirectory(), "openapi.json");
+  expect((await run("openapi", "--out", file)).out).toBe(`Written to ${file}.\n`);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(document);
+});
+
+test("doctor: one line when all is well", async () => {
+  const file = join(temporaryDirectory(), "data.db");
+  const simulator = openSimulator({ dataFile: file });
+  await simulator.close();
+  const port = String(await freePort());
+  const { code, out } = await run("doctor", "--port", port, "--data", file);
+  expect(out).toMatch(
+    /^All is well: Node\.js .*; .*data\.db is sound; port \d+ is free; the clock says .*Z\.\n$/,
+  );
+  expect(code).toBe(0);
+});
+
+test("doctor: a simulator that answers is well too, and so is its data file", async () => {
+  const file = join(temporaryDirectory(), "data.db");
+  const { simulator } = await startService({ dataFile: file });
+  const { code, json } = await run("doctor", "--port", new URL(simulator.url).port, "--data", file, "--json");
+  expect(code).toBe(0);
+  expect(json()).toMatchObject({
+    ok: true,
+    checks: [
+      { name: "node" },
+      { message: `${file} is in use by a simulator` },
+      { name: "simulator" },
+      { name: "clock" },
+    ],
+  });
+});
+
+test("doctor: one line for each problem, with the fix, and exit code 1", async () => {
+  const file = join(temporaryDirectory(), "data.db");
+  writeFileSync(file, "this is no database, but it is long enough to look like one".repeat(20));
+  const other = await startEndpoint(404);
+  const { code, out } = await run("doctor", "--port", String(other.port), "--data", file);
+  expect(code).toBe(1);
+  expect(out.trimEnd().split("\n")).toEqual([
+    `data  ${file} is not a simulator's data file: use another --data file.`,
+    expect.stringMatching(/^port {2}Port \d+ is taken by a program that does not answer like a simulator/),
+  ]);
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

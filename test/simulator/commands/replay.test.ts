@@ -1,0 +1,210 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import { sampleEnvelope } from "../../../shared/samples.ts";
+import { verify } from "../../../shared/signature.ts";
+import { run as spawnRun } from "../../helpers/process.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { run, startService } from "./in-process.ts";
+
+const secret = "whsec_test";
+
+function envelopes(count: number) {
+  return Array.from({ length: count }, (_, index) =>
+    sampleEnvelope("call.completed", {
+      id: `evt_${index.toString(16).padStart(32, "0")}`,
+      note: `é ${index}`,
+    }),
+  );
+}
+
+function writeJsonLines(count: number): string {
+  const file = join(temporaryDirectory(), "inbox.jsonl");
+  writeFileSync(
+    file,
+    envelopes(count)
+      .map((envelope) => `${JSON.stringify(envelope)}\n`)
+      .join(""),
+  );
+  return file;
+}
+
+function idsOf(endpoint: { received: { body: Buffer }[] }): string[] {
+  return endpoint.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
+}
+
+test("a file of JSON lines goes straight to an address, in order, signed afresh", async () => {
+  const receiver = await startEndpoint();
+  const file = writeJsonLines(5);
+  const { code, out } = await run("replay", file, "--to", receiver.url, "--secret", secret);
+  expect({ code, out }).toEqual({ code: 0, out: `5 sent to ${receiver.url}.\n` });
+  expect(idsOf(receiver)).toEqual(envelopes(5).map(({ id }) => id));
+  for (const { signature, body } of receiver.received) {
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds })).toMatchObject({ ok: true });
+  }
+  expect(JSON.parse(receiver.received[0]?.body.toString() ?? "")).toEqual(envelopes(1)[0]);
+});
+
+test.each([
+  ["an array", (all: unknown[]) => all],
+  ["a list of the control API", (all: unknown[]) => ({ object: "list", data: all })],
+  ["records with an envelope", (all: unknown[]) => all.map((envelope) => ({ id: "x", envelope }))],
+])("a JSON file may hold %s", async (_, wrap) => {
+  const receiver = await startEndpoint();
+  const file = join(temporaryDirectory(), "events.json");
+  writeFileSync(file, JSON.stringify(wrap(envelopes(3)), null, 2));
+  await run("replay", file, "--to", receiver.url, "--secret", secret);
+  expect(idsOf(receiver)).toEqual(envelopes(3).map(({ id }) => id));
+});
+
+test("event types stand for samples, each with an id of its own", async () => {
+  const receiver = await startEndpoint();
+  await run("replay", ...EVENT_TYPES, "--to", receiver.url, "--secret", secret);
+  const types = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type);
+  expect(types).toEqual([...EVENT_TYPES]);
+  expect(new Set(idsOf(receiver)).size).toBe(EVENT_TYPES.length);
+});
+
+test("--new-ids gives every event a new id", async () => {
+  const receiver = await startEndpoint();
+  await run("replay", writeJsonLines(3), "--to", receiver.url, "--secret", secret, "--new-ids");
+  expect(new Set([...idsOf(receiver), ...envelopes(3).map(({ id }) => id)]).size).toBe(6);
+});
+
+test("what is not acknowledged is told, and exits 1", async () => {
+  const receiver = await startEndpoint((response, count) =>
+    response.writeHead(count === 2 ? 500 : 200).end(),
+  );
+  const file = writeJsonLines(3);
+  const options = ["--to", receiver.url, "--secret", secret];
+  const { code, json } = await run("replay", file, ...options, "--json");
+  expect(code).toBe(1);
+  expect(json()).toEqual({
+    object: "replay",
+    target: receiver.url,
+    total: 3,
+    done: 3,
+    sent: 3,
+    acknowledged: 2,
+    failed: 1,
+    outcomes: { 200: 2, 500: 1 },
+    failures: [{ event_id: envelopes(2)[1]?.id, outcome: 500 }],
+  });
+  receiver.behave(401);
+  expect((await run("replay", file, ...options)).out).toContain("3 not acknowledged");
+});
+
+test("through the running simulator it goes to the endpoints, with retries", async () => {
+  const { sim, simulator } = await startService();
+  const file = writeJsonLines(250);
+  const lonely = await sim("replay", file, "--skip", "249");
+  expect(lonely.err).toContain("No endpoint wants them.");
+
+  const receiver = await startEndpoint();
+  simulator.endpoints.add({ url: receiver.url });
+  const { code, out, err } = await sim("replay", file);
+  expect({ code, out }).toEqual({ code: 0, out: `250 sent to ${simulator.url}.\n` });
+  expect(err).toContain(`deliveries --simulator ${simulator.url}`);
+  await simulator.deliveries.settled();
+  expect(idsOf(receiver).toSorted()).toEqual(envelopes(250).map(({ id }) => id));
+});
+
+test("an event id is asked from the running simulator", async () => {
+  const { sim, simulator } = await startService();
+  const { events } = await simulator.emit("voicemail.created");
+  const receiver = await startEndpoint();
+  await sim("replay", events[0]?.id ?? "", "--to", receiver.url, "--secret", secret);
+  expect(JSON.parse(receiver.received[0]?.body.toString() ?? "")).toEqual(events[0]);
+});
+
+test.each([
+  ["duplicate", 2],
+  ["duplicate-concurrently", 2],
+  ["drop-answer", 1],
+])("--fault %s strikes a direct replay too: %d requests", async (fault, requests) => {
+  const receiver = await startEndpoint();
+  await run("replay", "call.completed", "--to", receiver.url, "--secret", secret, "--fault", fault);
+  expect(receiver.received).toHaveLength(requests);
+});
+
+test("a direct replay with a bad signature is sent with one", async () => {
+  const receiver = await startEndpoint();
+  await run("replay", "call.completed", "--to", receiver.url, "--secret", secret, "--fault", "bad-signature");
+  const [{ signature, body } = { signature: "", body: Buffer.alloc(0) }] = receiver.received;
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds })).toMatchObject({
+    reason: "no_match",
+  });
+});
+
+test("killed on the way, the same command goes on where it was", async () => {
+  const held: (() => void)[] = [];
+  const receiver = await startEndpoint((response, count) => {
+    if (count <= 4) response.writeHead(200).end();
+    else held.push(() => response.writeHead(200).end());
+  });
+  const file = writeJsonLines(8);
+  const state = join(temporaryDirectory(), "replay.state");
+  const args = ["replay", file, "--to", receiver.url, "--secret", secret, "--resume", state];
+  const first = spawnRun("simulator/main.ts", args);
+  await receiver.until(5);
+  await first.kill();
+  expect(JSON.parse(readFileSync(state, "utf8"))).toMatchObject({ total: 8, done: 4 });
+
+  receiver.behave(200);
+  const second = await run(...args);
+  expect(second).toMatchObject({ code: 0, out: `4 sent to ${receiver.url}.\n` });
+  expect(second.err).toContain("Going on after 4 of 8.");
+  // The fifth was under way when the kill came: it is sent again, under its own id.
+  expect(idsOf(receiver).slice(4)).toEqual([4, 4, 5, 6, 7].map((index) => envelopes(8)[index]?.id));
+  expect(existsSync(state)).toBe(false);
+});
+
+test("interrupted, it says how far it came and how to go on", async () => {
+  const receiver = await startEndpoint();
+  const args = ["replay", writeJsonLines(50), "--to", receiver.url, "--secret", secret, "--rate", "20"];
+  const replay = spawnRun("simulator/main.ts", args);
+  await receiver.until(3);
+  expect(await replay.kill("SIGINT")).toEqual({ code: 3, signal: null });
+  expect(replay.errors.join("\n")).toMatch(
+    /Stopped after (\d+) of 50\. To go on: the same command with --skip \1\./,
+  );
+});
+
+test("a state file of another replay is refused", async () => {
+  const state = join(temporaryDirectory(), "state");
+  writeFileSync(state, JSON.stringify({ sources: ["other.jsonl"], total: 9, done: 3 }));
+  const options = ["--to", "http://localhost:9/", "--secret", secret, "--resume", state];
+  const { code, err } = await run("replay", "call.completed", ...options);
+  expect(code).toBe(2);
+  expect(err).toContain("belongs to a replay of other.jsonl (9 envelopes)");
+  writeFileSync(state, "nonsense");
+  expect((await run("replay", "call.completed", ...options)).err).toContain("is not the state of a replay");
+});
+
+test("an address where nothing listens could not be run, and is not tried for every event", async () => {
+  const options = ["--to", "http://127.0.0.1:1/", "--secret", secret];
+  const { code, err } = await run("replay", "call.completed", "order.created", ...options);
+  expect(code).toBe(3);
+  expect(err).toContain("Nothing answers at http://127.0.0.1:1/ (refused).");
+});
+
+test.each([
+  [["call.complete"], 'Did you mean "call.completed"?'],
+  [["nothing.jsonl"], "nothing.jsonl is no event id (evt_…), no file and no event type."],
+  [["package.json"], "package.json, item 1: this is no event envelope"],
+  [["LICENSE"], "LICENSE:1: this line is no JSON."],
+  [["call.completed", "--rate", "0"], "Give events a second"],
+  [["call.completed", "--skip", "2"], "--skip 2: there are only 1 envelopes."],
+  [["call.completed", "--fault", "slow"], "There is no fault"],
+  [["call.completed", "--fault", "delay"], "--fault delay needs the schedule"],
+  [["call.completed", "--to", "http://example.com/"], "http:// is for localhost only"],
+])("%j is wrong usage, in one line", async (args, message) => {
+  const to = args.includes("--to") ? [] : ["--to", "http://localhost:9/"];
+  const { code, out, err } = await run("replay", ...args, ...to, "--secret", secret);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(message);
+});
