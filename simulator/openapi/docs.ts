@@ -41,6 +41,16 @@ const documentSchema = z.looseObject({
 
 type Operation = z.infer<typeof operationSchema>;
 
+/** The only style that the page has, for its content security policy. */
+export const STYLE = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 60rem; margin: 0 auto; padding: 1rem; }
+h2 { margin-top: 3rem; border-bottom: 1px solid; }
+table { border-collapse: collapse; width: 100%; margin: 0.5rem 0; }
+th, td { text-align: left; padding: 0.25rem 0.75rem 0.25rem 0; vertical-align: top; border-bottom: 1px solid #8884; }
+pre { overflow: auto; padding: 0.75rem; background: #8881; border-radius: 6px; max-height: 24rem; }
+`;
+
 /** An OpenAPI document of ours as one page without scripts. */
 export function renderDocs(openApi: unknown): string {
   const { info, paths, webhooks, components } = documentSchema.parse(openApi);
@@ -126,12 +136,3 @@ function escape(text: string): string {
     .replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");
 }
-
-const STYLE = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 60rem; margin: 0 auto; padding: 1rem; }
-h2 { margin-top: 3rem; border-bottom: 1px solid; }
-table { border-collapse: collapse; width: 100%; margin: 0.5rem 0; }
-th, td { text-align: left; padding: 0.25rem 0.75rem 0.25rem 0; vertical-align: top; border-bottom: 1px solid #8884; }
-pre { overflow: auto; padding: 0.75rem; background: #8881; border-radius: 6px; max-height: 24rem; }
-`;

@@ -1,5 +1,6 @@
+import { hash } from "node:crypto";
 import { Router, type Router as RouterType } from "express";
-import { renderDocs } from "./docs.ts";
+import { STYLE, renderDocs } from "./docs.ts";
 import document from "./openapi.json" with { type: "json" };
 
 /** `/openapi.json`, the service as OpenAPI 3.1 with this simulator as its server, and `/docs`, the same to read. */
@@ -10,9 +11,10 @@ export function createOpenApi(): RouterType {
     response.json({ ...document, servers: [{ url, description: "This simulator" }] });
   });
   const page = renderDocs(document);
+  const policy = `default-src 'none'; style-src 'sha256-${hash("sha256", STYLE, "base64")}'; frame-ancestors 'none'`;
   router.get("/docs", (_request, response) => {
     response
-      .set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+      .set("Content-Security-Policy", policy)
       .set("X-Content-Type-Options", "nosniff")
       .type("html")
       .send(page);
