@@ -42,11 +42,6 @@ export const objectSchemas = {
 /** `data.object` of an event of type `Type`. */
 export type EventObject<Type extends EventType> = z.infer<(typeof objectSchemas)[Type]>;
 
-/** The envelope of one event type, its object included. */
-export type ServiceEvent<Type extends EventType = EventType> = Type extends EventType
-  ? Omit<Envelope, "type" | "data"> & { type: Type; data: { object: EventObject<Type> } }
-  : never;
-
 /** The schema of the whole envelope of one event type. */
 export function eventSchema<Type extends EventType>(type: Type) {
   return envelopeSchema.extend({

@@ -86,4 +86,3 @@ export type Call = z.infer<typeof callSchema>;
 export type Voicemail = z.infer<typeof voicemailSchema>;
 export type Order = z.infer<typeof orderSchema>;
 export type Booking = z.infer<typeof bookingSchema>;
-export type List<Item> = { object: "list"; data: Item[]; has_more?: boolean };
