@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { useBrowser } from "../helpers/browser.ts";
+import { expectShown, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard } from "./open-dashboard.ts";
@@ -28,6 +28,8 @@ describe("from an empty dashboard to a delivered event", () => {
     const once = page.getByRole("dialog", { name: "The signing secret" });
     const secret = (await once.locator("code.secret").innerText()).trim();
     expect(secret).toMatch(/^whsec_[0-9a-f]{48}$/);
+    for (let escape = 0; escape < 3; escape++) await page.keyboard.press("Escape");
+    await once.waitFor();
     await once.getByRole("button", { name: "Copy line" }).click();
     await once.getByRole("button", { name: "Copied", exact: true }).waitFor();
     expect(await readClipboard()).toBe(`SIGNING_SECRET=${secret}`);
@@ -148,11 +150,11 @@ describe("from an empty dashboard to a delivered event", () => {
   test("errors of the simulator are shown in its own words", async () => {
     const { url } = await openDashboard();
     const page = await browser.openPage(`${url}/deliveries/dlv_nothing`);
-    await page.getByText('There is no delivery "dlv_nothing".').waitFor();
+    await expectShown(page.getByText('There is no delivery "dlv_nothing".'));
 
     await page.goto(`${url}/trigger?type=order.created`);
     await page.getByLabel("Organization").selectOption({ label: "Harbor Heating & Plumbing" });
     await page.getByRole("button", { name: "Trigger", exact: true }).click();
-    await page.getByRole("alert").getByText("order.created happens at a restaurant").waitFor();
+    await expectShown(page.getByRole("alert").getByText("order.created happens at a restaurant"));
   });
 });

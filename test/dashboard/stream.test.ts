@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SOON, useBrowser } from "../helpers/browser.ts";
+import { expectShown, SOON, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard } from "./open-dashboard.ts";
@@ -58,7 +58,7 @@ test("what happens shows without a reload, and a reset empties the list", async 
   await page.getByRole("button", { name: "1 delivered" }).waitFor();
 
   await control(origin, "POST", "/reset", { keep_endpoints: true });
-  await page.getByText("Nothing has happened yet").waitFor();
+  await expectShown(page.getByText("Nothing has happened yet"));
 }, 120_000);
 
 test("the clock's modes and buttons do what they say", async () => {

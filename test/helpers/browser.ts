@@ -2,7 +2,13 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
-import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import {
+  chromium as playwright,
+  type Browser,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
+} from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 
 /** What a page complained about: errors of scripts, and whatever the Content-Security-Policy had to stop. */
@@ -46,6 +52,11 @@ export function useBrowser() {
       return Object.assign(page, { complaints });
     },
   };
+}
+
+/** Waits until something can be seen. */
+export async function expectShown(locator: Locator): Promise<void> {
+  await locator.waitFor();
 }
 
 async function watch(page: Page): Promise<Complaints> {

@@ -2,7 +2,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { html } from "../core/html.js";
 import { Icon } from "./icon.js";
 
-/** A modal dialog. Escape and the cross close it, unless `onClose` is missing. */
+/** A modal dialog. Escape and the cross close it; without `onClose` only what is in it does. */
 export function Dialog({ title, onClose, children, wide = false }) {
   const ref = useRef();
   const id = useId();
@@ -11,6 +11,7 @@ export function Dialog({ title, onClose, children, wide = false }) {
     const before = document.activeElement;
     dialog.showModal();
     return () => {
+      ref.current = null;
       dialog.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
@@ -19,7 +20,19 @@ export function Dialog({ title, onClose, children, wide = false }) {
     event.preventDefault();
     onClose?.();
   }
-  return html`<dialog ref=${ref} class=${wide ? "wide" : ""} aria-labelledby=${id} onCancel=${cancel}>
+  // A browser closes on the second Escape whatever the page says to the first.
+  function closed() {
+    if (ref.current === null) return;
+    if (onClose) onClose();
+    else ref.current.showModal();
+  }
+  return html`<dialog
+    ref=${ref}
+    class=${wide ? "wide" : ""}
+    aria-labelledby=${id}
+    onCancel=${cancel}
+    onClose=${closed}
+  >
     <header>
       <h2 id=${id}>${title}</h2>
       ${

@@ -111,11 +111,11 @@ function CheckYourself({ t, v1, body }) {
   const [digest, setDigest] = useState("");
   useEffect(() => {
     let isCurrent = true;
-    setDigest("");
-    if (secret !== "")
-      void hmacHex(secret, `${t}.${body}`).then((hex) => {
-        if (isCurrent) setDigest(hex);
-      });
+    async function update() {
+      const hex = secret === "" ? "" : await hmacHex(secret, `${t}.${body}`);
+      if (isCurrent) setDigest(hex);
+    }
+    void update();
     return () => void (isCurrent = false);
   }, [secret, t, body]);
   const isSame = v1.includes(digest);

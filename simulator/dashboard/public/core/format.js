@@ -47,7 +47,7 @@ export function countdownOf(leftMs) {
   const days = Math.floor(seconds / 86_400);
   const hours = Math.floor((seconds % 86_400) / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
-  const tail = `${hours > 0 || days > 0 ? `${two(minutes)}` : minutes}:${two(seconds % 60)}`;
+  const tail = `${hours > 0 || days > 0 ? two(minutes) : minutes}:${two(seconds % 60)}`;
   if (days > 0) return `${days} d ${two(hours)}:${tail}`;
   return hours > 0 ? `${hours}:${tail}` : tail;
 }
