@@ -89,10 +89,17 @@ export function createHappenings(options: {
     const result = { ok: true, orgId: business.organization.id, createdAtMs, call: keptCall } as const;
     if (isAboutCall) return { ...result, object: keptCall };
 
-    const source = { business, conversation, at, callId: String(keptCall["id"]) };
+    const source = { business, conversation, at, call: keptCall };
     switch (type) {
       case "voicemail.created": {
-        const draft = () => createVoicemail({ ...source, id: id("vm_"), reviewed: false, notes: null });
+        const draft = () =>
+          createVoicemail({
+            ...source,
+            id: id("vm_"),
+            callId: String(keptCall["id"]),
+            reviewed: false,
+            notes: null,
+          });
         return {
           ...result,
           object: keep({ business, at, number }, "voicemail", overrides, voicemail.item, draft),

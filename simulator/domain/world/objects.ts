@@ -16,7 +16,7 @@ export function createCall(source: Source & { id: string; baseUrl: string }): Ca
   return {
     object: "call",
     id: source.id,
-    agent_id: agentId(source),
+    agent_id: (business.agents[conversation.agent] ?? business.agents[0]).id,
     phone: conversation.caller.phone,
     duration_sec: conversation.durationSeconds,
     outcome: conversation.outcome,
@@ -50,13 +50,13 @@ export function createVoicemail(
 }
 
 /** Everything beside `object` is made up: the service does not publish the fields of an order. */
-export function createOrder(source: Source & { id: string; callId: string }): Order {
+export function createOrder(source: Source & { id: string; call: WorldObject }): Order {
   const { conversation } = source;
   return {
     object: "order",
     id: source.id,
-    call_id: source.callId,
-    agent_id: agentId(source),
+    call_id: source.call["id"],
+    agent_id: source.call["agent_id"],
     customer_name: conversation.caller.name,
     phone: conversation.caller.phone,
     status: "confirmed",
@@ -72,13 +72,13 @@ export function createOrder(source: Source & { id: string; callId: string }): Or
 }
 
 /** Everything beside `object` is made up: the service does not publish the fields of a booking. */
-export function createBooking(source: Source & { id: string; callId: string }): Booking {
+export function createBooking(source: Source & { id: string; call: WorldObject }): Booking {
   const { conversation } = source;
   return {
     object: "booking",
     id: source.id,
-    call_id: source.callId,
-    agent_id: agentId(source),
+    call_id: source.call["id"],
+    agent_id: source.call["agent_id"],
     customer_name: conversation.caller.name,
     phone: conversation.caller.phone,
     status: "confirmed",
@@ -87,8 +87,4 @@ export function createBooking(source: Source & { id: string; callId: string }): 
     duration_min: conversation.serviceMinutes,
     created_at: timestamp(source.at),
   };
-}
-
-function agentId({ business, conversation }: Source): string {
-  return (business.agents[conversation.agent] ?? business.agents[0]).id;
 }

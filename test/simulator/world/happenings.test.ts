@@ -104,6 +104,12 @@ describe("what happens in the world", () => {
     expect(order.call["transcript"]).toContain(order.object["total"]);
     const booking = happen(world, "booking.created");
     expect(booking.object).toMatchObject({ call_id: booking.call["id"], phone: booking.call["phone"] });
+    const [earlier] = walkCalls(world, SERVICES).slice(-1);
+    const { id, agent_id: agent, phone } = earlier ?? {};
+    expect(happen(world, "booking.created", { object: { call_id: id } }).object).toMatchObject({
+      agent_id: agent,
+      phone,
+    });
     expect(String(booking.object["starts_at"]) > "2026-06-05T18:30:00Z").toBe(true);
   });
 
