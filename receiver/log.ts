@@ -1,20 +1,10 @@
 import pino from "pino";
+import { PERSONAL_FIELDS } from "./privacy.ts";
 
 export type Log = pino.Logger;
 
 /** Fields that never reach a log, however deep a handler puts them. */
-const PRIVATE_FIELDS = [
-  "phone",
-  "transcript",
-  "message_text",
-  "customer_name",
-  "recording_url",
-  "notes",
-  "authorization",
-  "secret",
-  "signature",
-  "body",
-];
+const PRIVATE_FIELDS = [...PERSONAL_FIELDS, "authorization", "secret", "signature", "body"];
 const DEPTHS = ["", "*.", "*.*.", "*.*.*.", "*.*.*.*."];
 
 /** The receiver's log: one JSON object a line on standard output. */

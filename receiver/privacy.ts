@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** Fields of the service's objects that hold what a caller said or who the caller is. */
-const PERSONAL_FIELDS = new Set([
+export const PERSONAL_FIELDS = new Set([
   "phone",
   "transcript",
   "message_text",

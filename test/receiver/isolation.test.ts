@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { idOf, newBody, post } from "./helpers/events.ts";
+import { get, idOf, newBody, post } from "./helpers/events.ts";
 import { startTestReceiver, useReceiver, type TestReceiver } from "./helpers/receiver.ts";
 import { until } from "./helpers/until.ts";
 
@@ -23,7 +23,7 @@ describe("a handler", { timeout: 90_000 }, () => {
     // The worker is inside an endless loop now, and stays there for seconds.
     for (let more = 0; more < 20; more += 1) await send(receiver, "works");
     expect(await receiver.engine.find(blocking)).toMatchObject({ state: "claimed" });
-    expect((await fetch(new URL("/healthz", receiver.url))).status).toBe(200);
+    expect((await get(new URL("/healthz", receiver.url))).status).toBe(200);
 
     await until(
       () => receiver.logLines.join(""),
@@ -104,6 +104,6 @@ async function stateOf(
 }
 
 async function workerRestarts({ adminUrl }: TestReceiver): Promise<number> {
-  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+  const metrics = await (await get(`${adminUrl}/metrics`)).text();
   return Number(/^receiver_worker_restarts_total (\d+)$/m.exec(metrics)?.[1]);
 }

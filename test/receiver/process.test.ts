@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { idOf, newBody, post } from "./helpers/events.ts";
+import { get, idOf, newBody, post } from "./helpers/events.ts";
 import { runCommand, startProcess } from "./helpers/process.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
@@ -52,7 +52,7 @@ describe("the process", { timeout: 90_000 }, () => {
     const body = newBody();
     expect((await post(ingest.url, body)).status).toBe(200);
     const look = async () =>
-      (await fetch(`${ingest.adminUrl}/inbox/${idOf(body)}`)).json() as Promise<{ state: string }>;
+      (await get(`${ingest.adminUrl}/inbox/${idOf(body)}`)).json() as Promise<{ state: string }>;
     expect(await look()).toMatchObject({ state: "pending", handled: 0 });
     await startProcess({ environment: { ...environment, RECEIVER_ROLE: "all" } });
     expect(await until(look, ({ state }) => state === "done")).toMatchObject({
@@ -104,7 +104,7 @@ describe("the process", { timeout: 90_000 }, () => {
 
     const again = await startProcess({ environment });
     for (const id of acknowledged) {
-      const event = (await (await fetch(`${again.adminUrl}/inbox/${id}`)).json()) as { state: string };
+      const event = (await (await get(`${again.adminUrl}/inbox/${id}`)).json()) as { state: string };
       expect(["pending", "claimed", "done"]).toContain(event.state);
     }
   });

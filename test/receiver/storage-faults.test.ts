@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { createSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
-import { idOf, newBody, newEventId, post } from "./helpers/events.ts";
+import { get, idOf, newBody, newEventId, post } from "./helpers/events.ts";
 import { runCommand } from "./helpers/process.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
@@ -22,7 +22,7 @@ describe("a database that another process holds", () => {
       other.exec("BEGIN IMMEDIATE");
       const body = newBody();
       const waiting = post(url, body);
-      const health = await fetch(new URL("/healthz", url));
+      const health = await get(new URL("/healthz", url));
       expect(health.status).toBe(200);
       const answer = await waiting;
       expect(answer.status).toBe(503);
@@ -65,13 +65,14 @@ describe.for([
     });
     const stored: string[] = [];
     const refused: string[] = [];
+    const reasons = new Set<string>();
     for (let sent = 0; sent < 10; sent += 1) {
       const one = event();
       const result = await engine.accept([one]);
       (result.ok ? stored : refused).push(one.id);
-      if (!result.ok) expect(result.reason).toBe(reason);
+      if (!result.ok) reasons.add(result.reason);
     }
-    expect(refused.length).toBeGreaterThan(0);
+    expect([...reasons]).toEqual([reason]);
     for (const id of stored) expect(await engine.find(id)).toMatchObject({ state: "pending" });
     for (const id of refused) expect(await engine.find(id)).toBeUndefined();
     expect(await engine.check()).toEqual([]);
@@ -92,7 +93,7 @@ describe("a disk below the low-water mark", () => {
       environment: { MIN_FREE_DISK_BYTES: String(Number.MAX_SAFE_INTEGER) },
     });
     const ready = await until(
-      async () => fetch(new URL("/readyz", url)),
+      async () => get(new URL("/readyz", url)),
       ({ status }) => status === 503,
     );
     expect(await ready.json()).toMatchObject({ checks: { disk: "below the low-water mark" } });
@@ -103,7 +104,7 @@ describe("a disk below the low-water mark", () => {
       retryAfter: "5",
     });
     expect(await engine.find(idOf(body))).toBeUndefined();
-    expect((await fetch(new URL("/healthz", url))).status).toBe(200);
+    expect((await get(new URL("/healthz", url))).status).toBe(200);
   });
 });
 

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { Agent, fetch, type Response } from "undici";
 import type { EventType } from "../../../shared/events.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { SIGNATURE_HEADER, sign } from "../../../shared/signature.ts";
@@ -37,9 +38,17 @@ export function signatureFor(
   });
 }
 
+/** A connection for each request: one kept alive would have every shutdown wait until it has been idle long enough. */
+const dispatcher = new Agent({ pipelining: 0 });
+
+export async function get(url: string | URL): Promise<Response> {
+  return fetch(url, { dispatcher });
+}
+
 /** Posts `body` the way the service does. */
 export async function post(url: string, body: Uint8Array, signature = signatureFor(body)): Promise<Response> {
   return fetch(url, {
+    dispatcher,
     method: "POST",
     body: Buffer.from(body),
     headers: { "content-type": "application/json", [SIGNATURE_HEADER]: signature },

@@ -1,0 +1,144 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { get, idOf, newBody, newEventId, post, signatureFor } from "./helpers/events.ts";
+import { rawRequest, sendRaw } from "./helpers/raw.ts";
+import { startTestReceiver, useReceiver } from "./helpers/receiver.ts";
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+
+describe("the admin port", () => {
+  const receiver = useReceiver();
+
+  test("shows one event, with what a checker wants to know", async () => {
+    const { url, adminUrl } = receiver();
+    const body = newBody();
+    await post(url, body);
+    await post(url, body);
+    expect(await (await get(`${adminUrl}/inbox/${idOf(body)}`)).json()).toEqual({
+      id: idOf(body),
+      type: "call.completed",
+      state: "pending",
+      attempts: 0,
+      handled: 0,
+      duplicates: 1,
+      source: "webhook",
+      received_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      finished_at: null,
+      next_attempt_at: expect.any(String),
+      last_error: null,
+      seq: expect.any(Number),
+    });
+  });
+
+  test("lists by state and page, and says what is wrong with a question", async () => {
+    const { url, adminUrl } = receiver();
+    for (let sent = 0; sent < 3; sent += 1) await post(url, newBody());
+    const list = (await (await get(`${adminUrl}/inbox?state=pending&limit=2`)).json()) as {
+      has_more: boolean;
+      data: { seq: number }[];
+    };
+    expect(list).toMatchObject({ object: "list", has_more: true });
+    expect(list.data).toHaveLength(2);
+    const next = (await (
+      await get(`${adminUrl}/inbox?before_seq=${String(list.data[1]!.seq)}`)
+    ).json()) as typeof list;
+    expect(next.data[0]!.seq).toBeLessThan(list.data[1]!.seq);
+    const wrong = await get(`${adminUrl}/inbox?state=lost`);
+    expect(wrong.status).toBe(400);
+    expect(await wrong.json()).toMatchObject({
+      error: "invalid_request",
+      message: expect.stringContaining("state"),
+    });
+    for (const path of [`/inbox/${newEventId()}`, "/inbox/x", "/"]) {
+      expect((await get(adminUrl + path)).status).toBe(404);
+    }
+  });
+
+  test("answers only to its own names, so that no web page gets at it", async () => {
+    const { adminUrl } = receiver();
+    const ask = async (host: string) =>
+      (await sendRaw(adminUrl, Buffer.from(`GET /inbox HTTP/1.1\r\nHost: ${host}\r\n\r\n`))).status;
+    expect(await ask("localhost:1")).toBe(200);
+    expect(await ask("127.0.0.1")).toBe(200);
+    expect(await ask("evil.example")).toBe(403);
+  });
+});
+
+describe("the metrics", () => {
+  test("count what happened, by reason and by secret, without ids", async () => {
+    const { url, adminUrl } = await startTestReceiver({
+      environment: { SIGNING_SECRET: "new-secret,old-secret" },
+    });
+    const body = newBody("order.created");
+    await post(url, body, signatureFor(body, { secret: "new-secret" }));
+    await post(url, body, signatureFor(body, { secret: "old-secret" }));
+    const unknown = newBody("order.created", { type: "made.up" });
+    await post(url, unknown, signatureFor(unknown, { secret: "new-secret" }));
+    await post(url, body, signatureFor(body, { secret: "wrong" }));
+    await post(url, body, signatureFor(body, { secret: "new-secret", timestampSeconds: 1 }));
+    const notEvent = Buffer.from("{}");
+    await post(url, notEvent, signatureFor(notEvent, { secret: "new-secret" }));
+    await sendRaw(url, rawRequest(url, { body, headers: [["Content-Encoding", "gzip"]] }));
+    const metrics = await (await get(`${adminUrl}/metrics`)).text();
+    for (const line of [
+      'receiver_events_total{type="order.created",result="stored"} 1',
+      'receiver_events_total{type="order.created",result="duplicate"} 1',
+      'receiver_events_total{type="other",result="stored"} 1',
+      'receiver_rejections_total{reason="no_match"} 1',
+      'receiver_rejections_total{reason="timestamp_too_old"} 1',
+      'receiver_rejections_total{reason="invalid_event"} 1',
+      'receiver_rejections_total{reason="encoding.unsupported"} 1',
+      'receiver_secret_matches_total{position="1"} 2',
+      'receiver_secret_matches_total{position="2"} 1',
+      'receiver_inbox_events{state="pending"} 2',
+      'receiver_acknowledgement_seconds_count{result="stored"} 2',
+    ]) {
+      expect(metrics).toContain(line);
+    }
+    expect(metrics).toMatch(/receiver_oldest_unfinished_event_age_seconds \d/);
+    expect(metrics).not.toContain(idOf(body));
+  });
+
+  test.for(["receiver/operations/dashboard.json", "receiver/operations/alerts.yaml"])(
+    "that %s asks for exist",
+    async (file) => {
+      const { adminUrl } = await startTestReceiver();
+      const metrics = await (await get(`${adminUrl}/metrics`)).text();
+      const asked = new Set(read(file).match(/\b(?:receiver|process|nodejs)_[a-z0-9_]+/g));
+      expect(asked.size).toBeGreaterThan(5);
+      const missing = [...asked].filter(
+        (name) => !metrics.includes(`# TYPE ${name.replace(/_(bucket|sum|count)$/, "")} `),
+      );
+      expect(missing).toEqual([]);
+    },
+  );
+});
+
+describe("too much at once", () => {
+  test("is refused while it lasts, whoever sends it, and then taken again", async () => {
+    const { connect } = await import("node:net");
+    const { startAdmissionServer } = await import("./helpers/admission-server.ts");
+    const { port, close } = await startAdmissionServer({ maximumHeldBytes: 100_000 });
+    const send = (bytes: number, length: number) => {
+      const socket = connect(port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      socket.write(`POST /webhooks HTTP/1.1\r\nHost: x\r\nContent-Length: ${String(length)}\r\n\r\n`);
+      socket.write(Buffer.alloc(bytes));
+      return socket;
+    };
+    const status = async (socket: ReturnType<typeof send>) =>
+      new Promise<number>((resolve) =>
+        socket.once("data", (data) => resolve(Number(data.toString().split(" ")[1]))),
+      );
+    const held = [send(60_000, 90_000), send(30_000, 90_000)];
+    const over = send(20_000, 20_000);
+    expect(await status(over)).toBe(503);
+    for (const socket of held) socket.destroy();
+    for (;;) {
+      const answered = await status(send(20_000, 20_000));
+      if (answered === 200) break;
+      expect(answered).toBe(503);
+    }
+    close();
+  });
+});

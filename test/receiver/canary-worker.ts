@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { PermanentFailure, defineHandler } from "../../receiver/handler.ts";
+import { handlers } from "../../receiver/handlers/index.ts";
+import { runWorker } from "../../receiver/worker-process.ts";
+
+const object = z.looseObject({});
+
+await runWorker({
+  handlers: [
+    ...handlers,
+    defineHandler({
+      type: "throws-the-event",
+      object,
+      handle: async (event) => {
+        throw new Error(`a handler that quotes its event: ${JSON.stringify(event.data.object)}`);
+      },
+    }),
+    defineHandler({
+      type: "dies-of-the-event",
+      object,
+      handle: async (event) => {
+        throw new PermanentFailure(
+          `no number ${String(event.data.object["phone"])} of ${String(event.data.object["customer_name"])}`,
+        );
+      },
+    }),
+    defineHandler({
+      type: "logs-the-event",
+      object,
+      handle: async (event, { log }) => {
+        log.info(
+          { event, object: event.data.object, list: [event.data.object] },
+          "a handler that quotes its event",
+        );
+        log.error({ err: Object.assign(new Error("with a cargo"), { request: event }) }, "failed");
+      },
+    }),
+  ],
+});

@@ -1,0 +1,69 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { examine } from "../../receiver/doctor.ts";
+import { createRestClient } from "../../receiver/rest-client.ts";
+import { API_KEY, startRestService } from "./helpers/rest-service.ts";
+import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+
+async function diagnose(
+  options: { key?: string; environment?: Record<string, string>; skewMs?: number } = {},
+) {
+  const { engine, config } = await startTestReceiver();
+  const { baseUrl } = await startRestService();
+  const clock = {
+    ...systemClock,
+    nowMs: () => Date.now() + (options.skewMs ?? 0),
+    sleep: async () => undefined,
+  };
+  const api = createRestClient({ baseUrl, key: options.key ?? API_KEY, clock, random: () => 1 });
+  const environment = {
+    DATABASE_URL: `sqlite:${config.databaseFile}`,
+    SIGNING_SECRET: "whsec_long_enough_for_all",
+    ...options.environment,
+  };
+  const findings = await examine({
+    config: testConfig(environment),
+    engine,
+    api,
+    clock: systemClock,
+    environment,
+  });
+  await api.close();
+  return findings
+    .filter(({ level }) => level !== "ok")
+    .map(({ check, level, message }) => `${level} ${check}: ${message}`);
+}
+
+test("a healthy receiver has nothing to complain about", async () => {
+  expect(await diagnose()).toEqual([]);
+});
+
+test("a wrong key, a clock that is off and careless secrets are each named, with what to do", async () => {
+  const file = join(temporaryDirectory(), "secret");
+  writeFileSync(file, "whsec_long_enough_for_all");
+  chmodSync(file, 0o644);
+  expect(await diagnose({ key: "wrong" })).toEqual([
+    expect.stringMatching(/^problem api: .*unauthorized.*Check API_KEY\.$/),
+  ]);
+  expect(await diagnose({ skewMs: -400_000 })).toEqual([
+    expect.stringMatching(/^problem clock: .*behind.*NTP/),
+  ]);
+  expect(await diagnose({ skewMs: 60_000 })).toEqual([expect.stringMatching(/^warning clock: .*ahead/)]);
+  expect(await diagnose({ environment: { SIGNING_SECRET: 'short,"quoted-and-long-enough"' } })).toEqual([
+    expect.stringContaining("fewer than"),
+    expect.stringContaining("quotation marks"),
+    expect.stringContaining("Several secrets"),
+  ]);
+  expect(await diagnose({ environment: { SIGNING_SECRET: "", SIGNING_SECRET_FILE: file } })).toEqual([
+    expect.stringContaining(`chmod 600 ${file}`),
+  ]);
+});
+
+test("a disk below the low-water mark is a problem", async () => {
+  expect(await diagnose({ environment: { MIN_FREE_DISK_BYTES: String(Number.MAX_SAFE_INTEGER) } })).toEqual([
+    expect.stringMatching(/^problem disk: .*Make room\.$/),
+  ]);
+});

@@ -1,0 +1,137 @@
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { createSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
+import { createInbox } from "../../receiver/inbox.ts";
+import { createGroupCommit } from "../../receiver/group-commit.ts";
+import { reconcile } from "../../receiver/reconcile.ts";
+import { createRestClient } from "../../receiver/rest-client.ts";
+import { eventSchema } from "../../shared/events.ts";
+import { SECRET, idOf, newBody, signatureFor } from "./helpers/events.ts";
+import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/rest-service.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+
+const DAY_MS = 86_400_000;
+
+async function setUp() {
+  const { state, baseUrl } = await startRestService();
+  const clock = { ...systemClock, sleep: async () => undefined };
+  const api = createRestClient({ baseUrl, key: API_KEY, clock, random: () => 1 });
+  onTestFinished(api.close);
+  const engine = createSqliteEngine({
+    file: join(temporaryDirectory(), "receiver.db"),
+    clock,
+    workerId: "test",
+  });
+  onTestFinished(engine.close);
+  const inbox = createInbox({ secrets: [SECRET], clock, store: createGroupCommit({ engine, clock }) });
+  const deliver = async (body: Uint8Array) => inbox({ signatures: [signatureFor(body)], body });
+  const run = async (options: { dryRun?: boolean; sinceMs?: number } = {}) =>
+    reconcile({
+      engine,
+      api,
+      clock,
+      sinceMs: options.sinceMs ?? Date.now() - 7 * DAY_MS,
+      dryRun: options.dryRun ?? false,
+      onProgress: () => undefined,
+    });
+  return { state, engine, deliver, run };
+}
+
+describe("reconcile", () => {
+  test("enqueues what no event brought, and tells it from what is there", async () => {
+    const { state, engine, deliver, run } = await setUp();
+    const now = Date.now();
+    state.calls = makeCalls(4, now);
+    state.calls[1] = {
+      ...state.calls[1]!,
+      transferred: true,
+      transfer_to: "+12125550101",
+      transfer_succeeded: true,
+    };
+    state.voicemails = makeVoicemails(2, now);
+    await deliver(newBody("call.completed", { data: { object: state.calls[0] } }));
+    await deliver(newBody("voicemail.created", { data: { object: state.voicemails[1] } }));
+
+    const report = await run();
+    expect(report).toMatchObject({ finished: true, dryRun: false, objectsRead: 6, alreadyThere: 2 });
+    expect(report.healed.map(({ type, objectId }) => `${type} ${objectId}`)).toEqual([
+      `call.completed ${state.calls[1].id}`,
+      `call.completed ${state.calls[2]!.id}`,
+      `call.completed ${state.calls[3]!.id}`,
+      `call.transferred ${state.calls[1].id}`,
+      `voicemail.created ${state.voicemails[0]!.id}`,
+    ]);
+    for (const { id, type } of report.healed) {
+      const event = await engine.find(id);
+      expect(event).toMatchObject({ id, type, source: "reconcile", state: "pending" });
+      const envelope: unknown = JSON.parse(Buffer.from((await engine.body(event!.seq))!).toString());
+      expect(eventSchema(type).safeParse(envelope).error).toBeUndefined();
+    }
+    expect(await run()).toMatchObject({ finished: true, healed: [], alreadyThere: 7 });
+  });
+
+  test("names what it cannot heal, and when to look for it", async () => {
+    const { state, run } = await setUp();
+    state.calls = makeCalls(2, Date.now());
+    const { cannotBeHealed } = await run();
+    expect(cannotBeHealed.map(({ type }) => type)).toEqual(["order.created", "booking.created"]);
+    for (const { reason, whatToDo } of cannotBeHealed) {
+      expect(reason).toContain("no path");
+      expect(whatToDo).toContain(state.calls[1]!.created_at);
+      expect(whatToDo).toContain(state.calls[0]!.created_at);
+    }
+  });
+
+  test("changes nothing in a dry run", async () => {
+    const { state, engine, run } = await setUp();
+    state.calls = makeCalls(3, Date.now());
+    expect((await run({ dryRun: true })).healed).toHaveLength(3);
+    expect((await engine.counts()).byState.pending).toBe(0);
+    expect((await run()).healed).toHaveLength(3);
+  });
+
+  test("makes the webhook that comes late after all a duplicate", async () => {
+    const { state, engine, deliver, run } = await setUp();
+    state.voicemails = makeVoicemails(1, Date.now());
+    const { healed } = await run();
+    const late = newBody("voicemail.created", { data: { object: state.voicemails[0] } });
+    expect(await deliver(late)).toMatchObject({ kind: "duplicate" });
+    expect(await engine.find(idOf(late))).toMatchObject({ id: healed[0]!.id, duplicates: 1 });
+    expect((await engine.counts()).byState.pending).toBe(1);
+  });
+
+  test("looks no further back than it was asked to", async () => {
+    const { state, run } = await setUp();
+    const now = Date.now();
+    state.calls = [...makeCalls(3, now), ...makeCalls(200, now - 2 * DAY_MS, "old")];
+    expect(await run({ sinceMs: now - DAY_MS })).toMatchObject({ objectsRead: 3 });
+    // Two requests beside the calls: the organization and the voicemails.
+    expect(state.requests.filter((request) => request.includes("/calls"))).toHaveLength(1);
+  });
+
+  test("that broke off is no success, and goes on where it stopped, after what is new", async () => {
+    const { state, run } = await setUp();
+    const now = Date.now();
+    state.calls = makeCalls(350, now);
+    // The organization and two pages of calls; then nothing for as long as the client tries.
+    state.isDown = (count) => count > 3;
+    const broken = await run();
+    expect(broken).toMatchObject({
+      finished: false,
+      objectsRead: 200,
+      problem: expect.stringContaining("500"),
+    });
+    expect(broken.healed).toHaveLength(200);
+
+    state.isDown = () => false;
+    state.calls = [...makeCalls(5, now + 60_000, "new"), ...state.calls];
+    const before = state.requests.length;
+    const resumed = await run();
+    expect(resumed).toMatchObject({ finished: true, objectsRead: 155, alreadyThere: 0 });
+    expect(resumed.healed).toHaveLength(155);
+    expect(
+      state.requests.slice(before).some((request) => request.includes("starting_after=call_00151")),
+    ).toBe(true);
+  });
+});

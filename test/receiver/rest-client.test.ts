@@ -1,0 +1,164 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { RestError, createRestClient } from "../../receiver/rest-client.ts";
+import { sampleAgent, sampleOrganization } from "../../shared/samples.ts";
+import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/rest-service.ts";
+
+const NOW = Date.UTC(2026, 0, 31, 18);
+
+async function setUp(options: { key?: string } = {}) {
+  const service = await startRestService();
+  const pauses: number[] = [];
+  const clock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
+  const client = createRestClient({
+    baseUrl: `${service.baseUrl}/`,
+    key: options.key ?? API_KEY,
+    clock,
+    random: () => 1,
+  });
+  onTestFinished(client.close);
+  return { ...service, client, pauses };
+}
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+async function failure(promise: Promise<unknown>): Promise<RestError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(RestError);
+  return error as RestError;
+}
+
+describe("the REST client", () => {
+  test("reads the organization and the agents", async () => {
+    const { client } = await setUp();
+    expect(await client.me()).toEqual(sampleOrganization);
+    expect(await client.agents()).toEqual([sampleAgent]);
+  });
+
+  test.for([0, 1, 99, 100, 101, 250])("walks %i calls page by page, each once", async (count) => {
+    const { client, state } = await setUp();
+    state.calls = makeCalls(count, NOW);
+    expect(await collect(client.calls())).toEqual(state.calls);
+    expect(state.requests).toHaveLength(Math.max(1, Math.ceil(count / 100)));
+  });
+
+  test("asks for no page that nobody wants to see", async () => {
+    const { client, state } = await setUp();
+    state.calls = makeCalls(250, NOW);
+    for await (const call of client.calls()) if (call.id === state.calls[50]?.id) break;
+    expect(state.requests).toEqual(["/api/v1/calls?limit=100"]);
+  });
+
+  test("keeps filters from page to page", async () => {
+    const { client, state } = await setUp();
+    state.calls = makeCalls(30, NOW).map((call, index) => ({
+      ...call,
+      outcome: index % 3 === 0 ? "voicemail" : "completed",
+    }));
+    expect(await collect(client.calls({ outcome: "voicemail", pageSize: 4 }))).toHaveLength(10);
+    state.voicemails = makeVoicemails(9, NOW);
+    expect(await collect(client.voicemails({ reviewed: false, pageSize: 4 }))).toHaveLength(9);
+    expect(await collect(client.voicemails({ reviewed: true }))).toEqual([]);
+    expect(
+      state.requests.every(
+        (request) => request.includes("outcome=voicemail") || request.includes("reviewed="),
+      ),
+    ).toBe(true);
+  });
+
+  test("skips nothing and repeats nothing when calls arrive or vanish during the walk", async () => {
+    const { client, state } = await setUp();
+    const before = makeCalls(30, NOW);
+    state.calls = [...before];
+    const seen: string[] = [];
+    for await (const call of client.calls({ pageSize: 10 })) {
+      seen.push(call.id);
+      // The very item that is the next cursor goes, and a new one comes.
+      if (seen.length === 10)
+        state.calls = [...makeCalls(1, NOW, "new"), ...state.calls.filter(({ id }) => id !== call.id)];
+    }
+    expect(seen).toEqual(before.map(({ id }) => id));
+  });
+
+  test("gives up on a cursor when the whole page it came from has vanished", async () => {
+    const { client, state } = await setUp();
+    state.calls = makeCalls(20, NOW);
+    const error = await failure(
+      (async () => {
+        for await (const _call of client.calls({ pageSize: 10 })) state.calls = makeCalls(20, NOW, "other");
+      })(),
+    );
+    expect(error).toMatchObject({ status: 400, code: "invalid_cursor" });
+  });
+
+  test("tries again after 5xx and lost connections, with growing pauses, four times at most", async () => {
+    const { client, state, pauses } = await setUp();
+    state.interludes = [
+      (_, response) => response.writeHead(503).end(),
+      (request) => request.socket.destroy(),
+      (_, response) => response.writeHead(500).end('{"error":"server_error","message":"x"}'),
+    ];
+    expect(await client.me()).toEqual(sampleOrganization);
+    expect(pauses).toEqual([500, 1_000, 2_000]);
+    state.interludes = Array.from(
+      { length: 4 },
+      () => (_: unknown, response: { writeHead: (status: number) => { end: (body: string) => void } }) =>
+        response.writeHead(500).end('{"error":"server_error","message":"internal failure"}'),
+    );
+    expect(await failure(client.me())).toMatchObject({ status: 500, code: "server_error" });
+    expect(state.requests).toHaveLength(8);
+  });
+
+  test("never tries again after 4xx", async () => {
+    const { client, state } = await setUp({ key: "wrong" });
+    expect(await failure(client.me())).toMatchObject({ status: 401, code: "unauthorized" });
+    expect(state.requests).toHaveLength(1);
+  });
+
+  test("says so when nobody answers, and what is not an answer", async () => {
+    const { client, state } = await setUp();
+    state.interludes = Array.from(
+      { length: 4 },
+      () => (request: { socket: { destroy: () => void } }) => request.socket.destroy(),
+    );
+    expect(await failure(client.me())).toMatchObject({ status: undefined, code: "network" });
+    state.interludes = [(_, response) => response.end("<html>")];
+    expect(await failure(client.me())).toMatchObject({ status: 200, code: "malformed" });
+    state.interludes = [(_, response) => response.writeHead(302, { location: "/elsewhere" }).end()];
+    expect(await failure(client.me())).toMatchObject({ status: 302, code: "unexpected_answer" });
+  });
+
+  test("ends a request that drips or hangs at its deadline", async () => {
+    const { state, baseUrl } = await startRestService().then((service) => service);
+    const clock = {
+      ...systemClock,
+      sleep: async () => undefined,
+      after: (_ms: number, run: () => void) => systemClock.after(50, run),
+    };
+    const client = createRestClient({ baseUrl, key: API_KEY, clock, random: () => 1 });
+    const drips: NodeJS.Timeout[] = [];
+    state.interludes = Array.from(
+      { length: 4 },
+      () => (_: unknown, response: { write: (text: string) => void }) => {
+        drips.push(setInterval(() => response.write(" "), 10));
+      },
+    );
+    expect(await failure(client.me())).toMatchObject({ code: "network" });
+    for (const drip of drips) clearInterval(drip);
+  });
+
+  test("tells how far the clocks are apart", async () => {
+    const { client, state } = await setUp();
+    expect(Math.abs((await client.clockSkewMs()) ?? Number.NaN)).toBeLessThan(30_000);
+    const theirs = new Date(Date.now() + 3_600_000).toUTCString();
+    state.interludes = [(_, response) => response.writeHead(200, { date: theirs }).end("{}")];
+    expect(Math.abs(((await client.clockSkewMs()) ?? 0) - 3_600_000)).toBeLessThan(30_000);
+  });
+});
