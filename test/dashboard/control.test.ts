@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import { EVENT_TYPES } from "../../shared/events.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+async function openControl() {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  return { origin: new URL(url).origin, simulator };
+}
+
+describe("the signature of an attempt", () => {
+  async function signatureWith(faults: string[]) {
+    const { origin, simulator } = await openControl();
+    const receiver = await startEndpoint(200);
+    const { body: endpoint } = await control<{ id: string; secret: string }>(origin, "POST", "/endpoints", {
+      url: receiver.url,
+    });
+    const { body } = await control<{ deliveries: { id: string }[] }>(origin, "POST", "/events", {
+      type: "call.completed",
+      faults,
+    });
+    await simulator.dispatcher.settled();
+    const path = `/deliveries/${body.deliveries[0]?.id}`;
+    const show = async () => {
+      const { body: delivery } = await control<{ attempts: { signature: Record<string, unknown> }[] }>(
+        origin,
+        "GET",
+        path,
+      );
+      return delivery;
+    };
+    const delivery = await show();
+    return { origin, endpoint, receiver, show, delivery, signature: delivery.attempts[0]?.signature };
+  }
+
+  test("is taken apart and matches", async () => {
+    const { signature, receiver } = await signatureWith([]);
+    const [request] = receiver.received;
+    expect(signature).toMatchObject({
+      header: request?.signature,
+      t: String(request?.t),
+      problem: null,
+      signed_bytes: `${request?.t}.`.length + Number(request?.body.byteLength),
+      matches: true,
+      age_at_send_seconds: 0,
+      tolerance_seconds: 300,
+      verdict: "accepted",
+    });
+    expect(signature?.["signed_string_start"]).toBe(
+      `${request?.t}.${request?.body.toString().slice(0, 120)}`,
+    );
+  });
+
+  test.each([
+    ["tampered-body", { matches: false, problem: null, verdict: "no_match" }],
+    ["bad-signature", { matches: false, problem: null, verdict: "no_match" }],
+    ["stale-timestamp", { matches: true, age_at_send_seconds: 600, verdict: "timestamp_too_old" }],
+    ["future-timestamp", { matches: true, age_at_send_seconds: -600, verdict: "timestamp_too_new" }],
+    ["missing-parts", { matches: null, problem: "signature_missing", verdict: "signature_missing" }],
+  ])("with %s says what a receiver says", async (fault, expected) => {
+    const { signature } = await signatureWith([fault]);
+    expect(signature).toMatchObject(expected);
+  });
+
+  test("never tells the secret, and cannot be judged once the endpoint is gone", async () => {
+    const { origin, endpoint, delivery, show } = await signatureWith([]);
+    expect(JSON.stringify(delivery)).not.toContain(endpoint.secret);
+    await control(origin, "DELETE", `/endpoints/${endpoint.id}`);
+    expect((await show()).attempts[0]?.signature).toMatchObject({
+      matches: null,
+      verdict: null,
+      problem: null,
+    });
+  });
+});
+
+describe("the last report of verify", () => {
+  test("is null at first, then the one that was posted last", async () => {
+    const { origin } = await openControl();
+    expect((await control(origin, "GET", "/reports/verify")).body).toEqual({
+      object: "verify_report",
+      received_at: null,
+      report: null,
+    });
+    await control(origin, "POST", "/reports/verify", { verdict: "failed" });
+    expect((await control(origin, "POST", "/reports/verify", { verdict: "passed" })).status).toBe(201);
+    const { body } = await control(origin, "GET", "/reports/verify");
+    expect(body["report"]).toEqual({ verdict: "passed" });
+    expect(Date.parse(String(body["received_at"]))).not.toBeNaN();
+  });
+
+  test("is an object of at most 5 MB", async () => {
+    const { origin } = await openControl();
+    expect((await control(origin, "POST", "/reports/verify", [])).status).toBe(400);
+    const large = { text: "x".repeat(5 * 1024 * 1024) };
+    const { status, body } = await control(origin, "POST", "/reports/verify", large);
+    expect([status, body["error"]]).toEqual([413, "too_large"]);
+    expect((await control(origin, "GET", "/reports/verify")).body["report"]).toBeNull();
+  });
+});
+
+test("event types come with the schema of their object, an example, and when they are emitted", async () => {
+  const { origin } = await openControl();
+  const { body } = await control<{
+    data: { type: string; schema: { properties: object }; example: object }[];
+  }>(origin, "GET", "/event-types");
+  expect(body.data.map(({ type }) => type)).toEqual(EVENT_TYPES);
+  for (const { schema, example } of body.data) {
+    for (const name of Object.keys(schema.properties)) expect(example).toHaveProperty(name);
+  }
+});
+
+test("a URL can be checked without being registered", async () => {
+  const { origin } = await openControl();
+  const check = async (url: string) => (await control(origin, "POST", "/endpoints/check", { url })).body;
+  expect(await check("http://localhost:3000/webhooks")).toEqual({
+    ok: true,
+    url: "http://localhost:3000/webhooks",
+  });
+  expect(await check("http://example.com/")).toMatchObject({ ok: false });
+  expect(await check("https://user@example.com/")).toMatchObject({ ok: false });
+  expect((await control<{ data: unknown[] }>(origin, "GET", "/endpoints")).body.data).toEqual([]);
+});
+
+test("every failure of an endpoint is told to those who watch", async () => {
+  const { origin, simulator } = await openControl();
+  const receiver = await startEndpoint(500);
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  const changes: string[] = [];
+  simulator.journal.watch(({ kind }) => changes.push(kind));
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  await control(origin, "POST", "/clock/advance", { until: "idle" });
+  expect(changes.filter((kind) => kind === "endpoint.changed")).toHaveLength(6);
+});
+
+test("answers are never guessed at or kept by a browser", async () => {
+  const { origin } = await openControl();
+  const { headers } = await control(origin, "GET", "/endpoints");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("access-control-allow-origin")).toBeNull();
+});

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import { request } from "node:http";
+import { expect, test } from "vitest";
+import { openDashboard } from "./open-dashboard.ts";
+
+test("the page lets a browser run our own files and nothing else", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const response = await fetch(url);
+  const page = await response.text();
+  const policy = Object.fromEntries(
+    String(response.headers.get("content-security-policy"))
+      .split(";")
+      .map((directive) => directive.trim().split(" "))
+      .map(([name = "", ...sources]) => [name, sources]),
+  );
+  const [, importMap = ""] = /<script type="importmap">(.*?)<\/script>/s.exec(page) ?? [];
+  const hash = createHash("sha256").update(importMap).digest("base64");
+
+  expect(policy).toMatchObject({
+    "default-src": ["'none'"],
+    "script-src": ["'self'", `'sha256-${hash}'`],
+    "style-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "frame-ancestors": ["'none'"],
+    "base-uri": ["'none'"],
+    "form-action": ["'none'"],
+    "require-trusted-types-for": ["'script'"],
+  });
+  expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(response.headers.get("referrer-policy")).toBe("no-referrer");
+  expect(response.headers.get("strict-transport-security")).toBeNull();
+  expect(response.headers.get("access-control-allow-origin")).toBeNull();
+});
+
+test("the import map is the only script inside the page, and every file that the page names is served", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const page = await (await fetch(url)).text();
+  const inline = [...page.matchAll(/<script(?![^>]*\ssrc=)([^>]*)>/g)].map(([, attributes]) =>
+    attributes?.trim(),
+  );
+  expect(inline).toEqual(['type="importmap"']);
+  expect(page).not.toMatch(/\son\w+=|\sstyle=|<style|https?:/);
+
+  const files = [...page.matchAll(/"(\/dashboard\/(?:assets|vendor)\/[^"]+)"/g)].map(
+    ([, file]) => file ?? "",
+  );
+  expect(files.length).toBeGreaterThan(50);
+  for (const file of files) {
+    const response = await fetch(new URL(file, url));
+    expect({ file, status: response.status }).toEqual({ file, status: 200 });
+    expect(response.headers.get("content-type")).toMatch(/^(text\/(javascript|css)|image\/svg\+xml)/);
+    expect(response.headers.get("cache-control")).toBe("no-cache");
+    expect(response.headers.get("etag")).not.toBeNull();
+    await response.arrayBuffer();
+  }
+});
+
+test("every address below /dashboard is a page, and / leads there", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const page = await (await fetch(url)).text();
+  expect(await (await fetch(`${url}/deliveries/dlv_1`)).text()).toBe(page);
+  const root = await fetch(new URL("/", url), { redirect: "manual" });
+  expect([root.status, root.headers.get("location")]).toEqual([302, "/dashboard"]);
+});
+
+test("nothing outside of the public files can be had", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const { port } = new URL(url);
+  for (const path of [
+    "/dashboard/assets/",
+    "/dashboard/assets/nothing.js",
+    "/dashboard/assets/../router.ts",
+    "/dashboard/assets/..%2frouter.ts",
+    "/dashboard/assets/%2e%2e/router.ts",
+    "/dashboard/vendor/..%2f..%2fpackage.json",
+    "/dashboard/vendor/nothing.js",
+  ]) {
+    expect({ path, status: await rawStatus(Number(port), path) }).toEqual({ path, status: 404 });
+  }
+});
+
+test("a page of another site that calls this machine by its own name gets nothing", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const { port } = new URL(url);
+  for (const path of ["/dashboard", "/dashboard/assets/app.js", "/control/stream", "/control/endpoints"]) {
+    const status = await rawStatus(Number(port), path, { host: `evil.example:${port}` });
+    expect({ path, status }).toEqual({ path, status: 421 });
+  }
+});
+
+/** Without a client that tidies the path up first. */
+function rawStatus(port: number, path: string, headers: Record<string, string> = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request({ port, host: "127.0.0.1", path, headers }, (response) => {
+      response.destroy();
+      resolve(response.statusCode ?? 0);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
