@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { expectShown, SOON, useBrowser } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { openDashboard, visit } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+test("a call reads as a conversation, and its recording can be played", async () => {
+  const { url } = await openDashboard();
+  const origin = new URL(url).origin;
+  const transcript = "Agent: Good evening.\nCaller: A table for two,\nplease.\nAgent: Certainly.";
+  await control(origin, "POST", "/events", {
+    type: "call.completed",
+    object: { transcript, phone: "+12125550199" },
+  });
+  const page = await browser.openPage(`${url}/world`);
+
+  await page.locator(".call-row", { hasText: "+12125550199" }).click();
+  const dialog = page.getByRole("dialog", { name: "Call from +12125550199" });
+  const lines = dialog.locator(".conversation li");
+  expect(await lines.count()).toBe(3);
+  expect(await lines.nth(1).locator("p").innerText()).toBe("A table for two,\nplease.");
+  const recording = dialog.locator("audio");
+  const seconds = await recording.evaluate(
+    (audio: { load(): void; duration: number; preload: string; onloadedmetadata: () => void }) =>
+      new Promise<number>((resolve) => {
+        audio.onloadedmetadata = () => resolve(audio.duration);
+        audio.preload = "auto";
+        audio.load();
+      }),
+  );
+  expect(seconds).toBeGreaterThan(0);
+});
+
+test("a recording elsewhere is linked, and what is no web address is text", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const origin = new URL(url).origin;
+  for (const [phone, recording] of [
+    ["+12125550101", "https://example.com/a.mp3"],
+    ["+12125550102", "javascript:alert(1)"],
+  ]) {
+    await control(origin, "POST", "/events", {
+      type: "call.completed",
+      object: { phone, recording_url: recording },
+    });
+  }
+  const page = await browser.openPage(`${url}/world/calls`);
+  await page.locator(".call-row", { hasText: "+12125550101" }).click();
+  const link = page.getByRole("dialog").getByRole("link");
+  expect(await link.getAttribute("href")).toBe("https://example.com/a.mp3");
+  expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
+  await page.keyboard.press("Escape");
+  await page.locator(".call-row", { hasText: "+12125550102" }).click();
+  await page.getByRole("dialog").getByText("No recording that can be played: javascript:alert(1)").waitFor();
+  expect(await page.getByRole("dialog").getByRole("link").count()).toBe(0);
+});
+
+test("a reading is switched, obeyed by the API, and put back", async () => {
+  const { url } = await openDashboard();
+  const page = await browser.openPage(`${url}/readings`);
+  const reading = page.locator(".reading", { hasText: "limit_out_of_range" });
+  await reading.getByRole("button", { name: "clamp" }).click();
+  await reading.getByText("changed").waitFor();
+
+  await visit(page, "/console");
+  await page.getByRole("button", { name: "/calls" }).click();
+  await page.getByLabel("limit").fill("1000");
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.locator(".chip", { hasText: "200" }).waitFor();
+
+  await visit(page, "/readings");
+  await page.getByRole("button", { name: "Defaults for all (1 changed)" }).click();
+  await reading.getByText("changed").waitFor({ state: "detached" });
+  await visit(page, "/console");
+  await page.getByRole("button", { name: "/calls" }).click();
+  await page.getByLabel("limit").fill("1000");
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await expectShown(page.locator(".chip", { hasText: "400" }));
+});
+
+test("the API console pages, shows errors in words and the same as curl", async () => {
+  const { url } = await openDashboard();
+  const page = await browser.openPage(`${url}/console`);
+  await page.getByRole("button", { name: "/calls" }).click();
+  await page.getByLabel("limit").fill("2");
+  await page.getByLabel("outcome").fill("completed");
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.getByText("GET /api/v1/calls?limit=2&outcome=completed").waitFor();
+  await page.getByRole("button", { name: "Next page" }).click();
+  await page.getByText(/GET \/api\/v1\/calls\?limit=2&starting_after=call_\w+&outcome=completed/).waitFor();
+  const curl = await page.getByLabel("The same as curl").textContent();
+  expect(curl).toContain("-H 'Authorization: Bearer va_test_restaurant'");
+
+  await page.getByLabel("starting_after").fill("call_nothing");
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.locator(".notice.bad", { hasText: "call_nothing" }).waitFor();
+  await page.getByLabel("API key").selectOption({ label: "A wrong key" });
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await expectShown(page.locator(".chip", { hasText: "401" }));
+});
+
+test("faults, overrides and counts of the form reach the wire", async () => {
+  const { url } = await openDashboard();
+  const receiver = await startEndpoint(200);
+  await control(new URL(url).origin, "POST", "/endpoints", { url: receiver.url });
+  const page = await browser.openPage(`${url}/trigger?type=call.completed`);
+  await page.getByLabel("duration_sec").fill("7");
+  await page.getByLabel("transferred").selectOption("false");
+  await page.getByText("More fields, as JSON").click();
+  await page.getByLabel("Overrides (JSON)").fill('{"sentiment": ');
+  await page.getByText("This is not JSON yet").waitFor();
+  expect(await page.getByRole("button", { name: "Trigger", exact: true }).isDisabled()).toBe(true);
+  await page.getByLabel("Overrides (JSON)").fill('{"sentiment": "good"}');
+  await page.getByText("Faults", { exact: true }).click();
+  await page.getByLabel("stale-timestamp").check();
+  await page.getByLabel("How many").fill("3");
+  await page.getByText("voice-agent-simulator trigger call.completed --set duration_sec=7").waitFor();
+  await page.getByRole("button", { name: "Trigger", exact: true }).click();
+  await page.getByText("3 events: 3 deliveries on the way.").waitFor();
+
+  await receiver.until(3);
+  for (const { body, t } of receiver.received) {
+    expect(JSON.parse(String(body)).data.object).toMatchObject({
+      duration_sec: 7,
+      transferred: false,
+      sentiment: "good",
+    });
+    expect(Math.abs(Date.now() / 1000 - t)).toBeGreaterThan(300);
+  }
+});
+
+test("a scenario is set off, and traffic is switched on and off", async () => {
+  const { url, simulator } = await openDashboard();
+  const page = await browser.openPage(`${url}/trigger`);
+  await page.getByRole("button", { name: "Run failed-transfer" }).click();
+  await page.getByText("failed-transfer has begun").waitFor();
+  await expect.poll(() => simulator.events.list({ limit: 10 }).length, SOON).toBeGreaterThan(0);
+
+  const traffic = page.getByRole("group", { name: "Happenings a minute" });
+  await traffic.getByRole("button", { name: "600/min" }).click();
+  await expect
+    .poll(() => simulator.events.list({ limit: 100, type: "call.completed" }).length, SOON)
+    .toBeGreaterThan(3);
+  await traffic.getByRole("button", { name: "Off" }).click();
+  await expect.poll(() => simulator.traffic.perMinute(), SOON).toBe(0);
+});
+
+test("an event can be sent again, under its own id or a new one", async () => {
+  const { url } = await openDashboard();
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(200);
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  const { body } = await control<{ events: { id: string }[] }>(origin, "POST", "/events", {
+    type: "order.created",
+  });
+  await receiver.until(1);
+  const page = await browser.openPage(`${url}/events/${body.events[0]?.id}`);
+  await page.getByRole("heading", { name: "1 delivery" }).waitFor();
+  await page.getByRole("button", { name: "Send again, same id" }).click();
+  await page.getByRole("heading", { name: "2 deliveries" }).waitFor();
+  await page.getByRole("button", { name: "Send again, new id" }).click();
+  await page.getByRole("heading", { name: "1 delivery" }).waitFor();
+
+  await receiver.until(3);
+  const ids = receiver.received.map(({ body: sent }) => JSON.parse(String(sent)).id as string);
+  expect(ids[1]).toBe(ids[0]);
+  expect(ids[2]).not.toBe(ids[0]);
+});
