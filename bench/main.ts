@@ -1,0 +1,39 @@
+import "../shared/node-version.ts";
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { basename, join } from "node:path";
+
+/**
+ * `npm run bench` runs every benchmark of this folder, each in a process of its own; `npm run bench -- delivery load`
+ * only those. What follows `--` after the names goes to them.
+ */
+const SELF = "main.ts";
+const GIB = 2 ** 30;
+
+const separator = process.argv.indexOf("--", 2);
+const end = separator === -1 ? process.argv.length : separator;
+const wanted = process.argv.slice(2, end);
+const passedOn = process.argv.slice(end + 1);
+const names = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith(".ts") && file !== SELF)
+  .map((file) => basename(file, ".ts"));
+
+const unknown = wanted.find((name) => !names.includes(name));
+if (unknown !== undefined) {
+  process.stderr.write(`There is no benchmark "${unknown}". There are ${names.join(", ")}.\n`);
+  process.exit(2);
+}
+
+const processors = cpus();
+process.stdout.write(
+  `Node.js ${process.versions.node}, ${processors.length} × ${processors[0]?.model ?? "unknown"}, ${Math.round(totalmem() / GIB)} GiB\n`,
+);
+for (const name of wanted.length === 0 ? names : wanted) {
+  process.stdout.write(`\n${name}\n`);
+  const script = join(import.meta.dirname, `${name}.ts`);
+  const { status } = spawnSync(process.execPath, ["--import", "tsx", script, ...passedOn], {
+    stdio: "inherit",
+  });
+  if (status !== 0) process.exitCode = 1;
+}
