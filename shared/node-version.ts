@@ -9,8 +9,8 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
   process.stderr.write(
-    `Node.js ${process.versions.node} is too old: this needs ${MINIMUM.join(".")} or newer. ` +
-      "Run it through npm (npm ci, then npm start), which brings its own Node.js on Linux and Windows, or install Node.js 24.\n",
+    `Node.js ${process.versions.node} is too old: this needs ${MINIMUM.join(".")} or newer. Install Node.js 24; ` +
+      "in a checkout of the kit, npm start and npm run bring their own on Linux and Windows.\n",
   );
   process.exit(EXIT_CONFIGURATION);
 }
