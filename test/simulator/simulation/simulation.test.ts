@@ -1,0 +1,170 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { mutant, type Mutation } from "../../helpers/mutant.ts";
+import { simulate } from "./simulation.ts";
+
+/** The long run is `node --import tsx test/simulator/simulation/main.ts --seeds 10000`. */
+const SEEDS = 40;
+/** What a planted bug has before it must be found. */
+const SEEDS_OF_MUTANT = 25;
+
+test(`${SEEDS} seeds of forty hours each break no promise`, { timeout: 120_000 }, async () => {
+  const totals = { attempts: 0, lives: 0 };
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const result = await simulate(seed).catch((error: unknown) => {
+      throw new Error(
+        `seed ${seed}: node --import tsx test/simulator/simulation/main.ts --seeds 1 --from ${seed}`,
+        {
+          cause: error,
+        },
+      );
+    });
+    totals.attempts += result.attempts;
+    totals.lives += result.lives;
+  }
+  // A simulation in which nothing happens proves nothing.
+  expect(totals.attempts).toBeGreaterThan(SEEDS * 20);
+  expect(totals.lives).toBeGreaterThan(SEEDS * 3);
+});
+
+test("the same seed makes the same run", async () => {
+  expect(await simulate(11)).toEqual(await simulate(11));
+});
+
+const DISPATCHER = "simulator/domain/dispatcher.ts";
+const SETTLEMENT = "simulator/domain/settlement.ts";
+const REQUEST = "simulator/domain/attempt-request.ts";
+
+const BUGS: [string, string, Mutation[]][] = [
+  [
+    "a seventh attempt",
+    "S1|S2",
+    [
+      { file: "shared/retry-policy.ts", find: "7_200, 43_200]", replace: "7_200, 43_200, 60]" },
+      { file: "simulator/domain/schema.ts", find: "BETWEEN 1 AND 6", replace: "BETWEEN 1 AND 7" },
+      // The simulation has a schedule of its own to compare with; here it must notice by what is on the wire.
+      {
+        file: "test/simulator/simulation/invariants.ts",
+        find: "RETRY_DELAYS_SECONDS.slice(1)",
+        replace: "DELAYS_SECONDS",
+      },
+    ],
+  ],
+  [
+    "a silent second try below the schedule",
+    "S1",
+    [
+      {
+        file: DISPATCHER,
+        find: "const { outcome, durationMs, answer } = await options.send(request);",
+        replace: `const first = await options.send(request);
+          const { outcome, durationMs, answer } = "error" in first.outcome ? await options.send(request) : first;`,
+      },
+    ],
+  ],
+  [
+    "an attempt that is recorded after it was sent",
+    "S1",
+    [
+      {
+        file: DISPATCHER,
+        find: "    transaction(() => {\n      deliveries.take(",
+        replace: "    setImmediate(() => {\n      deliveries.take(",
+      },
+    ],
+  ],
+  [
+    "open attempts that nobody counts after a crash",
+    "S1|S5|S6|without an end",
+    [
+      {
+        file: DISPATCHER,
+        find: "transaction(() => settleInterrupted({",
+        replace: "void (() => settleInterrupted({",
+      },
+    ],
+  ],
+  [
+    "open attempts that are made again after a crash",
+    "S1|S2|S6",
+    [
+      {
+        file: SETTLEMENT,
+        find: "settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome });\n  }",
+        replace: 'deliveries.settle(deliveryId, "attempting", nowMs);\n  }',
+      },
+    ],
+  ],
+  ["jitter", "S2", [{ file: SETTLEMENT, find: "delaySeconds * 1000", replace: "delaySeconds * 1000 + 1" }]],
+  [
+    "a delay that counts from the start",
+    "S2",
+    [{ file: SETTLEMENT, find: '=== "attempt_start" ?', replace: '!== "attempt_start" ?' }],
+  ],
+  [
+    "t of schedule time",
+    "S4",
+    [{ file: DISPATCHER, find: "wallNowMs: wallStartedAtMs", replace: "wallNowMs: startedAtMs" }],
+  ],
+  [
+    "a body that is written anew on retries",
+    "S4",
+    [{ file: REQUEST, find: 'readings.retry_body === "reserialized" && ', replace: "" }],
+  ],
+  [
+    "a new event id on retries",
+    "S4",
+    [
+      {
+        file: REQUEST,
+        find: "isReserialized ? reserialize(options.body) : options.body",
+        replace:
+          'options.number > 1 ? Buffer.from(options.body.toString().replace("evt_", "evt_f")) : options.body',
+      },
+    ],
+  ],
+  ["a redirect that counts as success", "S3|S5", [{ file: SETTLEMENT, find: "<= 299", replace: "<= 399" }]],
+  [
+    "a flag that a success does not lower",
+    "S5",
+    [{ file: SETTLEMENT, find: "endpoints.countSuccess(endpointId);", replace: "" }],
+  ],
+  [
+    "a delivery that dies early",
+    "S5",
+    [
+      {
+        file: SETTLEMENT,
+        find: "if (delaySeconds === undefined || ",
+        replace: "if (number === 5 || delaySeconds === undefined || ",
+      },
+    ],
+  ],
+  [
+    "schedule time that follows the wall backwards",
+    "backwards",
+    [
+      {
+        file: "simulator/domain/clock.ts",
+        find: "Math.max(0, wallMs - lastWallMs)",
+        replace: "wallMs - lastWallMs",
+      },
+    ],
+  ],
+];
+
+describe("the simulation finds", () => {
+  test.concurrent.each(BUGS)("%s", { timeout: 120_000 }, async (_name, promise, mutations) => {
+    const folder = mutant(mutations);
+    const run = promisify(execFile)(
+      process.execPath,
+      ["--import", "tsx", "test/simulator/simulation/main.ts", "--seeds", String(SEEDS_OF_MUTANT)],
+      { cwd: folder },
+    );
+    await expect(run).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(new RegExp(`^Seed \\d+: .*(?:${promise})`)),
+    });
+  });
+});
