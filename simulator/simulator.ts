@@ -139,6 +139,7 @@ function compose(
     send,
     transaction,
     agenda,
+    onLook: rememberLead,
   });
   const emitter = createEmitter({
     world,
@@ -167,6 +168,11 @@ function compose(
   function remember(): void {
     meta.set("schedule_ms", Math.floor(clock.now()));
     meta.set("journal_id", journal.lastId());
+  }
+
+  /** Where wall time has caught up, it remembers for us; what is ahead of it would be lost. */
+  function rememberLead(): void {
+    if (clock.now() > wall.nowMs()) remember();
   }
 
   // What carries a time is remembered with it: a kill -9 may cost the clock a moment, never its direction.

@@ -51,6 +51,8 @@ export function createDispatcher(options: {
   transaction: <Result>(action: () => Result) => Result;
   /** Other business with a due time: when the next of it is due, and doing what is due by now. */
   agenda: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
+  /** Called at every look at what is due, which are no more than a second apart. */
+  onLook?: () => void;
 }) {
   const { deliveries, attempts, endpoints, events, clock, wall, journal, transaction, agenda } = options;
   const inFlight = new Map<string, number>();
@@ -82,6 +84,7 @@ export function createDispatcher(options: {
   }
 
   function work(): void {
+    options.onLook?.();
     if (!isPaused) startWhatIsDue();
     if (flights.size > 0) return sleep();
     const nextMs = nextDueMs();
