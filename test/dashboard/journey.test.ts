@@ -79,6 +79,7 @@ describe("from an empty dashboard to a delivered event", () => {
     // Mend the receiver and resend.
     receiver.behave(200);
     await page.goBack();
+    await head.getByText("Dead").waitFor();
     await page.keyboard.press("r");
     await head.getByText("Delivered").waitFor();
     await page.getByText("Resent for").waitFor();

@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { request } from "node:http";
-import { expect, test } from "vitest";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { expect, onTestFinished, test } from "vitest";
+import { changeGuard } from "../../simulator/control/guard.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
 test("the page lets a browser run our own files and nothing else", async () => {
@@ -88,10 +92,34 @@ test("a page of another site that calls this machine by its own name gets nothin
   }
 });
 
+test("a change comes from our own page, under whatever name it was reached", async () => {
+  const app = express();
+  app.use(changeGuard(() => false));
+  app.use((_request, response) => void response.status(204).end());
+  const server = app.listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const post = (headers: Record<string, string>) =>
+    rawStatus(port, "/", { "content-type": "application/json", host: "box.lan:4010", ...headers }, "POST");
+
+  expect(await post({})).toBe(204);
+  expect(await post({ origin: "http://box.lan:4010" })).toBe(204);
+  expect(await post({ origin: "http://box.lan:4011" })).toBe(403);
+  expect(await post({ origin: "http://evil.example" })).toBe(403);
+  expect(await post({ origin: "null" })).toBe(403);
+  expect(await post({ origin: "http://box.lan:4010", "content-type": "text/plain" })).toBe(415);
+});
+
 /** Without a client that tidies the path up first. */
-function rawStatus(port: number, path: string, headers: Record<string, string> = {}): Promise<number> {
+function rawStatus(
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+  method = "GET",
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    request({ port, host: "127.0.0.1", path, headers }, (response) => {
+    request({ port, host: "127.0.0.1", path, headers, method }, (response) => {
       response.destroy();
       resolve(response.statusCode ?? 0);
     })

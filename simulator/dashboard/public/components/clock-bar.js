@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { control } from "../core/api.js";
 import { dayAndTimeOf, fullTimeOf, timeOf } from "../core/format.js";
 import { html } from "../core/html.js";
@@ -16,17 +16,21 @@ const MODES = Object.entries(CLOCK_MODES).map(([mode, [word, sentence]]) => [mod
 export function ClockBar() {
   const { clock } = useLive();
   const [busy, setBusy] = useState();
+  const queue = useRef(Promise.resolve());
 
-  async function advance(name, body) {
-    if (busy !== undefined) return;
-    setBusy(name);
-    const moved = await attempt(() => control.post("/clock/advance", body));
-    setBusy(undefined);
-    if (moved) setClock(moved);
+  /** One step after the other: whoever presses a key three times means three steps. */
+  function advance(name, body) {
+    queue.current = queue.current.then(async () => {
+      setBusy(name);
+      const moved = await attempt(() => control.post("/clock/advance", body));
+      setBusy(undefined);
+      if (moved) setClock(moved);
+    });
   }
   function step() {
-    if (clock?.next_attempt_at === null) toast("ok", "Nothing waits: no attempt is due later.");
-    else void advance("next", { until: "next" });
+    if (clock?.next_attempt_at === null && busy === undefined)
+      toast("ok", "Nothing waits: no attempt is due later.");
+    else advance("next", { until: "next" });
   }
   async function setMode(mode) {
     const changed = await attempt(() => control.patch("/clock", { mode }));
@@ -46,7 +50,8 @@ export function ClockBar() {
       type="button"
       class=${`button small ${busy === name ? "busy" : ""}`}
       title=${title}
-      disabled=${disabled || busy !== undefined}
+      disabled=${disabled}
+      aria-busy=${String(busy === name)}
       onClick=${() => advance(name, body)}
     >
       ${icon && html`<${Icon} name=${icon} size=${15} />`}${words}

@@ -42,6 +42,7 @@ const SHORTCUTS = [
       ["u", "Back to the list"],
     ],
   ],
+  ["Endpoints", [["c", "Register an endpoint"]]],
   [
     "Everywhere",
     [

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 const SEQUENCE_MS = 1_200;
+const REPEATABLE = /^(?:j|k|Arrow\w+)$/;
 const layers = [];
 let prefix = "";
 let prefixTimer;
@@ -23,6 +24,8 @@ export function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (document.querySelector("dialog[open]") !== null) return;
+    // A key that is held down moves through a list, and does everything else once.
+    if (event.repeat && !REPEATABLE.test(event.key)) return;
     const combination = prefix === "" ? event.key : `${prefix} ${event.key}`;
     forgetPrefix();
     const action = layers.map((layer) => layer.current[combination]).find((found) => found !== undefined);
