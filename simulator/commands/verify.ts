@@ -145,8 +145,8 @@ function targetOf(words: string[], flags: Flags): { url: string; secret: string;
     );
   }
   if (command.length > 0) {
-    const secret =
-      flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
+    const isGiven = flags.secret !== undefined && flags.secret !== "";
+    const secret = isGiven ? wantSecret(flags.secret) : `whsec_${randomBytes(24).toString("hex")}`;
     return { url: url ?? DEFAULT_URL, secret, command };
   }
   if (url !== undefined) return { url, secret: wantSecret(flags.secret) };

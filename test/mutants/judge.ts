@@ -16,7 +16,7 @@ export const QUICK: Partial<Timing> = {
   quietMs: 60,
   promptMs: 3_000,
   promptAnswerMs: 3_000,
-  burst: 20,
+  burst: 14,
   manyOthers: 45,
 };
 

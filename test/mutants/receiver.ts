@@ -221,7 +221,7 @@ export const CORRECT: Behaviour = {
   verdict: (isVerified) => isVerified,
   parse: (body) => {
     try {
-      return JSON.parse(body.toString("utf8"));
+      return JSON.parse(body.toString("utf8")) as unknown;
     } catch {
       return undefined;
     }

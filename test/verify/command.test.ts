@@ -1,0 +1,326 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Behaviour, CORRECT, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
+import { verifyCli } from "./cli.ts";
+import { freePort } from "./free-port.ts";
+
+const NODE_RECEIVER = fileURLToPath(new URL("receivers/node-http.ts", import.meta.url));
+
+let folder: string;
+const running: RunningReceiver[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "verify-command-"));
+});
+
+afterAll(async () => {
+  await Promise.all(running.map((receiver) => receiver.close()));
+  await rm(folder, { recursive: true });
+});
+
+async function start(changes: Partial<Behaviour> = {}): Promise<string> {
+  const receiver = await startMutant(changes, Date.now);
+  running.push(receiver);
+  return receiver.url;
+}
+
+const verify = (url: string, ...words: string[]) => verifyCli([url, "--secret", SECRET, ...words]);
+
+describe.concurrent("verify", { timeout: 90_000 }, () => {
+  test("exits 0 when every check passes, and says so", async ({ expect }) => {
+    const { code, stdout } = await verify(await start(), "--only", "acknowledgement");
+
+    expect(stdout).toMatch(/✓ acknowledgement +10 passed/);
+    expect(stdout).toContain("PASSED  12 passed, 0 failed, 0 unverified");
+    expect(code).toBe(0);
+  });
+
+  test("exits 1 on a failure, with evidence, rule, fix and the ways to repeat it", async ({ expect }) => {
+    const url = await start({ duplicateStatus: 409 });
+    const { code, stdout } = await verify(url, "--only", "duplicates.in-sequence", "--seed", "abc");
+
+    expect(code).toBe(1);
+    expect(stdout).toContain("✗ duplicates.in-sequence  acknowledges the same event six times in a row");
+    expect(stdout).toContain("It should be acknowledged, but the receiver answered 409");
+    expect(stdout).toContain(
+      "rule:     The same event (same id) may arrive more than once; de-duplicate by id.",
+    );
+    expect(stdout).toContain("fix:      A duplicate is good news");
+    expect(stdout).toMatch(
+      /sent: +POST http.*\n +Content-Type: application\/json\n +X-Service-Signature: t=\d+,v1=/,
+    );
+    expect(stdout).toContain("received: 409 after");
+    expect(stdout).toContain(
+      "curl -i -H 'Content-Type: application/json' -H \"X-Service-Signature: t=$T,v1=$V1\"",
+    );
+    expect(stdout).toContain(
+      `again:    voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET" --only duplicates.in-sequence --seed abc`,
+    );
+    expect(stdout).not.toContain(SECRET);
+  });
+
+  test("exits 3 when nobody is there: nothing was verified", async ({ expect }) => {
+    const { code, stdout } = await verify(`http://127.0.0.1:${await freePort()}/webhooks`);
+
+    expect(code).toBe(3);
+    expect(stdout).toContain("cannot be reached. Nothing listens there (connection refused).");
+    expect(stdout).toContain("COULD NOT RUN  nothing was verified");
+  });
+
+  test("explains another secret as one failure, not as a hundred", async ({ expect }) => {
+    const { code, stdout } = await verifyCli([await start(), "--secret", "whsec_other"]);
+
+    expect(code).toBe(1);
+    expect(stdout).toContain("Most likely it was started with another signing secret than verify was given.");
+    expect(stdout).toMatch(/FAILED {2}1 passed, 1 failed, 0 unverified, \d+ not run/);
+  });
+
+  test("names the wrong recipe of a receiver that refuses everything genuine", async ({ expect }) => {
+    const url = await start({ signedStrings: (_, body) => [body] });
+    const { code, stdout } = await verify(url);
+
+    expect(code).toBe(1);
+    expect(stdout).toContain("it signs the body alone, without t and the period before it.");
+  });
+
+  test("tells a wrong path from a wrong secret", async ({ expect }) => {
+    const url = await start({ precheck: () => 404 });
+    const { code, stdout } = await verify(url);
+
+    expect(code).toBe(1);
+    expect(stdout).toContain("/webhooks is not the path of its webhook route.");
+  });
+
+  test("says of something that is no HTTP server what came back", async ({ expect }) => {
+    const server = createServer().on("connection", (socket) => socket.end("220 mail.example ESMTP\r\n"));
+    const port = await freePort();
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    const { code, stdout } = await verify(`http://127.0.0.1:${port}/`);
+    server.close();
+
+    expect(code).toBe(1);
+    expect(stdout).toContain("What came back is not HTTP.");
+  });
+
+  test("counts what it could not judge apart, and fails on it only when told", async ({ expect }) => {
+    const url = await start();
+    const [lenient, strict] = await Promise.all([
+      verify(url, "--only", "effects.each-type"),
+      verify(url, "--only", "effects.each-type", "--fail-on", "unverified"),
+    ]);
+
+    expect(lenient.stdout).toContain("2 passed, 0 failed, 1 unverified");
+    expect(lenient.stdout).toContain("Give --observe 'http://…/{id}'");
+    expect([lenient.code, strict.code]).toEqual([0, 1]);
+  });
+
+  test("fails on an --observe address that shows nothing, in one result", async ({ expect }) => {
+    const { code, stdout } = await verify(
+      await start(),
+      "--observe",
+      "http://127.0.0.1:1/{id}",
+      "--only",
+      "effects.each-type",
+    );
+
+    expect(code).toBe(1);
+    expect(stdout).toContain("✗ preflight.observable");
+    expect(stdout).toContain("effects.each-type: Effects could not be read back");
+  });
+
+  test("writes several reports at once", async ({ expect }) => {
+    const url = await start({ duplicateStatus: 409 });
+    const file = (name: string): string => join(folder, "reports", name);
+    const { code, stdout } = await verify(
+      url,
+      "--only",
+      "duplicates,effects.each-type",
+      ...["json", "junit", "markdown", "github"].flatMap((format) => [
+        "--report",
+        `${format}=${file(format)}`,
+      ]),
+      "--report",
+      "github",
+    );
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/FAILED/);
+    expect(stdout).toContain(
+      "::error title=duplicates.in-sequence%3A acknowledges the same event six times in a row::",
+    );
+
+    const json = JSON.parse(await readFile(file("json"), "utf8")) as { checks: { id: string }[] };
+    expect(json).toMatchObject({
+      object: "verify_report",
+      verdict: "failed",
+      summary: { unverified: 1, not_run: 0 },
+    });
+    expect(json.checks.find(({ id }) => id === "duplicates.in-sequence")).toMatchObject({
+      outcome: "failed",
+      rule: { section: "SPEC §6 Receiver expectations" },
+      evidence: [{ sent: { method: "POST", url }, received: { status: 409 } }],
+    });
+    const junit = await readFile(file("junit"), "utf8");
+    expect(junit).toContain('<testsuite name="duplicates" tests="7" failures="5"');
+    expect(junit).toContain('<skipped message="Effects cannot be seen from outside.');
+    expect(junit).toMatch(/<failure message="It should be acknowledged, but the receiver answered 409/);
+    const markdown = await readFile(file("markdown"), "utf8");
+    expect(markdown).toContain("### Webhook receiver: ❌ failed");
+    expect(markdown).toContain("| duplicates | 2 | 5 | 0 |");
+    expect(await readFile(file("github"), "utf8")).toContain("::notice title=1 checks unverified::");
+  });
+
+  test("prints complete JSON and nothing else with --json", async ({ expect }) => {
+    const { stdout, code } = await verify(await start(), "--only", "acknowledgement", "--json");
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      object: "verify_report",
+      verdict: "passed",
+      summary: { passed: 12 },
+    });
+    expect(code).toBe(0);
+  });
+
+  test("fails only on what is new against a baseline", async ({ expect }) => {
+    const baseline = join(folder, "baseline.json");
+    const selection = ["--only", "duplicates", "--only", "evolution.unknown-type"];
+    const before = await verify(
+      await start({ duplicateStatus: 409 }),
+      ...selection,
+      "--report",
+      `json=${baseline}`,
+    );
+    const same = await verify(await start({ duplicateStatus: 409 }), ...selection, "--baseline", baseline);
+    const worse = await verify(
+      await start({ duplicateStatus: 409, acceptable: ({ type }) => type !== "call.summarized" || 400 }),
+      ...selection,
+      "--baseline",
+      baseline,
+    );
+
+    expect([before.code, same.code, worse.code]).toEqual([1, 0, 1]);
+    expect(same.stdout).toContain("PASSED  5 passed, 0 failed, 0 unverified, 5 known from the baseline");
+    expect(worse.stdout).toContain("✗ evolution.unknown-type");
+    expect(worse.stdout).not.toContain("✗ duplicates.in-sequence");
+  });
+
+  test("holds to the specification alone with --level must", async ({ expect }) => {
+    const url = await start({
+      takeApart: (value, state) =>
+        value.startsWith("t=") ? CORRECT.takeApart(value, state) : { ts: [], v1s: [] },
+    });
+    const [all, must] = await Promise.all([
+      verify(url, "--only", "signature.key-order,signature.no-t"),
+      verify(url, "--only", "signature.key-order,signature.no-t", "--level", "must"),
+    ]);
+
+    expect([all.code, must.code]).toEqual([1, 0]);
+  });
+
+  test("lists its checks without running any", async ({ expect }) => {
+    const { stdout, code } = await verifyCli(["--list", "--only", "crash", "--json"]);
+
+    expect(code).toBe(0);
+    const { data } = JSON.parse(stdout) as { data: object[] };
+    expect(data[0]).toEqual({
+      id: "crash.restarts",
+      group: "crash",
+      level: "must",
+      title: "comes back after kill -9 and acknowledges again",
+    });
+  });
+
+  test.each([
+    [["--only", "signatur"], 'No check is called "signatur"'],
+    [["http://127.0.0.1:1/x"], "There is no signing secret"],
+    [[], "verify needs a receiver"],
+    [
+      ["http://127.0.0.1:1/x", "--secret", "s", "--report", "tap"],
+      "--report tap: give pretty, json, junit, markdown, github",
+    ],
+    [
+      ["http://127.0.0.1:1/x", "--secret", "s", "--observe", "http://127.0.0.1:1/x"],
+      "with {id} where the event id belongs",
+    ],
+    [
+      ["http://127.0.0.1:1/x", "--secret", "s", "--baseline", "/nowhere.json"],
+      "there is no such file to read",
+    ],
+    [["http://127.0.0.1:1/x", "--secret", "s", "--level", "may"], "Allowed choices are must, should"],
+  ])("exits 2 on wrong usage: %j", async (words, message) => {
+    const { code, stderr } = await verifyCli(words);
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+  });
+
+  test("starts a receiver itself, and shows its last words when it does not start", async ({ expect }) => {
+    const port = await freePort();
+    const { code, stdout } = await verifyCli([
+      "--url",
+      `http://127.0.0.1:${port}/webhooks`,
+      "--",
+      process.execPath,
+      "-e",
+      'console.error("no database at", process.env.PORT); process.exit(4)',
+    ]);
+
+    expect(code).toBe(3);
+    expect(stdout).toContain("(exit code 4)");
+    expect(stdout).toContain(`receiver | no database at ${port}`);
+  });
+
+  test("gives the same verdicts in the same order for the same seed", async ({ expect }) => {
+    const run = async (): Promise<unknown> => {
+      const port = await freePort();
+      const url = `http://127.0.0.1:${port}`;
+      const words = [
+        "--url",
+        `${url}/webhooks`,
+        "--observe",
+        `${url}/handled/{id}`,
+        "--seed",
+        "42",
+        "--json",
+      ];
+      const selection = ["--skip", "crash,load,wire,signature"];
+      const { stdout } = await verifyCli([...words, ...selection, "--", process.execPath, NODE_RECEIVER]);
+      const { checks } = JSON.parse(stdout) as { checks: { id: string; outcome: string }[] };
+      return checks.map(({ id, outcome }) => `${id} ${outcome}`);
+    };
+    const [first, second] = await Promise.all([run(), run()]);
+
+    expect(first).toEqual(second);
+  });
+
+  test("searches schedules, and replays one that fails from its seed", async ({ expect }) => {
+    const receiver = await startMutant({ remember: () => true }, Date.now);
+    running.push(receiver);
+    const counts = createServer((request, response) => {
+      response.end(JSON.stringify({ handled: receiver.handled((request.url ?? "").slice(1)) }));
+    });
+    const port = await freePort();
+    await new Promise<void>((resolve) => counts.listen(port, "127.0.0.1", resolve));
+    const words = ["--observe", `http://127.0.0.1:${port}/{id}`, "--only", "acknowledgement.call-completed"];
+    const { code, stdout } = await verify(receiver.url, ...words, "--explore", "12", "--seed", "7");
+    counts.closeAllConnections();
+    counts.close();
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /was acknowledged, and handled \d times instead of once\. Smallest failing schedule: (2xx with a copy (during|after) it|(5xx|late 2xx) → 2xx)\./,
+    );
+    expect(stdout).toContain("--explore 12 --seed 7");
+  });
+});
+
+test("control: the receiver that these tests change passes unchanged", async () => {
+  const { code } = await verify(
+    await start(),
+    "--only",
+    "duplicates,evolution.unknown-type,signature.key-order",
+  );
+  expect(code).toBe(0);
+});
