@@ -22,15 +22,12 @@ test("a call reads as a conversation, and its recording can be played", async ()
   expect(await lines.count()).toBe(3);
   expect(await lines.nth(1).locator("p").innerText()).toBe("A table for two,\nplease.");
   const recording = dialog.locator("audio");
-  const seconds = await recording.evaluate(
-    (audio: { load(): void; duration: number; preload: string; onloadedmetadata: () => void }) =>
-      new Promise<number>((resolve) => {
-        audio.onloadedmetadata = () => resolve(audio.duration);
-        audio.preload = "auto";
-        audio.load();
-      }),
-  );
-  expect(seconds).toBeGreaterThan(0);
+  await recording.evaluate((audio: { load(): void; preload: string }) => {
+    audio.preload = "auto";
+    audio.load();
+  });
+  const seconds = () => recording.evaluate((audio: { duration: number }) => audio.duration);
+  await expect.poll(seconds, SOON).toBeGreaterThan(0);
 });
 
 test("a recording elsewhere is linked, and what is no web address is text", async () => {

@@ -18,14 +18,16 @@ export function ClockBar() {
   const [busy, setBusy] = useState();
   const queue = useRef(Promise.resolve());
 
+  async function move(name, body, before) {
+    await before;
+    setBusy(name);
+    const moved = await attempt(() => control.post("/clock/advance", body));
+    setBusy(undefined);
+    if (moved) setClock(moved);
+  }
   /** One step after the other: whoever presses a key three times means three steps. */
   function advance(name, body) {
-    queue.current = queue.current.then(async () => {
-      setBusy(name);
-      const moved = await attempt(() => control.post("/clock/advance", body));
-      setBusy(undefined);
-      if (moved) setClock(moved);
-    });
+    queue.current = move(name, body, queue.current);
   }
   function step() {
     if (clock?.next_attempt_at === null && busy === undefined)

@@ -62,7 +62,7 @@ export function EndpointCard({ endpoint }) {
       <div>
         <dt>Secret</dt>
         <dd title="Shown in full once, when the endpoint was registered">
-          <code>••••${endpoint.secret_last4}</code>
+          <code>••••${endpoint.secret_last4 ?? ""}</code>
         </dd>
       </div>
       <div>
