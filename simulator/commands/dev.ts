@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { Command } from "commander";
+import type { EndpointResult } from "../domain/endpoints.ts";
 import { startReceiver, type ReceiverProcess, type StartFailure } from "../receiver-process.ts";
 import { printBanner } from "./banner.ts";
 import { CommandError, EXIT } from "./command-error.ts";
@@ -55,12 +55,12 @@ async function develop(command: string[], flags: Flags, output: Output): Promise
   // Loaded only now: --help and a wrong option are answered at once.
   const { startSimulatorForCommand } = await import("./running-simulator.ts");
   const running = await startSimulatorForCommand(flags, output);
-  const secret = `whsec_${randomBytes(24).toString("hex")}`;
-  const endpoint = running.simulator.endpoints.register({ url: flags.url, secret });
+  const endpoint = endpointFor(flags.url, running);
   if (!endpoint.ok) {
     await running.close();
     throw new CommandError(`--url ${flags.url}: ${endpoint.message}`, EXIT.wrongUsage);
   }
+  const { secret } = endpoint.endpoint;
 
   output.note(`Starting your receiver: ${command.join(" ")}`);
   const started = await startUserReceiver(command, flags, output, running, secret);
@@ -99,6 +99,12 @@ async function develop(command: string[], flags: Flags, output: Output): Promise
   await receiver.stop();
   await running.close();
   return exitCode;
+}
+
+/** One that a data file has already keeps its secret, and what waits for it. */
+function endpointFor(url: string, { simulator }: RunningSimulator): EndpointResult {
+  const existing = simulator.endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
+  return existing === undefined ? simulator.endpoints.register({ url }) : { ok: true, endpoint: existing };
 }
 
 function startUserReceiver(

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../../shared/limits.ts";
 import { verify } from "../../../shared/signature.ts";
 import { FAULT_NAMES } from "../../../simulator/domain/faults.ts";
-import { startSimulator, type EventType, type FaultText } from "../../../simulator/index.ts";
+import { startSimulator, type Envelope, type EventType, type FaultText } from "../../../simulator/index.ts";
 
 const secret = "whsec_of_the_faults_test";
 
@@ -69,8 +69,8 @@ function verdict(connection: Connection | undefined) {
   });
 }
 
-function envelopeOf(connection: Connection | undefined) {
-  return JSON.parse(connection?.body().toString() ?? "");
+function envelopeOf(connection: Connection | undefined): Envelope {
+  return JSON.parse(connection?.body().toString() ?? "") as Envelope;
 }
 
 test("without a fault, one genuine request carries the event", async () => {
@@ -111,7 +111,7 @@ test("reorder: of ten events, later ones overtake earlier ones, and none is lost
   await simulator.clock.run();
   const sent = new Set(events.map(({ id }) => id));
   const arrived = endpoint.connections
-    .map((connection) => String(envelopeOf(connection).id))
+    .map((connection) => envelopeOf(connection).id)
     .filter((id) => sent.has(id));
   expect(arrived).toHaveLength(10);
   expect(arrived).not.toEqual([...sent]);

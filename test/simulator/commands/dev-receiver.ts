@@ -1,0 +1,18 @@
+import { createServer } from "node:http";
+
+/** A receiver for the tests of `dev`: what it does is said by its argument. */
+const behaviour = process.argv[2];
+const { PORT, SIGNING_SECRET, API_BASE_URL, API_KEY } = process.env;
+
+process.stdout.write(`secret ${SIGNING_SECRET?.slice(0, 6)} api ${API_BASE_URL} key ${API_KEY}\n`);
+if (behaviour === "dies") {
+  process.stderr.write("cannot find module express\n");
+  process.exit(7);
+}
+const statuses: Record<string, number> = { works: 200, rejects: 401, elsewhere: 404, fails: 500 };
+if (behaviour !== "deaf") {
+  createServer((request, response) => {
+    request.resume();
+    request.once("end", () => response.writeHead(statuses[behaviour ?? ""] ?? 200).end());
+  }).listen(Number(PORT), "127.0.0.1");
+} else setInterval(() => {}, 1_000);

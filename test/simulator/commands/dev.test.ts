@@ -1,0 +1,79 @@
+import { createServer, type AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import { run as spawnRun } from "../../helpers/process.ts";
+import { run } from "./in-process.ts";
+
+const RECEIVER = ["node", "test/simulator/commands/dev-receiver.ts"];
+
+async function dev(behaviour: string, ...options: string[]) {
+  const url = `http://127.0.0.1:${await freePort()}/webhooks`;
+  return spawnRun("simulator/main.ts", [
+    "dev",
+    "--port",
+    "0",
+    "--url",
+    url,
+    ...options,
+    "--",
+    ...RECEIVER,
+    behaviour,
+  ]);
+}
+
+test("starts the receiver with its environment, sends every type and a duplicate, and with --once exits 0", async () => {
+  const started = await dev("works", "--once");
+  expect(await started.exited).toEqual({ code: 0, signal: null });
+  const out = started.out.join("\n");
+  for (const type of EVENT_TYPES) expect(out).toContain(type);
+  expect(out).toContain("sent again: acknowledged");
+  expect(out).toContain("All 5 event types acknowledged");
+  expect(started.errors.join("\n")).toMatch(
+    /receiver \| secret whsec_ api http:\/\/127\.0\.0\.1:\d+ key va_test_restaurant/,
+  );
+});
+
+test("stays up, says what to do next, and ends both cleanly at Ctrl-C", async () => {
+  const started = await dev("works");
+  await started.line((line) => line.includes("Seed"));
+  const url = /http:\S+(?=\/dashboard)/.exec(started.out.join("\n"))?.[0] ?? "";
+  await run("trigger", "order.created", "--simulator", url);
+  await started.line((line) => line.includes("-->  order.created"));
+  expect(await started.kill("SIGINT")).toEqual({ code: 0, signal: null });
+  expect(started.errors.join("\n")).toContain("Ctrl-C ends both.");
+});
+
+test.each([
+  ["rejects", 1, "Your receiver rejects what the service signs"],
+  ["elsewhere", 1, "Your receiver has no such path"],
+  ["fails", 1, "Not every sample was handled"],
+  ["dies", 3, "The receiver ended before it listened"],
+  ["deaf", 3, "nothing listened on 127.0.0.1"],
+])("a receiver that %s: exit code %d, and why", async (behaviour, code, message) => {
+  const started = await dev(behaviour, "--once", "--ready-timeout", "2");
+  expect(await started.exited).toEqual({ code, signal: null });
+  const said = [...started.out, ...started.errors].join("\n");
+  expect(said).toContain(message);
+  if (behaviour === "dies") expect(said).toContain("receiver | cannot find module express");
+});
+
+test.each([
+  [[], 2, "dev starts your receiver: name its command after --"],
+  [["--url", "here", "--", "true"], 2, "Give a full URL"],
+  [["--url", "http://example.com/", "--", "true"], 2, "http:// is for localhost only"],
+  [["--", "no-such-program"], 3, 'The command "no-such-program" was not found.'],
+])("dev %j ends with one line", async (args, code, message) => {
+  const url = args.includes("--url") ? [] : ["--url", `http://127.0.0.1:${await freePort()}/`];
+  const result = await run("dev", "--port", "0", "--calls", "0", ...url, ...args);
+  expect(result.code).toBe(code);
+  expect(result.err).toContain(message);
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,130 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { run as spawnRun, serve } from "../../helpers/process.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { run } from "./in-process.ts";
+
+test("prints addresses, keys, the endpoint's secret and the next steps; logs what happens; ends at Ctrl-C with 0", async () => {
+  const receiver = await startEndpoint();
+  const directory = temporaryDirectory();
+  const story = join(directory, "story.json");
+  writeFileSync(
+    story,
+    JSON.stringify({
+      name: "my-story",
+      summary: "Mine.",
+      steps: [{ after_seconds: 0, type: "call.completed" }],
+    }),
+  );
+  const options = [
+    "--port",
+    "0",
+    "--calls",
+    "10",
+    "--clock",
+    "skip",
+    "--reading",
+    "limit_out_of_range=clamp",
+  ];
+  const forward = ["--forward-to", receiver.url, "--secret", "whsec_mine", "--events", "call.completed"];
+  const faults = ["--scenario", story, "--api-faults", "errors=100%"];
+  const served = spawnRun("simulator/main.ts", ["serve", ...options, ...forward, ...faults]);
+  await served.line((line) => line.includes("whsec_mine"));
+  const url = /http:\S+(?=\/dashboard)/.exec(served.out.join("\n"))?.[0] ?? "";
+  const banner = served.out.join("\n");
+  for (const text of ["va_test_restaurant", "va_test_services", "skip", "in memory", receiver.url])
+    expect(banner).toContain(text);
+
+  const told = await run("trigger", "my-story", "--simulator", url);
+  expect(told).toMatchObject({ code: 0 });
+  await served.line((line) => /<-- {2}\[200\] POST http:.*attempt 1, \d+ ms$/.test(line));
+  const page = await fetch(`${url}/api/v1/me`, { headers: { authorization: "Bearer va_test_restaurant" } });
+  expect(page.status).toBe(500);
+
+  expect(await served.kill("SIGINT")).toEqual({ code: 0, signal: null });
+  expect(served.errors.join("\n")).toContain(`trigger call.completed --simulator ${url}`);
+});
+
+test("--json prints one JSON line for the start and one for each attempt; stopped and started, nothing is lost or repeated", async () => {
+  const data = join(temporaryDirectory(), "data.db");
+  const receiver = await startEndpoint(500);
+  const options = ["--data", data, "--clock", "manual", "--forward-to", receiver.url];
+  const first = await serve(options);
+  const banner = JSON.parse(first.out[0] ?? "") as Record<string, unknown>;
+  expect(banner).toMatchObject({
+    object: "simulator",
+    clock: "manual",
+    secret: expect.stringMatching(/^whsec_/),
+  });
+  await run("trigger", "call.completed", "--simulator", first.url);
+  const attempt = JSON.parse(await first.line((line) => line.includes('"object":"delivery"')));
+  expect(attempt).toMatchObject({ state: "attempting", attempt: 1, attempts: [{ http_status: 500 }] });
+  expect(await first.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+
+  const second = await serve(options);
+  expect(JSON.parse(second.out[0] ?? "")).toMatchObject({ secret: banner["secret"], seed: banner["seed"] });
+  expect((await run("endpoints", "--json", "--simulator", second.url)).json().data).toHaveLength(1);
+  receiver.behave(200);
+  await run("clock", "run", "--simulator", second.url);
+  expect(receiver.received).toHaveLength(2);
+  expect(receiver.received[1]?.body).toEqual(receiver.received[0]?.body);
+});
+
+test("a taken port could not be run, and says which other to choose", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const { code, err } = await run("serve", "--port", String(port), "--calls", "0");
+  expect(code).toBe(3);
+  expect(err).toBe(
+    `Port ${port} on 127.0.0.1 is taken (another simulator?): stop what runs there, or choose another with --port.\n`,
+  );
+});
+
+test.each([
+  [["--clock", "fast"], "Allowed choices are real, skip, manual."],
+  [["--port", "70000"], "Give a whole number from 0 to 65535"],
+  [["--seed", "-1"], "Give a whole number"],
+  [["--traffic", "often"], "Give a whole number"],
+  [["--reading", "limit_out_of_rang=clamp"], 'Did you mean "limit_out_of_range"?'],
+  [["--fault", "slow"], "There is no fault"],
+  [["--api-faults", "latncy=5"], 'Did you mean "latency"?'],
+  [["--scenario", "missing.json"], "The scenario missing.json cannot be read."],
+  [["--events", "call.complete"], 'Did you mean "call.completed"?'],
+  [
+    ["--forward-to", "http://example.com/"],
+    "--forward-to http://example.com/: http:// is for localhost only",
+  ],
+  [["--forward-to", "localhost:3000"], "Give a full URL"],
+])("serve %j is wrong usage, in one line", async (args, message) => {
+  const { code, out, err } = await run("serve", "--port", "0", "--calls", "0", ...args);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(message);
+});
+
+test("a data file that is none could not be run", async () => {
+  const file = join(temporaryDirectory(), "data.db");
+  writeFileSync(file, "no database".repeat(500));
+  const { code, err } = await run("serve", "--port", "0", "--data", file);
+  expect(code).toBe(3);
+  expect(err).toBe(`${file} is not a simulator's data file: use another --data file.\n`);
+});
+
+test("a reader that has seen enough ends the command without a word", async () => {
+  const readings = spawnRun("simulator/main.ts", ["readings"]);
+  readings.child.stdout.destroy();
+  expect(await readings.exited).toEqual({ code: 0, signal: null });
+  expect(readings.errors.join("\n")).not.toContain("EPIPE");
+});
+
+test("colours only where they are wanted", async () => {
+  const plain = spawnRun("simulator/main.ts", ["readings"], { NO_COLOR: "1", FORCE_COLOR: undefined });
+  await plain.exited;
+  // oxlint-disable-next-line no-control-regex
+  expect(plain.out.join("\n")).not.toMatch(/\u001b\[/);
+});
