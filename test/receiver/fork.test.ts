@@ -17,7 +17,9 @@ test("a fork of the receiver alone type-checks and serves", { timeout: 180_000 }
   for (const name of FORK) cpSync(join(root, name), join(fork, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(fork, "node_modules"));
 
-  const checked = spawnSync(process.execPath, [join(fork, "node_modules/typescript/bin/tsc"), "--noEmit"], { cwd: fork });
+  const checked = spawnSync(process.execPath, [join(fork, "node_modules/typescript/bin/tsc"), "--noEmit"], {
+    cwd: fork,
+  });
   expect({ status: checked.status, stdout: checked.stdout.toString() }).toEqual({ status: 0, stdout: "" });
 
   const receiver = await startProcess({
@@ -29,11 +31,15 @@ test("a fork of the receiver alone type-checks and serves", { timeout: 180_000 }
 });
 
 test("the receiver imports nothing but itself, shared/ and declared dependencies", () => {
-  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { dependencies: Record<string, string> };
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
   const strangers: string[] = [];
   for (const file of readdirSync(join(root, "receiver"), { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".ts")) continue;
-    for (const [, name = ""] of readFileSync(join(root, "receiver", file), "utf8").matchAll(/from "([^"]+)"|^import "([^"]+)"/gm)) {
+    for (const [, name = ""] of readFileSync(join(root, "receiver", file), "utf8").matchAll(
+      /from "([^"]+)"|^import "([^"]+)"/gm,
+    )) {
       const allowed =
         name.startsWith("node:") ||
         name in dependencies ||
