@@ -1,0 +1,158 @@
+import { existsSync } from "node:fs";
+import { posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { COMMANDS } from "../../simulator/commands/catalogue.ts";
+import { FAULT_NAMES } from "../../simulator/domain/faults.ts";
+import { READINGS } from "../../simulator/domain/readings.ts";
+import { filesOf, ROOT } from "./files.ts";
+
+/** What users read; decisions are history and may name what is gone. */
+const pages = filesOf(/^(?:[^/]+|docs\/[^/]+|receiver\/README|simulator\/README)\.md$/);
+const everyPage = filesOf(/\.md$/);
+const text = [...pages]
+  .filter(([path]) => path !== "CHANGELOG.md")
+  .map(([, page]) => page)
+  .join("\n");
+const environmentExample = filesOf(/^\.env\.example$/).get(".env.example") ?? "";
+const manifest = z
+  .looseObject({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(filesOf(/^package\.json$/).get("package.json") ?? "{}"));
+
+const found = (pattern: RegExp, source = text): string[] => [
+  ...new Set([...source.matchAll(pattern)].map(([, name = ""]) => name)),
+];
+
+describe("links", () => {
+  const links = [...everyPage].flatMap(([path, page]) =>
+    [...withoutCode(page).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target = ""]) => target)
+      .filter((target) => !/^(?:https?:|mailto:|#)/.test(target))
+      .map((target) => ({ path, target })),
+  );
+
+  test("from page to page lead somewhere", () => {
+    const dead = links.filter(({ path, target }) => {
+      const file = posix.join(posix.dirname(path), target.replace(/#.*/, ""));
+      return file.startsWith("..") || !existsSync(ROOT + file);
+    });
+    expect(dead.map(({ path, target }) => `${path}: ${target}`)).toEqual([]);
+  });
+
+  test("to a part of a page name a heading that it has", () => {
+    const dead = links.filter(({ path, target }) => {
+      const [file = "", anchor] = target.split("#");
+      const page = everyPage.get(posix.join(posix.dirname(path), file));
+      if (anchor === undefined || page === undefined) return false;
+      return !headings(page).includes(anchor);
+    });
+    expect(dead.map(({ path, target }) => `${path}: ${target}`)).toEqual([]);
+  });
+});
+
+describe("commands", () => {
+  const names = COMMANDS.map(({ name }) => name);
+
+  test("of the simulator are all in the documentation", () => {
+    const missing = names.filter(
+      (name) => !new RegExp(`(?:simulator(?: --)?|\\|) \`?${name}\\b|\`${name}\\b`).test(text),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test("of the simulator in the documentation all exist", () => {
+    const named = found(/(?:voice-agent-simulator|npm run simulator --) ([a-z][a-z-]*)/g);
+    expect(named.filter((name) => !names.includes(name))).toEqual([]);
+    expect(named.length).toBeGreaterThan(3);
+  });
+
+  test("of npm in the documentation all exist", () => {
+    const named = found(/npm run ([a-z][a-z:-]*)/g);
+    expect(named.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
+  });
+});
+
+describe("settings", () => {
+  const config = filesOf(/^receiver\/config\.ts$/).get("receiver/config.ts") ?? "";
+  const settings = [...found(/^ {2}([A-Z][A-Z0-9_]+):/gm, config), "SIGNING_SECRET_FILE"];
+  const source = [
+    ...filesOf(/^(?:receiver|simulator|shared|test|bench|tools)\/.*\.(?:ts|sh)$/).values(),
+  ].join("\n");
+
+  test("of the receiver are all in the documentation and in the example", () => {
+    expect(settings.length).toBeGreaterThan(10);
+    const isNamed = (name: string, page: string) => new RegExp(`\\b${name}\\b`).test(page);
+    expect(settings.filter((name) => !isNamed(name, text))).toEqual([]);
+    expect(settings.filter((name) => !isNamed(name, environmentExample))).toEqual([]);
+  });
+
+  test("in the documentation and in the example all exist", () => {
+    const named = [
+      ...found(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)[`=]/g),
+      ...found(/^#? ?([A-Z][A-Z0-9_]+)=/gm, environmentExample),
+    ];
+    expect(named.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))).toEqual([]);
+  });
+});
+
+describe("readings", () => {
+  test("are all in the documentation, with their choices", () => {
+    const page = pages.get("docs/readings.md") ?? "";
+    const missing = Object.entries(READINGS).flatMap(([name, { choices }]) =>
+      [name, ...choices].filter((word) => !new RegExp(`\\b${word}\\b`).test(page)),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test("in the documentation all exist", () => {
+    const choices = new Map<string, readonly string[]>(
+      Object.entries(READINGS).map(([name, reading]) => [name, reading.choices]),
+    );
+    const named = [...text.matchAll(/--reading ([a-z_]+)=([a-z_]+)/g)];
+    const wrong = named.filter(([, name = "", choice = ""]) => choices.get(name)?.includes(choice) !== true);
+    expect(wrong.map(([whole]) => whole)).toEqual([]);
+  });
+});
+
+describe("faults", () => {
+  test("are all in the documentation", () => {
+    expect(FAULT_NAMES.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test("in the documentation all exist", () => {
+    const named = found(/--fault ([a-z-]+)/g);
+    expect(named.filter((name) => !FAULT_NAMES.some((fault) => fault === name))).toEqual([]);
+  });
+});
+
+describe("routes of the control API", () => {
+  const routes = [...filesOf(/^simulator\/control\/.*\.ts$/).values()].flatMap((source) =>
+    [...source.matchAll(/router\.(get|post|patch|delete)\("([^"]+)"/g)].map(
+      ([, method = "", path = ""]) => `${method.toUpperCase()} /control${path.replaceAll(/:(\w+)/g, "{$1}")}`,
+    ),
+  );
+
+  test("are all in the documentation", () => {
+    expect(routes.length).toBeGreaterThan(15);
+    expect(routes.filter((route) => !text.includes(`\`${route}`))).toEqual([]);
+  });
+
+  test("in the documentation all exist", () => {
+    const named = found(/`((?:GET|POST|PATCH|DELETE) \/control[^\s`?]*)/g);
+    expect(named.filter((route) => !routes.includes(route))).toEqual([]);
+  });
+});
+
+function withoutCode(page: string): string {
+  return page.replaceAll(/^```[^]*?^```/gm, "").replaceAll(/`[^`\n]*`/g, "");
+}
+
+/** The anchors that GitHub gives the headings of a page. */
+function headings(page: string): string[] {
+  return [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}

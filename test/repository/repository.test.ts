@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { filesOf, importsOf, ROOT } from "./files.ts";
+
+const MOST_LINES = 250;
+
+const lockfileSchema = z.looseObject({
+  packages: z.record(
+    z.string(),
+    z.looseObject({
+      resolved: z.string().optional(),
+      integrity: z.string().optional(),
+      link: z.boolean().optional(),
+      optionalDependencies: z.record(z.string(), z.string()).optional(),
+    }),
+  ),
+});
+type Lockfile = z.infer<typeof lockfileSchema>;
+
+/**
+ * Optional dependencies that a locked package declares and the lockfile has no entry for. A machine on which one of them is
+ * wanted refuses to install, though ours, which does not want it, installs.
+ */
+function holes({ packages }: Lockfile): string[] {
+  return Object.entries(packages).flatMap(([folder, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies)
+      .filter(
+        (name) => !candidateFolders(folder, name).some((candidate) => packages[candidate] !== undefined),
+      )
+      .map((name) => `${name}, wanted by ${folder === "" ? "the project" : folder}`),
+  );
+}
+
+/** Where Node.js looks for `name` from a package in `folder`: in it, then in each package around it. */
+function candidateFolders(folder: string, name: string): string[] {
+  const parts = folder === "" ? [] : folder.split("/node_modules/");
+  const around = parts.map((_, index) => `${parts.slice(0, index + 1).join("/node_modules/")}/`);
+  return ["", ...around].map((prefix) => `${prefix}node_modules/${name}`);
+}
+
+describe("the lockfile", () => {
+  const lockfile = lockfileSchema.parse(JSON.parse(readFileSync(`${ROOT}package-lock.json`, "utf8")));
+
+  test("has no holes: it installs on every platform", () => {
+    expect(holes(lockfile)).toEqual([]);
+  });
+
+  test("pins every package to the public registry and to its content", () => {
+    const loose = Object.entries(lockfile.packages).filter(([folder, { link, resolved, integrity }]) => {
+      if (!folder.includes("node_modules/") || link === true) return false;
+      return !resolved?.startsWith("https://registry.npmjs.org/") || !integrity?.startsWith("sha512-");
+    });
+    expect(loose.map(([folder]) => folder)).toEqual([]);
+  });
+
+  test("with a hole would be found out", () => {
+    const optionalDependencies = { there: "1.0.0", missing: "1.0.0" };
+    const packages = {
+      "": { optionalDependencies: { top: "1.0.0" } },
+      "node_modules/a": { optionalDependencies },
+      "node_modules/a/node_modules/there": {},
+      "node_modules/@scope/b": { optionalDependencies: { c: "1.0.0" } },
+      "node_modules/c": {},
+    };
+    expect(holes({ packages })).toEqual(["top, wanted by the project", "missing, wanted by node_modules/a"]);
+  });
+});
+
+describe("every file", () => {
+  test(`of the source has at most ${MOST_LINES} lines`, () => {
+    const long = [...filesOf(/^(?:shared|receiver|simulator)\/.*\.(?:ts|js)$/)].filter(
+      ([path, source]) => !path.includes("/vendor/") && source.split("\n").length - 1 > MOST_LINES,
+    );
+    expect(long.map(([path]) => path)).toEqual([]);
+  });
+
+  test("imports nothing from outside the project", () => {
+    const outside = [...filesOf(/\.(?:ts|js|mjs)$/)].flatMap(([path, source]) =>
+      importsOf(source)
+        .filter((specifier) => specifier.startsWith("."))
+        .filter((specifier) => posix.join(posix.dirname(path), specifier).startsWith(".."))
+        .map((specifier) => `${path}: ${specifier}`),
+    );
+    expect(outside).toEqual([]);
+  });
+
+  test("names no place on somebody's machine", () => {
+    const place = /(?:^|[\s"'`(=])\/(?:work|home|Users|root)\/[a-z]/m;
+    const own = "test/repository/repository.test.ts";
+    const text = filesOf(/\.(?:ts|js|mjs|json|md|sh|yaml|yml|html|css)$|^\.[a-z]+rc|Dockerfile/);
+    const naming = [...text].filter(
+      ([path, source]) => path !== own && path !== "package-lock.json" && place.test(source),
+    );
+    expect(naming.map(([path]) => path)).toEqual([]);
+  });
+
+  test("is finished: no reminders, no focused or skipped tests without a reason", () => {
+    const source = [...filesOf(/^(?:shared|receiver|simulator|test|bench|tools)\/.*\.ts$/)];
+    const reminders = source.filter(([, text]) => /\/\/ ?(?:TODO|FIXME|XXX|HACK)\b/.test(text));
+    const focused = source.filter(([, text]) => /\b(?:test|it|describe)\.(?:only|skip|todo)\(/.test(text));
+    expect([...reminders, ...focused].map(([path]) => path)).toEqual([]);
+  });
+});
