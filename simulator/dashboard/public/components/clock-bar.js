@@ -4,7 +4,7 @@ import { dayAndTimeOf, fullTimeOf, timeOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useKeys } from "../core/keys.js";
 import { scheduleNowMs, setClock, useLive } from "../core/live.js";
-import { attempt, toast } from "../core/toasts.js";
+import { attempt } from "../core/toasts.js";
 import { CLOCK_MODES } from "../core/words.js";
 import { Countdown, useTick } from "./countdown.js";
 import { Segments } from "./code-view.js";
@@ -29,17 +29,12 @@ export function ClockBar() {
   function advance(name, body) {
     queue.current = move(name, body, queue.current);
   }
-  function step() {
-    if (clock?.next_attempt_at === null && busy === undefined)
-      toast("ok", "Nothing waits: no attempt is due later.");
-    else advance("next", { until: "next" });
-  }
   async function setMode(mode) {
     const changed = await attempt(() => control.patch("/clock", { mode }));
     if (changed) setClock(changed);
   }
   useKeys({
-    n: step,
+    n: () => advance("next", { until: "next" }),
     m: () => advance("minute", { seconds: 60 }),
     h: () => advance("hour", { seconds: 3_600 }),
     E: () => advance("idle", { until: "idle" }),

@@ -3,7 +3,7 @@ import { control } from "./api.js";
 import { createFeed } from "./feed.js";
 import { openStream } from "./stream.js";
 
-const CLOCK_REFRESH_MS = 250;
+const CLOCK_REFRESH_MS = 150;
 
 /** What the dashboard knows of the simulator, kept up to date by the stream. Read it; only this file changes it. */
 export const live = {
