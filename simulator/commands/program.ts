@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help, type Option } from "commander";
 import { VERSION } from "../version.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { CommandError, EXIT } from "./command-error.ts";
@@ -10,6 +10,7 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     .description("The voice agent service on your machine: REST API, dashboard, signed webhooks.")
     .version(VERSION)
     .showHelpAfterError("(--help lists what there is)")
+    .configureHelp({ optionDescription: withoutEmptyLists })
     .exitOverride();
   // Only the command that is asked for is loaded: all of them together take seconds.
   for (const { name, summary, load } of COMMANDS) {
@@ -21,6 +22,11 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = exitCodeOf(error);
   }
+}
+
+/** That a repeatable option is absent unless given goes without saying. */
+function withoutEmptyLists(option: Option): string {
+  return new Help().optionDescription(option).replace(" (default: [])", "");
 }
 
 /** `… | head` closes our output when it has seen enough: that ends a command, and is no failure. */

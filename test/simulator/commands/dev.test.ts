@@ -44,17 +44,16 @@ test("stays up, says what to do next, and ends both cleanly at Ctrl-C", async ()
 });
 
 test.each([
-  ["rejects", 1, "Your receiver rejects what the service signs"],
-  ["elsewhere", 1, "Your receiver has no such path"],
-  ["fails", 1, "Not every sample was handled"],
-  ["dies", 3, "The receiver ended before it listened"],
-  ["deaf", 3, "nothing listened on 127.0.0.1"],
-])("a receiver that %s: exit code %d, and why", async (behaviour, code, message) => {
+  ["rejects", 1, ["Your receiver rejects what the service signs"]],
+  ["elsewhere", 1, ["Your receiver has no such path"]],
+  ["fails", 1, ["Not every sample was handled"]],
+  ["dies", 3, ["The receiver ended before it listened", "receiver | cannot find module express"]],
+  ["deaf", 3, ["nothing listened on 127.0.0.1"]],
+])("a receiver that %s: exit code %d, and why", async (behaviour, code, messages) => {
   const started = await dev(behaviour, "--once", "--ready-timeout", "2");
   expect(await started.exited).toEqual({ code, signal: null });
   const said = [...started.out, ...started.errors].join("\n");
-  expect(said).toContain(message);
-  if (behaviour === "dies") expect(said).toContain("receiver | cannot find module express");
+  for (const message of messages) expect(said).toContain(message);
 });
 
 test.each([

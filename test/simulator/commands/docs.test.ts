@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { COMMANDS } from "../../../simulator/commands/catalogue.ts";
+import { FAULT_NAMES } from "../../../simulator/domain/faults.ts";
+
+const commands = readFileSync("docs/commands.md", "utf8");
+const head = commands.slice(0, commands.indexOf("\n## "));
+
+/** What the top of the page says for all commands, or another page says for one. */
+const SAID_ELSEWHERE = new Set(["--json", "--simulator", "--help"]);
+
+test.each(COMMANDS.map(({ name }) => name))(
+  "docs/commands.md tells of %s and all of its options",
+  async (name) => {
+    expect(head).toContain(`[\`${name}\`](#${name})`);
+    const section = sectionOf(name);
+    if (name === "verify") return;
+    const command = COMMANDS.find((one) => one.name === name);
+    if (command === undefined) throw new Error(`There is no command ${name}.`);
+    // `dev` takes what `serve` takes, and its section says so.
+    const told = name === "dev" ? section + sectionOf("serve") : section;
+    for (const leaf of leavesOf(await command.load())) {
+      if (leaf.name() !== name) expect(section).toContain(`\`${leaf.name()}`);
+      const missing = leaf.options
+        .map(({ long }) => long ?? "")
+        .filter((long) => !SAID_ELSEWHERE.has(long) && !`${told}${head}`.includes(long));
+      expect(missing).toEqual([]);
+    }
+  },
+);
+
+test("docs/faults.md tells of every fault", () => {
+  const faults = readFileSync("docs/faults.md", "utf8");
+  for (const name of FAULT_NAMES) expect(faults).toContain(`| \`${name}\``);
+});
+
+test("docs/testing-with-the-library.md shows the example that the tests run", () => {
+  const page = readFileSync("docs/testing-with-the-library.md", "utf8");
+  const shown = /```ts\n(.*?)```/s.exec(page)?.[1];
+  const run = readFileSync("test/simulator/library/example.test.ts", "utf8")
+    .replace('"../../../simulator/index.ts"', '"voice-agent-webhook-kit/simulator"')
+    .replace('"./example-receiver.ts"', '"../src/receiver.ts"');
+  expect(shown).toBe(run);
+});
+
+function sectionOf(name: string): string {
+  const section = commands.split(/^## /m).find((text) => text.startsWith(`${name}\n`));
+  if (section === undefined) throw new Error(`docs/commands.md has no section ${name}.`);
+  return section;
+}
+
+function leavesOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+}
