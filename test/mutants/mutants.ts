@@ -1,12 +1,14 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Aborted, type Behaviour, CORRECT } from "./receiver.ts";
+import { Aborted, type Behaviour, CORRECT, type State } from "./receiver.ts";
 
 /** A bug, the check that is meant to catch it, and the checks that cannot help seeing it too. */
 export type Mutant = {
   bug: string;
   plant: Partial<Behaviour>;
+  /** Deliveries in a burst, where fewer would not show it. */
+  burst?: number;
   caughtBy: string;
   alsoBy?: string[];
   /** Checks that may see it too, depending on what happens to arrive together. */
@@ -612,7 +614,7 @@ const DUPLICATES: Record<string, Mutant> = {
     plant: {
       remember: async (key, state) => {
         if (state.seen.has(key)) return false;
-        await sleep(5);
+        await lull(state);
         state.seen.set(key, state.requests);
         return true;
       },
@@ -626,7 +628,7 @@ const DUPLICATES: Record<string, Mutant> = {
       beforeAnswer: async ({ id }, state) => {
         if (state.open.has(id)) return 409;
         state.open.set(id, 1);
-        await sleep(40);
+        await lull(state);
         state.open.delete(id);
         return undefined;
       },
@@ -640,7 +642,7 @@ const DUPLICATES: Record<string, Mutant> = {
     plant: {
       beforeAnswer: async ({ id }, state) => {
         state.open.set(id, (state.open.get(id) ?? 0) + 1);
-        await sleep(60);
+        await lull(state);
         return (state.open.get(id) ?? 0) > 1 && !state.seen.has(id) ? 409 : undefined;
       },
       afterHandled: ({ id }, state) => void state.open.delete(id),
@@ -746,11 +748,12 @@ const DUPLICATES: Record<string, Mutant> = {
     plant: {
       beforeAnswer: async ({ id }, state) => {
         if (!state.seen.has(id)) state.open.set(id, 1);
-        await sleep(40);
+        await lull(state);
       },
-      handlings: (_, state) => (state.open.size > 10 ? 0 : 1),
+      handlings: (_, state) => (state.open.size > 25 ? 0 : 1),
       afterHandled: ({ id }, state) => void state.open.delete(id),
     },
+    burst: 40,
     caughtBy: "effects.burst",
     mayAlso: ["effects.ledger"],
   },
@@ -1099,16 +1102,17 @@ const WIRE: Record<string, Mutant> = {
     kills: true,
   },
   "too-busy": {
-    bug: "answers 429 to more than ten events at once",
+    bug: "answers 429 to more than 25 events at once",
     plant: {
       beforeAnswer: async ({ id }, state) => {
-        if (state.open.size >= 10) return 429;
+        if (state.open.size >= 25) return 429;
         state.open.set(id, 1);
-        await sleep(40);
+        await lull(state);
         state.open.delete(id);
         return undefined;
       },
     },
+    burst: 40,
     caughtBy: "load.burst",
     alsoBy: ["load.prompt"],
   },
@@ -1119,6 +1123,14 @@ export const SIGNATURE_MUTANTS: Record<string, Mutant> = { ...ACKNOWLEDGEMENT, .
 
 /** Planted bugs about bytes, copies, shapes and sockets. */
 export const DELIVERY_MUTANTS: Record<string, Mutant> = { ...BYTES, ...DUPLICATES, ...SHAPE, ...WIRE };
+
+/** Waits until no further request comes, so that what was sent at once is open at once, however slow the machine. */
+async function lull(state: State): Promise<void> {
+  for (let before = -1; before !== state.requests;) {
+    before = state.requests;
+    await sleep(40);
+  }
+}
 
 function within(accepted: (ageSeconds: number) => boolean): Behaviour["ageAccepted"] {
   return (t, nowMs) => /^-?\d{1,16}$/.test(t) && accepted(Math.floor(nowMs / 1_000) - Number(t));

@@ -20,7 +20,7 @@ export async function judgeAll(mutants: Record<string, Mutant>): Promise<Row[]> 
   await Promise.all(
     Array.from({ length: LANES }, async () => {
       for (const [index, [name, mutant]] of next)
-        rows[index] = rowOf(name, mutant, await judge(mutant.plant));
+        rows[index] = rowOf(name, mutant, await judge(mutant.plant, mutant));
     }),
   );
   return rows;
