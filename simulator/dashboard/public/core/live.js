@@ -22,6 +22,7 @@ export const live = {
 };
 
 const watchers = new Set();
+let version = 0;
 let isScheduled = false;
 let clockTimer;
 
@@ -44,10 +45,13 @@ export function startLive() {
 
 /** Renders again when anything in `live` changed, at most once a frame. */
 export function useLive() {
-  const [, setVersion] = useState(0);
+  const [, setVersion] = useState(version);
+  const rendered = version;
   useEffect(() => {
-    const update = () => setVersion((version) => version + 1);
+    const update = () => setVersion(version);
     watchers.add(update);
+    // What changed after this render and before anybody watched for it must not be missed.
+    if (rendered !== version) update();
     return () => watchers.delete(update);
   }, []);
   return live;
@@ -122,6 +126,7 @@ function refreshClockSoon() {
 }
 
 function changed() {
+  version++;
   if (isScheduled) return;
   isScheduled = true;
   const update = () => {
