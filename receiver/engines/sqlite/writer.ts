@@ -76,6 +76,11 @@ export function createWriter({
   }
 }
 
+/** The one connection that events are stored through: every commit on it is synced before it returns. */
+export function openForWriting(file: string): Database.Database {
+  return openInboxFile({ file, synchronous: "FULL", busyTimeoutMs: BUSY_TIMEOUT_MS });
+}
+
 /** The thread's side. The hooks are for tests: of a database in trouble, and of a process that ends in mid-commit. */
 export function serveWriter(
   hooks: { onOpen?: (db: Database.Database) => void; beforeCommit?: () => void } = {},
@@ -84,7 +89,7 @@ export function serveWriter(
   if (!port) throw new Error("serveWriter() runs in a worker thread.");
   const file: unknown = workerData;
   if (typeof file !== "string") throw new Error("serveWriter() is started with the name of the inbox file.");
-  const db = openInboxFile({ file, synchronous: "FULL", busyTimeoutMs: BUSY_TIMEOUT_MS });
+  const db = openForWriting(file);
   hooks.onOpen?.(db);
   const accept = createAccept(db, hooks);
 

@@ -99,6 +99,8 @@ function sectors(random: () => number): (change: Change) => Change[] {
 function missingFrom(directory: string, acknowledged: readonly string[]): number | "corrupt" {
   const db = new Database(join(directory, "receiver.db"));
   try {
+    // The image is thrown away: nothing in it has to be synced.
+    db.pragma("synchronous = OFF");
     if (db.pragma("integrity_check", { simple: true }) !== "ok") return "corrupt";
     if (acknowledged.length === 0) return 0;
     const stored = new Set(db.prepare<[], string>("SELECT id FROM events").pluck().all());

@@ -1,14 +1,12 @@
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
-import { createAccept, openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
+import { createAccept } from "../../../receiver/engines/sqlite/inbox-file.ts";
+import { openForWriting } from "../../../receiver/engines/sqlite/writer.ts";
 
 /** Accepts batches and says so after each, for a recording of its system calls: FILE, FULL or NORMAL, BATCHES. */
 const [file = "", synchronous = "FULL", batches = "100"] = process.argv.slice(2);
-const db = openInboxFile({
-  file,
-  synchronous: synchronous === "NORMAL" ? "NORMAL" : "FULL",
-  busyTimeoutMs: 250,
-});
+const db = openForWriting(file);
+if (synchronous === "NORMAL") db.pragma("synchronous = NORMAL");
 // Checkpoints come in the recording too, and often.
 db.pragma("wal_autocheckpoint = 30");
 const accept = createAccept(db);
