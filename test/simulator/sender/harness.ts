@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { vi } from "vitest";
 import type { SendRequest, SendResult } from "../../../simulator/domain/dispatcher.ts";
 import { systemTime } from "../../../simulator/domain/wall-time.ts";
@@ -42,13 +41,4 @@ export function heldResources(): string[] {
 /** Resolves when this process holds exactly `expected` again; fails when it still holds more after a while. */
 export async function releasedTo(expected: readonly string[]): Promise<void> {
   await vi.waitFor(() => assert.deepEqual(heldResources(), expected), { timeout: 5_000, interval: 5 });
-}
-
-/** A port on which nobody listens: it was free a moment ago. */
-export async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 1;
 }

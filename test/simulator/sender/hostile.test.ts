@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freePort } from "../../helpers/free-port.ts";
 import { startRawServer } from "../../helpers/raw-server.ts";
-import { closedPort, heldResources, releasedTo, sendTo, SHORT_MS, wordOf } from "./harness.ts";
+import { heldResources, releasedTo, sendTo, SHORT_MS, wordOf } from "./harness.ts";
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -127,12 +128,12 @@ describe("a connection that breaks", () => {
   });
 
   test("is refused where nobody listens", async () => {
-    const result = await sendTo(`http://127.0.0.1:${await closedPort()}/`);
+    const result = await sendTo(`http://127.0.0.1:${await freePort()}/`);
     expect(result.outcome).toMatchObject({
       error: "refused",
       detail: expect.stringContaining("ECONNREFUSED"),
     });
-    expect(await wordOf(sendTo(`http://localhost:${await closedPort()}/`))).toBe("refused");
+    expect(await wordOf(sendTo(`http://localhost:${await freePort()}/`))).toBe("refused");
   });
 });
 

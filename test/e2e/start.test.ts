@@ -1,0 +1,108 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { EVENT_TYPES } from "../../shared/events.ts";
+import { control } from "../helpers/control.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { run, serve } from "../helpers/process.ts";
+import { temporaryDirectory } from "../helpers/simulator.ts";
+
+type Samples = {
+  all_handled: boolean;
+  samples: { type: string; event_id: string; duplicate: boolean; http_status: number; handled: number }[];
+};
+type Seen = { state: string; handled: number; duplicates: number };
+
+async function receiverSettings() {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  return {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    observe: `http://127.0.0.1:${adminPort}/inbox/{id}`,
+    env: {
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+      LOG_LEVEL: "warn",
+    },
+  };
+}
+
+describe("the whole, running", { timeout: 120_000 }, () => {
+  test("dev --once sends every type and one twice, sees each handled once, and ends with 0", async () => {
+    const { url, observe, env } = await receiverSettings();
+    const command = ["--", process.execPath, "--import", "tsx", "receiver/main.ts"];
+    const args = ["dev", "--port", "0", "--once", "--json", "--url", url, "--observe", observe, ...command];
+    const dev = run("simulator/main.ts", args, env);
+    const { all_handled: allHandled, samples } = JSON.parse(
+      await dev.line((line) => line.includes('"object":"samples"')),
+    ) as Samples;
+    expect(samples.map(({ type, duplicate }) => [type, duplicate])).toEqual([
+      ...EVENT_TYPES.map((type) => [type, false]),
+      [EVENT_TYPES[0], true],
+    ]);
+    for (const sample of samples) expect(sample).toMatchObject({ http_status: 200, handled: 1 });
+    expect(samples.at(-1)?.event_id).toBe(samples[0]?.event_id);
+    expect(allHandled).toBe(true);
+    expect(await dev.exited).toMatchObject({ code: 0 });
+  });
+
+  test("dev says so, and ends with 3, when the receiver dies at its start", async () => {
+    const { url } = await receiverSettings();
+    const command = ["--", process.execPath, "-e", "console.error('no such luck'); process.exit(7)"];
+    const dev = run("simulator/main.ts", ["dev", "--port", "0", "--once", "--url", url, ...command]);
+    expect(await dev.exited).toMatchObject({ code: 3 });
+    expect(dev.errors.join("\n")).toContain("no such luck");
+  });
+
+  test("a receiver that is killed under load loses no event and handles none twice", async () => {
+    const events = 150;
+    const { url, observe, env } = await receiverSettings();
+    const secret = "whsec_e2e_0123456789";
+    const settings = { ...env, SIGNING_SECRET: secret };
+    const service = await serve(["--clock", "manual", "--forward-to", url, "--secret", secret]);
+    const first = run("receiver/main.ts", ["start"], settings);
+    await listening(url);
+    await control(service.url, "POST", "/events", { type: "order.created", count: events });
+    // Some are acknowledged and some are not: the moment to die.
+    await until(async () => (await counts(service.url)).delivered >= events / 5);
+    await first.kill();
+
+    run("receiver/main.ts", ["start"], settings);
+    await listening(url);
+    await control(service.url, "POST", "/clock/advance", { until: "idle" });
+    expect(await counts(service.url)).toEqual({ attempting: 0, delivered: events, dead: 0 });
+
+    const list = await control<{ data: { id: string }[] }>(service.url, "GET", "/events");
+    expect(list.body.data).toHaveLength(events);
+    for (const { id } of list.body.data) {
+      const seen = async () => {
+        const response = await fetch(observe.replace("{id}", id));
+        return (await response.json()) as Seen;
+      };
+      await until(async () => (await seen()).handled > 0);
+      expect(await seen()).toMatchObject({ state: "done", handled: 1 });
+    }
+  });
+});
+
+async function counts(url: string): Promise<{ attempting: number; delivered: number; dead: number }> {
+  const { body } = await control<{ deliveries: { attempting: number; delivered: number; dead: number } }>(
+    url,
+    "GET",
+    "/clock",
+  );
+  return body.deliveries;
+}
+
+/** Resolves when something answers at the receiver's address. */
+function listening(url: string): Promise<void> {
+  const health = new URL("/readyz", url);
+  return until(async () => {
+    const response = await fetch(health).catch(() => undefined);
+    return response?.status === 200;
+  });
+}
+
+/** Asks until the answer is yes; the test's own time-out is the bound. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+}

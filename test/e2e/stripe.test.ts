@@ -1,0 +1,56 @@
+import { join } from "node:path";
+import { Stripe } from "stripe";
+import { describe, expect, test } from "vitest";
+import { EVENT_TYPES } from "../../shared/events.ts";
+import { sampleEnvelope } from "../../shared/samples.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { run } from "../helpers/process.ts";
+import { emit, openSimulator, readingsWith, register, temporaryDirectory } from "../helpers/simulator.ts";
+
+const { webhooks } = new Stripe("sk_test_0");
+const SECRET = "whsec_for_both_sides";
+
+// An implementation of the same signature by other people: our two programs could agree on the same mistake.
+describe("stripe's library", () => {
+  test.each([
+    readingsWith({}),
+    readingsWith({ retry_body: "reserialized", signature_extra_keys: "present" }),
+  ])("accepts every attempt that the simulator puts on the wire (%#)", async (readings) => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "skip", readings });
+    register(simulator, endpoint.url, { secret: SECRET });
+    for (const type of EVENT_TYPES) emit(simulator, type);
+    await simulator.dispatcher.settled();
+    expect(endpoint.received).toHaveLength(6 * EVENT_TYPES.length);
+    for (const { body, signature } of endpoint.received) {
+      expect(webhooks.constructEvent(body, signature, SECRET)).toEqual(JSON.parse(body.toString()));
+      expect(() => webhooks.constructEvent(body, signature, "whsec_other")).toThrow(/No signatures found/);
+    }
+  });
+
+  test("makes headers that the receiver accepts over HTTP", { timeout: 60_000 }, async () => {
+    const [port, adminPort] = [await freePort(), await freePort()];
+    const receiver = run("receiver/main.ts", ["start"], {
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      SIGNING_SECRET: SECRET,
+      DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+      LOG_LEVEL: "warn",
+    });
+    const send = (payload: string, secret: string) =>
+      fetch(`http://127.0.0.1:${port}/webhooks`, {
+        method: "POST",
+        headers: { "x-service-signature": webhooks.generateTestHeaderString({ payload, secret }) },
+        body: payload,
+      }).catch(() => undefined);
+    const payload = JSON.stringify(sampleEnvelope("voicemail.created"));
+    let answer = await send(payload, SECRET);
+    while (answer === undefined && receiver.child.exitCode === null) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      answer = await send(payload, SECRET);
+    }
+    expect([answer?.status, await answer?.json()]).toEqual([200, { received: true, duplicate: false }]);
+    expect((await send(payload, "whsec_other"))?.status).toBe(401);
+  });
+});
