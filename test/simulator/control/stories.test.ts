@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { startService } from "../commands/in-process.ts";
+import { control } from "../../helpers/control.ts";
+
+const story = {
+  name: "two-calls",
+  summary: "Two calls.",
+  steps: [{ after_seconds: 60, type: "call.completed", times: 2, every_seconds: 30 }],
+};
+
+test("scenarios are listed, added and told in schedule time", async () => {
+  const { simulator } = await startService();
+  const names = async () => {
+    const { body } = await control<{ data: { name: string }[] }>(simulator.url, "GET", "/scenarios");
+    return body.data.map(({ name }) => name);
+  };
+  expect(await names()).toEqual(expect.arrayContaining(["busy-friday", "outage"]));
+  expect(await control(simulator.url, "POST", "/scenarios", story)).toMatchObject({
+    status: 201,
+    body: { object: "scenario", name: "two-calls" },
+  });
+  expect(await names()).toContain("two-calls");
+
+  const now = simulator.clock.now().getTime();
+  const told = await control(simulator.url, "POST", "/scenarios/two-calls", {});
+  expect(told).toMatchObject({ status: 202, body: { object: "story", name: "two-calls", steps: 2 } });
+  expect(Date.parse(String(told.body["ends_at"]))).toBe(now + 90_000);
+
+  const events = async () =>
+    (await control<{ data: unknown[] }>(simulator.url, "GET", "/events")).body.data.length;
+  await simulator.clock.advance(59);
+  expect(await events()).toBe(0);
+  await simulator.clock.advance(1);
+  expect(await events()).toBe(1);
+  await simulator.clock.run();
+  expect(await events()).toBe(2);
+});
+
+test("a scenario that is unknown or malformed is refused with what fits", async () => {
+  const { simulator } = await startService();
+  const unknown = await control(simulator.url, "POST", "/scenarios/outge", {});
+  expect(unknown).toMatchObject({ status: 404, body: { error: "not_found" } });
+  expect(unknown.body["message"]).toContain('Did you mean "outage"?');
+  const malformed = await control(simulator.url, "POST", "/scenarios", { ...story, steps: [] });
+  expect(malformed).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+});
+
+test("a reset forgets the rest of a story", async () => {
+  const { simulator } = await startService();
+  await control(simulator.url, "POST", "/scenarios", story);
+  await control(simulator.url, "POST", "/scenarios/two-calls", {});
+  await simulator.reset();
+  await simulator.clock.run();
+  const { body } = await control<{ data: unknown[] }>(simulator.url, "GET", "/events");
+  expect(body.data).toEqual([]);
+});
+
+test("traffic is switched on and off, and keeps the business alive", async () => {
+  const { simulator } = await startService();
+  expect((await control(simulator.url, "GET", "/traffic")).body).toEqual({
+    object: "traffic",
+    per_minute: 0,
+  });
+  const on = await control(simulator.url, "PATCH", "/traffic", { per_minute: 60_000 });
+  expect(on).toMatchObject({ status: 200, body: { per_minute: 60_000 } });
+  await expect
+    .poll(async () => (await control<{ data: unknown[] }>(simulator.url, "GET", "/events")).body.data.length)
+    .toBeGreaterThan(3);
+  await control(simulator.url, "PATCH", "/traffic", { per_minute: 0 });
+  expect(await control(simulator.url, "PATCH", "/traffic", { per_minute: -1 })).toMatchObject({
+    status: 400,
+  });
+});
