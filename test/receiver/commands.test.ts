@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import {
+  exportEvents,
+  inboxStatistics,
+  listInbox,
+  pruneInbox,
+  requeueEvents,
+  showEvent,
+} from "../../receiver/commands/inbox.ts";
+import { runReconcile } from "../../receiver/commands/reconcile.ts";
+import type { Engine, Outcome } from "../../receiver/engine.ts";
+import { envelopeSchema } from "../../shared/events.ts";
+import { sampleVoicemail } from "../../shared/samples.ts";
+import { idOf, newBody, newEventId, post } from "./helpers/events.ts";
+import { startTestReceiver } from "./helpers/receiver.ts";
+import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
+import { until } from "./helpers/until.ts";
+
+function terminal() {
+  const printed: string[] = [];
+  const said: string[] = [];
+  return {
+    printed,
+    said,
+    print: (line: string) => void printed.push(line),
+    say: (line: string) => void said.push(line),
+    complain: (line: string) => void said.push(line),
+  };
+}
+
+/** An inbox with one event in each of three states. */
+async function setUp() {
+  const { engine, url, config } = await startTestReceiver();
+  const bodies = {
+    done: newBody("call.completed"),
+    dead: newBody("voicemail.created"),
+    ignored: newBody("call.completed", { type: "call.pondered" }),
+  };
+  for (const body of Object.values(bodies)) await post(url, body);
+  const stop = await handleAll(engine, ({ type }) => {
+    if (type === "voicemail.created") return { kind: "dead", error: "the number is wrong" };
+    return { kind: type === "call.pondered" ? "ignored" : "done" };
+  });
+  await stop();
+  return {
+    engine,
+    config,
+    url,
+    ids: { done: idOf(bodies.done), dead: idOf(bodies.dead), ignored: idOf(bodies.ignored) },
+    bodies,
+  };
+}
+
+async function handleAll(engine: Engine, outcomeOf: (event: { type: string }) => Outcome) {
+  const processor = engine.process({
+    handle: async (claim) => outcomeOf(claim),
+    concurrency: 4,
+    maximumAttempts: 3,
+    backoffMs: () => 0,
+    onHandled: () => undefined,
+    onTrouble: (error) => {
+      throw error;
+    },
+  });
+  await until(
+    () => engine.counts(),
+    ({ byState }) => byState.pending + byState.claimed === 0,
+  );
+  return async () => processor.drain(0);
+}
+
+describe("inbox", () => {
+  test("list shows the newest first, of a state when asked, as lines or as JSON", async () => {
+    const { engine, ids } = await setUp();
+    const lines = terminal();
+    expect(await listInbox(engine, { limit: 50 }, lines)).toBe(0);
+    expect(lines.printed.map((line) => /evt_[0-9a-f]+/.exec(line)?.[0])).toEqual([
+      ids.ignored,
+      ids.dead,
+      ids.done,
+    ]);
+    expect(lines.printed[1]).toContain("the number is wrong");
+    const json = terminal();
+    await listInbox(engine, { limit: 50, state: "dead", json: true }, json);
+    expect(JSON.parse(json.printed[0]!)).toMatchObject({
+      object: "list",
+      data: [{ id: ids.dead, state: "dead" }],
+    });
+  });
+
+  test("show says all about one event, and that it knows no other", async () => {
+    const { engine, ids } = await setUp();
+    const shown = terminal();
+    expect(await showEvent(engine, ids.dead, { body: true }, shown)).toBe(0);
+    expect(JSON.parse(shown.printed[0]!)).toMatchObject({
+      state: "dead",
+      envelope: { id: ids.dead, type: "voicemail.created" },
+    });
+    expect(shown.said.join()).toContain(`inbox requeue ${ids.dead}`);
+    const missing = terminal();
+    expect(await showEvent(engine, newEventId(), {}, missing)).toBe(1);
+    expect(missing.said).toHaveLength(1);
+  });
+
+  test("requeue takes events by name or by state, and leaves what is done", async () => {
+    const { engine, ids } = await setUp();
+    expect(await requeueEvents(engine, [], {}, terminal())).toBe(2);
+    const named = terminal();
+    expect(await requeueEvents(engine, [ids.done], {}, named)).toBe(1);
+    expect(named.printed).toEqual(["0 requeued."]);
+    const all = terminal();
+    expect(await requeueEvents(engine, [], { state: "dead" }, all)).toBe(0);
+    expect(all.printed).toEqual(["1 requeued."]);
+    expect(await engine.find(ids.dead)).toMatchObject({ state: "pending", attempts: 0 });
+    expect(await engine.find(ids.ignored)).toMatchObject({ state: "ignored" });
+  });
+
+  test("export writes envelopes, oldest first, redacted unless told not to", async () => {
+    const { engine, ids, bodies } = await setUp();
+    const redacted = terminal();
+    await exportEvents(engine, {}, redacted);
+    const envelopes = redacted.printed.map((line) => envelopeSchema.parse(JSON.parse(line)));
+    expect(envelopes.map(({ id }) => id)).toEqual([ids.done, ids.dead, ids.ignored]);
+    expect(redacted.printed.join()).not.toContain(sampleVoicemail.phone);
+    expect(redacted.printed.join()).not.toContain(sampleVoicemail.message_text);
+    const full = terminal();
+    await exportEvents(engine, { type: "voicemail.created", includePersonalData: true }, full);
+    expect(full.printed.map((line) => JSON.parse(line) as unknown)).toEqual([
+      JSON.parse(bodies.dead.toString()),
+    ]);
+    const recent = terminal();
+    await exportEvents(engine, { sinceMs: Date.now() + 60_000 }, recent);
+    expect(recent.printed).toEqual([]);
+  });
+
+  test("prune and stats say what they did and saw", async () => {
+    const { engine, config } = await setUp();
+    const stats = terminal();
+    await inboxStatistics(engine, { nowMs: Date.now(), json: true }, stats);
+    expect(JSON.parse(stats.printed[0]!)).toEqual({
+      by_state: { pending: 0, claimed: 0, done: 1, ignored: 1, dead: 1 },
+      oldest_unfinished_age_seconds: null,
+    });
+    const pruned = terminal();
+    await pruneInbox(engine, config, { nowMs: Date.now() + 40 * 86_400_000, json: true }, pruned);
+    expect(JSON.parse(pruned.printed[0]!)).toEqual({ bodies: 2, ids: 0 });
+  });
+});
+
+describe("reconcile", () => {
+  test(
+    "prints its report in three parts, and fails when it did not finish",
+    { timeout: 60_000 },
+    async () => {
+      const { engine, config } = await startTestReceiver();
+      const { baseUrl, state } = await startRestService();
+      state.calls = makeCalls(2, Date.now());
+      const withApi = { ...config, api: { baseUrl, key: API_KEY } };
+      const good = terminal();
+      expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600 }, good)).toBe(0);
+      expect(good.printed.join("\n")).toMatch(
+        /^Healed: 2\n[^]*Already there: 0\nCannot be healed:\n +order\.created[^]*booking\.created/,
+      );
+      const bad = terminal();
+      const wrongKey = { ...config, api: { baseUrl, key: "wrong" } };
+      expect(await runReconcile(wrongKey, engine, { sinceSeconds: 3_600, json: true }, bad)).toBe(1);
+      expect(JSON.parse(bad.printed[0]!)).toMatchObject({
+        finished: false,
+        problem: expect.stringContaining("unauthorized"),
+      });
+      expect(await runReconcile(withApi, engine, { sinceSeconds: 31 * 86_400 }, terminal())).toBe(2);
+      expect(await runReconcile(config, engine, { sinceSeconds: 60 }, terminal())).toBe(1);
+    },
+  );
+});
