@@ -13,6 +13,7 @@ import { createJournal } from "./domain/journal.ts";
 import { createMeta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
 import { resetTables } from "./domain/reset.ts";
+import { createTransaction } from "./domain/transaction.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import type { Scenario } from "./domain/world/scenario.ts";
 import { createWorld } from "./domain/world/world.ts";
@@ -92,7 +93,7 @@ function compose(
   const { database, meta, seed, wall = systemTime, allowedHosts = [] } = options;
   const settings = { readings: options.readings ?? DEFAULT_READINGS, baseUrl: "http://localhost:4010" };
   const readings = () => settings.readings;
-  const transaction = <Result>(action: () => Result): Result => database.transaction(action)();
+  const transaction = createTransaction(database);
 
   const mode = options.clock ?? "real";
   const startMs = scheduleStartMs({ mode, wallMs: wall.nowMs(), keptMs: meta.get("schedule_ms") });

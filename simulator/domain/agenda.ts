@@ -30,22 +30,24 @@ export function createAgenda(options: { database: Database; perform: (occurrence
   const nextDue = database.prepare<[], number | null>(NEXT_DUE).pluck();
   const takeDue = database.prepare<[number], string>(TAKE_DUE).pluck();
 
+  // Taken and performed in one transaction: a kill in between loses no step and repeats none.
+  const performNext = database.transaction((nowMs: number): void => {
+    const step = takeDue.get(nowMs);
+    if (step !== undefined) perform(stepSchema.parse(JSON.parse(step)));
+  });
+
+  function nextDueMs(): number | undefined {
+    return nextDue.get() ?? undefined;
+  }
+
   return {
     add(dueAtMs: number, occurrence: Omit<Occurrence, "faults">): void {
       insert.run(dueAtMs, JSON.stringify(occurrence));
     },
-    nextDueMs: (): number | undefined => nextDue.get() ?? undefined,
+    nextDueMs,
     /** Lets everything happen that is due by `nowMs`, in order. */
     run(nowMs: number): void {
-      // Taken and performed in one transaction: a kill in between loses no step and repeats none.
-      const performNext = database.transaction((): boolean => {
-        const step = takeDue.get(nowMs);
-        if (step === undefined) return false;
-        perform(stepSchema.parse(JSON.parse(step)));
-        return true;
-      });
-      let isDone = false;
-      while (!isDone) isDone = !performNext();
+      while ((nextDueMs() ?? Number.POSITIVE_INFINITY) <= nowMs) performNext(nowMs);
     },
   };
 }

@@ -99,8 +99,7 @@ export function createDispatcher(options: {
 
   function startWhatIsDue(): void {
     const nowMs = clock.now();
-    // A step that is taken off the agenda has happened, whatever happens to us in between.
-    transaction(() => agenda.run(nowMs));
+    agenda.run(nowMs);
     for (const endpointId of deliveries.endpointsWithDue(nowMs)) {
       const free = CONCURRENCY_PER_ENDPOINT - (inFlight.get(endpointId) ?? 0);
       if (free <= 0) continue;
