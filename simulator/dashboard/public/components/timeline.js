@@ -64,17 +64,16 @@ function Slot({ slot, isChosen, onChoose }) {
     <span class="slot-head"
       ><b>Attempt ${number}</b><span class="muted">${SINCE_START[number - 1]}</span></span
     >
-    <span class="slot-words outcome"
-      >${outcomeWord(attempt)}${attempt.duration_ms !== null && html`<span class="muted"> ${millisecondsOf(attempt.duration_ms)}</span>`}</span
-    >
-    <span class="slot-words"
-      ><time datetime=${attempt.started_at} title=${`Schedule time ${fullTimeOf(attempt.started_at)}`}
-        >${shortTime(attempt.started_at)}</time
-      ></span
-    >
-    <span class="slot-words muted" title=${`Real time ${fullTimeOf(attempt.wall_started_at)}`}
-      >real ${timeOf(attempt.wall_started_at)}</span
-    >
+    <span class="slot-words outcome">${outcomeWord(attempt)}</span>
+    <span class="slot-words">
+      <time datetime=${attempt.started_at} title=${`Schedule time ${fullTimeOf(attempt.started_at)}`}>
+        ${shortTime(attempt.started_at)}
+      </time>
+    </span>
+    <span class="slot-words muted" title=${`Real time ${fullTimeOf(attempt.wall_started_at)}`}>
+      real
+      ${timeOf(attempt.wall_started_at)}${attempt.duration_ms !== null && `, ${millisecondsOf(attempt.duration_ms)}`}
+    </span>
   </button>`;
 }
 
