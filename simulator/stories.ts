@@ -11,8 +11,6 @@ export type TellingResult =
   | { ok: true; telling: Telling }
   | { ok: false; reason: "unknown" | "impossible"; message: string };
 
-export type Stories = ReturnType<typeof createStories>;
-
 /** The scenarios that this simulator knows, and what sets one off. */
 export function createStories(options: {
   world: World;

@@ -1,9 +1,8 @@
 import { createRequire } from "node:module";
-import { z } from "zod";
 
-const packageSchema = z.looseObject({ version: z.string() });
+// Read without a schema: this is loaded by `--help` too, which is to answer at once.
+const found: unknown = createRequire(import.meta.url)("voice-agent-webhook-kit/package.json");
 
 /** The version of this package. */
-export const VERSION = packageSchema.parse(
-  createRequire(import.meta.url)("voice-agent-webhook-kit/package.json"),
-).version;
+export const VERSION =
+  typeof found === "object" && found !== null && "version" in found ? String(found.version) : "unknown";
