@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { verify } from "../../../shared/signature.ts";
 import type { Readings } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { loopTurns } from "../../helpers/loop-turns.ts";
 import {
   deliveryOf,
   emit,
@@ -12,11 +13,6 @@ import {
   register,
 } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
-
-/** Turns of the event loop, each of which reads what has come in on a socket. */
-async function loopTurns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
 
 type Choice<Name extends keyof Readings> = Readings[Name];
 
