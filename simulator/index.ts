@@ -2,6 +2,7 @@ import "../shared/node-version.ts";
 import type { Envelope, EventType } from "../shared/events.ts";
 import type { ClockMode } from "./domain/clock.ts";
 import { parseReadings, type Readings } from "./domain/readings.ts";
+import { parseScenario } from "./domain/world/scenario.ts";
 import { createClockControl, type ClockControl } from "./library/clock.ts";
 import {
   createDeliveryControl,
@@ -59,6 +60,9 @@ export type EmitOptions = {
 /** What an emission set off: the envelopes as they were sent, and where their deliveries stand. */
 export type Emitted = { events: Envelope[]; deliveries: DeliveryRecord[] };
 
+/** A story that has begun, and when its last step happens in schedule time. */
+export type Story = { name: string; steps: number; endsAt: Date };
+
 /** A running simulator of the whole service, in this process. */
 export type RunningSimulator = {
   /** Where it listens: `${url}/api/v1`, `${url}/dashboard`. */
@@ -72,6 +76,11 @@ export type RunningSimulator = {
    * due has been attempted: the first attempts with the clock `manual` or `real`, the whole schedule with `skip`.
    */
   emit(type: EventType, options?: EmitOptions): Promise<Emitted>;
+  /**
+   * Begins a story of several events: `busy-friday`, `after-hours-voicemail`, `failed-transfer`, `order-then-complaint`,
+   * `outage`, or a scenario of your own. Its steps happen as the clock moves on; resolves as `emit` does.
+   */
+  tell(scenario: string | object): Promise<Story>;
   readonly deliveries: DeliveryControl;
   readonly clock: ClockControl;
   readonly endpoints: EndpointControl;
@@ -136,6 +145,15 @@ export async function startSimulator(options: StartOptions = {}): Promise<Runnin
         ),
       };
     },
+    async tell(scenario) {
+      const told = simulator.stories.tell(
+        typeof scenario === "string" ? scenario : added(scenario, simulator),
+      );
+      if (!told.ok) throw new Error(told.message);
+      await deliveries.settled();
+      const { steps, endsAtMs } = told.telling;
+      return { name: told.telling.scenario.name, steps, endsAt: new Date(endsAtMs) };
+    },
     deliveries,
     clock: createClockControl(simulator),
     endpoints: createEndpointControl(simulator),
@@ -143,6 +161,14 @@ export async function startSimulator(options: StartOptions = {}): Promise<Runnin
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Adds a scenario of the caller's; answers its name. */
+function added(json: object, { stories }: Simulator): string {
+  const parsed = parseScenario(json);
+  if (!parsed.ok) throw new Error(parsed.message);
+  stories.add(parsed.scenario);
+  return parsed.scenario.name;
 }
 
 function create(options: StartOptions): Simulator {

@@ -7,6 +7,8 @@ import { defaultCommand } from "./default-command.ts";
 import { durationSeconds } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 
+const PROGRESS_EVERY_MS = 500;
+
 /** `clock show|advance|run|mode`: schedule time, from the shell. */
 export function clockCommand(): Command {
   const command = new Command("clock").description("schedule time: show it, move it");
@@ -48,24 +50,41 @@ function advanceStep(text: string): Step {
 
 async function move(flags: SimulatorFlags, step: Step, doing: string): Promise<void> {
   const output = createOutput({ json: flags.json === true });
+  const client = createControlClient(flags);
   output.progress(`${doing} …`);
-  const clock = await createControlClient(flags).post("/clock/advance", step, clockSchema);
+  // Thousands of attempts may fall due on the way.
+  const over = new AbortController();
+  const ticker = setInterval(() => {
+    client.get("/clock", clockSchema).then(
+      ({ deliveries }) => over.signal.aborted || output.progress(`${doing}: ${countsText(deliveries)}`),
+      () => {},
+    );
+  }, PROGRESS_EVERY_MS);
+  const clock = await client.post("/clock/advance", step, clockSchema).finally(() => {
+    clearInterval(ticker);
+    over.abort();
+  });
   output.clearProgress();
   print(clock, output);
 }
 
 function print(clock: z.infer<typeof clockSchema>, output: Output): void {
   output.value(clock);
-  const counts = Object.entries(clock.deliveries).map(([state, count]) => `${count} ${state}`);
   output.table([
     ["Mode", clock.mode],
     ["Schedule time", timeText(clock.now)],
     ["Next attempt", clock.next_attempt_at === null ? "none is due" : timeText(clock.next_attempt_at)],
-    ["Deliveries", counts.join(", ")],
+    ["Deliveries", countsText(clock.deliveries)],
   ]);
   if (clock.next_attempt_at !== null && clock.mode === "manual") {
     output.note("\nTo the next attempt:  voice-agent-simulator clock advance next");
   }
+}
+
+function countsText(deliveries: Record<string, number>): string {
+  return Object.entries(deliveries)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(", ");
 }
 
 function timeText(iso: string): string {

@@ -148,6 +148,21 @@ test("mistakes throw with what to change", async () => {
   await expect(start({ dataFile: import.meta.dirname })).rejects.toThrow("Cannot open");
 });
 
+test("a story is told as the clock moves, one of ours or one's own", async () => {
+  const simulator = await start();
+  const receiver = await startEndpoint();
+  simulator.endpoints.add({ url: receiver.url });
+  const story = await simulator.tell("outage");
+  expect(story.name).toBe("outage");
+  await simulator.clock.run();
+  expect(receiver.received.length).toBeGreaterThanOrEqual(story.steps);
+  const steps = [{ after_seconds: 60, type: "order.created" }];
+  const own = await simulator.tell({ name: "mine", summary: "Mine.", steps });
+  expect(own.endsAt.getTime() - simulator.clock.now().getTime()).toBe(60_000);
+  await expect(simulator.tell("outge")).rejects.toThrow('Did you mean "outage"?');
+  await expect(simulator.tell({ name: "mine" })).rejects.toThrow("summary");
+});
+
 test("with a data file it goes on where it was", async () => {
   const dataFile = `${temporaryDirectory()}/data.db`;
   const first = await start({ dataFile });
