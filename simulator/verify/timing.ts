@@ -12,6 +12,8 @@ export type Timing = {
   settleAfterCrashMs: number;
   /** How long nothing may change before effects are counted. */
   quietMs: number;
+  /** How long a receiver is left alone between one kill and the next. */
+  restMs: number;
   /** An event should be handled this long after it was acknowledged. */
   promptMs: number;
   /** An answer should come this soon, since the service does not wait for work. */
@@ -28,6 +30,7 @@ export const DEFAULT_TIMING: Timing = {
   settleMs: 15_000,
   settleAfterCrashMs: 50_000,
   quietMs: 400,
+  restMs: 1_000,
   promptMs: 5_000,
   promptAnswerMs: 2_000,
   burst: 60,

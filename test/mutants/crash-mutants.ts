@@ -17,12 +17,14 @@ export const CRASH_MUTANTS: Record<
   "never-recovers": {
     bug: "stores events, but does not take up what it had not handled",
     caughtBy: "crash.acknowledged-survives",
-    alsoBy: ["crash.duplicate-after-restart", "crash.burst", "crash.terminated"],
+    alsoBy: ["crash.duplicate-after-restart", "crash.burst"],
+    mayAlso: ["crash.terminated"],
   },
   "forgets-ids": {
     bug: "keeps events on disk, but the ids it has seen in memory",
     caughtBy: "crash.duplicate-after-restart",
     alsoBy: ["crash.handled-before"],
+    mayAlso: ["crash.burst"],
   },
   "starts-over": {
     bug: "handles everything that it has stored at each start",

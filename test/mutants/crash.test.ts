@@ -26,7 +26,8 @@ describe.concurrent("kill -9 at the wrong moment", () => {
   test.each(Object.entries(CRASH_MUTANTS))(
     "%s is caught",
     async (name, { bug, caughtBy, alsoBy = [], mayAlso = [] }) => {
-      const failed = idsOf(await judgeKilled(name), "failed");
+      const report = await judgeKilled(name);
+      const failed = idsOf(report, "failed");
       process.stdout.write(`${name.padEnd(24)}  ${bug}\n${"".padEnd(24)}    ✗ ${failed.join(", ")}\n`);
 
       expect(failed).toEqual(expect.arrayContaining([caughtBy, ...alsoBy]));

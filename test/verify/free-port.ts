@@ -1,13 +1,32 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A port on loopback that nobody listens on now. */
+const LOWEST = 15_000;
+const COUNT = 16_000;
+const handedOut = new Set<number>();
+
+/**
+ * A port on loopback that nobody listens on now, below the range from which connections get theirs: a receiver that is
+ * killed and started again must find it free once more.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  for (;;) {
+    const port = LOWEST + Math.floor(Math.random() * COUNT);
+    if (handedOut.has(port) || !(await canListen(port))) continue;
+    handedOut.add(port);
+    return port;
+  }
+}
+
+async function canListen(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, "close");
-  return address.port;
+  return true;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Check, CheckContext, HandledCounts, Verdict } from "../check.ts";
 import { type Exchange, isAcknowledged } from "../delivery.ts";
 import { allAcknowledged, every, handledTimes, whenSettled } from "../judge.ts";
@@ -27,7 +28,7 @@ export const crashChecks: Check[] = [
     "acknowledged-survives",
     "handles an event that it acknowledged right before kill -9",
     STORE_HINT,
-    async ({ deliver, event }) => judgedOnce([await deliver(event("order.created"))]),
+    async (_, before) => judgedOnce(before),
     async ({ deliver, event }) => [await deliver(event("order.created"))],
   ),
   crash(
@@ -105,7 +106,7 @@ function crash(
   after: (context: CheckContext, before: Exchange[]) => Promise<(handled: HandledCounts) => Verdict>,
   before: (context: CheckContext) => Promise<Exchange[]> = async () => [],
 ): Check {
-  return {
+  const check: Check = {
     id: `crash.${name}`,
     title,
     level: "must",
@@ -128,9 +129,25 @@ function crash(
           exchanges: sent,
         };
       }
-      return whenSettled(await after(context, sent));
+      const judge = await after(context, sent);
+      await comeToRest(context, check.id);
+      return whenSettled(judge);
     },
   };
+  return check;
+}
+
+/** Gives the receiver a moment before the next kill, so that a second handling is not cut off unseen. */
+async function comeToRest(
+  { ledger, handledNow, waitUntil, timing }: CheckContext,
+  checkId: string,
+): Promise<void> {
+  const mine = ledger.all().filter(({ checkIds }) => checkIds.has(checkId));
+  await waitUntil(async () => {
+    const readings = await Promise.all(mine.map(({ eventId }) => handledNow(eventId)));
+    return readings.every((reading) => !reading.known || reading.count > 0);
+  }, timing.promptMs);
+  await sleep(timing.restMs);
 }
 
 async function judgedOnce(exchanges: Exchange[]): Promise<(handled: HandledCounts) => Verdict> {
