@@ -672,6 +672,14 @@ export function describeEngine(name: string, createBackend: () => Promise<Backen
       expect(again.ok && again.acceptances.every(({ duplicate }) => duplicate)).toBe(true);
 
       // And the ids in their turn, though never that of an event that is still there.
+      expect((await engine.counts()).byState).toEqual({
+        pending: 1,
+        claimed: 0,
+        done: 1,
+        ignored: 0,
+        dead: 1,
+      });
+      expect(await engine.check()).toEqual([]);
       expect(await engine.prune({ ...limits, idsBeforeMs: clock.nowMs() - 35 * DAY_MS })).toEqual({
         bodies: 0,
         ids: 2,

@@ -6,6 +6,7 @@ import { z } from "zod";
 const findingsSchema = z.array(z.object({ integrity_check: z.string() }));
 
 const FIND_ORPHANS = `SELECT count(*) AS ids FROM ids WHERE seq > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events')`;
+const FIND_WRONG_TALLIES = `SELECT count(*) AS states FROM tallies WHERE events <> (SELECT count(*) FROM work WHERE work.state = tallies.state)`;
 const FIND_EVENTS_WITHOUT_ID = `SELECT count(*) AS events FROM events WHERE seq NOT IN (SELECT seq FROM ids)`;
 
 /** Reads both files from end to end and answers one line for everything that is wrong with them. */
@@ -21,6 +22,8 @@ export function check({ inbox, db }: { inbox: Database.Database; db: Database.Da
   const nameless = inbox.prepare<[], { events: number }>(FIND_EVENTS_WITHOUT_ID).get()?.events ?? 0;
   if (nameless > 0)
     findings.push(`${inbox.name}: ${String(nameless)} events have no id to recognise duplicates by.`);
+  const wrong = db.prepare<[], { states: number }>(FIND_WRONG_TALLIES).get()?.states ?? 0;
+  if (wrong > 0) findings.push(`${db.name}: ${String(wrong)} states are tallied wrongly.`);
   return findings;
 }
 

@@ -29,7 +29,7 @@ const FIND_WORK = `SELECT seq, state, attempts, handled, due_at_ms, finished_at_
 const FIND_POSITION = `SELECT seq FROM position`;
 const LIST_EVENTS = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq < ? AND seq > ? ORDER BY seq DESC LIMIT ?`;
 const LIST_STATE = `SELECT seq FROM work WHERE state = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
-const COUNT_STATES = `SELECT state, count(*) AS events FROM work GROUP BY state`;
+const FIND_TALLIES = `SELECT state, events FROM tallies`;
 const COUNT_ARRIVED = `SELECT count(*) AS events FROM events WHERE seq > ?`;
 const FIND_OLDEST_UNFINISHED = `SELECT min(seq) AS seq FROM work INDEXED BY work_unfinished WHERE state IN ('pending', 'claimed')`;
 const FIND_OLDEST_ARRIVED = `SELECT min(seq) AS seq FROM events WHERE seq > ?`;
@@ -48,7 +48,7 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
   const findPosition = db.prepare<[], { seq: number }>(FIND_POSITION);
   const listEvents = inbox.prepare<[number, number, number], EventRow>(LIST_EVENTS);
   const listState = db.prepare<[string, number, number], { seq: number }>(LIST_STATE);
-  const countStates = db.prepare<[], { state: WorkRow["state"]; events: number }>(COUNT_STATES);
+  const findTallies = db.prepare<[], { state: WorkRow["state"]; events: number }>(FIND_TALLIES);
   const countArrived = inbox.prepare<[number], { events: number }>(COUNT_ARRIVED);
   const findOldestUnfinished = db.prepare<[], { seq: number | null }>(FIND_OLDEST_UNFINISHED);
   const findOldestArrived = inbox.prepare<[number], { seq: number | null }>(FIND_OLDEST_ARRIVED);
@@ -121,7 +121,7 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
 
   function counts(): Counts {
     const byState = { pending: 0, claimed: 0, done: 0, ignored: 0, dead: 0 };
-    for (const { state, events } of countStates.all()) byState[state] = events;
+    for (const { state, events } of findTallies.all()) byState[state] = events;
     const position = findPosition.get()?.seq ?? 0;
     byState.pending += countArrived.get(position)?.events ?? 0;
     const oldestSeq = findOldestUnfinished.get()?.seq ?? findOldestArrived.get(position)?.seq;

@@ -31,6 +31,19 @@ const MIGRATIONS = [
   CREATE INDEX work_unfinished ON work (seq) WHERE state IN ('pending', 'claimed');
   CREATE INDEX work_by_state ON work (state, seq);
 
+  -- How many events are in each state: counting a million of them would take a fifth of a second at every scrape.
+  CREATE TABLE tallies (state TEXT PRIMARY KEY, events INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO tallies VALUES ('pending', 0), ('claimed', 0), ('done', 0), ('ignored', 0), ('dead', 0);
+  CREATE TRIGGER work_inserted AFTER INSERT ON work BEGIN
+    UPDATE tallies SET events = events + 1 WHERE state = new.state;
+  END;
+  CREATE TRIGGER work_moved AFTER UPDATE OF state ON work WHEN new.state <> old.state BEGIN
+    UPDATE tallies SET events = events + (state = new.state) - (state = old.state) WHERE state IN (new.state, old.state);
+  END;
+  CREATE TRIGGER work_deleted AFTER DELETE ON work BEGIN
+    UPDATE tallies SET events = events - 1 WHERE state = old.state;
+  END;
+
   -- How far the inbox file has been read.
   CREATE TABLE position (seq INTEGER NOT NULL, pair TEXT NOT NULL) STRICT;
   `,
