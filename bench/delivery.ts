@@ -20,10 +20,10 @@ try {
   await bareFresh(warmUp, body.sample);
 
   const kept = await bareKept(REQUESTS, body.sample);
-  const fresh = await bareFresh(REQUESTS, body.sample);
-  const simulator = await deliverAll(DELIVERIES);
   report("bare client, connections kept", kept, kept);
+  const fresh = await bareFresh(REQUESTS, body.sample);
   report("bare client, a connection each", fresh, kept);
+  const simulator = await deliverAll(DELIVERIES);
   report(`simulator, ${DELIVERIES.toLocaleString("en")} dead deliveries`, simulator.tookMs, kept);
   process.stdout.write(
     `  The simulator takes ${(simulator.tookMs / kept).toFixed(1)} times as long as the bare client, ` +
