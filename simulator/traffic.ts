@@ -2,7 +2,6 @@ import type { Emitter } from "./domain/emitter.ts";
 import type { WallTime } from "./domain/wall-time.ts";
 import type { World } from "./domain/world/world.ts";
 
-
 /** Timers hold no more than 24 days; a business that is quiet for longer is asked again meanwhile. */
 const LONGEST_WAIT_MS = 3_600_000;
 
