@@ -1,9 +1,12 @@
 import { render } from "preact";
+import { useErrorBoundary } from "preact/hooks";
+import { Problem } from "./components/empty.js";
+import { PageHead } from "./components/page.js";
 import { Shell } from "./components/shell.js";
 import { html } from "./core/html.js";
 import { listenToKeys } from "./core/keys.js";
 import { startLive } from "./core/live.js";
-import { followLinks, useRoute } from "./core/route.js";
+import { followLinks, hrefTo, useRoute } from "./core/route.js";
 import { ConsolePage } from "./pages/console.js";
 import { DeliveryPage } from "./pages/delivery.js";
 import { EndpointsPage } from "./pages/endpoints.js";
@@ -30,15 +33,38 @@ const PAGES = [
 
 function App() {
   const { path, query } = useRoute();
+  const [Page, params] = pageAt(path);
+  return html`<${Shell} path=${path}>
+    <${Guarded} key=${path}><${Page} key=${params.id} ...${params} query=${query} /><//>
+  <//>`;
+}
+
+function pageAt(path) {
   for (const [pattern, Page] of PAGES) {
     const match = pattern.exec(path);
     if (match === null) continue;
-    const params = Object.fromEntries(
-      Object.entries(match.groups ?? {}).map(([name, value]) => [name, value && decodeURIComponent(value)]),
-    );
-    return html`<${Shell} path=${path}><${Page} key=${params.id} ...${params} query=${query} /><//>`;
+    const params = Object.entries(match.groups ?? {}).map(([name, value]) => [name, value && decoded(value)]);
+    return [Page, Object.fromEntries(params)];
   }
-  return html`<${Shell} path=${path}><${NotFoundPage} /><//>`;
+  return [NotFoundPage, {}];
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** A page that cannot show something says so; everything around it goes on. */
+function Guarded({ children }) {
+  const [error] = useErrorBoundary();
+  if (error === undefined) return children;
+  return html`<${PageHead} title="This page failed" />
+    <${Problem} error=${{ message: `It met something that it cannot show: ${error.message}.` }}>
+      <p><a href=${hrefTo("/")}>Back to Live</a></p>
+    <//>`;
 }
 
 followLinks();

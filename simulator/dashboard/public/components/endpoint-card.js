@@ -18,7 +18,7 @@ export function EndpointCard({ endpoint }) {
   const organization = organizations?.find((known) => known.id === endpoint.org_id);
 
   async function test() {
-    const sent = await attempt(() => control.post(`/endpoints/${id}/test`));
+    const sent = await attempt(() => control.post(`/endpoints/${encodeURIComponent(id)}/test`));
     if (sent === undefined) return;
     const [delivery] = sent.deliveries;
     toast("ok", "A synthetic call.completed is on its way.", {
@@ -29,7 +29,7 @@ export function EndpointCard({ endpoint }) {
   async function remove() {
     setDeleting(false);
     await attempt(async () => {
-      await control.delete(`/endpoints/${id}`);
+      await control.delete(`/endpoints/${encodeURIComponent(id)}`);
       toast("ok", "The endpoint was deleted. Its past deliveries stay in sight.");
       navigate("/endpoints", { replace: true });
     });

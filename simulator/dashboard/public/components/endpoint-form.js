@@ -31,7 +31,7 @@ export function EndpointForm({ endpoint, onDone, onClose }) {
       if (endpoint === undefined)
         onDone(await control.post("/endpoints", { ...settings, ...(secret !== "" && { secret }) }));
       else {
-        onDone(await control.patch(`/endpoints/${endpoint.id}`, settings));
+        onDone(await control.patch(`/endpoints/${encodeURIComponent(endpoint.id)}`, settings));
         toast("ok", "Saved. Deliveries that wait go to the new address.");
       }
     } catch (problem) {

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { fullTimeOf, secondsOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useApiPages } from "../core/pages.js";
@@ -14,6 +14,7 @@ const OUTCOMES = [
   ["transferred", "Transferred"],
   ["voicemail", "Voicemail"],
 ];
+const MOST_SEARCHED = 2_000;
 const TONES = { completed: "ok", transferred: "accent", voicemail: "wait" };
 
 /** The calls of an organization, newest first. */
@@ -21,7 +22,13 @@ export function CallList({ organization, query }) {
   const [outcome, setOutcome] = useState("");
   const [opened, setOpened] = useState();
   const pages = useApiPages("/api/v1/calls", { outcome }, organization.api_key);
-  const asked = pages.items.find((call) => call.id === query.get("call"));
+  const askedId = query.get("call");
+  const asked = pages.items.find((call) => call.id === askedId);
+  // The API has no way to ask for one call, so a linked one is looked for page by page.
+  useEffect(() => {
+    const isMissing = askedId !== null && asked === undefined;
+    if (isMissing && pages.hasMore && pages.items.length < MOST_SEARCHED) pages.loadMore();
+  }, [askedId, asked, pages.items.length]);
   const call = opened ?? (opened === null ? undefined : asked);
   return html`<div class="toolbar">
       <${Segments} label="Outcome" value=${outcome} options=${OUTCOMES} onChange=${setOutcome} />

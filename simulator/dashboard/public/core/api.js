@@ -17,7 +17,11 @@ export const control = {
 };
 
 async function send(method, path, body) {
-  const response = await reach(`/control${path}`, {
+  const url = `/control${path}`;
+  // An id can come from the address of the page: it must not climb to another route.
+  const { pathname, search } = new URL(url, location.origin);
+  if (pathname + search !== url) throw new ApiError(0, `There is nothing at ${url}.`);
+  const response = await reach(url, {
     method,
     ...(body !== undefined && {
       headers: { "content-type": "application/json" },

@@ -19,7 +19,8 @@ import { attempt, toast } from "../core/toasts.js";
 /** One delivery: its six slots, and each attempt down to the bytes. */
 export function DeliveryPage({ id }) {
   const { feed } = useLive();
-  const { value: delivery, error, reload } = useLoaded(id, () => control.get(`/deliveries/${id}`));
+  const path = `/deliveries/${encodeURIComponent(id)}`;
+  const { value: delivery, error, reload } = useLoaded(id, () => control.get(path));
   const [chosen, setChosen] = useState();
   const heard = feed.get(id);
   useEffect(() => {
@@ -34,11 +35,12 @@ export function DeliveryPage({ id }) {
   async function attemptNow() {
     if (!canAttempt) return toast("bad", "No attempt waits: there is nothing to bring forward.");
     setChosen(undefined);
-    await attempt(() => control.post(`/deliveries/${id}/attempt`));
+    await attempt(() => control.post(`${path}/attempt`));
     await reload();
   }
   async function resend() {
-    const resent = await attempt(() => control.post(`/deliveries/${id}/resend`));
+    if (delivery === undefined) return;
+    const resent = await attempt(() => control.post(`${path}/resend`));
     if (resent === undefined) return;
     toast("ok", `Sent again as ${shortId(resent.id)}, with six attempts of its own.`);
     navigate(`/deliveries/${resent.id}`);

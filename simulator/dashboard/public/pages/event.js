@@ -24,7 +24,11 @@ const ORIGINS = {
 /** One event: its envelope and all its deliveries. */
 export function EventPage({ id }) {
   const { feed } = useLive();
-  const { value: event, error, reload } = useLoaded(id, () => control.get(`/events/${id}`));
+  const {
+    value: event,
+    error,
+    reload,
+  } = useLoaded(id, () => control.get(`/events/${encodeURIComponent(id)}`));
   useKeys({ u: () => navigate("/") });
 
   if (error !== undefined && event === undefined)

@@ -42,7 +42,7 @@ export function WorldPage({ section = "calls", query }) {
         ([name, words]) =>
           html`<a
             key=${name}
-            href=${hrefTo(`/world/${name}${orgId ? `?org=${orgId}` : ""}`)}
+            href=${hrefTo(`/world/${name}${orgId ? `?org=${encodeURIComponent(orgId)}` : ""}`)}
             aria-current=${name === section ? "page" : undefined}
             >${words}</a
           >`,
