@@ -6,7 +6,6 @@ export type MetaName = "seed" | "schedule_ms" | "journal_id" | "calls" | "epoch_
 const GET = `SELECT value FROM meta WHERE name = ?`;
 const SET = `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
-
 /** Numbers by name, kept in the data file. */
 export function createMeta(database: Database) {
   const get = database.prepare<[MetaName], string>(GET).pluck();
