@@ -27,7 +27,7 @@ export function CallList({ organization, query }) {
   // The API has no way to ask for one call, so a linked one is looked for page by page.
   useEffect(() => {
     const isMissing = askedId !== null && asked === undefined;
-    if (isMissing && pages.hasMore && pages.items.length < MOST_SEARCHED) pages.loadMore();
+    if (isMissing && pages.hasMore && pages.items.length < MOST_SEARCHED) void pages.loadMore();
   }, [askedId, asked, pages.items.length]);
   const call = opened ?? (opened === null ? undefined : asked);
   return html`<div class="toolbar">
