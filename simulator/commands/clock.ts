@@ -6,6 +6,7 @@ import { clockSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { durationSeconds } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
+import { ourCommand } from "./invocation.ts";
 
 const PROGRESS_EVERY_MS = 500;
 
@@ -77,7 +78,7 @@ function print(clock: z.infer<typeof clockSchema>, output: Output): void {
     ["Deliveries", countsText(clock.deliveries)],
   ]);
   if (clock.next_attempt_at !== null && clock.mode === "manual") {
-    output.note("\nTo the next attempt:  voice-agent-simulator clock advance next");
+    output.note(`\nTo the next attempt:  ${ourCommand("clock advance next")}`);
   }
 }
 

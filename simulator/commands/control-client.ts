@@ -3,6 +3,7 @@ import { request as requestHttps } from "node:https";
 import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT } from "./command-error.ts";
+import { ourCommand } from "./invocation.ts";
 
 /** How a command reaches the running simulator. */
 export type SimulatorFlags = { simulator: string; token?: string; json?: boolean };
@@ -51,7 +52,7 @@ export function createControlClient(flags: SimulatorFlags) {
     }
     const answer = await exchange(method, url, flags.token, body).catch((error: unknown) => {
       throw new CommandError(
-        `No simulator answers at ${flags.simulator} (${reasonOf(error)}): start one with voice-agent-simulator serve, or name yours with --simulator.`,
+        `No simulator answers at ${flags.simulator} (${reasonOf(error)}): start one with ${ourCommand("serve")}, or name yours with --simulator.`,
       );
     });
     const value = parseJson(answer.text);

@@ -9,6 +9,7 @@ import { webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
+import { ourCommand } from "./invocation.ts";
 
 type Flags = ServeFlags & {
   url: string;
@@ -137,8 +138,8 @@ function printWhatNext(running: RunningSimulator, flags: Flags, output: Output):
   output.line();
   const option = running.server.port === 4010 ? "" : ` --simulator ${running.server.url}`;
   output.note("Next, in another terminal:");
-  output.note(`  voice-agent-simulator trigger voicemail.created${option}`);
-  output.note(`  voice-agent-simulator deliveries${option}`);
+  output.note(`  ${ourCommand(`trigger voicemail.created${option}`)}`);
+  output.note(`  ${ourCommand(`deliveries${option}`)}`);
   output.note("Ctrl-C ends both.\n");
 }
 

@@ -10,6 +10,7 @@ import { emissionsSchema, endpointSchema, listOf, registeredSchema } from "./con
 import { defaultCommand } from "./default-command.ts";
 import { collect, eventSelection, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
+import { ourCommand } from "./invocation.ts";
 
 type SettingFlags = SimulatorFlags & {
   events?: string[];
@@ -29,7 +30,7 @@ export function endpointsCommand(): Command {
       const list = await createControlClient(flags).get("/endpoints", listOf(endpointSchema));
       output.value(list);
       if (list.data.length === 0) {
-        output.note(`No endpoints. Register one:  voice-agent-simulator endpoints add ${EXAMPLE}`);
+        output.note(`No endpoints. Register one:  ${ourCommand(`endpoints add ${EXAMPLE}`)}`);
         return;
       }
       output.table([
@@ -60,7 +61,7 @@ export function endpointsCommand(): Command {
         ["Secret", endpoint.secret],
       ]);
       output.note("\nThe secret is shown this once: your receiver needs it as SIGNING_SECRET.");
-      output.note(`Try it:  voice-agent-simulator endpoints test ${endpoint.id}${simulatorOption(flags)}`);
+      output.note(`Try it:  ${ourCommand(`endpoints test ${endpoint.id}${simulatorOption(flags)}`)}`);
     });
 
   addSimulatorOptions(command.command("show"))
@@ -69,9 +70,7 @@ export function endpointsCommand(): Command {
     .action(async (id: string, flags: SimulatorFlags) => {
       const output = createOutput({ json: flags.json === true });
       print(await createControlClient(flags).get(pathOf(id), endpointSchema), output);
-      output.note(
-        `\nIts deliveries:  voice-agent-simulator deliveries --endpoint ${id}${simulatorOption(flags)}`,
-      );
+      output.note(`\nIts deliveries:  ${ourCommand(`deliveries --endpoint ${id}${simulatorOption(flags)}`)}`);
     });
 
   addSettings(command.command("change"))
@@ -108,9 +107,7 @@ export function endpointsCommand(): Command {
       output.value(sent);
       for (const event of sent.events) output.line(`${event.type}  ${event.id}`);
       const delivery = sent.deliveries[0]?.id ?? "";
-      output.note(
-        `\nHow it went:  voice-agent-simulator deliveries show ${delivery}${simulatorOption(flags)}`,
-      );
+      output.note(`\nHow it went:  ${ourCommand(`deliveries show ${delivery}${simulatorOption(flags)}`)}`);
     });
 
   return command;

@@ -9,6 +9,7 @@ import { eventDetailSchema, eventSchema, listOf } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
+import { ourCommand } from "./invocation.ts";
 
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 
@@ -27,7 +28,7 @@ export function eventsCommand(): Command {
       const list = await createControlClient(flags).get(`/events?${query.toString()}`, listOf(eventSchema));
       output.value(list);
       if (list.data.length === 0) {
-        output.note("No events. Let something happen:  voice-agent-simulator trigger call.completed");
+        output.note(`No events. Let something happen:  ${ourCommand("trigger call.completed")}`);
         return;
       }
       output.table([
@@ -57,7 +58,7 @@ export function eventsCommand(): Command {
         const last = delivery.attempts.at(-1);
         output.note(`${delivery.id}  ${delivery.state}  ${last?.http_status ?? last?.error ?? ""}`.trimEnd());
       }
-      output.note(`\nSend it again:  voice-agent-simulator replay ${id}${simulatorOption(flags)}`);
+      output.note(`\nSend it again:  ${ourCommand(`replay ${id}${simulatorOption(flags)}`)}`);
     });
 
   return command;

@@ -4,6 +4,7 @@ import { readBodyInput } from "./body-input.ts";
 import { EXIT } from "./command-error.ts";
 import { createOutput, type Output } from "./output.ts";
 import { secretOption, wantWrittenSecret } from "./secret-option.ts";
+import { ourCommand } from "./invocation.ts";
 
 type Flags = {
   header: string;
@@ -57,7 +58,7 @@ function print(diagnosis: Diagnosis, output: Output): void {
     );
     output.line("  Either the secret is another one (of another endpoint, or an older one),");
     output.line("  or the body was changed on its way: compare it byte for byte with what was sent.");
-    output.note("\nWhat was sent:  voice-agent-simulator deliveries show ID --json");
+    output.note(`\nWhat was sent:  ${ourCommand("deliveries show ID --json")}`);
   }
   if (!valid && expected !== undefined) output.line(`For this body and secret, v1 is ${expected}`);
 }

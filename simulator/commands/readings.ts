@@ -6,6 +6,7 @@ import { addSimulatorOptions, createControlClient, type SimulatorFlags } from ".
 import { listOf, readingSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { createOutput, type Output } from "./output.ts";
+import { ourCommand } from "./invocation.ts";
 
 /** `readings list|show|set`: what the specification leaves open. */
 export function readingsCommand(): Command {
@@ -26,7 +27,7 @@ export function readingsCommand(): Command {
         output.line(`  ${summary}`);
         output.line(`  ${output.style("dim", `${section}. ${reason}`)}`);
       }
-      output.note("\nChoose another:  voice-agent-simulator serve --reading limit_out_of_range=clamp");
+      output.note(`\nChoose another:  ${ourCommand("serve --reading limit_out_of_range=clamp")}`);
     });
 
   addSimulatorOptions(command.command("show"))

@@ -7,6 +7,7 @@ import { emissionsSchema } from "./control-schemas.ts";
 import { faultsOf } from "./fault-option.ts";
 import type { ReplayResult } from "./replay-report.ts";
 import { wantSecret } from "./secret-option.ts";
+import { ourCommand } from "./invocation.ts";
 
 /** Where a replay goes. */
 export type ReplayTarget = {
@@ -36,8 +37,8 @@ export function simulatorTarget(flags: SimulatorFlags & { newIds?: boolean; faul
     },
     next: (option) =>
       deliveries === 0
-        ? "\nNo endpoint wants them. Register one:  voice-agent-simulator endpoints add http://localhost:3000/webhooks"
-        : `\nHow it went:  voice-agent-simulator deliveries${option}`,
+        ? `\nNo endpoint wants them. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks")}`
+        : `\nHow it went:  ${ourCommand(`deliveries${option}`)}`,
   };
 }
 

@@ -7,6 +7,7 @@ import { eventSelection, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
+import { ourCommand } from "./invocation.ts";
 
 type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string[] };
 
@@ -73,9 +74,9 @@ function printNextSteps(running: RunningSimulator, output: Output, flags: Flags)
   const option = url === "http://127.0.0.1:4010" ? "" : ` --simulator ${url}`;
   output.note("Next, in another terminal:");
   if (flags.forwardTo === undefined) {
-    output.note(`  voice-agent-simulator endpoints add http://localhost:3000/webhooks${option}`);
+    output.note(`  ${ourCommand(`endpoints add http://localhost:3000/webhooks${option}`)}`);
   }
-  output.note(`  voice-agent-simulator trigger call.completed${option}`);
+  output.note(`  ${ourCommand(`trigger call.completed${option}`)}`);
   output.note(`  curl -H "Authorization: Bearer va_test_restaurant" ${url}/api/v1/me`);
   output.note("Ctrl-C ends it.\n");
 }

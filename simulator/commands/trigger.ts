@@ -14,6 +14,7 @@ import { faultsOf } from "./fault-option.ts";
 import { collect, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { scenariosOf } from "./scenario-files.ts";
+import { ourCommand } from "./invocation.ts";
 
 type Flags = SimulatorFlags & {
   set: string[];
@@ -81,8 +82,8 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
   const [first] = answer.deliveries;
   output.note(
     first === undefined
-      ? `\nNo endpoint wants it. Register one:  voice-agent-simulator endpoints add http://localhost:3000/webhooks${simulatorOption(flags)}`
-      : `\nHow it went:  voice-agent-simulator deliveries show ${first.id}${simulatorOption(flags)}`,
+      ? `\nNo endpoint wants it. Register one:  ${ourCommand(`endpoints add http://localhost:3000/webhooks${simulatorOption(flags)}`)}`
+      : `\nHow it went:  ${ourCommand(`deliveries show ${first.id}${simulatorOption(flags)}`)}`,
   );
 }
 
@@ -98,7 +99,7 @@ async function tell(what: string, { client, flags, output }: Context): Promise<v
   output.value(story);
   output.line(`${output.style("bold", story.name)}  ${story.summary}`);
   output.line(`${story.steps} steps until ${story.ends_at.slice(0, 19).replace("T", " ")} of schedule time`);
-  output.note(`\nTo its end at once:  voice-agent-simulator clock run${simulatorOption(flags)}`);
+  output.note(`\nTo its end at once:  ${ourCommand(`clock run${simulatorOption(flags)}`)}`);
 }
 
 async function addScenario(file: string, client: ControlClient): Promise<string> {
