@@ -42,7 +42,6 @@ export type SimulatorOptions = {
   answerTimeoutMs?: number;
   wall?: WallTime;
   send?: Send;
-  onProgress?: (done: number, total: number) => void;
 };
 
 export type Simulator = ReturnType<typeof compose>;
@@ -113,7 +112,6 @@ function compose(
     readings,
     nowMs: clock.now,
     baseUrl: () => settings.baseUrl,
-    ...(options.onProgress && { onProgress: options.onProgress }),
   });
   const events = createEventLog({ database, seed, clock });
   const newSecret = () => `whsec_${randomBytes(24).toString("hex")}`;

@@ -55,7 +55,7 @@ async function develop(command: string[], flags: Flags, output: Output): Promise
   const interrupted = untilInterrupted().then(() => "interrupted" as const);
   // Loaded only now: --help and a wrong option are answered at once.
   const { startSimulatorForCommand } = await import("./running-simulator.ts");
-  const running = await startSimulatorForCommand(flags, output);
+  const running = await startSimulatorForCommand(flags);
   const endpoint = endpointFor(flags.url, running);
   if (!endpoint.ok) {
     await running.close();

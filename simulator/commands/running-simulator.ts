@@ -4,7 +4,6 @@ import { createApiFaults, type ApiFaultPlan, type ApiFaults } from "../api/fault
 import { listen, type RunningServer } from "../server.ts";
 import { createSimulator, type Simulator } from "../simulator.ts";
 import { CommandError } from "./command-error.ts";
-import type { Output } from "./output.ts";
 import { simulatorOptions, type ServeFlags } from "./serve-options.ts";
 
 export type RunningSimulator = {
@@ -15,20 +14,9 @@ export type RunningSimulator = {
   close(): Promise<void>;
 };
 
-const SHOW_PROGRESS_FROM = 10_000;
-
 /** Starts the service in this process, for `serve` and `dev`. */
-export async function startSimulatorForCommand(flags: ServeFlags, output: Output): Promise<RunningSimulator> {
-  const created = createSimulator({
-    ...simulatorOptions(flags),
-    onProgress(done, total) {
-      if (total >= SHOW_PROGRESS_FROM)
-        output.progress(
-          `Making up ${total.toLocaleString("en")} calls: ${Math.floor((100 * done) / total)} %`,
-        );
-    },
-  });
-  output.clearProgress();
+export async function startSimulatorForCommand(flags: ServeFlags): Promise<RunningSimulator> {
+  const created = createSimulator(simulatorOptions(flags));
   if (!created.ok) throw new CommandError(created.message);
   const { simulator } = created;
 

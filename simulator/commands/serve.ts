@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { bannerValue, printBanner } from "./banner.ts";
+import { endpointView } from "../control/views.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
@@ -23,19 +24,27 @@ export function serveCommand(): Command {
       const eventTypes = flags.events ?? [];
       // Loaded only now: --help and a wrong option are answered at once.
       const { startSimulatorForCommand } = await import("./running-simulator.ts");
-      const running = await startSimulatorForCommand(flags, output);
-      const secret =
-        flags.forwardTo &&
-        (await forward(running, { url: flags.forwardTo, eventTypes, given: flags.secret }));
+      const running = await startSimulatorForCommand(flags);
+      const target = flags.forwardTo;
+      const forwarded =
+        target === undefined
+          ? undefined
+          : await forward(running, { url: target, eventTypes, given: flags.secret });
 
-      output.value({ ...bannerValue(running), ...(secret !== undefined && { secret }) });
+      output.value({
+        ...bannerValue(running),
+        ...(forwarded?.secret !== undefined && { secret: forwarded.secret }),
+      });
       output.line();
       printBanner(running, output, flags.data);
-      if (secret !== undefined) {
+      if (forwarded !== undefined) {
         output.table(
           [
-            ["Endpoint", flags.forwardTo ?? ""],
-            ["Secret", secret],
+            ["Endpoint", forwarded.url],
+            [
+              "Secret",
+              forwarded.secret ?? `ends in ${forwarded.secretLast4}; it was shown when it was registered`,
+            ],
           ],
           "  ",
         );
@@ -48,22 +57,26 @@ export function serveCommand(): Command {
     });
 }
 
-/** Registers the endpoint of `--forward-to`; one that a data file has already keeps its secret. */
+/**
+ * Registers the endpoint of `--forward-to`. One that a data file has already keeps its secret, which was shown once and is
+ * not shown again.
+ */
 async function forward(
   running: RunningSimulator,
   settings: { url: string; eventTypes: string[]; given: string | undefined },
-): Promise<string> {
+): Promise<{ url: string; secret?: string; secretLast4: string }> {
   const { endpoints } = running.simulator;
   const { url, eventTypes, given } = settings;
   const existing = endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
   if (existing !== undefined && (given === undefined || given === existing.secret)) {
     endpoints.change(existing, { eventTypes });
-    return existing.secret;
+    return { url, secretLast4: endpointView(existing).secret_last4 };
   }
   const registered = endpoints.register({ url, eventTypes, ...(given !== undefined && { secret: given }) });
   if (registered.ok) {
     if (existing !== undefined) endpoints.remove(existing.id);
-    return registered.endpoint.secret;
+    const { secret } = registered.endpoint;
+    return { url, secret, secretLast4: endpointView(registered.endpoint).secret_last4 };
   }
   await running.close();
   throw new CommandError(`--forward-to ${url}: ${registered.message}`, EXIT.wrongUsage);
