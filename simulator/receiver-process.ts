@@ -140,12 +140,15 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       signalGroup(child.pid, "SIGTERM");
       if (!(await groupGone(child.pid, graceMs))) signalGroup(child.pid, "SIGKILL");
       await killGroup(child.pid);
+      await exit;
     },
     async kill() {
       if (child?.pid !== undefined) await killGroup(child.pid);
+      await exit;
     },
     async restart() {
       if (child?.pid !== undefined) await killGroup(child.pid);
+      await exit;
       return start();
     },
   };
@@ -222,7 +225,9 @@ function runsInGroup(entry: string, group: number): boolean {
     const stat = readFileSync(`/proc/${entry}/stat`, "latin1");
     // pid (name) state parent group …, where the name may hold spaces and brackets.
     const [state, , processGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return state !== "Z" && processGroup === String(group);
+    if (processGroup !== String(group)) return false;
+    // A process whose first thread has ended keeps its sockets open until the last one has.
+    return state !== "Z" || readdirSync(`/proc/${entry}/task`).length > 1;
   } catch {
     return false;
   }

@@ -19,7 +19,7 @@ describe.concurrent("kill -9 at the wrong moment", () => {
     expect,
   }) => {
     const report = await judgeKilled("");
-    expect(idsOf(report, "failed")).toEqual([]);
+    expect(idsOf(report, "failed"), story(report)).toEqual([]);
     expect(idsOf(report, "unverified")).toEqual([]);
   }, 90_000);
 
@@ -30,12 +30,23 @@ describe.concurrent("kill -9 at the wrong moment", () => {
       const failed = idsOf(report, "failed");
       process.stdout.write(`${name.padEnd(24)}  ${bug}\n${"".padEnd(24)}    ✗ ${failed.join(", ")}\n`);
 
-      expect(failed).toEqual(expect.arrayContaining([caughtBy, ...alsoBy]));
-      expect(failed.filter((id) => ![caughtBy, ...alsoBy, ...mayAlso].includes(id))).toEqual([]);
+      expect(failed, story(report)).toEqual(expect.arrayContaining([caughtBy, ...alsoBy]));
+      expect(
+        failed.filter((id) => ![caughtBy, ...alsoBy, ...mayAlso].includes(id)),
+        story(report),
+      ).toEqual([]);
     },
     90_000,
   );
 });
+
+/** What the report says, for the day when it is not what was expected. */
+function story({ results, receiverOutput }: Report): string {
+  const lines = results.map(
+    ({ check, outcome, explanation = "" }) => `${check.id} ${outcome} ${explanation}`,
+  );
+  return [...lines, ...receiverOutput].join("\n");
+}
 
 /** Starts the small receiver with a bug, lets verify kill it again and again, and answers the report. */
 async function judgeKilled(mutant: string): Promise<Report> {
