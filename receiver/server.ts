@@ -11,14 +11,18 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
 
 const KEEP_ALIVE_MS = 5_000;
+
+/** The port is shut once nobody has knocked for this long, or after so long at the latest. */
+const QUIET_MS = 200;
+const LONGEST_FAREWELL_MS = 3_000;
 const MAXIMUM_CONNECTIONS = 4_096;
 
 export type HttpServer = {
   /** Resolves to the port, also when it was asked for as 0. Rejects when the port is taken. */
   listen: (port: number, host: string) => Promise<number>;
   /**
-   * Takes no new connection and waits for the ones there are: requests are finished, idle connections get the time that
-   * their keep-alive promised them. What is left after `graceMs` is cut.
+   * Waits until no new connection comes, shuts the port, and waits for the connections there are: requests are finished,
+   * idle ones get the time that their keep-alive promised them. What is left after `graceMs` is cut.
    */
   drain: (graceMs: number) => Promise<void>;
 };
@@ -38,6 +42,10 @@ export function createHttpServer(
   );
   server.maxConnections = MAXIMUM_CONNECTIONS;
   server.on("clientError", answerProtocolError);
+  let knockedAtMs = Number.NEGATIVE_INFINITY;
+  server.on("connection", () => {
+    knockedAtMs = options.clock.monotonicMs();
+  });
 
   return {
     listen: async (port, host) =>
@@ -49,8 +57,26 @@ export function createHttpServer(
           resolve(typeof address === "object" && address ? address.port : port);
         });
       }),
-    drain: async (graceMs) => drain(server, graceMs, options.clock),
+    drain: async (graceMs) => {
+      const endMs = options.clock.monotonicMs() + graceMs;
+      await farewell(graceMs);
+      await drain(server, Math.max(0, endMs - options.clock.monotonicMs()), options.clock);
+    },
   };
+
+  /**
+   * Goes on answering new connections (with 503, by then) until they cease. Shutting the port resets those that the
+   * kernel has accepted and we have not, and their clients would see a broken request.
+   */
+  async function farewell(graceMs: number): Promise<void> {
+    const untilMs = options.clock.monotonicMs() + Math.min(graceMs / 3, LONGEST_FAREWELL_MS);
+    for (;;) {
+      const nowMs = options.clock.monotonicMs();
+      const waitMs = Math.min(knockedAtMs + QUIET_MS, untilMs) - nowMs;
+      if (waitMs <= 0) return;
+      await options.clock.sleep(waitMs);
+    }
+  }
 }
 
 const PROTOCOL_ERRORS: Record<string, { status: string; error: string; message: string }> = {

@@ -52,7 +52,8 @@ export function startSupervisor(options: {
 
   return {
     wake: () => tell({ kind: "wake" }),
-    alive: () => worker?.connected === true && clock.monotonicMs() - heardAtMs < SILENCE_MS,
+    // One that dies before it has said that it started is not alive, however often it is started.
+    alive: () => workerId !== undefined && clock.monotonicMs() - heardAtMs < SILENCE_MS,
     stop,
   };
 
@@ -84,6 +85,7 @@ export function startSupervisor(options: {
         "the worker process died; events go on being accepted",
       );
       if (workerId !== undefined) options.onDeath(workerId);
+      workerId = undefined;
       clock.after(restartMs, () => {
         if (!stopping) start();
       });

@@ -376,8 +376,8 @@ export function describeEngine(name: string, createBackend: () => Promise<Backen
       expect(await rows("SELECT * FROM effects")).toEqual([]);
     });
 
-    test("does not keep acknowledgements waiting while it is open", async () => {
-      const { engine, processing } = await setUp();
+    test("keeps neither acknowledgements nor other processes waiting while it is open", async () => {
+      const { engine, openAnother, processing } = await setUp();
       await engine.accept([newEvent()]);
       const inside = signalled();
       const leave = signalled();
@@ -392,6 +392,7 @@ export function describeEngine(name: string, createBackend: () => Promise<Backen
       await inside.promise;
       // Were the two to share a write lock, this would not be answered before `leave`.
       expect(await engine.accept([newEvent()])).toMatchObject({ ok: true });
+      expect((await openAnother().counts()).byState).toMatchObject({ claimed: 1, pending: 1 });
       leave.give();
     });
   });

@@ -118,7 +118,7 @@ describe("the process", { timeout: 90_000 }, () => {
     socket.write(request.subarray(0, -1));
     const idle = open(receiver.url);
     idle.write(rawRequest(receiver.url, { method: "GET", path: "/readyz" }));
-    expect((await readAnswer(idle)).status).toBe(200);
+    expect((await readAnswer(idle)).json).toMatchObject({ checks: { draining: "ok" } });
     receiver.child.kill("SIGTERM");
     await until(() => receiver.lines.some((line) => line.includes("shutting down")), Boolean);
     socket.write(request.subarray(-1));

@@ -5,6 +5,9 @@ import type { Unavailable } from "../../engine.ts";
 
 export type Synchronous = "FULL" | "NORMAL";
 
+/** Processes that start together on a new file wait for the one that makes its schema. */
+const OPENING_TIMEOUT_MS = 5_000;
+
 /**
  * Opens a database file in WAL mode, creates it (readable by its owner alone) when it isn't there, and brings its
  * schema up to date. `migrations` is only ever appended to: `PRAGMA user_version` counts those that have run.
@@ -16,25 +19,27 @@ export function openDatabase(options: {
   busyTimeoutMs: number;
 }): Database.Database {
   createPrivately(options.file);
-  const db = new Database(options.file, { timeout: options.busyTimeoutMs });
+  const db = new Database(options.file, { timeout: OPENING_TIMEOUT_MS });
   try {
     db.pragma("journal_mode = WAL");
     // Set, not assumed: better-sqlite3 is compiled to fall back to NORMAL in WAL mode, and NORMAL loses acknowledged
     // events in a power cut.
     db.pragma(`synchronous = ${options.synchronous}`);
     migrate(db, options);
-    // Read back after a write, since that is when the fallback would happen.
-    const level = db.pragma("synchronous", { simple: true });
-    if (level !== { FULL: 2, NORMAL: 1 }[options.synchronous]) {
-      throw new Error(
-        `${options.file} runs with synchronous=${String(level)} instead of ${options.synchronous}.`,
-      );
-    }
+    db.pragma(`busy_timeout = ${String(options.busyTimeoutMs)}`);
+    checkSynchronous(db, options.synchronous);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+/** Throws unless the connection syncs as it was told to. Ask after a write: that is when it would have fallen back. */
+export function checkSynchronous(db: Database.Database, synchronous: Synchronous): void {
+  const level = db.pragma("synchronous", { simple: true });
+  if (level === { FULL: 2, NORMAL: 1 }[synchronous]) return;
+  throw new Error(`${db.name} runs with synchronous=${String(level)} instead of ${synchronous}.`);
 }
 
 function createPrivately(file: string): void {
@@ -58,15 +63,19 @@ function migrate(
   db: Database.Database,
   { file, migrations }: { file: string; migrations: readonly string[] },
 ): void {
+  const isCurrent = (): boolean => {
+    const version = Number(db.pragma("user_version", { simple: true }));
+    if (version <= migrations.length) return version === migrations.length;
+    throw new Error(
+      `${file} was written by a newer receiver (schema ${String(version)}, this one knows ${String(migrations.length)}). Run the newer receiver, or restore a backup made before the upgrade.`,
+    );
+  };
+  // A file that is up to date is opened without a write, so also while another process has a transaction open.
+  if (isCurrent()) return;
   // Immediate, so that of several processes starting on a new file one migrates and the others wait for it.
   db.transaction(() => {
-    const version = Number(db.pragma("user_version", { simple: true }));
-    if (version > migrations.length) {
-      throw new Error(
-        `${file} was written by a newer receiver (schema ${String(version)}, this one knows ${String(migrations.length)}). Run the newer receiver, or restore a backup made before the upgrade.`,
-      );
-    }
-    for (const sql of migrations.slice(version)) db.exec(sql);
+    if (isCurrent()) return;
+    for (const sql of migrations.slice(Number(db.pragma("user_version", { simple: true })))) db.exec(sql);
     db.pragma(`user_version = ${String(migrations.length)}`);
   }).immediate();
 }

@@ -76,8 +76,9 @@ function refuseStrangers(
   { file, inbox }: { file: string; inbox: Database.Database },
 ): void {
   const pair = inbox.prepare<[], { pair: string }>(FIND_PAIR).get()?.pair ?? "";
-  db.prepare<[string]>(INSERT_POSITION).run(pair);
-  const position = db.prepare<[], { seq: number; pair: string }>(FIND_POSITION).get();
+  const findPosition = db.prepare<[], { seq: number; pair: string }>(FIND_POSITION);
+  if (!findPosition.get()) db.prepare<[string]>(INSERT_POSITION).run(pair);
+  const position = findPosition.get();
   const lastSeq = inbox.prepare<[], { seq: number }>(FIND_LAST_SEQ).get()?.seq ?? 0;
   if (position?.pair !== pair || position.seq > lastSeq) {
     throw new Error(

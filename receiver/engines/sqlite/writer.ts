@@ -1,7 +1,7 @@
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import type Database from "better-sqlite3";
 import type { AcceptResult, NewEvent } from "../../engine.ts";
-import { unavailability } from "./database.ts";
+import { checkSynchronous, unavailability } from "./database.ts";
 import { createAccept, openInboxFile } from "./inbox-file.ts";
 
 /** How long a commit waits for the short transactions of other processes. Only this thread waits. */
@@ -78,7 +78,10 @@ export function createWriter({
 
 /** The one connection that events are stored through: every commit on it is synced before it returns. */
 export function openForWriting(file: string): Database.Database {
-  return openInboxFile({ file, synchronous: "FULL", busyTimeoutMs: BUSY_TIMEOUT_MS });
+  const db = openInboxFile({ file, synchronous: "FULL", busyTimeoutMs: BUSY_TIMEOUT_MS });
+  createAccept(db)([]);
+  checkSynchronous(db, "FULL");
+  return db;
 }
 
 /** The thread's side. The hooks are for tests: of a database in trouble, and of a process that ends in mid-commit. */
