@@ -1,6 +1,6 @@
 import type { Report } from "../../simulator/verify/report.ts";
 import { idsOf, judge } from "./judge.ts";
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 
 /** Mutants judged side by side in one process: enough to fill each other's waits. */
 const LANES = 8;

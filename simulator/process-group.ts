@@ -1,0 +1,85 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Kills the group and waits until it is gone. */
+export async function killGroup(pid: number): Promise<void> {
+  signalGroup(pid, "SIGKILL");
+  await groupGone(pid, 2_000);
+  groups.delete(pid);
+}
+
+/** Waits until no process of the group runs any more, or `withinMs` have passed; whether none does. */
+export async function groupGone(pid: number, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  while (groupLives(pid)) {
+    if (performance.now() >= deadline) return false;
+    await sleep(10);
+  }
+  return true;
+}
+
+/** Whether a process of the group still runs. */
+function groupLives(pid: number): boolean {
+  if (!signalGroup(pid, 0)) return false;
+  if (process.platform !== "linux") return true;
+  // A container without an init process keeps ended grandchildren as zombies, which still take signals.
+  return readdirSync("/proc").some((entry) => /^\d+$/.test(entry) && runsInGroup(entry, pid));
+}
+
+function runsInGroup(entry: string, group: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${entry}/stat`, "latin1");
+    // pid (name) state parent group …, where the name may hold spaces and brackets.
+    const [state, , processGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (processGroup !== String(group)) return false;
+    // A process whose first thread has ended keeps its sockets open until the last one has.
+    return state !== "Z" || readdirSync(`/proc/${entry}/task`).length > 1;
+  } catch {
+    return false;
+  }
+}
+
+/** Sends a signal to every process of the group; false when there is none left. */
+export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    if (process.platform === "win32") {
+      // Windows has no process groups: the tree below the command is ended instead.
+      if (signal !== 0) spawnSync("taskkill", ["/pid", String(pid), "/t", "/f"]);
+      return process.kill(pid, 0);
+    }
+    return process.kill(-pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** Groups that must not outlive this process. */
+const groups = new Set<number>();
+
+/** Has the group killed when this process ends, in whatever way short of SIGKILL. */
+export function registerGroup(pid: number): void {
+  if (!cleanupInstalled) installCleanup();
+  groups.add(pid);
+}
+
+let cleanupInstalled = false;
+
+function installCleanup(): void {
+  cleanupInstalled = true;
+  const killAll = (): void => {
+    for (const pid of groups) signalGroup(pid, "SIGKILL");
+    groups.clear();
+  };
+  process.on("exit", killAll);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    const onSignal = (): void => {
+      // With another listener the program decides itself when it ends, and the exit hook above cleans up.
+      if (process.listenerCount(signal) > 1) return;
+      killAll();
+      process.off(signal, onSignal);
+      process.kill(process.pid, signal);
+    };
+    process.on(signal, onSignal);
+  }
+}

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Mutant } from "../mutant.ts";
+import { CORRECT } from "../receiver.ts";
+import { idOf, HOUR_SECONDS } from "./helpers.ts";
+
+/** Bugs in what is acknowledged, and in how the signature header is read. */
+export const ACKNOWLEDGEMENT: Record<string, Mutant> = {
+  "refuses-transfers": {
+    bug: "answers 400 to a type that it has no use for",
+    plant: { acceptable: ({ type }) => type !== "call.transferred" || 400 },
+    caughtBy: "acknowledgement.call-transferred",
+    alsoBy: [
+      "duplicates.same-call-two-types",
+      "readings.transfer-to-string",
+      "readings.transfer-to-object",
+      "readings.transfer-succeeded-string",
+      "readings.transfer-failed",
+      "readings.completed-last",
+      "load.burst",
+      "effects.each-type",
+      "effects.same-call-two-types",
+    ],
+  },
+  "refuses-completions": {
+    bug: "answers 400 to completed calls",
+    plant: { acceptable: ({ type }) => type !== "call.completed" || 400 },
+    caughtBy: "acknowledgement.call-completed",
+    mayAlso: ["*"],
+  },
+  "refuses-voicemails": {
+    bug: "answers 400 to voicemails",
+    plant: { acceptable: ({ type }) => type !== "voicemail.created" || 400 },
+    caughtBy: "acknowledgement.voicemail-created",
+    alsoBy: [
+      "acknowledgement.after-forgery",
+      "acknowledgement.any-order",
+      "duplicates.in-sequence",
+      "duplicates.hour-between",
+      "duplicates.six-attempts-of-several",
+      "evolution.unknown-reason",
+      "evolution.null-notes",
+      "evolution.filled-notes",
+      "evolution.reviewed-voicemail",
+      "wire.segmented",
+      "wire.lives-on",
+      "readings.distinct-ids",
+      "load.burst",
+      "load.among-forgeries",
+      "effects.each-type",
+      "effects.distinct-ids",
+      "effects.prompt",
+    ],
+  },
+  "refuses-orders": {
+    bug: "answers 400 to orders",
+    plant: { acceptable: ({ type }) => type !== "order.created" || 400 },
+    caughtBy: "acknowledgement.order-created",
+    alsoBy: [
+      "acknowledgement.any-order",
+      "duplicates.at-once-any",
+      "duplicates.six-attempts-of-several",
+      "readings.minimal-order",
+      "readings.rich-order",
+      "readings.reserialized-retry",
+      "load.burst",
+      "effects.each-type",
+      "effects.in-sequence",
+      "effects.at-once",
+      "effects.after-many-others",
+      "effects.lost-answer",
+      "effects.reserialized-retry",
+      "effects.after-forgery",
+    ],
+  },
+  "refuses-bookings": {
+    bug: "answers 400 to bookings",
+    plant: { acceptable: ({ type }) => type !== "booking.created" || 400 },
+    caughtBy: "acknowledgement.booking-created",
+    alsoBy: [
+      "duplicates.at-once",
+      "readings.minimal-booking",
+      "readings.rich-booking",
+      "load.burst",
+      "effects.each-type",
+      "effects.at-once",
+      "effects.after-handling",
+    ],
+  },
+  "works-before-answering": {
+    bug: "handles transfers before it answers",
+    plant: { beforeAnswer: ({ type }) => (type === "call.transferred" ? sleep(3_300) : undefined) },
+    caughtBy: "acknowledgement.prompt",
+  },
+  "ages-by-created": {
+    bug: "judges the age of a delivery by the event's created",
+    plant: { acceptable: ({ created }, state) => created > state.now() / 1_000 - 6 * HOUR_SECONDS || 400 },
+    caughtBy: "acknowledgement.last-attempt",
+  },
+  "refuses-after-forgery": {
+    bug: "remembers ids before it verifies, and answers 409 to the genuine event",
+    plant: {
+      onUnverified: (body, state) =>
+        void state.handled.set(`seen ${idOf(body)}`, (state.handled.get(`seen ${idOf(body)}`) ?? 0) + 1),
+      acceptable: ({ id }, state) => state.seen.has(id) || (state.handled.get(`seen ${id}`) ?? 0) < 2 || 409,
+    },
+    caughtBy: "acknowledgement.after-forgery",
+    alsoBy: ["effects.after-forgery"],
+  },
+  "drops-after-forgery": {
+    bug: "remembers ids before it verifies, and drops the genuine event as a duplicate",
+    plant: {
+      onUnverified: (body, state) =>
+        void state.handled.set(`seen ${idOf(body)}`, (state.handled.get(`seen ${idOf(body)}`) ?? 0) + 1),
+      handlings: ({ id }, state) => ((state.handled.get(`seen ${id}`) ?? 0) > 1 ? 0 : 1),
+    },
+    caughtBy: "effects.after-forgery",
+    alsoBy: ["effects.ledger"],
+  },
+  "newest-only": {
+    bug: "refuses events older than the newest that it has seen",
+    plant: {
+      acceptable: ({ created, type }, state) => {
+        if (type === "voicemail.created") state.newestCreated = Math.max(state.newestCreated, created);
+        return type !== "order.created" || created > state.newestCreated - HOUR_SECONDS / 2 || 409;
+      },
+    },
+    caughtBy: "acknowledgement.any-order",
+  },
+  "one-organization": {
+    bug: "refuses organizations that it does not know",
+    plant: { acceptable: ({ org_id }) => org_id !== "org_0000000000000001" || 403 },
+    caughtBy: "acknowledgement.other-organization",
+  },
+  "header-name-as-written": {
+    bug: "looks for the header name letter by letter",
+    plant: {
+      signatureHeaders: ({ rawHeaders }) =>
+        rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1] === "X-Service-Signature"),
+    },
+    caughtBy: "signature.header-name-case",
+  },
+  "by-position": {
+    bug: "expects t first and v1 second",
+    plant: {
+      takeApart: (value, state) =>
+        value.startsWith("t=") ? CORRECT.takeApart(value, state) : { ts: [], v1s: [] },
+    },
+    caughtBy: "signature.key-order",
+  },
+  "first-v1": {
+    bug: "looks at the first v1 only",
+    plant: { chooseV1: (v1s) => v1s.slice(0, 1) },
+    caughtBy: "signature.rotation",
+  },
+};

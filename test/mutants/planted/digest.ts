@@ -1,0 +1,196 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Mutant } from "../mutant.ts";
+import { CORRECT } from "../receiver.ts";
+import { orWhen, join } from "./helpers.ts";
+
+/** Bugs in how the digest is made and compared. */
+export const DIGEST: Record<string, Mutant> = {
+  "no-header-no-check": {
+    bug: "verifies only when there is a header",
+    plant: { verdict: (isVerified, headers) => isVerified || headers.length === 0 },
+    caughtBy: "signature.missing-header",
+    alsoBy: ["effects.forged"],
+  },
+  "empty-header": {
+    bug: "takes an empty header for a switched-off check",
+    plant: { verdict: (isVerified, headers) => isVerified || headers[0] === "" },
+    caughtBy: "signature.empty-header",
+  },
+  "t-defaults-to-now": {
+    bug: "fills in the current time for a missing t",
+    plant: {
+      chooseT: ([t = ""], nowSeconds) => ({ aged: t || String(nowSeconds), signed: t || String(nowSeconds) }),
+    },
+    caughtBy: "signature.no-t",
+  },
+  "empty-t": {
+    bug: "skips the clock when t is empty",
+    plant: { ageAccepted: (t, nowMs) => t === "" || CORRECT.ageAccepted(t, nowMs) },
+    caughtBy: "signature.empty-t",
+  },
+  "no-v1-no-check": {
+    bug: "compares only when there is a v1",
+    plant: {
+      chooseV1: (v1s) => (v1s.length === 0 ? ["none"] : v1s),
+      digestAccepted: orWhen((v1) => v1 === "none"),
+    },
+    caughtBy: "signature.no-v1",
+    alsoBy: ["signature.other-scheme", "signature.long-header"],
+  },
+  "empty-v1": {
+    bug: "takes an empty v1 for a match",
+    plant: { digestAccepted: orWhen((v1) => v1 === "") },
+    caughtBy: "signature.empty-v1",
+  },
+  "any-scheme": {
+    bug: "takes any key that is not t for the digest",
+    plant: { takeApart: (value, state) => CORRECT.takeApart(value.replaceAll(/(^|,)v0=/g, "$1v1="), state) },
+    caughtBy: "signature.other-scheme",
+  },
+  "never-compares": {
+    bug: "checks the form of the header, but not the digest",
+    plant: { digestAccepted: (v1) => /^[0-9a-f]{64}$/.test(v1) },
+    caughtBy: "signature.wrong-secret",
+    alsoBy: [
+      "acknowledgement.after-forgery",
+      "signature.empty-secret",
+      "signature.changed-body",
+      "signature.changed-t",
+      "signature.body-only",
+      "signature.no-period",
+      "signature.first-digit",
+      "signature.last-digit",
+      "signature.not-hexadecimal",
+      "signature.long-header",
+      "raw-bytes.reformatted",
+      "raw-bytes.re-escaped",
+      "raw-bytes.newline-removed",
+      "raw-bytes.newline-added",
+      "raw-bytes.invalid-bytes",
+      "raw-bytes.replacement-character",
+      "load.among-forgeries",
+      "effects.forged",
+    ],
+  },
+  "empty-secret": {
+    bug: "tries an unset second secret as an empty key",
+    plant: { keys: (secret) => [secret, ""] },
+    caughtBy: "signature.empty-secret",
+  },
+  "remembers-headers": {
+    bug: "remembers for which headers the digest was right, whatever the body",
+    plant: {
+      verdict: (isVerified, [value = ""], state) => {
+        if (isVerified) state.handled.set(value, 1);
+        return isVerified || state.handled.has(value);
+      },
+    },
+    caughtBy: "signature.changed-body",
+  },
+  "slack-in-t": {
+    bug: "tries the seconds before t as well",
+    plant: { signedStrings: (t, body) => [0, 1, 2, 3].map((less) => join(String(Number(t) - less), body)) },
+    caughtBy: "signature.changed-t",
+  },
+  "body-only": {
+    bug: "accepts an older scheme that signs the body alone",
+    plant: { signedStrings: (t, body) => [join(t, body), body] },
+    caughtBy: "signature.body-only",
+  },
+  "no-period": {
+    bug: "accepts t and body without the period",
+    plant: { signedStrings: (t, body) => [join(t, body), Buffer.concat([Buffer.from(t), body])] },
+    caughtBy: "signature.no-period",
+  },
+  "last-half": {
+    bug: "compares the last half of the digest",
+    plant: {
+      digestAccepted: (v1, expected) =>
+        v1.length === 64 && v1.slice(32) === expected.toString("hex").slice(32),
+    },
+    caughtBy: "signature.first-digit",
+  },
+  "first-half": {
+    bug: "compares the first half of the digest",
+    plant: {
+      digestAccepted: (v1, expected) =>
+        v1.length === 64 && v1.slice(0, 32) === expected.toString("hex").slice(0, 32),
+    },
+    caughtBy: "signature.last-digit",
+  },
+  "as-long-as-given": {
+    bug: "compares as many digits as it is given",
+    plant: { digestAccepted: (v1, expected) => v1 !== "" && expected.toString("hex").startsWith(v1) },
+    caughtBy: "signature.short-digest",
+  },
+  "as-long-as-expected": {
+    bug: "decodes the digest leniently and compares 32 bytes of it",
+    plant: {
+      digestAccepted: (v1, expected) => {
+        const bytes = Buffer.from(v1, "hex").subarray(0, 32);
+        return /^[0-9a-f]+$/.test(v1) && bytes.length === 32 && timingSafeEqual(bytes, expected);
+      },
+    },
+    caughtBy: "signature.long-digest",
+  },
+  "nothing-equals-nothing": {
+    bug: "compares zero decoded bytes with zero bytes",
+    plant: {
+      digestAccepted: orWhen(
+        (v1) => v1.length === 64 && Buffer.from(v1, "hex").length === 0 && v1.startsWith("z"),
+      ),
+    },
+    caughtBy: "signature.not-hexadecimal",
+  },
+  "dies-on-unequal-length": {
+    bug: "lets timingSafeEqual throw on a digest of another length",
+    plant: {
+      digestAccepted: (v1, expected, state) => {
+        const bytes = Buffer.from(v1, "hex");
+        if (v1.length > 1 && v1.length < 64 && /^[0-9a-f]+$/.test(v1)) state.die();
+        return v1.length === 64 && bytes.length === 32 && CORRECT.digestAccepted(v1, expected, state);
+      },
+    },
+    caughtBy: "signature.short-digest",
+    kills: true,
+  },
+  "dies-on-multibyte": {
+    bug: "compares string lengths, and throws on digests of as many characters but more bytes",
+    plant: {
+      digestAccepted: (v1, expected, state) => {
+        if (Buffer.byteLength(v1) !== v1.length) state.die();
+        return CORRECT.digestAccepted(v1, expected, state);
+      },
+    },
+    caughtBy: "signature.multibyte-digest",
+    kills: true,
+  },
+  "dies-on-long-header": {
+    bug: "overflows on a header of thousands of characters",
+    plant: {
+      takeApart: (value, state) => {
+        if (value.length > 2_000) state.die();
+        return CORRECT.takeApart(value, state);
+      },
+    },
+    caughtBy: "signature.long-header",
+    kills: true,
+  },
+  "any-case": {
+    bug: "folds the digest to lower case first",
+    plant: {
+      digestAccepted: (v1, expected, state) => CORRECT.digestAccepted(v1.toLowerCase(), expected, state),
+    },
+    caughtBy: "signature.upper-case",
+  },
+  base64: {
+    bug: "accepts the digest in base64 too",
+    plant: { digestAccepted: orWhen((v1, expected) => v1 === expected.toString("base64url")) },
+    caughtBy: "signature.base64",
+  },
+  "first-header": {
+    bug: "takes the first of two signature headers",
+    plant: { chooseHeader: (headers) => headers[0] },
+    caughtBy: "signature.two-headers",
+  },
+};

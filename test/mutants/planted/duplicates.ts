@@ -1,0 +1,182 @@
+import { createHash } from "node:crypto";
+import type { Mutant } from "../mutant.ts";
+import { lull, idOf } from "./helpers.ts";
+
+/** Bugs in what becomes of duplicates and of acknowledged events. */
+export const DUPLICATES: Record<string, Mutant> = {
+  "conflict-on-duplicate": {
+    bug: "answers 409 to a duplicate",
+    plant: { duplicateStatus: 409 },
+    caughtBy: "duplicates.in-sequence",
+    alsoBy: [
+      "duplicates.at-once",
+      "duplicates.after-lost-answer",
+      "duplicates.hour-between",
+      "duplicates.six-attempts-of-several",
+      "wire.half-close",
+      "readings.reserialized-retry",
+      "load.one-event-storm",
+    ],
+  },
+  "never-de-duplicates": {
+    bug: "handles every delivery",
+    plant: { remember: () => true },
+    caughtBy: "effects.in-sequence",
+    alsoBy: [
+      "effects.at-once",
+      "effects.after-handling",
+      "effects.after-many-others",
+      "effects.lost-answer",
+      "effects.reserialized-retry",
+      "effects.ledger",
+    ],
+  },
+  "check-then-insert": {
+    bug: "looks the id up first and inserts it later",
+    plant: {
+      remember: async (key, state) => {
+        if (state.seen.has(key)) return false;
+        await lull(state);
+        state.seen.set(key, state.requests);
+        return true;
+      },
+    },
+    caughtBy: "effects.at-once",
+    alsoBy: ["effects.lost-answer", "effects.ledger"],
+  },
+  "busy-on-duplicate": {
+    bug: "answers 409 while another copy of the event is under way",
+    plant: {
+      beforeAnswer: async ({ id }, state) => {
+        if (state.open.has(id)) return 409;
+        state.open.set(id, 1);
+        await lull(state);
+        state.open.delete(id);
+        return undefined;
+      },
+    },
+    caughtBy: "duplicates.at-once",
+    alsoBy: ["load.one-event-storm"],
+    mayAlso: ["duplicates.after-lost-answer", "wire.half-close"],
+  },
+  "shut-each-other-out": {
+    bug: "answers 409 to every copy of an event of which several are under way",
+    plant: {
+      beforeAnswer: async ({ id }, state) => {
+        state.open.set(id, (state.open.get(id) ?? 0) + 1);
+        await lull(state);
+        return (state.open.get(id) ?? 0) > 1 && !state.seen.has(id) ? 409 : undefined;
+      },
+      afterHandled: ({ id }, state) => void state.open.delete(id),
+    },
+    caughtBy: "duplicates.at-once-any",
+    alsoBy: ["duplicates.at-once", "load.one-event-storm"],
+    mayAlso: ["duplicates.after-lost-answer", "wire.half-close", "effects.at-once", "effects.lost-answer"],
+  },
+  "remembers-the-latest": {
+    bug: "remembers the latest ids only",
+    plant: {
+      remember: (key, state) => {
+        const known = (state.seen.get(key) ?? Number.NEGATIVE_INFINITY) > state.requests - 40;
+        state.seen.set(key, state.requests);
+        return !known;
+      },
+    },
+    caughtBy: "effects.after-many-others",
+    mayAlso: ["effects.ledger"],
+  },
+  "hash-of-the-body": {
+    bug: "takes events for the same when their bodies are",
+    plant: { dedupeKey: (_, body) => createHash("sha256").update(body).digest("hex") },
+    caughtBy: "effects.reserialized-retry",
+    alsoBy: ["effects.ledger"],
+  },
+  "id-of-the-object": {
+    bug: "takes events for the same when their objects are",
+    plant: {
+      dedupeKey: ({ id, type, data }) =>
+        `${type} ${typeof data.object.id === "string" ? data.object.id : id}`,
+    },
+    caughtBy: "effects.distinct-ids",
+    alsoBy: ["effects.ledger"],
+  },
+  "id-of-the-call": {
+    bug: "takes two events of one call for the same",
+    plant: { dedupeKey: ({ id, type, data }) => (type.startsWith("call.") ? String(data.object.id) : id) },
+    caughtBy: "effects.same-call-two-types",
+    alsoBy: ["effects.ledger"],
+  },
+  "conflict-on-object": {
+    bug: "answers 409 to a second event about a voicemail",
+    plant: {
+      acceptable: ({ id, type, data }, state) => {
+        if (type !== "voicemail.created") return true;
+        const object = String(data.object.id);
+        const first = state.open.get(object) === undefined || state.seen.has(id);
+        state.open.set(object, 1);
+        return first || 409;
+      },
+    },
+    caughtBy: "readings.distinct-ids",
+    alsoBy: ["effects.distinct-ids"],
+  },
+  "forgets-when-done": {
+    bug: "deletes a booking, and its id, once it is handled",
+    plant: {
+      afterHandled: ({ id, type }, state) => {
+        if (type === "booking.created") state.seen.delete(id);
+      },
+    },
+    caughtBy: "effects.after-handling",
+    mayAlso: ["effects.at-once", "effects.ledger"],
+  },
+  "never-handles-bookings": {
+    bug: "acknowledges bookings and forgets them",
+    plant: { handlings: ({ type }) => (type === "booking.created" ? 0 : 1) },
+    caughtBy: "effects.each-type",
+    alsoBy: ["effects.at-once", "effects.after-handling", "effects.burst", "effects.ledger"],
+  },
+  "handles-late": {
+    bug: "starts on voicemails only at the next poll",
+    plant: { handledAfterMs: ({ type }) => (type === "voicemail.created" ? 3_600 : 0) },
+    caughtBy: "effects.prompt",
+  },
+  "handles-before-verifying": {
+    bug: "handles what is in the body, and verifies for the answer only",
+    plant: {
+      onUnverified: (body, state) => {
+        const id = idOf(body);
+        if (id === "" || state.seen.has(id)) return;
+        state.seen.set(id, state.requests);
+        state.handled.set(id, 1);
+      },
+    },
+    caughtBy: "effects.forged",
+    alsoBy: ["effects.ledger"],
+  },
+  "handles-half": {
+    bug: "handles what arrived of a body that was cut",
+    plant: {
+      onAborted: (partial, state) => {
+        const id = idOf(partial);
+        if (id !== "" && !state.seen.has(id)) state.handled.set(id, 1);
+      },
+    },
+    caughtBy: "effects.cut-short",
+    alsoBy: ["effects.ledger"],
+  },
+  "bounded-queue": {
+    bug: "acknowledges a burst, but drops what its queue cannot hold",
+    plant: {
+      beforeAnswer: async ({ id }, state) => {
+        if (!state.seen.has(id)) state.open.set(id, 1);
+        await lull(state);
+      },
+      handlings: (_, state) => (state.open.size > 25 ? 0 : 1),
+      afterHandled: ({ id }, state) => void state.open.delete(id),
+    },
+    burst: 40,
+    caughtBy: "effects.burst",
+    mayAlso: ["effects.ledger"],
+  },
+};

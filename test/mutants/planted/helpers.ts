@@ -1,0 +1,78 @@
+import type { IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Behaviour, CORRECT, type State } from "../receiver.ts";
+
+/** A header of a request, or "". */
+export const header = (request: IncomingMessage, name: string): string => String(request.headers[name] ?? "");
+
+export const HOUR_SECONDS = 3_600;
+
+/** Waits until no further request comes, so that what was sent at once is open at once, however slow the machine. */
+export async function lull(state: State): Promise<void> {
+  for (let before = -1; before !== state.requests;) {
+    before = state.requests;
+    await sleep(40);
+  }
+}
+
+/** Accepts a whole `t` by its age. */
+export function within(accepted: (ageSeconds: number) => boolean): Behaviour["ageAccepted"] {
+  return (t, nowMs) => /^-?\d{1,16}$/.test(t) && accepted(Math.floor(nowMs / 1_000) - Number(t));
+}
+
+/** The right comparison, and beside it a lenient one. */
+export function orWhen(lenient: (v1: string, expected: Buffer) => boolean): Behaviour["digestAccepted"] {
+  return (v1, expected, state) => lenient(v1, expected) || CORRECT.digestAccepted(v1, expected, state);
+}
+
+/** Refuses objects of `kind` whose field holds another value than accepted. */
+export function only(
+  kind: string,
+  field: string,
+  accepted: (value: string) => boolean,
+): Behaviour["acceptable"] {
+  return ({ data }) => {
+    const { object } = data;
+    if (object.object !== kind || !(field in object)) return true;
+    const value = object[field];
+    return (
+      accepted(typeof value === "object" && value !== null ? JSON.stringify(value) : String(value)) || 400
+    );
+  };
+}
+
+/** The signed string of `body` at `t`. */
+export function join(t: string, body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${t}.`), body]);
+}
+
+/** The body as a JSON library writes it again; empty when it is no JSON. */
+export function rewritten(body: Buffer): string {
+  try {
+    return JSON.stringify(JSON.parse(body.toString("utf8")));
+  } catch {
+    return "";
+  }
+}
+
+/** The body with each 0xfe put back to 0xff, as a decoder does that takes both for the same. */
+export function swapped(body: Buffer): Buffer[] {
+  return body.includes(0xfe) ? [Buffer.from(body.map((byte) => (byte === 0xfe ? 0xff : byte)))] : [];
+}
+
+/** Whether the envelope's keys come in another order than the documented one. */
+export function isReversed(body: Buffer): boolean {
+  return body.toString("latin1").startsWith('{"org_id"');
+}
+
+/** The body with the keys of its envelope in reverse. */
+export function reversed(body: Buffer): Buffer {
+  return Buffer.from(
+    JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(body.toString("utf8"))).toReversed())),
+  );
+}
+
+/** The first event id in a body, or "". */
+export function idOf(body: Buffer): string {
+  return /evt_[0-9a-fA-F]{32}/.exec(body.toString("latin1"))?.[0] ?? "";
+}

@@ -1,0 +1,159 @@
+import type { Mutant } from "../mutant.ts";
+import { CORRECT } from "../receiver.ts";
+import { only } from "./helpers.ts";
+
+/** Bugs in what is taken for a valid event. */
+export const SHAPE: Record<string, Mutant> = {
+  "closed-envelope": {
+    bug: "refuses unknown fields of the envelope",
+    plant: { acceptable: (event) => !("trace_id" in event) || 400 },
+    caughtBy: "evolution.unknown-envelope-field",
+  },
+  "closed-data": {
+    bug: "refuses anything beside data.object",
+    plant: { acceptable: ({ data }) => Object.keys(data).length === 1 || 400 },
+    caughtBy: "evolution.unknown-data-field",
+  },
+  "closed-object": {
+    bug: "refuses unknown fields of a call",
+    plant: { acceptable: ({ data }) => !("sentiment" in data.object) || 400 },
+    caughtBy: "evolution.unknown-object-field",
+  },
+  "known-types": {
+    bug: "refuses unknown types",
+    plant: { acceptable: ({ type }) => type !== "call.summarized" || 400 },
+    caughtBy: "evolution.unknown-type",
+  },
+  "known-outcomes": {
+    bug: "knows three outcomes",
+    plant: {
+      acceptable: only("call", "outcome", (value) =>
+        ["voicemail", "transferred", "completed"].includes(value),
+      ),
+    },
+    caughtBy: "evolution.unknown-outcome",
+  },
+  "known-reasons": {
+    bug: "knows one reason",
+    plant: { acceptable: only("voicemail", "reason", (value) => value === "after_hours") },
+    caughtBy: "evolution.unknown-reason",
+  },
+  "known-languages": {
+    bug: "knows languages of two letters",
+    plant: { acceptable: only("call", "detected_language", (value) => value.length !== 3) },
+    caughtBy: "evolution.unknown-language",
+  },
+  "notes-are-null": {
+    bug: "has seen notes as null only",
+    plant: { acceptable: only("voicemail", "notes", (value) => value === "null") },
+    caughtBy: "evolution.filled-notes",
+  },
+  "unread-only": {
+    bug: "refuses voicemails that were reviewed",
+    plant: { acceptable: only("voicemail", "reviewed", (value) => value === "false") },
+    caughtBy: "evolution.reviewed-voicemail",
+  },
+  "falsy-is-missing": {
+    bug: "takes an empty transcript for a missing one",
+    plant: { acceptable: only("call", "transcript", (value) => value !== "") },
+    caughtBy: "evolution.empty-strings",
+  },
+  "default-body-limit": {
+    bug: "reads 100 KB of body at most, the default of a well-known parser",
+    plant: { maximumBodyBytes: 102_400 },
+    caughtBy: "evolution.large-transcript",
+    alsoBy: ["evolution.very-large-transcript"],
+  },
+  "lower-case-ids": {
+    bug: "knows ids in lower case only",
+    plant: { acceptable: ({ id }) => id === id.toLowerCase() || 400 },
+    caughtBy: "evolution.upper-case-id",
+  },
+  "one-version": {
+    bug: "refuses another api_version",
+    plant: { acceptable: ({ api_version }) => api_version === "v1" || 400 },
+    caughtBy: "evolution.other-api-version",
+  },
+  "transfer-to-is-a-string": {
+    bug: "takes transfer_to for a string",
+    plant: { acceptable: only("call", "transfer_to", (value) => !value.startsWith("{")) },
+    caughtBy: "readings.transfer-to-object",
+  },
+  "transfers-succeed": {
+    bug: "takes transfer_succeeded for true or null",
+    plant: {
+      acceptable: only("call", "transfer_succeeded", (value) => value === "true" || value === "null"),
+    },
+    caughtBy: "readings.transfer-failed",
+    alsoBy: ["readings.transfer-succeeded-string"],
+  },
+  "orders-have-items": {
+    bug: "requires items of an order",
+    plant: { acceptable: ({ data }) => data.object.object !== "order" || "items" in data.object || 400 },
+    caughtBy: "readings.minimal-order",
+  },
+  "orders-have-one-form": {
+    bug: "requires the total of an order as a string",
+    plant: { acceptable: ({ data }) => !("totals" in data.object) || 400 },
+    caughtBy: "readings.rich-order",
+  },
+  "bookings-have-one-form": {
+    bug: "refuses bookings with more than it knows",
+    plant: { acceptable: ({ data }) => !("window" in data.object) || 400 },
+    caughtBy: "readings.rich-booking",
+  },
+  "notes-are-strings": {
+    bug: "takes notes for a string",
+    plant: { acceptable: only("voicemail", "notes", (value) => value !== "null") },
+    caughtBy: "evolution.null-notes",
+    alsoBy: [
+      "acknowledgement.voicemail-created",
+      "acknowledgement.after-forgery",
+      "acknowledgement.any-order",
+      "duplicates.in-sequence",
+      "duplicates.hour-between",
+      "duplicates.six-attempts-of-several",
+      "evolution.unknown-reason",
+      "evolution.reviewed-voicemail",
+      "wire.segmented",
+      "wire.lives-on",
+      "readings.distinct-ids",
+      "load.burst",
+      "load.among-forgeries",
+      "effects.each-type",
+      "effects.distinct-ids",
+      "effects.prompt",
+    ],
+  },
+  "bookings-have-a-start": {
+    bug: "requires starts_at of a booking",
+    plant: {
+      acceptable: ({ data }) => data.object.object !== "booking" || "starts_at" in data.object || 400,
+    },
+    caughtBy: "readings.minimal-booking",
+  },
+  "known-keys": {
+    bug: "refuses unknown keys in the signature header",
+    plant: {
+      takeApart: (value, state) =>
+        /(^|,)(?!t=|v1=|v0=)/.test(value) ? { ts: [], v1s: [] } : CORRECT.takeApart(value, state),
+    },
+    caughtBy: "readings.extra-signature-keys",
+  },
+  "looks-calls-up": {
+    bug: "looks the call up in the API before it answers",
+    plant: { acceptable: ({ data }) => data.object.id !== "call_test" || 404 },
+    caughtBy: "readings.test-event",
+  },
+  "never-ends": {
+    bug: "writes the status line and never ends its answer",
+    plant: {
+      answer: (response, status) => {
+        response.writeHead(status, { "content-length": "2" });
+        response.write("{");
+      },
+    },
+    caughtBy: "readings.whole-answer",
+    alsoBy: ["wire.same-connection"],
+  },
+};

@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Mutant } from "../mutant.ts";
+import { Aborted, CORRECT } from "../receiver.ts";
+import { lull, header } from "./helpers.ts";
+
+/** Bugs in how HTTP is spoken, and in what brings the process down. */
+export const WIRE: Record<string, Mutant> = {
+  "json-parser-first": {
+    bug: "has its body parsed only when the Content-Type says JSON",
+    plant: {
+      precheck: (request) => (header(request, "content-type").includes("application/json") ? undefined : 400),
+    },
+    caughtBy: "wire.no-content-type",
+    alsoBy: ["wire.other-content-type"],
+  },
+  "exact-content-type": {
+    bug: "compares the Content-Type as a whole",
+    plant: {
+      precheck: (request) =>
+        header(request, "content-type").startsWith("application/json;") ? 415 : undefined,
+    },
+    caughtBy: "wire.charset",
+  },
+  "needs-a-length": {
+    bug: "answers 411 to a chunked body",
+    plant: { precheck: (request) => (header(request, "transfer-encoding") === "" ? undefined : 411) },
+    caughtBy: "wire.chunked",
+  },
+  "modern-only": {
+    bug: "refuses HTTP/1.0",
+    plant: { precheck: (request) => (request.httpVersion === "1.0" ? 505 : undefined) },
+    caughtBy: "wire.http-1.0",
+  },
+  "few-headers": {
+    bug: "refuses more than thirty headers",
+    plant: { precheck: (request) => (request.rawHeaders.length > 60 ? 431 : undefined) },
+    caughtBy: "wire.many-headers",
+  },
+  "no-expectations": {
+    bug: "answers 417 to Expect: 100-continue",
+    plant: { precheck: (request) => (header(request, "expect") === "" ? undefined : 417) },
+    caughtBy: "wire.expect-continue",
+  },
+  "first-read": {
+    bug: "takes the first read of the socket for the whole body",
+    plant: {
+      readBody: async (request, state) => {
+        let reads = 0;
+        request.on("data", () => (reads += 1));
+        const body = await CORRECT.readBody(request, state);
+        return reads > 1 && body.length < 5_000 && !body.includes("東京") ? body.subarray(0, 40) : body;
+      },
+    },
+    caughtBy: "wire.segmented",
+    alsoBy: ["wire.chunked", "wire.slow-body"],
+  },
+  impatient: {
+    bug: "gives a body half a second",
+    plant: {
+      readBody: async (request, state) => {
+        const body = await Promise.race([CORRECT.readBody(request, state), sleep(600)]);
+        if (body === undefined) throw new Aborted(Buffer.alloc(0));
+        return body;
+      },
+    },
+    caughtBy: "wire.slow-body",
+    mayAlso: ["wire.segmented", "wire.split-multibyte", "wire.expect-continue"],
+  },
+  "one-at-a-time": {
+    bug: "finishes one request before it reads the next",
+    plant: {
+      readBody: async (request, state) => {
+        const before = state.handled.get("stuck") ?? 0;
+        state.handled.set("stuck", before + 1);
+        const body = await CORRECT.readBody(request, state).finally(() =>
+          state.handled.set("stuck", (state.handled.get("stuck") ?? 1) - 1),
+        );
+        if (before === 0) return body;
+        while ((state.handled.get("stuck") ?? 0) > 4) await sleep(20);
+        return body;
+      },
+    },
+    caughtBy: "wire.stalled-clients",
+  },
+  "dies-on-bad-json": {
+    bug: "lets JSON.parse throw out of an event handler",
+    plant: {
+      parse: (body, state) => {
+        const value = CORRECT.parse(body, state);
+        if (value === undefined) state.die();
+        return value;
+      },
+    },
+    caughtBy: "wire.no-json",
+    kills: true,
+  },
+  "dies-on-no-object": {
+    bug: "reads data.object of what has no data",
+    plant: {
+      parse: (body, state) => {
+        const value = CORRECT.parse(body, state);
+        if (value === null) state.die();
+        return value;
+      },
+    },
+    caughtBy: "wire.no-object",
+    kills: true,
+  },
+  "dies-on-deep-nesting": {
+    bug: "walks the body recursively",
+    plant: {
+      parse: (body, state) => {
+        if (body.length > 100_000 && body[1_000] === 0x5b) state.die();
+        return CORRECT.parse(body, state);
+      },
+    },
+    caughtBy: "wire.deep-nesting",
+    kills: true,
+  },
+  "dies-on-invalid-utf8": {
+    bug: "decodes strictly, and does not catch",
+    plant: {
+      parse: (body, state) => {
+        if (body[2] === 0xff) state.die();
+        return CORRECT.parse(body, state);
+      },
+    },
+    caughtBy: "wire.invalid-utf8",
+    kills: true,
+  },
+  "dies-on-reset": {
+    bug: "does not listen for the error of a request that was cut",
+    plant: {
+      onAborted: (partial, state) => (partial.length > 100 && state.requests > 150 ? state.die() : undefined),
+    },
+    caughtBy: "wire.reset-mid-body",
+    kills: true,
+  },
+  "dies-on-truncation": {
+    bug: "parses what arrived although the client ended early",
+    plant: {
+      onClientError: ({ code }, state) => (code === "HPE_INVALID_EOF_STATE" ? state.die() : undefined),
+    },
+    caughtBy: "wire.body-ends-early",
+    kills: true,
+  },
+  "dies-on-reset-head": {
+    bug: "does not listen for the error of a connection that was cut",
+    plant: {
+      onClientError: ({ code }, state, bytesRead) =>
+        code === "ECONNRESET" && bytesRead < 100 ? state.die() : undefined,
+    },
+    caughtBy: "wire.reset-mid-head",
+    kills: true,
+  },
+  "dies-on-rubbish": {
+    bug: "throws on what is not HTTP",
+    plant: {
+      onClientError: ({ code = "" }, state) =>
+        /^HPE_INVALID_(METHOD|CONST|VERSION|URL)/.test(code) ? state.die() : undefined,
+    },
+    caughtBy: "wire.not-http",
+    kills: true,
+  },
+  "dies-on-large-head": {
+    bug: "throws on headers beyond its limit",
+    plant: { onClientError: ({ code }, state) => (code === "HPE_HEADER_OVERFLOW" ? state.die() : undefined) },
+    caughtBy: "wire.large-head",
+    kills: true,
+  },
+  "dies-on-large-body": {
+    bug: "runs out of memory on what it has not verified yet",
+    plant: {
+      onUnverified: (body, state) => {
+        if (body.length > 1_500_000) state.die();
+      },
+    },
+    caughtBy: "wire.large-forgery",
+    kills: true,
+  },
+  "dies-on-other-methods": {
+    bug: "expects a body of every request",
+    plant: {
+      precheck: ({ method }, state) => {
+        if (method === "OPTIONS") state.die();
+        return undefined;
+      },
+    },
+    caughtBy: "wire.odd-requests",
+    kills: true,
+  },
+  "too-busy": {
+    bug: "answers 429 to more than 25 events at once",
+    plant: {
+      beforeAnswer: async ({ id }, state) => {
+        if (state.open.size >= 25) return 429;
+        state.open.set(id, 1);
+        await lull(state);
+        state.open.delete(id);
+        return undefined;
+      },
+    },
+    burst: 40,
+    caughtBy: "load.burst",
+    alsoBy: ["load.prompt"],
+  },
+};
