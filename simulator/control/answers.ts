@@ -1,5 +1,5 @@
 import type { Request, Response } from "express";
-import { z } from "zod";
+import type { z } from "zod";
 
 /** An error of the control API: `{ "error", "message" }`, where the message says what to do. */
 export function answerError(response: Response, status: number, error: string, message: string): void {

@@ -60,6 +60,8 @@ export function streamRoutes(simulator: Simulator): Router {
         return { name: "clock", data: clockView(simulator) };
       case "reset":
         return { name: "reset", data: {} };
+      default:
+        return entry satisfies never;
     }
   }
 

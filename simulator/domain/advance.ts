@@ -1,8 +1,6 @@
 import type { ScheduleClock } from "./clock.ts";
 import type { Journal } from "./journal.ts";
 
-export type Advance = ReturnType<typeof createAdvance>;
-
 /** Moves schedule time forward on request, from due time to due time, so that every attempt is made at its own. */
 export function createAdvance(options: {
   clock: ScheduleClock;

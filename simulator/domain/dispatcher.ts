@@ -30,8 +30,6 @@ const CONCURRENCY_PER_ENDPOINT = 16;
 /** The longest sleep: a suspended machine or a set clock is noticed within this. */
 const LONGEST_SLEEP_MS = 1_000;
 
-export type Dispatcher = ReturnType<typeof createDispatcher>;
-
 /**
  * Makes the attempts when they are due and decides how each delivery goes on (SPEC §6 Retry policy). Due times are
  * stored; this only compares them with the schedule clock, so a restart or a suspended machine loses nothing and causes
