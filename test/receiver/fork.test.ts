@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { get, newBody, post } from "./helpers/events.ts";
 import { startProcess } from "./helpers/process.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -27,7 +28,11 @@ test("a fork of the receiver alone type-checks and serves", { timeout: 180_000 }
     environment: { DATABASE_URL: `sqlite:${join(fork, "data/receiver.db")}` },
   });
   expect((await post(receiver.url, newBody())).status).toBe(200);
-  expect((await get(new URL("/readyz", receiver.url))).status).toBe(200);
+  const ready = await until(
+    async () => get(new URL("/readyz", receiver.url)),
+    ({ status }) => status === 200,
+  );
+  expect(await ready.json()).toMatchObject({ status: "ready" });
 });
 
 test("the receiver imports nothing but itself, shared/ and declared dependencies", () => {
