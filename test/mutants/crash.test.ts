@@ -68,7 +68,7 @@ async function judgeKilled(mutant: string): Promise<Report> {
       checks: crashChecks,
       observe: createObserver(`http://127.0.0.1:${port}/handled/{id}`),
       receiver: started.receiver,
-      timing: { ...QUICK, settleAfterCrashMs: 3_000 },
+      timing: { ...QUICK, settleAfterCrashMs: 3_000, promptMs: 1_000 },
       now: Date.now,
     });
   } finally {
