@@ -19,6 +19,11 @@ const runs: { name: string; files: string[]; environment: Record<string, string>
     environment: { PROPERTY_RUNS: times(100_000) },
   },
   {
+    name: "mutated requests",
+    files: ["test/receiver/mutated-requests.test.ts"],
+    environment: { MUTATED_REQUESTS: times(100_000) },
+  },
+  {
     name: "power cuts",
     files: ["test/receiver/power-cut.test.ts"],
     environment: { POWER_CUT_IMAGES: times(100_000) },
