@@ -15,6 +15,7 @@ test(
   async () => {
     const { url, engine, logLines } = await startTestReceiver();
     const statuses = new Map<number, number>();
+    const changed: string[] = [];
     for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
       await Promise.all(
         Array.from({ length: AT_ONCE }, async () => {
@@ -24,10 +25,11 @@ test(
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           // Whatever was stored under this id is what was signed.
           const found = await engine.find(idOf(body));
-          if (found) expect(Buffer.from((await engine.body(found.seq))!).equals(body)).toBe(true);
+          if (found && !body.equals((await engine.body(found.seq))!)) changed.push(found.id);
         }),
       );
     }
+    expect(changed).toEqual([]);
     const unexpected = [...statuses.keys()].filter((status) => status !== 0 && !EXPECTED.has(status));
     expect(unexpected).toEqual([]);
     expect(logLines.filter((line) => line.includes("a bug"))).toEqual([]);
