@@ -2,6 +2,7 @@ import { type Check, GROUPS } from "./check.ts";
 import { acknowledgementChecks } from "./checks/acknowledgement.ts";
 import { crashChecks } from "./checks/crash.ts";
 import { duplicateChecks } from "./checks/duplicates.ts";
+import { onceEffectChecks } from "./checks/effects-once.ts";
 import { effectChecks } from "./checks/effects.ts";
 import { evolutionChecks } from "./checks/evolution.ts";
 import { loadChecks } from "./checks/load.ts";
@@ -26,6 +27,7 @@ export const CATALOGUE: readonly Check[] = [
   ...wireFaultChecks,
   ...readingChecks,
   ...loadChecks,
+  ...onceEffectChecks,
   ...effectChecks,
   ...crashChecks,
 ];

@@ -1,0 +1,137 @@
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
+import type { Check } from "../check.ts";
+import type { Exchange } from "../delivery.ts";
+import { handledTimes } from "../judge.ts";
+import { RULES } from "../rules.ts";
+import { effect, HANDLE_HINT, isHandled, ONCE, ONCE_HINT } from "./effect.ts";
+
+/** Genuine events are handled once, however often and in whatever form they arrive. */
+export const onceEffectChecks: Check[] = [
+  effect(
+    "each-type",
+    "handles an event of every type once",
+    RULES.once,
+    HANDLE_HINT,
+    async ({ deliver, event }) => {
+      const exchanges = await Promise.all(EVENT_TYPES.map((type) => deliver(event(type))));
+      return (handled) => handledTimes(handled, exchanges, ONCE);
+    },
+  ),
+  effect(
+    "in-sequence",
+    "handles an event once that arrives six times",
+    RULES.duplicates,
+    ONCE_HINT,
+    async ({ deliver, event }) => {
+      const envelope = event("order.created");
+      const exchanges: Exchange[] = [];
+      for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt += 1) {
+        exchanges.push(await deliver(envelope, { ageSeconds: MAXIMUM_ATTEMPTS - attempt }));
+      }
+      return (handled) => handledTimes(handled, exchanges, ONCE);
+    },
+  ),
+  effect(
+    "at-once",
+    "handles an event once that arrives ten times at once",
+    RULES.duplicates,
+    ONCE_HINT,
+    async ({ deliver, event }) => {
+      const envelopes = [event("order.created"), event("booking.created"), event("call.completed")];
+      const exchanges = await Promise.all(
+        envelopes.flatMap((envelope) => Array.from({ length: 10 }, () => deliver(envelope))),
+      );
+      return (handled) => handledTimes(handled, exchanges, ONCE);
+    },
+  ),
+  effect(
+    "after-handling",
+    "handles an event once whose duplicate comes after it was handled",
+    RULES.duplicates,
+    "Keep the ids of handled events: a duplicate may come hours later. Ids that are deleted with the work protect nothing.",
+    async ({ deliver, event, handledNow, timing, waitUntil }) => {
+      const envelope = event("booking.created");
+      const exchanges = [await deliver(envelope)];
+      await waitUntil(async () => isHandled(await handledNow(envelope.id)), timing.promptMs);
+      exchanges.push(await deliver(envelope));
+      return (handled) => handledTimes(handled, exchanges, ONCE);
+    },
+  ),
+  {
+    ...effect(
+      "after-many-others",
+      "handles an event once whose duplicate comes after many others",
+      RULES.duplicates,
+      "Remember ids in the database for as long as retries may come (14 h 36 min and more), not in a list of the latest.",
+      async ({ deliver, event, timing }) => {
+        const envelope = event("order.created");
+        const exchanges = [await deliver(envelope)];
+        for (let sent = 0; sent < timing.manyOthers; sent += 10) {
+          await Promise.all(Array.from({ length: 10 }, () => deliver(event("call.completed"))));
+        }
+        exchanges.push(await deliver(envelope));
+        return (handled) => handledTimes(handled, exchanges, ONCE);
+      },
+    ),
+    phase: "alone",
+  },
+  {
+    ...effect(
+      "lost-answer",
+      "handles an event once whose first answer was lost",
+      RULES.duplicates,
+      ONCE_HINT,
+      async ({ deliver, event }) => {
+        const envelope = event("order.created");
+        const lost = await deliver(envelope, {
+          manner: {
+            note: "The connection was cut right after the request.",
+            send: async (wire, { head, framedBody }) => {
+              await wire.write(Buffer.concat([head, framedBody]));
+              wire.reset();
+            },
+          },
+        });
+        const exchanges = [lost, await deliver(envelope)];
+        return (handled) => handledTimes(handled, exchanges, ONCE);
+      },
+    ),
+    phase: "alone",
+  },
+  effect(
+    "reserialized-retry",
+    "handles an event once whose retry is written differently",
+    RULES.duplicates,
+    "De-duplicate by id, not by a hash of the body.",
+    async ({ deliver, event }) => {
+      const envelope = event("order.created");
+      const again = Buffer.from(JSON.stringify(envelope, null, 2));
+      const exchanges = [await deliver(envelope), await deliver(again)];
+      return (handled) => handledTimes(handled, exchanges, ONCE);
+    },
+  ),
+  effect(
+    "same-call-two-types",
+    "handles both events of one call",
+    RULES.types,
+    "call.completed and call.transferred of one call are two events: de-duplicate by event id, not by call id.",
+    async ({ deliver, event }) => {
+      const transferred = event("call.transferred");
+      const completed = event("call.completed", transferred.data.object);
+      const exchanges = [await deliver(transferred), await deliver(completed)];
+      return (handled) => handledTimes(handled, exchanges, ONCE);
+    },
+  ),
+  effect(
+    "distinct-ids",
+    "handles two events about one object",
+    RULES.duplicates,
+    "De-duplicate by event id, not by the object's id.",
+    async ({ deliver, event }) => {
+      const first = event("voicemail.created");
+      const exchanges = [await deliver(first), await deliver(event("voicemail.created", first.data.object))];
+      return (handled) => handledTimes(handled, exchanges, ONCE);
+    },
+  ),
+];
