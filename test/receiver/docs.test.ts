@@ -11,7 +11,8 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
 describe("docs/operations.md", () => {
-  const page = read("docs/operations.md");
+  // The formatter aligns tables; what they say is what counts.
+  const page = read("docs/operations.md").replaceAll(/ +/g, " ");
 
   test("names every setting with its default, and no other", () => {
     const source = read("receiver/config.ts");
