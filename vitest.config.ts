@@ -6,7 +6,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    // Many tests wait for a process, a socket or a clock: one more than the cores fills those waits.
+    maxWorkers: 3,
     env: { NO_COLOR: "1" },
   },
 });

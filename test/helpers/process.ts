@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { RUN_TYPESCRIPT } from "./typescript.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -13,7 +14,7 @@ export type Exit = { code: number | null; signal: NodeJS.Signals | null };
  * no wrapper). It is killed when the test is over.
  */
 export function run(entry: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, ["--import", "tsx", entry, ...args], {
+  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, entry, ...args], {
     cwd: ROOT,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -24,7 +24,7 @@ export const QUICK: Partial<Timing> = {
 /** Judges the small receiver with `changes` planted in it, effects included; crashes need a process of its own. */
 export async function judge(
   changes: Partial<Behaviour>,
-  options: { checks?: readonly Check[]; burst?: number } = {},
+  options: { checks?: readonly Check[]; burst?: number; responseTimeoutMs?: number } = {},
 ): Promise<Report> {
   // One clock for both sides, which stands still early in a second: exact limits need no waiting for a fresh one.
   const standingMs = Math.floor(Date.now() / 1_000) * 1_000 + 50;
@@ -38,7 +38,11 @@ export async function judge(
       checks: options.checks ?? CATALOGUE.filter(({ group }) => group !== "crash"),
       // What HTTP would answer, without a request for each of some hundred events.
       observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
-      timing: { ...QUICK, ...(options.burst !== undefined && { burst: options.burst }) },
+      timing: {
+        ...QUICK,
+        ...(options.burst !== undefined && { burst: options.burst }),
+        ...(options.responseTimeoutMs !== undefined && { responseTimeoutMs: options.responseTimeoutMs }),
+      },
       now,
     });
   } finally {

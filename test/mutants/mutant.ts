@@ -6,6 +6,8 @@ export type Mutant = {
   plant: Partial<Behaviour>;
   /** Deliveries in a burst, where fewer would not show it. */
   burst?: number;
+  /** How long an answer may take, where the bug is that none ever ends: no reason to wait as long as elsewhere. */
+  responseTimeoutMs?: number;
   caughtBy: string;
   alsoBy?: string[];
   /** Checks that may see it too, depending on what happens to arrive together. */

@@ -3,7 +3,7 @@ import { idsOf, judge } from "./judge.ts";
 import type { Mutant } from "./mutant.ts";
 
 /** Mutants judged side by side in one process: enough to fill each other's waits. */
-const LANES = 8;
+const LANES = 12;
 
 export type Row = {
   name: string;

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { SECRET } from "./events.ts";
+import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 export type ReceiverProcess = {
   child: ChildProcess;
@@ -22,7 +23,7 @@ export async function startProcess(options: {
   environment: Record<string, string>;
   entry?: string;
 }): Promise<ReceiverProcess> {
-  const child = spawn(process.execPath, ["--import", "tsx", options.entry ?? MAIN], {
+  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, options.entry ?? MAIN], {
     env: {
       ...cleanEnvironment(),
       SIGNING_SECRET: SECRET,
@@ -65,7 +66,7 @@ export async function runCommand(
   words: readonly string[],
   environment: Record<string, string> = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, ["--import", "tsx", MAIN, ...words], {
+  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, MAIN, ...words], {
     env: { ...cleanEnvironment(), ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });

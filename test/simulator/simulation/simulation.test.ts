@@ -3,9 +3,10 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { mutant, type Mutation } from "../../helpers/mutant.ts";
 import { simulate } from "./simulation.ts";
+import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 /** The long run is `node --import tsx test/simulator/simulation/main.ts --seeds 10000`. */
-const SEEDS = 40;
+const SEEDS = 30;
 /** What a planted bug has before it must be found. */
 const SEEDS_OF_MUTANT = 25;
 
@@ -159,7 +160,7 @@ describe("the simulation finds", () => {
     const folder = mutant(mutations);
     const run = promisify(execFile)(
       process.execPath,
-      ["--import", "tsx", "test/simulator/simulation/main.ts", "--seeds", String(SEEDS_OF_MUTANT)],
+      [...RUN_TYPESCRIPT, "test/simulator/simulation/main.ts", "--seeds", String(SEEDS_OF_MUTANT)],
       { cwd: folder },
     );
     await expect(run).rejects.toMatchObject({
