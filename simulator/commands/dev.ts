@@ -3,6 +3,7 @@ import type { EndpointResult } from "../domain/endpoints.ts";
 import { startReceiver, type ReceiverProcess, type StartFailure } from "../receiver-process.ts";
 import { printBanner } from "./banner.ts";
 import { CommandError, EXIT } from "./command-error.ts";
+import { simulatorOption } from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { webUrl, wholeNumber } from "./option-values.ts";
@@ -136,7 +137,7 @@ function printWhatNext(running: RunningSimulator, flags: Flags, output: Output):
   output.line();
   printBanner(running, output, flags.data);
   output.line();
-  const option = running.server.port === 4010 ? "" : ` --simulator ${running.server.url}`;
+  const option = simulatorOption({ simulator: running.server.url });
   output.note("Next, in another terminal:");
   output.note(`  ${ourCommand(`trigger voicemail.created${option}`)}`);
   output.note(`  ${ourCommand(`deliveries${option}`)}`);

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { bannerValue, printBanner } from "./banner.ts";
 import { endpointView } from "../control/views.ts";
 import { CommandError, EXIT } from "./command-error.ts";
+import { simulatorOption } from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { eventSelection, webUrl } from "./option-values.ts";
@@ -84,7 +85,7 @@ async function forward(
 
 function printNextSteps(running: RunningSimulator, output: Output, flags: Flags): void {
   const { url } = running.server;
-  const option = url === "http://127.0.0.1:4010" ? "" : ` --simulator ${url}`;
+  const option = simulatorOption({ simulator: url });
   output.note("Next, in another terminal:");
   if (flags.forwardTo === undefined) {
     output.note(`  ${ourCommand(`endpoints add http://localhost:3000/webhooks${option}`)}`);
