@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { Command, Option } from "commander";
-import type { Check } from "../verify/check.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { type Level, LEVELS } from "../verify/check.ts";
 import type { Selection } from "../verify/catalogue.ts";
+import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { collect, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
@@ -13,8 +14,9 @@ type Flags = {
   observe?: string;
   only: string[];
   skip: string[];
-  level?: Check["level"];
-  failOn?: "unverified";
+  level?: Level;
+  failOn: FailOn[];
+  strict?: boolean;
   seed?: string;
   explore?: number;
   report: string[];
@@ -44,13 +46,16 @@ export function verifyCommand(): Command {
     )
     .option("--skip <checks>", "all but these checks", list, [])
     .addOption(
-      new Option("--level <level>", "must: only what the specification demands").choices(["must", "should"]),
+      new Option("--level <level>", "must: leave the advice out; advice: all of it, as without").choices(
+        LEVELS,
+      ),
     )
     .addOption(
-      new Option("--fail-on <outcome>", "fail also when something could not be judged").choices([
-        "unverified",
-      ]),
+      new Option("--fail-on <what>", "fail also on these, besides failed must checks; several times")
+        .argParser(failOnValue)
+        .default([]),
     )
+    .option("--strict", "fail on advice and on what could not be judged")
     .option("--seed <seed>", "the same events as in the run that printed this seed")
     .option(
       "--explore <schedules>",
@@ -113,7 +118,7 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     checks: selected.checks,
     seed: flags.seed ?? randomBytes(4).toString("hex"),
     readyTimeoutMs: flags.readyTimeout * 1_000,
-    failOnUnverified: flags.failOn === "unverified",
+    failOn: flags.strict === true ? FAIL_ON : flags.failOn,
     now: Date.now,
     ...(flags.observe !== undefined && { observeUrl: flags.observe }),
     ...(flags.explore !== undefined && { explore: flags.explore }),
@@ -122,7 +127,6 @@ async function verify(words: string[], flags: Flags): Promise<number> {
   });
   output.clearProgress();
   await writeReports(report, targets.targets, (style, text) => output.style(style, text));
-  const { EXIT_CODES } = await import("../verify/report.ts");
   return EXIT_CODES[report.verdict];
 }
 
@@ -154,6 +158,19 @@ function targetOf(words: string[], flags: Flags): { url: string; secret: string;
     "verify needs a receiver: its URL and --secret, or after -- the command that starts it. See verify --help.",
     EXIT.wrongUsage,
   );
+}
+
+/** `advice`, `unverified`, or both with a comma. */
+function failOnValue(value: string, previous: FailOn[]): FailOn[] {
+  const words = list(value, []);
+  const wrong = words.find((word) => !isFailOn(word));
+  if (wrong !== undefined)
+    throw new InvalidArgumentError(`Give ${FAIL_ON.join(" or ")}, or both with a comma.`);
+  return [...previous, ...words.filter(isFailOn)];
+}
+
+function isFailOn(word: string): word is FailOn {
+  return FAIL_ON.some((known) => known === word);
 }
 
 function list(value: string, previous: string[]): string[] {

@@ -1,4 +1,4 @@
-import { type Check, GROUPS } from "./check.ts";
+import { type Check, GROUPS, type Level } from "./check.ts";
 import { acknowledgementChecks } from "./checks/acknowledgement.ts";
 import { crashChecks } from "./checks/crash.ts";
 import { duplicateChecks } from "./checks/duplicates.ts";
@@ -32,7 +32,7 @@ export const CATALOGUE: readonly Check[] = [
   ...crashChecks,
 ];
 
-export type Selection = { only?: string[]; skip?: string[]; level?: Check["level"] };
+export type Selection = { only?: string[]; skip?: string[]; level?: Level };
 
 export type Selected = { ok: true; checks: Check[] } | { ok: false; message: string };
 

@@ -25,16 +25,21 @@ export const GROUPS = [
 
 export type Group = (typeof GROUPS)[number];
 
+/** What a check may be: a demand, or advice. */
+export const LEVELS = ["must", "advice"] as const;
+
+export type Level = (typeof LEVELS)[number];
+
 /**
- * One thing that a receiver is judged by. `must` checks hold a receiver to the specification alone; `should` checks
- * to what a careful receiver does beyond it.
+ * One thing that a receiver is judged by. `must`: the specification demands it, or the service can send it and an event
+ * would be lost or handled twice. `advice`: what a careful receiver does beyond that; it fails no run unless asked to.
  */
 export type Check = {
   /** `group.name`, stable across releases: baselines and `--only` refer to it. */
   id: string;
   /** A sentence about the receiver, such as "accepts call.completed". */
   title: string;
-  level: "must" | "should";
+  level: Level;
   group: Group;
   spec: Rule;
   /** How a receiver that fails is usually put right. */

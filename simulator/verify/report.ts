@@ -30,28 +30,37 @@ export type Report = {
   receiverOutput: string[];
 };
 
-export type Counts = { passed: number; failed: number; unverified: number; known: number };
+/** What a result counts as: failed checks that are only advice apart from those that a receiver must pass. */
+export type Standing = "passed" | "failed" | "advice" | "unverified" | "known";
 
-/** How many checks ended how; known failures are not among the failed. */
-export function countResults(results: readonly CheckResult[]): Counts {
-  const counts: Counts = { passed: 0, failed: 0, unverified: 0, known: 0 };
-  for (const { outcome, known } of results) {
-    if (known === true) counts.known += 1;
-    else counts[outcome] += 1;
-  }
+/** How one result is shown and counted; what the baseline knows is neither failure nor advice any more. */
+export function standingOf({ check, outcome, known }: CheckResult): Standing {
+  if (known === true) return "known";
+  return outcome === "failed" && check.level === "advice" ? "advice" : outcome;
+}
+
+/** How many results count as what. */
+export function countResults(results: readonly CheckResult[]): Record<Standing, number> {
+  const counts = { passed: 0, failed: 0, advice: 0, unverified: 0, known: 0 };
+  for (const result of results) counts[standingOf(result)] += 1;
   return counts;
 }
 
-/** `failed` when a check failed that was not known, or could not be judged where that counts as failure. */
+/** What fails a run besides a failed `must` check. */
+export const FAIL_ON = ["advice", "unverified"] as const;
+
+export type FailOn = (typeof FAIL_ON)[number];
+
+/** `failed` when a `must` check failed that was not known, or something stands open that `failOn` names. */
 export function verdictOf(
   results: readonly CheckResult[],
-  failOn: { unverified: boolean } = { unverified: false },
+  failOn: readonly FailOn[] = [],
 ): Report["verdict"] {
   const counts = countResults(results);
   if (results.some(({ check, outcome }) => check.id === "preflight.reachable" && outcome !== "passed")) {
     return "could_not_run";
   }
-  return counts.failed > 0 || (failOn.unverified && counts.unverified > 0) ? "failed" : "passed";
+  return counts.failed > 0 || failOn.some((standing) => counts[standing] > 0) ? "failed" : "passed";
 }
 
 /** Exit codes of the command: 0 ok, 1 a check failed, 3 nothing could be verified. */

@@ -4,7 +4,7 @@ import type { Check } from "./check.ts";
 import { exploreCheck } from "./explore/explore.ts";
 import { createObserver } from "./observe.ts";
 import { reachableCheck } from "./preflight.ts";
-import { type Report, verdictOf } from "./report.ts";
+import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
 
 /** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
@@ -23,7 +23,8 @@ export type VerifyOptions = {
   explore?: number;
   baseline?: Baseline;
   readyTimeoutMs: number;
-  failOnUnverified: boolean;
+  /** What fails the run besides failed `must` checks. */
+  failOn: readonly FailOn[];
   now: () => number;
   onProgress?: RunOptions["onProgress"];
 };
@@ -88,7 +89,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
     });
     const results =
       options.baseline === undefined ? report.results : markKnown(report.results, options.baseline);
-    return { ...report, results, verdict: verdictOf(results, { unverified: options.failOnUnverified }) };
+    return { ...report, results, verdict: verdictOf(results, options.failOn) };
   } finally {
     await receiver?.stop();
   }

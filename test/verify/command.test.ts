@@ -35,7 +35,7 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     const { code, stdout } = await verify(await start(), "--only", "acknowledgement");
 
     expect(stdout).toMatch(/✓ acknowledgement +10 passed/);
-    expect(stdout).toContain("PASSED  12 passed, 0 failed, 0 unverified");
+    expect(stdout).toContain("PASSED  12 passed, 0 failed, 0 advice, 0 unverified");
     expect(code).toBe(0);
   });
 
@@ -76,7 +76,7 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
 
     expect(code).toBe(1);
     expect(stdout).toContain("Most likely it was started with another signing secret than verify was given.");
-    expect(stdout).toMatch(/FAILED {2}1 passed, 1 failed, 0 unverified, \d+ not run/);
+    expect(stdout).toMatch(/FAILED {2}1 passed, 1 failed, 0 advice, 0 unverified, \d+ not run/);
   });
 
   test("names the wrong recipe of a receiver that refuses everything genuine", async ({ expect }) => {
@@ -113,7 +113,7 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
       verify(url, "--only", "effects.each-type", "--fail-on", "unverified"),
     ]);
 
-    expect(lenient.stdout).toContain("2 passed, 0 failed, 1 unverified");
+    expect(lenient.stdout).toContain("2 passed, 0 failed, 0 advice, 1 unverified");
     expect(lenient.stdout).toContain("Give --observe 'http://…/{id}'");
     expect([lenient.code, strict.code]).toEqual([0, 1]);
   });
@@ -164,12 +164,12 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
       evidence: [{ sent: { method: "POST", url }, received: { status: 409 } }],
     });
     const junit = await readFile(file("junit"), "utf8");
-    expect(junit).toContain('<testsuite name="duplicates" tests="7" failures="5"');
+    expect(junit).toContain('<testsuite name="duplicates" tests="7" failures="4"');
     expect(junit).toContain('<skipped message="Effects cannot be seen from outside.');
     expect(junit).toMatch(/<failure message="It should be acknowledged, but the receiver answered 409/);
     const markdown = await readFile(file("markdown"), "utf8");
     expect(markdown).toContain("### Webhook receiver: ❌ failed");
-    expect(markdown).toContain("| duplicates | 2 | 5 | 0 |");
+    expect(markdown).toContain("| duplicates | 2 | 4 | 1 | 0 |");
     expect(await readFile(file("github"), "utf8")).toContain("::notice title=1 checks unverified::");
   });
 
@@ -202,22 +202,47 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     );
 
     expect([before.code, same.code, worse.code]).toEqual([1, 0, 1]);
-    expect(same.stdout).toContain("PASSED  5 passed, 0 failed, 0 unverified, 5 known from the baseline");
+    expect(same.stdout).toContain(
+      "PASSED  5 passed, 0 failed, 0 advice, 0 unverified, 5 known from the baseline",
+    );
     expect(worse.stdout).toContain("✗ evolution.unknown-type");
     expect(worse.stdout).not.toContain("✗ duplicates.in-sequence");
   });
 
-  test("holds to the specification alone with --level must", async ({ expect }) => {
+  test("shows advice in every report, and fails on it only when told", async ({ expect }) => {
     const url = await start({
       takeApart: (value, state) =>
         value.startsWith("t=") ? CORRECT.takeApart(value, state) : { ts: [], v1s: [] },
     });
-    const [all, must] = await Promise.all([
-      verify(url, "--only", "signature.key-order,signature.no-t"),
-      verify(url, "--only", "signature.key-order,signature.no-t", "--level", "must"),
+    const file = (name: string): string => join(folder, "advice", name);
+    const reports = ["json", "junit", "markdown", "github"].flatMap((format) => [
+      "--report",
+      `${format}=${file(format)}`,
+    ]);
+    const only = ["--only", "signature.key-order,signature.no-t,effects.each-type"];
+    const [lenient, must, onAdvice, onUnverified, both, strict] = await Promise.all([
+      verify(url, ...only, ...reports),
+      verify(url, ...only, "--level", "must", "--fail-on", "advice"),
+      verify(url, ...only, "--fail-on", "advice"),
+      verify(url, ...only, "--level", "must", "--fail-on", "advice,unverified"),
+      verify(url, "--only", "signature.key-order", "--fail-on", "unverified"),
+      verify(url, "--only", "signature.key-order", "--strict"),
     ]);
 
-    expect([all.code, must.code]).toEqual([1, 0]);
+    expect([lenient, must, onAdvice, onUnverified, both, strict].map(({ code }) => code)).toEqual([
+      0, 0, 1, 1, 0, 1,
+    ]);
+    expect(lenient.stdout).toContain("! signature.key-order  accepts v1 before t (advice)");
+    expect(lenient.stdout).toContain("PASSED  3 passed, 0 failed, 1 advice, 1 unverified");
+    const junit = await readFile(file("junit"), "utf8");
+    expect(junit).toContain('<property name="advice" value="It should be acknowledged');
+    expect(junit).not.toContain("<failure");
+    expect(await readFile(file("github"), "utf8")).toMatch(/^::warning title=signature.key-order/);
+    expect(await readFile(file("markdown"), "utf8")).toMatch(/Advice:\n\n.*signature.key-order/);
+    expect(JSON.parse(await readFile(file("json"), "utf8"))).toMatchObject({
+      verdict: "passed",
+      summary: { failed: 0, advice: 1 },
+    });
   });
 
   test("lists its checks without running any", async ({ expect }) => {
@@ -249,7 +274,7 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
       ["http://127.0.0.1:1/x", "--secret", "s", "--baseline", "/nowhere.json"],
       "there is no such file to read",
     ],
-    [["http://127.0.0.1:1/x", "--secret", "s", "--level", "may"], "Allowed choices are must, should"],
+    [["http://127.0.0.1:1/x", "--secret", "s", "--level", "may"], "Allowed choices are must, advice"],
   ])("exits 2 on wrong usage: %j", async (words, message) => {
     const { code, stderr } = await verifyCli(words);
     expect(stderr).toContain(message);

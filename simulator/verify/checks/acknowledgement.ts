@@ -24,7 +24,7 @@ export const acknowledgementChecks: Check[] = [
   {
     id: "acknowledgement.prompt",
     title: "answers long before the 10 seconds are over",
-    level: "should",
+    level: "advice",
     group: "acknowledgement",
     spec: RULES.answer,
     hint: "Store the event, answer, and do the work afterwards: a handler that takes its time should not hold up the answer.",
@@ -86,7 +86,7 @@ export const acknowledgementChecks: Check[] = [
     {
       id: "acknowledgement.other-organization",
       title: "acknowledges events whatever organization they name",
-      level: "should",
+      level: "advice",
       spec: RULES.envelope,
       hint: "The signing secret says whose event it is. If you serve several organizations, decide after the answer.",
     },

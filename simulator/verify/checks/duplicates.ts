@@ -31,7 +31,7 @@ export const duplicateChecks: Check[] = [
   {
     id: "duplicates.at-once",
     title: "acknowledges the same event arriving ten times at once",
-    level: "should",
+    level: "advice",
     group: "duplicates",
     spec: RULES.duplicates,
     hint: "Let the database decide who was first (a unique id, insert or ignore); the others are acknowledged as duplicates.",

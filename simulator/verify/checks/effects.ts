@@ -71,7 +71,7 @@ export const effectChecks: Check[] = [
   {
     id: "effects.prompt",
     title: "handles an event within seconds",
-    level: "should",
+    level: "advice",
     group: "effects",
     spec: RULES.once,
     hint: "Start on an event when it arrives, not at the next poll minutes later.",

@@ -25,7 +25,7 @@ export const evolutionChecks: Check[] = [
     {
       id: "evolution.unknown-type",
       title: "acknowledges an event type that it does not know",
-      level: "should",
+      level: "must",
       spec: RULES.evolution,
       hint: "An endpoint without a selection gets new types the day they appear. Store or drop it, but answer 2xx.",
     },
@@ -85,7 +85,7 @@ export const evolutionChecks: Check[] = [
     RULES.envelope,
     SIZE_HINT,
     { object: { transcript: "Agent: Let me read the order back to you.\n".repeat(22_000) } },
-    "should",
+    "advice",
   ),
   changed(
     "upper-case-id",
@@ -93,7 +93,7 @@ export const evolutionChecks: Check[] = [
     RULES.envelope,
     "The id is evt_ and 32 hexadecimal characters, of either case.",
     { envelope: { id: (id: string) => `evt_${id.slice(4).toUpperCase()}` } },
-    "should",
+    "advice",
   ),
   changed(
     "other-api-version",
@@ -101,7 +101,7 @@ export const evolutionChecks: Check[] = [
     RULES.evolution,
     "Note it in your log, but answer 2xx: refusing it loses the event after six attempts.",
     { envelope: { api_version: "v1.1" } },
-    "should",
+    "advice",
   ),
 ];
 

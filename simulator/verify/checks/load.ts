@@ -26,7 +26,7 @@ export const loadChecks: Check[] = [
   {
     id: "load.one-event-storm",
     title: "acknowledges one event that arrives thirty times at once",
-    level: "should",
+    level: "advice",
     group: "load",
     spec: RULES.duplicates,
     hint: "Duplicates compete for one row: let them wait for each other no longer than a moment.",
@@ -55,7 +55,7 @@ export const loadChecks: Check[] = [
   {
     id: "load.prompt",
     title: "answers within half of the time limit under load",
-    level: "should",
+    level: "advice",
     group: "load",
     spec: RULES.answer,
     hint: LOAD_HINT,

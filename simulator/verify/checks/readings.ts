@@ -78,7 +78,7 @@ export const readingChecks: Check[] = [
     {
       id: "readings.extra-signature-keys",
       title: "accepts unknown keys in the signature header",
-      level: "should",
+      level: "advice",
       spec: RULES.header,
       hint: "Read t and v1 and leave other keys alone; a later scheme will stand beside v1.",
     },
@@ -90,7 +90,7 @@ export const readingChecks: Check[] = [
   {
     id: "readings.reserialized-retry",
     title: "acknowledges a retry whose body is written differently",
-    level: "should",
+    level: "advice",
     group: "readings",
     spec: RULES.duplicates,
     hint: "The id makes it the same event, whatever its bytes; verify each delivery over its own body.",
@@ -107,7 +107,7 @@ export const readingChecks: Check[] = [
     {
       id: "readings.distinct-ids",
       title: "acknowledges one object under two event ids",
-      level: "should",
+      level: "advice",
       spec: RULES.duplicates,
       hint: "Whether two endpoints get the same event id is not stated. De-duplicate by event id alone.",
     },
@@ -122,7 +122,7 @@ export const readingChecks: Check[] = [
     {
       id: "readings.completed-last",
       title: "acknowledges the transfer of a call before its completion",
-      level: "should",
+      level: "advice",
       spec: RULES.types,
       hint: "The order of call.completed and call.transferred is not stated: let neither need the other.",
     },
@@ -137,7 +137,7 @@ export const readingChecks: Check[] = [
     {
       id: "readings.test-event",
       title: "acknowledges a test event whose call the API does not know",
-      level: "should",
+      level: "advice",
       spec: {
         section: "SPEC §6 Registration",
         text: "A test action sends a synthetic call.completed event.",
@@ -157,7 +157,7 @@ export const readingChecks: Check[] = [
   {
     id: "readings.whole-answer",
     title: "finishes its answer, not only the status line",
-    level: "should",
+    level: "advice",
     group: "readings",
     spec: RULES.answer,
     hint: "End the response. Whether the headers or the whole answer must arrive within 10 seconds is not stated.",

@@ -23,7 +23,7 @@ export const acceptedSignatureChecks: Check[] = [
     {
       id: "signature.key-order",
       title: "accepts v1 before t",
-      level: "should",
+      level: "advice",
       spec: RULES.header,
       hint: "Read the header as key=value pairs, not by position.",
     },
@@ -34,7 +34,7 @@ export const acceptedSignatureChecks: Check[] = [
     {
       id: "signature.rotation",
       title: "accepts several v1 of which one matches",
-      level: "should",
+      level: "advice",
       spec: RULES.header,
       hint: "While a secret is rotated a sender may sign with both: try every v1 before refusing.",
     },

@@ -17,7 +17,7 @@ const NUMBER_HINT =
 export const signatureTimeChecks: Check[] = [
   limit("past-299", "accepts a delivery signed 299 s ago", "must", 299, allAcknowledged),
   // A clock that is read with fractions is past 300 s within the same second, so this one asks for whole seconds.
-  limit("past-300", "accepts a delivery signed exactly 300 s ago", "should", 300, allAcknowledged),
+  limit("past-300", "accepts a delivery signed exactly 300 s ago", "advice", 300, allAcknowledged),
   limit("past-301", "refuses a delivery signed 301 s ago", "must", 301, allRefused),
   limit("future-299", "accepts a t 299 s ahead of the clock", "must", -299, allAcknowledged),
   limit("future-300", "accepts a t exactly 300 s ahead of the clock", "must", -300, allAcknowledged),
@@ -28,7 +28,7 @@ export const signatureTimeChecks: Check[] = [
   aged("future-decade", "refuses a t ten years ahead", -3_650 * DAY_SECONDS),
   timestamps("milliseconds", "refuses a t in milliseconds", "must", LIMIT_HINT, (now) => [`${now}000`]),
   timestamps("epoch", "refuses a t of zero or below", "must", LIMIT_HINT, (now) => ["0", "-1", `-${now}`]),
-  timestamps("not-a-number", "refuses a t that is not a number", "should", NUMBER_HINT, () => [
+  timestamps("not-a-number", "refuses a t that is not a number", "advice", NUMBER_HINT, () => [
     "NaN",
     "abc",
     "undefined",
@@ -36,7 +36,7 @@ export const signatureTimeChecks: Check[] = [
   timestamps(
     "trailing-garbage",
     "refuses a t with something behind the digits",
-    "should",
+    "advice",
     NUMBER_HINT,
     (now) => [`${now}abc`, `${now}.5`, `${now} `],
   ),

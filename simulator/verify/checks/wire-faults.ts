@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Check, CheckContext, Verdict } from "../check.ts";
+import type { Check, CheckContext, Level, Verdict } from "../check.ts";
 import type { Deliverable, DeliverOptions } from "../delivery.ts";
 import { allAcknowledged, allRefused, every } from "../judge.ts";
 import { type Rule, RULES } from "../rules.ts";
@@ -137,7 +137,7 @@ export const wireFaultChecks: Check[] = [
   {
     id: "wire.stalled-clients",
     title: "acknowledges deliveries while other clients hold connections open",
-    level: "should",
+    level: "advice",
     group: "wire",
     spec: RULES.robust,
     hint: "Serve connections side by side (threads, an event loop), and give a request that does not move a few seconds.",
@@ -181,7 +181,7 @@ export const wireFaultChecks: Check[] = [
 function survives(
   name: string,
   title: string,
-  level: Check["level"],
+  level: Level,
   attack: (context: CheckContext) => Promise<Verdict | void>,
   spec: Rule = RULES.robust,
 ): Check {

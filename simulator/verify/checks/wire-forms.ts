@@ -93,7 +93,7 @@ export const wireFormChecks: Check[] = [
   {
     id: "wire.slow-body",
     title: "waits for a body that comes slowly",
-    level: "should",
+    level: "advice",
     group: "wire",
     spec: RULES.http,
     hint: "A phone line or a busy proxy may take a second or two for a body; give a request some seconds before you cut it.",
@@ -114,7 +114,7 @@ export const wireFormChecks: Check[] = [
   {
     id: "wire.same-connection",
     title: "acknowledges several deliveries over one connection",
-    level: "should",
+    level: "advice",
     group: "wire",
     spec: RULES.http,
     hint: "Leave keep-alive to your HTTP server; read a refused request's body to its end before the next is expected.",
@@ -150,7 +150,7 @@ export const wireFormChecks: Check[] = [
 function form(name: string, title: string, changes: DeliverOptions): Check {
   return accepts(
     "wire",
-    { id: `wire.${name}`, title, level: "should", spec: RULES.http, hint: FRAMEWORK_HINT },
+    { id: `wire.${name}`, title, level: "advice", spec: RULES.http, hint: FRAMEWORK_HINT },
     ({ deliver, event }) => deliver(event(), changes),
   );
 }

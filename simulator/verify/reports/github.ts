@@ -1,10 +1,14 @@
-import type { Report } from "../report.ts";
+import { type Report, standingOf } from "../report.ts";
 
-/** GitHub workflow commands: an annotation for each failure, and one for all that could not be judged. */
+/**
+ * GitHub workflow commands: an error for each failure, a warning for each piece of advice and each known failure, and a
+ * notice for all that could not be judged.
+ */
 export function githubReport(report: Report): string {
-  const lines = report.results.flatMap(({ check, outcome, known, explanation = "" }) => {
+  const lines = report.results.flatMap((result) => {
+    const { check, outcome, explanation = "" } = result;
     if (outcome !== "failed") return [];
-    const kind = known === true ? "warning" : "error";
+    const kind = standingOf(result) === "failed" ? "error" : "warning";
     return [
       `::${kind} title=${property(`${check.id}: ${check.title}`)}::${data(`${explanation} Fix: ${check.hint}`)}`,
     ];

@@ -1,8 +1,11 @@
 import { evidenceOf, repeatCommand } from "../evidence.ts";
-import { type CheckResult, countResults, type Report } from "../report.ts";
+import { type CheckResult, countResults, type Report, standingOf } from "../report.ts";
 import { evidenceLines } from "./evidence-lines.ts";
 
-/** The report as JUnit XML: a suite for each group, a test case for each check, unverified ones skipped. */
+/**
+ * The report as JUnit XML: a suite for each group, a test case for each check. Unverified ones are skipped; a failed
+ * piece of advice has a property and its text as output, and is no failure.
+ */
 export function junitReport(report: Report): string {
   const groups = Map.groupBy(report.results, ({ check }) => check.group);
   const suites = [...groups].map(([group, results]) => {
@@ -24,13 +27,14 @@ export function junitReport(report: Report): string {
 }
 
 function testCase(report: Report, result: CheckResult): string {
-  const { check, outcome, explanation = "" } = result;
+  const { check, explanation = "" } = result;
   const open =
     `    <testcase classname="${check.group}" name="${escaped(`${check.id}: ${check.title}`)}" ` +
     `time="${(result.durationMs / 1_000).toFixed(3)}"`;
-  if (outcome === "passed") return `${open}/>\n`;
-  if (outcome === "unverified" || result.known === true) {
-    const reason = result.known === true ? `Known from the baseline. ${explanation}` : explanation;
+  const standing = standingOf(result);
+  if (standing === "passed") return `${open}/>\n`;
+  if (standing === "unverified" || standing === "known") {
+    const reason = standing === "known" ? `Known from the baseline. ${explanation}` : explanation;
     return `${open}>\n      <skipped message="${escaped(reason)}"/>\n    </testcase>\n`;
   }
   const details = [
@@ -40,6 +44,12 @@ function testCase(report: Report, result: CheckResult): string {
     ...result.exchanges.slice(0, 1).flatMap((exchange) => evidenceLines(evidenceOf(exchange))),
     `Again: ${repeatCommand(report, result)}`,
   ].join("\n");
+  if (standing === "advice") {
+    return (
+      `${open}>\n      <properties><property name="advice" value="${escaped(explanation)}"/></properties>\n` +
+      `      <system-out>${escaped(details)}</system-out>\n    </testcase>\n`
+    );
+  }
   return (
     `${open}>\n      <failure message="${escaped(explanation)}" type="${check.level}">` +
     `${escaped(details)}</failure>\n    </testcase>\n`

@@ -1,19 +1,18 @@
 import { evidenceOf, repeatCommand } from "../evidence.ts";
-import { countResults, type CheckResult, type Report } from "../report.ts";
+import { countResults, type CheckResult, type Report, standingOf } from "../report.ts";
 import { evidenceLines } from "./evidence-lines.ts";
 
 const FAILURES_SHOWN = 20;
 
 /** The report as Markdown, for a comment on a pull request or a job summary. */
 export function markdownReport(report: Report): string {
-  const { passed, failed, unverified, known } = countResults(report.results);
+  const { passed, failed, advice, unverified, known } = countResults(report.results);
   const word = { passed: "✅ passed", failed: "❌ failed", could_not_run: "⚠️ could not run" }[
     report.verdict
   ];
   const groups = Map.groupBy(report.results, ({ check }) => check.group);
-  const failures = report.results.filter(
-    ({ outcome, known: isKnown }) => outcome === "failed" && isKnown !== true,
-  );
+  const failures = report.results.filter((result) => standingOf(result) === "failed");
+  const advised = report.results.filter((result) => standingOf(result) === "advice");
   const unjudged = new Set(
     report.results
       .filter(({ outcome }) => outcome === "unverified")
@@ -22,20 +21,22 @@ export function markdownReport(report: Report): string {
   return [
     `### Webhook receiver: ${word}`,
     "",
-    `${passed} passed, ${failed} failed, ${unverified} unverified${known > 0 ? `, ${known} known` : ""} · ` +
+    `${passed} passed, ${failed} failed, ${advice} advice, ${unverified} unverified${known > 0 ? `, ${known} known` : ""} · ` +
       `${(report.durationMs / 1_000).toFixed(1)} s · seed \`${report.seed}\``,
     "",
-    "| group | passed | failed | unverified |",
-    "|---|---:|---:|---:|",
+    "| group | passed | failed | advice | unverified |",
+    "|---|---:|---:|---:|---:|",
     ...[...groups].map(([group, results]) => {
       const counts = countResults(results);
-      return `| ${group} | ${counts.passed} | ${counts.failed} | ${counts.unverified} |`;
+      return `| ${group} | ${counts.passed} | ${counts.failed} | ${counts.advice} | ${counts.unverified} |`;
     }),
     "",
     ...failures.slice(0, FAILURES_SHOWN).flatMap((result) => details(report, result)),
     ...(failures.length > FAILURES_SHOWN
       ? [`… and ${failures.length - FAILURES_SHOWN} more failures.`, ""]
       : []),
+    ...(advised.length > 0 ? ["Advice:", ""] : []),
+    ...advised.slice(0, FAILURES_SHOWN).flatMap((result) => details(report, result)),
     ...(unjudged.size > 0
       ? ["Unverified:", "", ...[...unjudged].map((reason) => `- ${plain(reason)}`), ""]
       : []),

@@ -1,5 +1,5 @@
 import { evidenceOf, repeatCommand } from "../evidence.ts";
-import { type CheckResult, countResults, type Report } from "../report.ts";
+import { type CheckResult, countResults, type Report, type Standing, standingOf } from "../report.ts";
 import { evidenceLines } from "./evidence-lines.ts";
 
 /** Paints text for a terminal, or leaves it as it is. */
@@ -21,20 +21,28 @@ export function prettyReport(report: Report, paint: Paint): string {
 }
 
 function groupLines(report: Report, group: string, results: CheckResult[], paint: Paint): string[] {
-  const { passed, failed, unverified, known } = countResults(results);
-  const mark = failed > 0 ? paint("red", "✗") : unverified > 0 ? paint("yellow", "?") : paint("green", "✓");
+  const { passed, failed, advice, unverified, known } = countResults(results);
   const parts = [
     `${passed} passed`,
     ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(advice > 0 ? [`${advice} advice`] : []),
     ...(known > 0 ? [`${known} known`] : []),
     ...(unverified > 0 ? [`${unverified} unverified`] : []),
   ];
-  const open = results.filter(({ outcome, known: isKnown }) => outcome === "failed" && isKnown !== true);
+  const standings = new Set(results.map(standingOf));
+  const worst = (["failed", "advice", "unverified"] as const).find((standing) => standings.has(standing));
+  const open = results.filter((result) => ["failed", "advice"].includes(standingOf(result)));
   return [
-    `${mark} ${paint("bold", group.padEnd(16))} ${parts.join(", ")}`,
+    `${markOf(worst ?? "passed", paint)} ${paint("bold", group.padEnd(16))} ${parts.join(", ")}`,
     ...open.flatMap((result) => failureLines(report, result, paint)),
     ...unverifiedLines(results, paint),
   ];
+}
+
+function markOf(standing: Standing, paint: Paint): string {
+  if (standing === "failed") return paint("red", "✗");
+  if (standing === "advice") return paint("yellow", "!");
+  return standing === "unverified" ? paint("yellow", "?") : paint("green", "✓");
 }
 
 function failureLines(report: Report, result: CheckResult, paint: Paint): string[] {
@@ -42,7 +50,7 @@ function failureLines(report: Report, result: CheckResult, paint: Paint): string
   const [evidence] = exchanges.slice(0, 1).map(evidenceOf);
   return [
     "",
-    `  ${paint("red", "✗")} ${paint("bold", check.id)}  ${check.title}${check.level === "should" ? paint("dim", " (should)") : ""}`,
+    `  ${markOf(standingOf(result), paint)} ${paint("bold", check.id)}  ${check.title}${check.level === "advice" ? paint("dim", " (advice)") : ""}`,
     `    ${explanation}`,
     `    rule:     ${check.spec.text} ${paint("dim", `(${check.spec.section})`)}`,
     `    fix:      ${check.hint}`,
@@ -69,10 +77,11 @@ function indented(label: string, text: string): string[] {
 }
 
 function summary(report: Report, paint: Paint): string {
-  const { passed, failed, unverified, known } = countResults(report.results);
+  const { passed, failed, advice, unverified, known } = countResults(report.results);
   const counts = [
     `${passed} passed`,
     `${failed} failed`,
+    `${advice} advice`,
     `${unverified} unverified`,
     ...(known > 0 ? [`${known} known from the baseline`] : []),
     ...(report.notRun > 0 ? [`${report.notRun} not run`] : []),
