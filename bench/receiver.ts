@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
-import { createApp } from "../receiver/app.ts";
+import { createApp } from "../receiver/intake/app.ts";
 import { systemClock } from "../receiver/clock.ts";
 import type { Engine } from "../receiver/engine.ts";
 import { createAccept, openInboxFile } from "../receiver/engines/sqlite/inbox-file.ts";
 import { createWriter } from "../receiver/engines/sqlite/writer.ts";
-import { createGroupCommit, type GroupCommit } from "../receiver/group-commit.ts";
-import { createHealth } from "../receiver/health.ts";
-import { createInbox } from "../receiver/inbox.ts";
-import { createLog } from "../receiver/log.ts";
-import { createMetrics } from "../receiver/metrics.ts";
-import { createHttpServer } from "../receiver/server.ts";
+import { createGroupCommit, type GroupCommit } from "../receiver/intake/group-commit.ts";
+import { createHealth } from "../receiver/operations/health.ts";
+import { createInbox } from "../receiver/intake/inbox.ts";
+import { createLog } from "../receiver/operations/log.ts";
+import { createMetrics } from "../receiver/operations/metrics.ts";
+import { createHttpServer } from "../receiver/intake/server.ts";
 
 /**
  * How to arrange the commits: one an event or one for all that arrived together, in the thread that reads requests or

@@ -2,7 +2,7 @@
 import "../shared/node-version.ts";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { systemClock } from "./clock.ts";
-import { runDoctor } from "./commands/doctor.ts";
+import { runDoctor } from "./operations/commands/doctor.ts";
 import {
   exportEvents,
   inboxStatistics,
@@ -12,11 +12,11 @@ import {
   showEvent,
   type ExportOptions,
   type ListOptions,
-} from "./commands/inbox.ts";
-import { runReconcile } from "./commands/reconcile.ts";
-import { start } from "./commands/start.ts";
-import { processTerminal as terminal } from "./commands/terminal.ts";
-import { withConfig, withEngine } from "./commands/with-engine.ts";
+} from "./operations/commands/inbox.ts";
+import { runReconcile } from "./operations/commands/reconcile.ts";
+import { start } from "./operations/commands/start.ts";
+import { processTerminal as terminal } from "./operations/commands/terminal.ts";
+import { withConfig, withEngine } from "./operations/commands/with-engine.ts";
 import { EVENT_STATES } from "./engine.ts";
 
 const EXIT_USAGE = 2;

@@ -1,18 +1,18 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { createAdminApp } from "./admin.ts";
-import { createApp } from "./app.ts";
-import { backoffMs } from "./backoff.ts";
+import { createAdminApp } from "./operations/admin.ts";
+import { createApp } from "./intake/app.ts";
+import { backoffMs } from "./work/backoff.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Engine } from "./engine.ts";
-import { createGroupCommit } from "./group-commit.ts";
-import { createHealth } from "./health.ts";
-import { createInbox } from "./inbox.ts";
-import type { Log } from "./log.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
-import { createHttpServer, type HttpServer } from "./server.ts";
-import { startSupervisor, type Supervisor } from "./supervisor.ts";
+import { createGroupCommit } from "./intake/group-commit.ts";
+import { createHealth } from "./operations/health.ts";
+import { createInbox } from "./intake/inbox.ts";
+import type { Log } from "./operations/log.ts";
+import { createMetrics, type Metrics } from "./operations/metrics.ts";
+import { createHttpServer, type HttpServer } from "./intake/server.ts";
+import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
 
 export type Receiver = {
   /** Where events go; undefined in the role `worker`. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineHandler } from "../handler.ts";
+import { defineHandler } from "../work/handler.ts";
 import { textOrNull, wholeNumberOrNull } from "./fields.ts";
 
 /** Keeps a log of calls: one row a call, without the transcript, which stays with the service. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineHandler } from "../handler.ts";
+import { defineHandler } from "../work/handler.ts";
 import { textOrNull } from "./fields.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Handler } from "../handler.ts";
+import type { Handler } from "../work/handler.ts";
 import { bookingCreated } from "./booking-created.ts";
 import { callCompleted } from "./call-completed.ts";
 import { callTransferred } from "./call-transferred.ts";

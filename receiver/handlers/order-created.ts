@@ -1,4 +1,4 @@
-import { defineHandler } from "../handler.ts";
+import { defineHandler } from "../work/handler.ts";
 
 /** Stores the order as it came: the service does not publish its fields, so none is taken for granted. */
 export const orderCreated = defineHandler({

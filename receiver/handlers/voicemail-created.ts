@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineHandler } from "../handler.ts";
+import { defineHandler } from "../work/handler.ts";
 import { textOrNull } from "./fields.ts";
 
 /** Puts the caller on the list of people to call back, once a voicemail: a second event about it changes nothing. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { PermanentFailure, defineHandler } from "../../receiver/handler.ts";
+import { PermanentFailure, defineHandler } from "../../receiver/work/handler.ts";
 import { handlers } from "../../receiver/handlers/index.ts";
-import { runWorker } from "../../receiver/worker-process.ts";
+import { runWorker } from "../../receiver/work/child.ts";
 
 const object = z.looseObject({});
 

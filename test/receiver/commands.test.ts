@@ -6,8 +6,8 @@ import {
   pruneInbox,
   requeueEvents,
   showEvent,
-} from "../../receiver/commands/inbox.ts";
-import { runReconcile } from "../../receiver/commands/reconcile.ts";
+} from "../../receiver/operations/commands/inbox.ts";
+import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import type { Engine, Outcome } from "../../receiver/engine.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import type { Handler } from "../../receiver/handler.ts";
+import type { Handler } from "../../receiver/work/handler.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { createHandlerBench } from "./helpers/run-handler.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
@@ -72,7 +72,7 @@ test("the README states all nine promises, also what is not promised, and its li
 test("the handler in docs/handlers.md works", async () => {
   const [, code = ""] = /```ts\n([^`]*)```/.exec(read("docs/handlers.md")) ?? [];
   const file = join(temporaryDirectory(), "handler.ts");
-  const handlerModule = pathToFileURL(join(root, "receiver/handler.ts")).href;
+  const handlerModule = pathToFileURL(join(root, "receiver/work/handler.ts")).href;
   const zod = import.meta.resolve("zod");
   writeFileSync(file, code.replace("../handler.ts", handlerModule).replace('"zod"', JSON.stringify(zod)));
   const { callCompleted } = (await import(/* @vite-ignore */ file)) as { callCompleted: Handler };

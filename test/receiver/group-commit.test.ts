@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import type { AcceptResult, NewEvent } from "../../receiver/engine.ts";
-import { createGroupCommit } from "../../receiver/group-commit.ts";
+import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
 import { newEventId } from "./helpers/events.ts";
 import { signalled } from "./helpers/until.ts";
 

@@ -2,9 +2,14 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../receiver/clock.ts";
 import type { Claim } from "../../receiver/engine.ts";
-import { PermanentFailure, RetryAfter, defineHandler, type HandlerContext } from "../../receiver/handler.ts";
-import { createHandling } from "../../receiver/handling.ts";
-import { createLog } from "../../receiver/log.ts";
+import {
+  PermanentFailure,
+  RetryAfter,
+  defineHandler,
+  type HandlerContext,
+} from "../../receiver/work/handler.ts";
+import { createHandling } from "../../receiver/work/handling.ts";
+import { createLog } from "../../receiver/operations/log.ts";
 import { idOf, newBody } from "./helpers/events.ts";
 
 async function handle(

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineHandler, type HandlerContext } from "../../receiver/handler.ts";
-import { runWorker } from "../../receiver/worker-process.ts";
+import { defineHandler, type HandlerContext } from "../../receiver/work/handler.ts";
+import { runWorker } from "../../receiver/work/child.ts";
 
 /** A worker whose handlers do what handlers must not do. */
 const behaviours: Record<string, (context: HandlerContext) => Promise<void> | void> = {

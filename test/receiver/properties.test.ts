@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { backoffMs } from "../../receiver/backoff.ts";
-import { parseEnvelope } from "../../receiver/envelope.ts";
-import { redactEnvelope, scrub } from "../../receiver/privacy.ts";
+import { backoffMs } from "../../receiver/work/backoff.ts";
+import { parseEnvelope } from "../../receiver/intake/envelope.ts";
+import { redactEnvelope, scrub } from "../../receiver/operations/privacy.ts";
 import { envelopeSchema, eventSchema, EVENT_TYPES } from "../../shared/events.ts";
 import { sampleEnvelope, sampleObjects } from "../../shared/samples.ts";
 import { sign, verify } from "../../shared/signature.ts";

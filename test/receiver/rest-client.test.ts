@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { RestError, createRestClient } from "../../receiver/rest-client.ts";
+import { RestError, createRestClient } from "../../receiver/operations/rest-client.ts";
 import { sampleAgent, sampleOrganization } from "../../shared/samples.ts";
 import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/rest-service.ts";
 

@@ -1,4 +1,4 @@
-import { rejectWhenAborted } from "../../abort.ts";
+import { rejectWhenAborted } from "../../work/abort.ts";
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import {

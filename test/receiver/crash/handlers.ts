@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineHandler, type Handler } from "../../../receiver/handler.ts";
+import { defineHandler, type Handler } from "../../../receiver/work/handler.ts";
 
 /** Effects that can be counted: one row each time a handler's transaction committed. */
 export const EFFECTS_TABLE = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)";

@@ -1,7 +1,7 @@
 import { systemClock } from "../../../receiver/clock.ts";
 import { loadConfig } from "../../../receiver/config.ts";
 import { createSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { createLog } from "../../../receiver/log.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
 import { startReceiver } from "../../../receiver/receiver.ts";
 
 /** The receiver with handlers that can be counted, ended at the point that CRASH_AT names. */

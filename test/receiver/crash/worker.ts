@@ -1,4 +1,4 @@
-import { runWorker } from "../../../receiver/worker-process.ts";
+import { runWorker } from "../../../receiver/work/child.ts";
 import { countingHandlers, endEverything } from "./handlers.ts";
 
 await runWorker({ handlers: countingHandlers({ end: endEverything }) });

@@ -1,5 +1,5 @@
 import express from "express";
-import { createAdmission } from "../../../receiver/admission.ts";
+import { createAdmission } from "../../../receiver/intake/admission.ts";
 
 /** The admission and the body parser alone, so that a small bound can be tried. */
 export async function startAdmissionServer(options: {

@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { loadConfig, type Config } from "../../../receiver/config.ts";
 import type { Engine } from "../../../receiver/engine.ts";
 import { createSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { createLog } from "../../../receiver/log.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
 import { startReceiver, type Receiver } from "../../../receiver/receiver.ts";
 import { SECRET } from "./events.ts";
 import { temporaryDirectory } from "./temporary.ts";

@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import type { HandlerDatabase, SqlValue } from "../../../receiver/engine.ts";
-import type { Handler, HandlerContext } from "../../../receiver/handler.ts";
-import { createLog } from "../../../receiver/log.ts";
+import type { Handler, HandlerContext } from "../../../receiver/work/handler.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
 
 /**
  * Runs a handler the way the receiver does, on a database in memory. Each run is an attempt; a throw rolls its writes

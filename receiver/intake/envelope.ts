@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { eventIdSchema } from "../shared/events.ts";
+import { eventIdSchema } from "../../shared/events.ts";
 
 /** Levels of nesting that an envelope may have. The service's own have four or five. */
 const DEEPEST = 64;

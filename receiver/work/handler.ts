@@ -5,10 +5,10 @@ import {
   objectSchemas,
   type EventObject,
   type EventType,
-} from "../shared/events.ts";
-import type { Atomically } from "./engine.ts";
-import type { Log } from "./log.ts";
-import type { RestClient } from "./rest-client.ts";
+} from "../../shared/events.ts";
+import type { Atomically } from "../engine.ts";
+import type { Log } from "../operations/log.ts";
+import type { RestClient } from "../operations/rest-client.ts";
 
 /** An event as a handler sees it: the envelope, with `data.object` as the handler's schema describes it. */
 export type HandledEvent<Type extends string = string, Shape = unknown> = {

@@ -1,8 +1,8 @@
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { Engine } from "../engine.ts";
-import { createSqliteEngine } from "../engines/sqlite/index.ts";
-import { handlers } from "../handlers/index.ts";
+import { systemClock } from "../../clock.ts";
+import type { Config } from "../../config.ts";
+import type { Engine } from "../../engine.ts";
+import { createSqliteEngine } from "../../engines/sqlite/index.ts";
+import { handlers } from "../../handlers/index.ts";
 
 /** Where commands write: data to standard output, words to standard error. */
 export type Terminal = {

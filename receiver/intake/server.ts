@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { RequestListener } from "node:http";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 
 /** How long a client may take over its headers, and over the whole request. */
 export const HEADERS_TIMEOUT_MS = 5_000;

@@ -7,13 +7,13 @@ import express, {
   type Response,
 } from "express";
 import { pinoHttp } from "pino-http";
-import { SIGNATURE_HEADER } from "../shared/signature.ts";
+import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import { createAdmission } from "./admission.ts";
-import type { Clock } from "./clock.ts";
-import type { Health } from "./health.ts";
+import type { Clock } from "../clock.ts";
+import type { Health } from "../operations/health.ts";
 import type { Inbox, Receipt } from "./inbox.ts";
-import type { Log } from "./log.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Log } from "../operations/log.ts";
+import type { Metrics } from "../operations/metrics.ts";
 
 /** The sender has its own schedule and ignores this; other clients and proxies read it. */
 const RETRY_AFTER_SECONDS = 5;

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { presentEvent } from "../admin.ts";
-import type { Config } from "../config.ts";
-import type { Engine, EventFilter, EventState, InboxEvent } from "../engine.ts";
+import type { Config } from "../../config.ts";
+import type { Engine, EventFilter, EventState, InboxEvent } from "../../engine.ts";
 import { redactEnvelope } from "../privacy.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
-import { verify, type SignatureProblem } from "../shared/signature.ts";
-import type { Clock } from "./clock.ts";
-import type { Acceptance, Unavailable } from "./engine.ts";
+import { verify, type SignatureProblem } from "../../shared/signature.ts";
+import type { Clock } from "../clock.ts";
+import type { Acceptance, Unavailable } from "../engine.ts";
 import { parseEnvelope } from "./envelope.ts";
 import type { GroupCommit } from "./group-commit.ts";
 

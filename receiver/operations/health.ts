@@ -1,5 +1,5 @@
-import type { Clock } from "./clock.ts";
-import type { Engine } from "./engine.ts";
+import type { Clock } from "../clock.ts";
+import type { Engine } from "../engine.ts";
 
 /** How long an answer about the database or the disk stays good. */
 const FRESH_MS = 1_000;

@@ -1,11 +1,11 @@
 import { rejectWhenAborted } from "./abort.ts";
 import { LONGEST_RETRY_AFTER_SECONDS } from "./backoff.ts";
-import type { Clock } from "./clock.ts";
-import type { Claim, Outcome } from "./engine.ts";
+import type { Clock } from "../clock.ts";
+import type { Claim, Outcome } from "../engine.ts";
 import { PermanentFailure, RetryAfter, type Handler } from "./handler.ts";
-import type { Log } from "./log.ts";
-import { scrub } from "./privacy.ts";
-import type { RestClient } from "./rest-client.ts";
+import type { Log } from "../operations/log.ts";
+import { scrub } from "../operations/privacy.ts";
+import type { RestClient } from "../operations/rest-client.ts";
 
 /**
  * Answers the function that an engine calls with every event it has claimed: find the handler, check the event, run it

@@ -1,6 +1,6 @@
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { Engine } from "../engine.ts";
+import { systemClock } from "../../clock.ts";
+import type { Config } from "../../config.ts";
+import type { Engine } from "../../engine.ts";
 import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { loadConfig, type Config } from "../config.ts";
-import type { Engine } from "../engine.ts";
+import { loadConfig, type Config } from "../../config.ts";
+import type { Engine } from "../../engine.ts";
 import { openEngine, processTerminal as terminal } from "./terminal.ts";
 
 const EXIT_FAILURE = 1;

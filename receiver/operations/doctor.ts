@@ -1,8 +1,8 @@
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Clock } from "./clock.ts";
-import type { Config } from "./config.ts";
-import type { Engine } from "./engine.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Engine } from "../engine.ts";
 import { RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };

@@ -1,8 +1,8 @@
 import { fork, type ChildProcess } from "node:child_process";
-import type { Clock } from "./clock.ts";
-import type { Handled } from "./engine.ts";
-import type { Log } from "./log.ts";
-import { workerMessageSchema, type SupervisorMessage } from "./worker-messages.ts";
+import type { Clock } from "../clock.ts";
+import type { Handled } from "../engine.ts";
+import type { Log } from "../operations/log.ts";
+import { workerMessageSchema, type SupervisorMessage } from "./messages.ts";
 
 /** Memory of the worker's JavaScript. A handler that wants more ends its own process only. */
 const WORKER_MEMORY_MEGABYTES = 512;

@@ -1,9 +1,9 @@
-import { rejectWhenAborted } from "./abort.ts";
+import { rejectWhenAborted } from "../work/abort.ts";
 import { Agent, request } from "undici";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import type { z } from "zod";
-import { errorSchema } from "../shared/errors.ts";
-import { LIST_LIMIT_MAXIMUM } from "../shared/limits.ts";
+import { errorSchema } from "../../shared/errors.ts";
+import { LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
 import {
   agentSchema,
   callSchema,
@@ -14,7 +14,7 @@ import {
   type Call,
   type Organization,
   type Voicemail,
-} from "../shared/resources.ts";
+} from "../../shared/resources.ts";
 
 /** One request, from connecting to the last byte. */
 const REQUEST_TIMEOUT_MS = 10_000;

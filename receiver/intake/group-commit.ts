@@ -1,5 +1,5 @@
-import type { Clock } from "./clock.ts";
-import type { Acceptance, AcceptResult, Engine, NewEvent, Unavailable } from "./engine.ts";
+import type { Clock } from "../clock.ts";
+import type { Acceptance, AcceptResult, Engine, NewEvent, Unavailable } from "../engine.ts";
 
 /** Bounds on what waits for a commit, and on one commit. */
 const MAXIMUM_WAITING_EVENTS = 10_000;

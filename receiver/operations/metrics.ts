@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "@prometheus-io/client";
-import { isEventType } from "../shared/events.ts";
-import type { Counts, Handled } from "./engine.ts";
-import type { Receipt } from "./inbox.ts";
+import { isEventType } from "../../shared/events.ts";
+import type { Counts, Handled } from "../engine.ts";
+import type { Receipt } from "../intake/inbox.ts";
 
 export type Metrics = {
   received: (receipt: Receipt, seconds: number) => void;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Envelope, EventType } from "../shared/events.ts";
-import type { Clock } from "./clock.ts";
-import type { Engine, NewEvent } from "./engine.ts";
-import { parseEnvelope } from "./envelope.ts";
+import type { Envelope, EventType } from "../../shared/events.ts";
+import type { Clock } from "../clock.ts";
+import type { Engine, NewEvent } from "../engine.ts";
+import { parseEnvelope } from "../intake/envelope.ts";
 import { RestError, type RestClient } from "./rest-client.ts";
 
 /** Objects that are looked up and enqueued together, and the pause after each such batch. */

@@ -1,7 +1,7 @@
 import express, { type Express, type RequestHandler } from "express";
 import { z } from "zod";
-import { eventIdSchema } from "../shared/events.ts";
-import { EVENT_STATES, type Engine, type InboxEvent } from "./engine.ts";
+import { eventIdSchema } from "../../shared/events.ts";
+import { EVENT_STATES, type Engine, type InboxEvent } from "../engine.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 

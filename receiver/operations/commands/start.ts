@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
 import closeWithGrace from "close-with-grace";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import { systemClock } from "../../clock.ts";
+import type { Config } from "../../config.ts";
 import { createLog } from "../log.ts";
-import { startReceiver } from "../receiver.ts";
+import { startReceiver } from "../../receiver.ts";
 import { openEngine, type Terminal } from "./terminal.ts";
 
 /** Runs the receiver until it is told to stop: by SIGTERM, SIGINT, or the end of its world. Answers the exit code of a failed start. */

@@ -1,7 +1,7 @@
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import { systemClock } from "../../clock.ts";
+import type { Config } from "../../config.ts";
 import { examine, type Finding } from "../doctor.ts";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../../engine.ts";
 import { createRestClient } from "../rest-client.ts";
 import type { Terminal } from "./terminal.ts";
 
