@@ -16,6 +16,8 @@ export type Config = {
   api: { baseUrl: string; key: string } | undefined;
   workerConcurrency: number;
   handlerTimeoutMs: number;
+  /** Of the handlers' process: what its JavaScript may take. */
+  handlerMemoryMegabytes: number;
   maximumAttempts: number;
   maxBodyBytes: number;
   retentionDays: number;
@@ -196,6 +198,7 @@ const environmentSchema = z.object({
   API_KEY: z.string().regex(/^\S+$/, "contains white space, usually from copying. Remove it.").optional(),
   WORKER_CONCURRENCY: integer({ default: 8, minimum: 1, maximum: 1_000 }),
   HANDLER_TIMEOUT_SECONDS: integer({ default: 60, minimum: 1, maximum: 86_400 }),
+  HANDLER_MEMORY_MEGABYTES: integer({ default: 512, minimum: 64, maximum: 65_536 }),
   MAX_ATTEMPTS: integer({ default: 10, minimum: 1, maximum: 100 }),
   MAX_BODY_BYTES: integer({ default: 1_048_576, minimum: 1_024, maximum: 16_777_216 }),
   RETENTION_DAYS: integer({ default: RETENTION_DAYS, minimum: 1, maximum: 3_650 }),
@@ -225,6 +228,7 @@ function toConfig(values: z.output<typeof environmentSchema>): Config {
         : undefined,
     workerConcurrency: values.WORKER_CONCURRENCY,
     handlerTimeoutMs: values.HANDLER_TIMEOUT_SECONDS * 1_000,
+    handlerMemoryMegabytes: values.HANDLER_MEMORY_MEGABYTES,
     maximumAttempts: values.MAX_ATTEMPTS,
     maxBodyBytes: values.MAX_BODY_BYTES,
     retentionDays: values.RETENTION_DAYS,

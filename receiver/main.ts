@@ -14,6 +14,7 @@ import {
   type ListOptions,
 } from "./operations/commands/inbox.ts";
 import { runReconcile } from "./operations/commands/reconcile.ts";
+import { recover } from "./operations/commands/recover.ts";
 import { start } from "./operations/commands/start.ts";
 import { processTerminal as terminal } from "./operations/commands/terminal.ts";
 import { withConfig, withEngine } from "./operations/commands/with-engine.ts";
@@ -31,7 +32,10 @@ const program = new Command("voice-agent-receiver")
 program
   .command("start")
   .description("receive and handle events, until told to stop (also when no command is given)")
-  .action(withConfig(async (config) => start(config, terminal)));
+  .option("--inspect-handlers [address]", "let a debugger stop in a handler, at 127.0.0.1:9229 unless given")
+  .action(
+    withConfig(async (config, options: { inspectHandlers?: string | true }) => start(config, options, terminal)),
+  );
 
 const inbox = program.command("inbox").description("look into the inbox, and act on it");
 const state = (): Option => new Option("--state <state>", "only events in this state").choices(EVENT_STATES);
@@ -93,7 +97,7 @@ inbox
   .addOption(json())
   .action(
     withEngine(async ({ engine, config }, options: { json?: boolean }) =>
-      pruneInbox(engine, config, { ...options, nowMs: systemClock.nowMs() }, terminal),
+      pruneInbox(engine, config, options, terminal),
     ),
   );
 
@@ -103,7 +107,7 @@ inbox
   .addOption(json())
   .action(
     withEngine(async ({ engine }, options: { json?: boolean }) =>
-      inboxStatistics(engine, { ...options, nowMs: systemClock.nowMs() }, terminal),
+      inboxStatistics(engine, options, terminal),
     ),
   );
 
@@ -140,15 +144,29 @@ program
   .description("copy the database while it is in use")
   .action(
     withEngine(async ({ engine }, directory: string) => {
-      for (const file of await engine.backup(directory)) terminal.print(file);
+      for (const file of (await engine.ledger.backup?.(directory)) ?? []) terminal.print(file);
       return 0;
     }),
+  );
+
+program
+  .command("recover")
+  .description("begin a new work file where it is lost and there is no backup")
+  .option("--handle-again", "handle every stored event once more")
+  .option("--consider-handled", "handle none of the stored events again")
+  .action(
+    withConfig(
+      async (config, options: { handleAgain?: boolean; considerHandled?: boolean }) =>
+        recover(config, options, terminal),
+      { needsSecret: false },
+    ),
   );
 
 // Not as a default command: that one would take a misspelt command for its argument, and nobody would be asked what
 // they meant.
 const [, , ...words] = process.argv;
-await program.parseAsync(words.length === 0 ? ["start"] : words, { from: "user" });
+const withoutCommand = words.every((word) => word.startsWith("--inspect-handlers"));
+await program.parseAsync(withoutCommand ? ["start", ...words] : words, { from: "user" });
 
 function wholeNumber(text: string): number {
   const value = Number(text);

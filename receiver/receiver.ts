@@ -2,7 +2,6 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createAdminApp } from "./operations/admin.ts";
 import { createApp } from "./intake/app.ts";
-import { backoffMs } from "./work/backoff.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Engine } from "./engine.ts";
@@ -36,26 +35,28 @@ export async function startReceiver(options: {
   config: Config;
   engine: Engine;
   clock: Clock;
-  random: () => number;
   log: Log;
   /** What the worker process gets to see of the environment. */
   environment: NodeJS.ProcessEnv;
+  /** Where a debugger of the handlers may connect, such as `127.0.0.1:9229`. */
+  inspectHandlers?: string | undefined;
   /** Another worker entry point; for tests. */
   workerFile?: URL;
 }): Promise<Receiver> {
   const { config, engine, clock, log } = options;
-  const metrics = createMetrics({ counts: engine.counts, nowMs: clock.nowMs });
-  const supervisor = config.role === "ingest" ? undefined : superviseWorker(options, metrics);
+  const supervisor = config.role === "ingest" ? undefined : superviseWorker(options, () => metrics);
+  const metrics = createMetrics({ counts: engine.ledger.counts, workerAlive: supervisor?.alive });
   const health = createHealth({
-    engine,
+    probe: engine.intake.probe,
     clock,
     freeBytes: async () => freeBytes(config.databaseFile),
     minimumFreeBytes: config.minimumFreeBytes,
-    ...(supervisor ? { loopAlive: supervisor.alive } : {}),
+    // A blocked handler takes no intake out of a load balancer: where there is one, it is a metric and an alert.
+    ...(supervisor && config.role === "worker" ? { workerAlive: supervisor.alive } : {}),
   });
 
   const allowedHosts = isLoopback(config.adminHost) ? LOOPBACK_NAMES : undefined;
-  const admin = createHttpServer({ app: createAdminApp({ engine, metrics, log, allowedHosts }), clock });
+  const admin = createHttpServer({ app: createAdminApp({ ledger: engine.ledger, health, metrics, log, allowedHosts }), clock });
   const servers: HttpServer[] = [];
 
   const stop = async (): Promise<void> => {
@@ -70,7 +71,7 @@ export async function startReceiver(options: {
 
   try {
     // Starts what commits, so that the first event doesn't wait for it. A disk that is full now may not stay so.
-    const probed = await engine.probe();
+    const probed = await engine.intake.probe();
     if (!probed.ok)
       log.error(
         { reason: probed.reason, detail: probed.detail },
@@ -84,15 +85,10 @@ export async function startReceiver(options: {
       return { url: undefined, adminUrl, stop };
     }
 
-    const commit = createGroupCommit({ engine, clock });
     const inbox = createInbox({
       secrets: config.signingSecrets,
       clock,
-      store: async (event) => {
-        const stored = await commit(event);
-        if (stored.ok && !stored.acceptance.duplicate) supervisor?.wake();
-        return stored;
-      },
+      store: createGroupCommit({ accept: engine.intake.accept, clock }),
     });
     const app = createApp({ ...config, inbox, health, log, metrics, clock });
     const server = createHttpServer({ app, clock });
@@ -107,28 +103,27 @@ export async function startReceiver(options: {
   }
 }
 
-function superviseWorker(options: Parameters<typeof startReceiver>[0], metrics: Metrics): Supervisor {
+function superviseWorker(options: Parameters<typeof startReceiver>[0], metrics: () => Metrics): Supervisor {
   const { config, engine, clock, log } = options;
   // Handlers have no use for the secret that lets anybody sign events.
   const { SIGNING_SECRET: _secret, SIGNING_SECRET_FILE: _file, ...environment } = options.environment;
   return startSupervisor({
     environment,
     handlerTimeoutMs: config.handlerTimeoutMs,
+    memoryMegabytes: config.handlerMemoryMegabytes,
+    inspect: options.inspectHandlers,
     clock,
     log,
-    onHandled: metrics.handled,
+    onReport: (report) => metrics().worker.report(report),
     onDeath: (workerId) => {
-      metrics.workerRestarted();
-      const limits = {
-        maximumAttempts: config.maximumAttempts,
-        backoffMs: (attempt: number) => backoffMs(attempt, options.random),
-      };
+      void metrics().worker.died();
       // Should this fail, their leases run out by themselves.
-      engine
-        .release(workerId, limits)
-        .catch((error: unknown) => log.warn({ err: error }, "could not release claims"));
+      if (workerId !== undefined)
+        engine.work
+          .release(workerId)
+          .catch((error: unknown) => log.warn({ err: error }, "could not release claims"));
     },
-    ...(options.workerFile ? { workerFile: options.workerFile } : {}),
+    workerFile: options.workerFile,
   });
 }
 

@@ -3,7 +3,7 @@ import { defineHandler } from "../work/handler.ts";
 /** Stores the booking as it came: the service does not publish its fields, so none is taken for granted. */
 export const bookingCreated = defineHandler({
   type: "booking.created",
-  tables: [
+  migrations: [
     `CREATE TABLE IF NOT EXISTS bookings (event_id TEXT PRIMARY KEY, created INTEGER NOT NULL, details TEXT NOT NULL)`,
   ],
   handle: async (event, { atomically, idempotencyKey, log }) => {

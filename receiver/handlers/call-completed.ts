@@ -12,7 +12,7 @@ export const callCompleted = defineHandler({
     duration_sec: wholeNumberOrNull,
     created_at: textOrNull,
   }),
-  tables: [
+  migrations: [
     `CREATE TABLE IF NOT EXISTS call_log (
       event_id TEXT PRIMARY KEY, call_id TEXT, agent_id TEXT, outcome TEXT, duration_seconds INTEGER, called_at TEXT)`,
   ],

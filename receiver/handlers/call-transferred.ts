@@ -9,7 +9,7 @@ import { textOrNull } from "./fields.ts";
 export const callTransferred = defineHandler({
   type: "call.transferred",
   object: z.looseObject({ id: textOrNull, transfer_to: z.unknown(), transfer_succeeded: z.unknown() }),
-  tables: [
+  migrations: [
     `CREATE TABLE IF NOT EXISTS transfers (
       event_id TEXT PRIMARY KEY, call_id TEXT, transfer_to TEXT, transfer_succeeded TEXT)`,
   ],

@@ -3,7 +3,7 @@ import { defineHandler } from "../work/handler.ts";
 /** Stores the order as it came: the service does not publish its fields, so none is taken for granted. */
 export const orderCreated = defineHandler({
   type: "order.created",
-  tables: [
+  migrations: [
     `CREATE TABLE IF NOT EXISTS orders (event_id TEXT PRIMARY KEY, created INTEGER NOT NULL, details TEXT NOT NULL)`,
   ],
   handle: async (event, { atomically, idempotencyKey, log }) => {

@@ -13,7 +13,7 @@ export const voicemailCreated = defineHandler({
     message_text: textOrNull,
     created_at: textOrNull,
   }),
-  tables: [
+  migrations: [
     `CREATE TABLE IF NOT EXISTS callbacks (
       voicemail_id TEXT PRIMARY KEY, call_id TEXT, phone TEXT, customer_name TEXT, message TEXT, left_at TEXT,
       called_back INTEGER NOT NULL DEFAULT 0)`,

@@ -8,7 +8,7 @@ const DEEPEST = 64;
 const eventSchema = z.looseObject({ id: eventIdSchema, type: z.string() });
 
 export type ParsedEnvelope =
-  | { ok: true; id: string; type: string; objectId: string | null; orderingKey: string | null }
+  | { ok: true; id: string; type: string; objectId: string | null }
   | { ok: false; error: "invalid_json" | "invalid_event"; message: string };
 
 /** Takes apart the body of a delivery whose signature was verified. Never throws, whatever it holds. */
@@ -26,7 +26,7 @@ export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
       `The body is no event: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "invalid"}.`,
     );
   }
-  return { ok: true, id: event.data.id, type: event.data.type, ...objectKeys(json.value) };
+  return { ok: true, id: event.data.id, type: event.data.type, objectId: objectIdOf(json.value) };
 }
 
 function invalidJson(message: string): ParsedEnvelope {
@@ -72,14 +72,9 @@ function depth(json: string): number {
 }
 
 const text = z.string().min(1).max(256).optional().catch(undefined);
-const objectSchema = z.looseObject({
-  data: z.looseObject({ object: z.looseObject({ id: text, call_id: text }) }),
-});
+const objectSchema = z.object({ data: z.object({ object: z.object({ id: text }) }) });
 
-/** What names the object, and what its events share: everything about one call waits for its turn. */
-function objectKeys(envelope: unknown): { objectId: string | null; orderingKey: string | null } {
-  const parsed = objectSchema.safeParse(envelope);
-  if (!parsed.success) return { objectId: null, orderingKey: null };
-  const { id, call_id: callId } = parsed.data.data.object;
-  return { objectId: id ?? null, orderingKey: callId ?? id ?? null };
+/** What names the object; reconcile compares by it. */
+function objectIdOf(envelope: unknown): string | null {
+  return objectSchema.safeParse(envelope).data?.data.object.id ?? null;
 }

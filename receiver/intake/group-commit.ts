@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Acceptance, AcceptResult, Engine, NewEvent, Unavailable } from "../engine.ts";
+import type { Acceptance, AcceptResult, Intake, NewEvent, Unavailable } from "../engine.ts";
 
 /** Bounds on what waits for a commit, and on one commit. */
 const MAXIMUM_WAITING_EVENTS = 10_000;
@@ -24,10 +24,10 @@ type Waiting = { event: NewEvent; answer: (stored: Stored) => void };
  * the sender's retry is then a duplicate.
  */
 export function createGroupCommit({
-  engine,
+  accept,
   clock,
 }: {
-  engine: Pick<Engine, "accept">;
+  accept: Intake["accept"];
   clock: Clock;
 }): GroupCommit {
   let waiting: Waiting[] = [];
@@ -74,7 +74,7 @@ export function createGroupCommit({
       answerAll({ ok: false, reason: "timeout", detail: "The database took too long to commit." }),
     );
     try {
-      answerAll(await engine.accept(batch.map(({ event }) => event)));
+      answerAll(await accept(batch.map(({ event }) => event)));
     } catch (error) {
       answerAll({
         ok: false,

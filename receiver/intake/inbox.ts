@@ -37,24 +37,15 @@ export function createInbox(options: {
   store: GroupCommit;
 }): Inbox {
   return async ({ signatures, body }) => {
-    const receivedAtMs = options.clock.nowMs();
-    const nowSeconds = Math.floor(receivedAtMs / 1_000);
+    const nowSeconds = Math.floor(options.clock.nowMs() / 1_000);
     const signature = verify({ headers: signatures, body, secrets: options.secrets, nowSeconds });
     if (!signature.ok) return { kind: "invalid_signature", reason: signature.reason };
 
     const parsed = parseEnvelope(body);
     if (!parsed.ok) return { kind: parsed.error, message: parsed.message };
 
-    const { id, type, objectId, orderingKey } = parsed;
-    const stored = await options.store({
-      id,
-      type,
-      objectId,
-      orderingKey,
-      source: "webhook",
-      receivedAtMs,
-      body,
-    });
+    const { id, type, objectId } = parsed;
+    const stored = await options.store({ id, type, objectId, source: "webhook", body });
     if (!stored.ok) return { kind: "unavailable", reason: stored.reason, detail: stored.detail };
 
     const { duplicate, differs } = stored.acceptance;

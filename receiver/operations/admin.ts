@@ -1,7 +1,8 @@
 import express, { type Express, type RequestHandler } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
-import { EVENT_STATES, type Engine, type InboxEvent } from "../engine.ts";
+import { EVENT_STATES, type InboxEvent, type Ledger } from "../engine.ts";
+import type { Health } from "./health.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -20,17 +21,25 @@ const listQuerySchema = z.object({
  * (DNS rebinding).
  */
 export function createAdminApp(options: {
-  engine: Engine;
+  ledger: Ledger;
+  health: Health;
   metrics: Metrics;
   log: Log;
   allowedHosts: readonly string[] | undefined;
 }): Express {
-  const { engine, metrics } = options;
+  const { ledger, health, metrics } = options;
   const app = express();
   app.disable("x-powered-by");
   app.set("query parser", "simple");
   app.use(checkHost(options.allowedHosts));
 
+  app.get("/healthz", (_request, response) => {
+    response.json({ status: "ok" });
+  });
+  app.get("/readyz", async (_request, response) => {
+    const { ready, checks } = await health.readiness();
+    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
+  });
   app.get("/metrics", async (_request, response) => {
     const { contentType, body } = await metrics.text();
     response.set("Content-Type", contentType).send(body);
@@ -46,7 +55,7 @@ export function createAdminApp(options: {
       return;
     }
     const { state, type, limit, before_seq: beforeSeq } = query.data;
-    const events = await engine.list(
+    const events = await ledger.list(
       { ...(state === undefined ? {} : { state }), ...(type === undefined ? {} : { type }) },
       { limit, ...(beforeSeq === undefined ? {} : { beforeSeq }) },
     );
@@ -54,7 +63,7 @@ export function createAdminApp(options: {
   });
   app.get("/inbox/:id", async (request, response) => {
     const id = eventIdSchema.safeParse(request.params.id);
-    const event = id.success ? await engine.find(id.data) : undefined;
+    const event = id.success ? await ledger.find(id.data) : undefined;
     if (event) response.json(presentEvent(event));
     else
       response
@@ -64,7 +73,7 @@ export function createAdminApp(options: {
   app.use((_request, response) => {
     response
       .status(404)
-      .json({ error: "not_found", message: "There are /metrics, /inbox and /inbox/{event_id}." });
+      .json({ error: "not_found", message: "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}." });
   });
   app.use(((error: unknown, _request, response, _next) => {
     options.log.error({ err: error }, "the admin port failed");

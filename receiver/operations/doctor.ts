@@ -1,6 +1,5 @@
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
 import { RestError, type RestClient } from "./rest-client.ts";
@@ -26,15 +25,14 @@ export async function examine(options: {
   config: Config;
   engine: Engine;
   api: RestClient | undefined;
-  clock: Clock;
   environment: NodeJS.ProcessEnv;
 }): Promise<Finding[]> {
-  const { config, engine, api, clock } = options;
+  const { config, engine, api } = options;
   return [
     ...secretFindings(config),
     ...(await secretFileFindings(options.environment)),
     ...(await databaseFindings(engine)),
-    ...(await backlogFindings(engine, clock)),
+    ...(await backlogFindings(engine)),
     ...(await diskFindings(config)),
     ...(api ? await apiFindings(api) : [{ check: "api", level: "warning" as const, message: NO_API }]),
   ];
@@ -83,7 +81,7 @@ async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Findi
 }
 
 async function databaseFindings(engine: Engine): Promise<Finding[]> {
-  const damage = await engine.check();
+  const damage = (await engine.ledger.check?.()) ?? [];
   if (damage.length > 0) {
     return damage.map((message) => ({
       check: "database",
@@ -91,7 +89,7 @@ async function databaseFindings(engine: Engine): Promise<Finding[]> {
       message: `${message} Restore a backup.`,
     }));
   }
-  const probed = await engine.probe();
+  const probed = await engine.intake.probe();
   if (!probed.ok) {
     return [
       {
@@ -104,8 +102,8 @@ async function databaseFindings(engine: Engine): Promise<Finding[]> {
   return [{ check: "database", level: "ok", message: "Sound, and it takes writes." }];
 }
 
-async function backlogFindings(engine: Engine, clock: Clock): Promise<Finding[]> {
-  const { byState, oldestUnfinishedAtMs } = await engine.counts();
+async function backlogFindings(engine: Engine): Promise<Finding[]> {
+  const { byState, oldestUnfinishedAgeMs } = await engine.ledger.counts();
   const findings: Finding[] = [];
   if (byState.dead > 0) {
     findings.push({
@@ -121,7 +119,7 @@ async function backlogFindings(engine: Engine, clock: Clock): Promise<Finding[]>
       message: `${String(byState.ignored)} events that no handler knows: write one, then \`inbox requeue --state ignored\`.`,
     });
   }
-  if (oldestUnfinishedAtMs !== null && clock.nowMs() - oldestUnfinishedAtMs > OLD_EVENT_MS) {
+  if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS) {
     findings.push({
       check: "inbox",
       level: "warning",

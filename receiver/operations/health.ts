@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Engine } from "../engine.ts";
+import type { Intake } from "../engine.ts";
 
 /** How long an answer about the database or the disk stays good. */
 const FRESH_MS = 1_000;
@@ -25,12 +25,12 @@ export type Health = {
  * and nobody has asked us to stop. Nothing has to be restarted for it to turn good again.
  */
 export function createHealth(options: {
-  engine: Pick<Engine, "probe">;
+  probe: Intake["probe"];
   clock: Clock;
   freeBytes: () => Promise<number>;
   minimumFreeBytes: number;
-  /** Undefined when this process has no background loop. */
-  loopAlive?: () => boolean;
+  /** Whether the handlers' process gave a sign of life, where that is what this process is there for. */
+  workerAlive?: () => boolean;
 }): Health {
   const { clock } = options;
   let draining = false;
@@ -55,7 +55,7 @@ export function createHealth(options: {
       disk: diskLow ? "below the low-water mark" : "ok",
       draining: draining ? "shutting down" : "ok",
     };
-    if (options.loopAlive) checks["loop"] = options.loopAlive() ? "ok" : "no sign of life";
+    if (options.workerAlive) checks["worker"] = options.workerAlive() ? "ok" : "no sign of life";
     return { ready: Object.values(checks).every((check) => check === "ok"), checks };
   }
 
@@ -68,7 +68,7 @@ export function createHealth(options: {
 
   async function probe(): Promise<Check> {
     const patience = new AbortController();
-    const answered = options.engine.probe().then((result) => (result.ok ? "ok" : result.reason));
+    const answered = options.probe().then((result) => (result.ok ? "ok" : result.reason));
     const result = await Promise.race([
       answered,
       clock.sleep(PROBE_LIMIT_MS, patience.signal).then(() => "timeout"),

@@ -1,14 +1,15 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "@prometheus-io/client";
 import { isEventType } from "../../shared/events.ts";
-import type { Counts, Handled } from "../engine.ts";
+import type { Counts } from "../engine.ts";
 import type { Receipt } from "../intake/inbox.ts";
+import { createHandlingTotals, type HandlingReport } from "./handling-metrics.ts";
 
 export type Metrics = {
   received: (receipt: Receipt, seconds: number) => void;
   /** A request that was refused before it became a delivery. */
   refused: (reason: string) => void;
-  handled: (handled: Handled) => void;
-  workerRestarted: () => void;
+  /** The handlers' process: what it reports, and that it died. */
+  worker: { report: (report: HandlingReport) => void; died: () => Promise<void> };
   text: () => Promise<{ contentType: string; body: string }>;
 };
 
@@ -16,7 +17,11 @@ export type Metrics = {
  * The receiver's metrics for Prometheus: base units, no ids or URLs as labels, event types that nobody knows folded to
  * `other`. The depths are asked of the engine at each scrape.
  */
-export function createMetrics(options: { counts: () => Promise<Counts>; nowMs: () => number }): Metrics {
+export function createMetrics(options: {
+  counts: () => Promise<Counts>;
+  /** Whether the handlers' process gave a sign of life; undefined where there is none. */
+  workerAlive?: (() => boolean) | undefined;
+}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -46,19 +51,22 @@ export function createMetrics(options: { counts: () => Promise<Counts>; nowMs: (
     labelNames: ["position"] as const,
     registers,
   });
-  const handling = new Histogram({
-    name: "receiver_handling_seconds",
-    help: "Duration of an attempt to handle an event, by type and outcome.",
-    labelNames: ["type", "outcome"] as const,
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
-    registers,
-  });
   const restarts = new Counter({
     name: "receiver_worker_restarts_total",
     help: "How often the worker process died or was ended because a handler blocked it.",
     registers,
   });
+  const handling = createHandlingTotals();
   collectDepths(registry, options);
+  const { workerAlive } = options;
+  if (workerAlive) {
+    const up: Gauge = new Gauge({
+      name: "receiver_worker_up",
+      help: "1 while the handlers' process gives signs of life, 0 when it is blocked or gone.",
+      registers,
+      collect: (): void => up.set(workerAlive() ? 1 : 0),
+    });
+  }
 
   return {
     received: (receipt, seconds) => {
@@ -71,10 +79,17 @@ export function createMetrics(options: { counts: () => Promise<Counts>; nowMs: (
       }
     },
     refused: (reason) => rejections.inc({ reason }),
-    handled: ({ type, outcome, durationMs }) =>
-      handling.observe({ type: knownType(type), outcome }, durationMs / 1_000),
-    workerRestarted: () => restarts.inc(),
-    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    worker: {
+      report: handling.report,
+      died: async () => {
+        restarts.inc();
+        await handling.end();
+      },
+    },
+    text: async () => ({
+      contentType: registry.contentType,
+      body: `${await registry.metrics()}\n${await handling.text()}`,
+    }),
   };
 }
 
@@ -85,7 +100,7 @@ function knownType(type: string): string {
 
 function collectDepths(
   registry: Registry,
-  options: { counts: () => Promise<Counts>; nowMs: () => number },
+  options: { counts: () => Promise<Counts> },
 ): void {
   const depth = new Gauge({
     name: "receiver_inbox_events",
@@ -93,11 +108,9 @@ function collectDepths(
     labelNames: ["state"] as const,
     registers: [registry],
     collect: async () => {
-      const { byState, oldestUnfinishedAtMs } = await options.counts();
+      const { byState, oldestUnfinishedAgeMs } = await options.counts();
       for (const [state, events] of Object.entries(byState)) depth.set({ state }, events);
-      oldest.set(
-        oldestUnfinishedAtMs === null ? 0 : Math.max(0, options.nowMs() - oldestUnfinishedAtMs) / 1_000,
-      );
+      oldest.set((oldestUnfinishedAgeMs ?? 0) / 1_000);
     },
   });
   const oldest = new Gauge({

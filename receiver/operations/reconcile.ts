@@ -19,7 +19,10 @@ export type Healed = { id: string; type: EventType; objectId: string; createdAt:
 export type ReconcileReport = {
   finished: boolean;
   dryRun: boolean;
+  /** How far back it looked: as asked, unless pruning has gone further. */
   since: string;
+  /** Set where pruning made it look back less far than was asked. */
+  prunedBefore: string | null;
   /** Why it did not finish; running it again continues there. */
   problem?: string;
   objectsRead: number;
@@ -35,18 +38,22 @@ export type ReconcileReport = {
  * that breaks off leaves a bookmark, and the next one goes on there, after it has read what is new. Bounded in rate.
  */
 export async function reconcile(options: {
-  engine: Pick<Engine, "accept" | "known" | "bookmarks">;
+  engine: Pick<Engine, "intake" | "ledger">;
   api: RestClient;
   clock: Clock;
   sinceMs: number;
   dryRun: boolean;
   onProgress: (objectsRead: number) => void;
 }): Promise<ReconcileReport> {
-  const { engine, api, clock, sinceMs, dryRun } = options;
+  const { engine, api, clock, dryRun } = options;
+  // Of a pruned event nobody knows its object any more: it would look as if it had never come.
+  const prunedBeforeMs = await engine.ledger.prunedBeforeMs();
+  const sinceMs = Math.max(options.sinceMs, prunedBeforeMs);
   const report: ReconcileReport = {
     finished: false,
     dryRun,
     since: new Date(sinceMs).toISOString(),
+    prunedBefore: prunedBeforeMs > options.sinceMs ? new Date(prunedBeforeMs).toISOString() : null,
     objectsRead: 0,
     healed: [],
     alreadyThere: 0,
@@ -85,7 +92,7 @@ export async function reconcile(options: {
       if (batch.length === BATCH) await settle();
     }
     await settle();
-    if (!dryRun) await engine.bookmarks.set(`reconcile ${list}`, undefined);
+    if (!dryRun) await engine.ledger.setBookmark(`reconcile ${list}`, undefined);
   }
 
   /** Newest first. Where an unfinished walk began, its part is passed over: that has been looked at. */
@@ -113,7 +120,7 @@ export async function reconcile(options: {
     const missing: Candidate[] = [];
     for (const type of new Set(candidates.map((candidate) => candidate.healed.type))) {
       const ofType = candidates.filter(({ healed }) => healed.type === type);
-      const known = await engine.known(
+      const known = await engine.ledger.known(
         type,
         ofType.map(({ healed }) => healed.objectId),
       );
@@ -124,7 +131,7 @@ export async function reconcile(options: {
       report.healed.push(...missing.map(({ healed }) => healed));
       return;
     }
-    const result = await engine.accept(missing.map(({ event }) => event));
+    const result = await engine.intake.accept(missing.map(({ event }) => event));
     if (!result.ok) throw new StoreError(`The inbox takes no events (${result.reason}): ${result.detail}`);
     for (const [index, { healed }] of missing.entries()) {
       // It may have arrived since we asked.
@@ -145,28 +152,19 @@ export async function reconcile(options: {
     const body = Buffer.from(JSON.stringify(envelope));
     const parsed = parseEnvelope(body);
     if (!parsed.ok) throw new RestError({ code: "malformed", message: `${object.id}: ${parsed.message}` });
-    const { objectId, orderingKey } = parsed;
     return {
-      event: {
-        id: envelope.id,
-        type,
-        objectId,
-        orderingKey,
-        source: "reconcile",
-        receivedAtMs: clock.nowMs(),
-        body,
-      },
+      event: { id: envelope.id, type, objectId: parsed.objectId, source: "reconcile", body },
       healed: { id: envelope.id, type, objectId: object.id, createdAt: object.created_at },
     };
   }
 
   async function readBookmark(list: ListName): Promise<Bookmark | undefined> {
-    const value = await engine.bookmarks.get(`reconcile ${list}`);
+    const value = await engine.ledger.bookmark(`reconcile ${list}`);
     return value === undefined ? undefined : bookmarkSchema.parse(JSON.parse(value));
   }
 
   async function writeBookmark(list: ListName, bookmark: Bookmark): Promise<void> {
-    await engine.bookmarks.set(`reconcile ${list}`, JSON.stringify(bookmark));
+    await engine.ledger.setBookmark(`reconcile ${list}`, JSON.stringify(bookmark));
   }
 }
 

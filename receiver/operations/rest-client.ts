@@ -1,4 +1,3 @@
-import { rejectWhenAborted } from "../work/abort.ts";
 import { Agent, request } from "undici";
 import type { Clock } from "../clock.ts";
 import type { z } from "zod";
@@ -161,10 +160,13 @@ export function createRestClient(options: {
       if (value !== undefined) url.searchParams.set(name, value);
     // One deadline over everything; undici's own ones start anew at each stage.
     const deadline = new AbortController();
-    const cancel = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort(new Error("the time is up")));
+    const { promise: tooLate, reject: giveUp } = Promise.withResolvers<never>();
+    const cancel = clock.after(REQUEST_TIMEOUT_MS, () => {
+      deadline.abort();
+      giveUp(new Error("the time is up"));
+    });
     try {
-      const exchange = exchangeOnce(url, deadline.signal);
-      return await Promise.race([exchange, rejectWhenAborted(deadline.signal)]);
+      return await Promise.race([exchangeOnce(url, deadline.signal), tooLate]);
     } catch (error) {
       return { problem: describe(error) };
     } finally {

@@ -1,3 +1,5 @@
+import type { RetryPolicy } from "../engine.ts";
+
 /** The first wait after a failed handling, the factor from each to the next, and the longest. */
 const FIRST_MS = 5_000;
 const FACTOR = 3;
@@ -16,4 +18,9 @@ export const LONGEST_RETRY_AFTER_SECONDS = 86_400;
 export function backoffMs(attempt: number, random: () => number): number {
   const fullMs = Math.min(FIRST_MS * FACTOR ** (attempt - 1), LONGEST_MS);
   return Math.round(fullMs * (1 - JITTER * random()));
+}
+
+/** The policy of MAX_ATTEMPTS and the backoff above. */
+export function retryPolicy(maximumAttempts: number, random: () => number): RetryPolicy {
+  return { maximumAttempts, backoffMs: (attempt) => backoffMs(attempt, random) };
 }

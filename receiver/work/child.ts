@@ -1,21 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { backoffMs } from "./backoff.ts";
 import { systemClock } from "../clock.ts";
-import { loadConfig, type Config } from "../config.ts";
+import { loadConfig } from "../config.ts";
 import type { Engine, Handled } from "../engine.ts";
-import { createSqliteEngine } from "../engines/sqlite/index.ts";
-import type { Handler } from "./handler.ts";
-import { createHandling } from "./handling.ts";
+import { openEngine } from "../engines/open.ts";
+import { createHandlingMetrics } from "../operations/handling-metrics.ts";
 import { createLog, type Log } from "../operations/log.ts";
 import { createRestClient } from "../operations/rest-client.ts";
-import { supervisorMessageSchema, type WorkerMessage } from "./messages.ts";
+import { retryPolicy } from "./backoff.ts";
+import type { Handler } from "./handler.ts";
+import { createHandling } from "./handling.ts";
+import { supervisorMessageSchema, type ChildMessage } from "./messages.ts";
+import { startWatchdog } from "./watchdog.ts";
 
 const ALIVE_INTERVAL_MS = 1_000;
 const RETENTION_INTERVAL_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const EXIT_STUCK = 70;
+
+/** What a drain takes beyond its grace. */
+const FAREWELL_MS = 2_000;
 
 /**
  * The process in which handlers run: it may be blocked, fill its memory or crash, and all that happens is that its
@@ -27,36 +32,38 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
   const { config } = loaded;
   const clock = systemClock;
   const log = createLog({ level: config.logLevel, name: "worker" });
+  const metrics = createHandlingMetrics();
+  startWatchdog({ graceMs: config.shutdownTimeoutMs + FAREWELL_MS });
   volunteerForTheOutOfMemoryKiller();
 
   const workerId = `${hostname()}:${String(process.pid)}:${randomBytes(4).toString("hex")}`;
-  const tables = handlers.flatMap((handler) => handler.tables);
-  const engine = createSqliteEngine({ file: config.databaseFile, clock, workerId, tables });
-  const api =
-    config.api &&
-    createRestClient({ ...config.api, baseUrl: config.api.baseUrl, clock, random: Math.random });
-
-  let abandoned = 0;
+  const engine = await openEngine({
+    databaseFile: config.databaseFile,
+    clock,
+    retry: retryPolicy(config.maximumAttempts, Math.random),
+    migrations: handlers.map(({ type, migrations }) => ({ handler: type, migrations })),
+  });
   const handle = createHandling({
     handlers,
     timeoutMs: config.handlerTimeoutMs,
     clock,
     log,
-    api,
-    onAbandoned: () => {
-      abandoned += 1;
-      // Nobody can stop a handler that ignores its deadline. When there are as many as slots, only a new process helps.
-      if (abandoned >= config.workerConcurrency) void exit(EXIT_STUCK);
+    api:
+      config.api &&
+      createRestClient({ ...config.api, baseUrl: config.api.baseUrl, clock, random: Math.random }),
+    onAbandoned: (running) => {
+      log.error({ running }, "a handler goes on past its deadline and ignores its signal");
+      // Nobody can stop them. When there are as many as slots, only a new process helps.
+      if (running >= config.workerConcurrency) void exit(EXIT_STUCK);
     },
   });
-  const processor = engine.process({
+  const processor = engine.work.process({
     handle,
+    workerId,
     concurrency: config.workerConcurrency,
-    maximumAttempts: config.maximumAttempts,
-    backoffMs: (attempt) => backoffMs(attempt, Math.random),
     onHandled: (handled) => {
       logHandled(log, handled);
-      tell({ kind: "handled", handled });
+      metrics.handled(handled);
     },
     onTrouble: (error) =>
       log.error({ err: error }, "the background loop could not reach its database; it goes on trying"),
@@ -69,23 +76,29 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
     await processor
       .drain(graceMs)
       .catch((error: unknown) => log.error({ err: error }, "could not return events"));
+    await tellAlive();
     await engine.close();
     log.flush();
     process.exit(code);
   }
 
+  const tellAlive = async (): Promise<void> => tell({ kind: "alive", handling: await metrics.report() });
+
   // Signals of a terminal reach the whole group of processes; here the supervisor says when to stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   process.on("disconnect", () => void exit(0, config.shutdownTimeoutMs));
   process.on("message", (message) => {
-    const order = supervisorMessageSchema.parse(message);
-    if (order.kind === "wake") processor.wake();
-    else void exit(0, order.graceMs);
+    const order = supervisorMessageSchema.safeParse(message);
+    if (order.success) void exit(0, order.data.graceMs);
   });
   tell({ kind: "started", workerId });
-  setInterval(() => tell({ kind: "alive" }), ALIVE_INTERVAL_MS);
-  void keepRetention(engine, config, log);
-  setInterval(() => void keepRetention(engine, config, log), RETENTION_INTERVAL_MS);
+  setInterval(() => void tellAlive(), ALIVE_INTERVAL_MS);
+  const older = {
+    bodiesOlderThanMs: config.retentionDays * DAY_MS,
+    idsOlderThanMs: config.idRetentionDays * DAY_MS,
+  };
+  void keepRetention(engine, older, log);
+  setInterval(() => void keepRetention(engine, older, log), RETENTION_INTERVAL_MS);
 }
 
 /** Where memory runs out, Linux shall end this process and not the one that acknowledges. */
@@ -94,7 +107,7 @@ function volunteerForTheOutOfMemoryKiller(): void {
   writeFile("/proc/self/oom_score_adj", "800").catch(() => undefined);
 }
 
-function tell(message: WorkerMessage): void {
+function tell(message: ChildMessage): void {
   // A supervisor that is gone hears nothing; the `disconnect` event ends this process.
   if (process.connected) process.send?.(message);
 }
@@ -110,18 +123,17 @@ function logHandled(log: Log, { id, type, attempt, outcome, durationMs, error }:
   };
   if (outcome === "done" || outcome === "ignored") log.info(fields, "handled");
   else if (outcome === "failed") log.warn(fields, "handling failed; it will be tried again");
-  else if (outcome === "lost")
-    log.warn(fields, "the lease ran out before the handler was done; another worker has the event");
+  else if (outcome === "lost") log.warn(fields, "the claim was lost; another worker has the event");
   else log.error(fields, "dead: requeue it once the cause is mended");
 }
 
-async function keepRetention(engine: Engine, config: Config, log: Log): Promise<void> {
-  const nowMs = systemClock.nowMs();
+async function keepRetention(
+  engine: Engine,
+  older: { bodiesOlderThanMs: number; idsOlderThanMs: number },
+  log: Log,
+): Promise<void> {
   try {
-    const pruned = await engine.prune({
-      bodiesBeforeMs: nowMs - config.retentionDays * DAY_MS,
-      idsBeforeMs: nowMs - config.idRetentionDays * DAY_MS,
-    });
+    const pruned = await engine.ledger.prune(older);
     if (pruned.bodies + pruned.ids > 0) log.info(pruned, "pruned what was kept long enough");
   } catch (error) {
     log.error({ err: error }, "retention failed; it is tried again in an hour");

@@ -6,7 +6,7 @@ import {
   type EventObject,
   type EventType,
 } from "../../shared/events.ts";
-import type { Atomically } from "../engine.ts";
+import type { Atomically, Migration } from "../engine.ts";
 import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 
@@ -24,7 +24,10 @@ export type HandledEvent<Type extends string = string, Shape = unknown> = {
 export type HandlerContext = {
   /** Counted from 1. */
   attempt: number;
-  /** Aborted at the deadline of the attempt (HANDLER_TIMEOUT_SECONDS); hand it to whatever you wait for. */
+  /**
+   * Aborted at the deadline of the attempt (HANDLER_TIMEOUT_SECONDS), when another worker has the event, and shortly
+   * before the receiver shuts down; hand it to whatever you wait for.
+   */
   signal: AbortSignal;
   /** Writes to the receiver's log, with the event's id and type on every line. */
   log: Log;
@@ -42,7 +45,7 @@ export type HandlerContext = {
 /** What runs for one type of event. Made by `defineHandler`. */
 export type Handler = {
   type: string;
-  tables: readonly string[];
+  migrations: readonly Migration[];
   /** Checks an envelope against the handler's schema and answers what to run, or what is wrong with it. */
   prepare: (
     envelope: unknown,
@@ -56,8 +59,11 @@ type Definition<Type extends string, Shape> = {
    * use and nothing else. Left out, it is the schema of the service's own resource, every field of it.
    */
   object?: z.ZodType<Shape>;
-  /** `CREATE TABLE IF NOT EXISTS …` and the like, run at every start. */
-  tables?: readonly string[];
+  /**
+   * What makes and changes the handler's tables: each runs once, in this order, before the first event. Only ever
+   * append to the list. Where the dialects differ, one text for each: `{ sqlite, postgres }`.
+   */
+  migrations?: readonly Migration[];
   /** Returning means done; throwing means another attempt, unless it is `PermanentFailure` or `RetryAfter`. */
   handle: (event: HandledEvent<Type, Shape>, context: HandlerContext) => Promise<void>;
 };
@@ -76,7 +82,7 @@ export function defineHandler(definition: Definition<string, unknown>): Handler 
   });
   return {
     type,
-    tables: definition.tables ?? [],
+    migrations: definition.migrations ?? [],
     prepare: (envelope) => {
       const event = schema.safeParse(envelope);
       if (!event.success) return { ok: false, problem: describe(event.error) };

@@ -1,16 +1,19 @@
-import { rejectWhenAborted } from "./abort.ts";
-import { LONGEST_RETRY_AFTER_SECONDS } from "./backoff.ts";
 import type { Clock } from "../clock.ts";
-import type { Claim, Outcome } from "../engine.ts";
-import { PermanentFailure, RetryAfter, type Handler } from "./handler.ts";
+import type { Atomically, Claim, Outcome } from "../engine.ts";
 import type { Log } from "../operations/log.ts";
 import { scrub } from "../operations/privacy.ts";
 import type { RestClient } from "../operations/rest-client.ts";
+import { LONGEST_RETRY_AFTER_SECONDS } from "./backoff.ts";
+import { createDeadlines } from "./deadlines.ts";
+import { PermanentFailure, RetryAfter, type Handler } from "./handler.ts";
+
+/** How long a handler may take to notice that its deadline has passed, before it counts as one that can't be stopped. */
+const HONOUR_MS = 1_000;
 
 /**
  * Answers the function that an engine calls with every event it has claimed: find the handler, check the event, run it
- * until its deadline, and put a word to how it ended. Never throws. `onAbandoned` hears of each handler that went on
- * past its deadline; nobody can stop it short of ending the process.
+ * until its deadline, and put a word to how it ended. Never throws. `onAbandoned` hears how many handlers are still
+ * running past their deadline, each time it is one more; nobody can stop them short of ending the process.
  */
 export function createHandling(options: {
   handlers: readonly Handler[];
@@ -18,44 +21,98 @@ export function createHandling(options: {
   clock: Clock;
   log: Log;
   api: RestClient | undefined;
-  onAbandoned: () => void;
+  onAbandoned: (running: number) => void;
 }): (claim: Claim) => Promise<Outcome> {
+  const { clock, timeoutMs } = options;
   const handlers = new Map(options.handlers.map((handler) => [handler.type, handler]));
+  const deadlines = createDeadlines({ afterMs: timeoutMs, clock });
+  let abandoned = 0;
 
   return async (claim) => {
     const handler = handlers.get(claim.type);
     if (!handler) return { kind: "ignored" };
-    const prepared = handler.prepare(JSON.parse(Buffer.from(claim.body).toString("utf8")));
-    if (!prepared.ok) return { kind: "dead", error: scrub(prepared.problem, claim.body) };
+    try {
+      const prepared = handler.prepare(JSON.parse(Buffer.from(claim.body).toString("utf8")));
+      if (!prepared.ok) return { kind: "dead", error: scrub(prepared.problem, claim.body) };
+      return await attempt(claim, prepared.run);
+    } catch (error) {
+      return outcomeOf(error, claim.body);
+    }
+  };
 
-    const deadline = new AbortController();
-    const cancel = options.clock.after(options.timeoutMs, () =>
-      deadline.abort(new DeadlinePassed(options.timeoutMs)),
-    );
-    const log = options.log.child({ event_id: claim.id, type: claim.type, attempt: claim.attempt });
-    let ended = false;
+  async function attempt(claim: Claim, run: Runnable): Promise<Outcome> {
+    const abort = new AbortController();
+    const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
+    const stop = (reason: Error): void => {
+      abort.abort(reason);
+      giveUp(reason);
+    };
+    const onClaimLost = (): void => stop(asError(claim.signal.reason));
+    claim.signal.addEventListener("abort", onClaimLost, { once: true });
+    const cancel = deadlines(() => {
+      watchAbandoned(running);
+      stop(new DeadlinePassed(timeoutMs));
+    });
+    const { atomically, open } = watchOpen(claim.atomically(abort.signal));
     // A handler that throws before its first await rejects like any other.
     const running = (async () =>
-      prepared.run({
+      run({
         attempt: claim.attempt,
-        signal: deadline.signal,
-        log,
+        signal: abort.signal,
+        log: options.log.child({ event_id: claim.id, type: claim.type, attempt: claim.attempt }),
         idempotencyKey: claim.id,
-        atomically: claim.atomically(deadline.signal),
+        atomically,
         api: options.api,
-      }))().finally(() => {
-      ended = true;
-    });
+      }))();
     try {
-      await Promise.race([running, rejectWhenAborted(deadline.signal)]);
-      return { kind: "done" };
+      await Promise.race([running, given]);
     } catch (error) {
-      if (deadline.signal.aborted && !ended) options.onAbandoned();
-      return outcomeOf(error, claim.body);
+      // Whatever else it has begun is in vain.
+      abort.abort(error);
+      throw error;
     } finally {
       cancel();
-      deadline.abort(new Error("This attempt is over."));
+      claim.signal.removeEventListener("abort", onClaimLost);
     }
+    const forgotten = open();
+    if (!forgotten) return { kind: "done" };
+    const reason = new NotAwaited();
+    abort.abort(reason);
+    // It may have committed already, and then the event is done: the engine knows.
+    await forgotten;
+    throw reason;
+  }
+
+  function watchAbandoned(running: Promise<void>): void {
+    let counted = false;
+    const cancel = clock.after(HONOUR_MS, () => {
+      counted = true;
+      abandoned += 1;
+      options.onAbandoned(abandoned);
+    });
+    const ended = (): void => {
+      cancel();
+      if (counted) abandoned -= 1;
+    };
+    running.then(ended, ended);
+  }
+}
+
+type Runnable = Extract<ReturnType<Handler["prepare"]>, { ok: true }>["run"];
+
+/** Tells of a transaction that is still open: a promise that resolves once it has ended, however it does. */
+function watchOpen(inner: Atomically): { atomically: Atomically; open: () => Promise<void> | undefined } {
+  let open: Promise<void> | undefined;
+  return {
+    open: () => open,
+    atomically: async (work) => {
+      const result = inner(work);
+      const settled = (): void => {
+        open = undefined;
+      };
+      open = result.then(settled, settled);
+      return result;
+    },
   };
 }
 
@@ -67,16 +124,23 @@ class DeadlinePassed extends Error {
   }
 }
 
+class NotAwaited extends Error {
+  override readonly name = "NotAwaited";
+
+  constructor() {
+    super("The handler returned while its atomically() was still running, so that was rolled back: await it.");
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
 function outcomeOf(thrown: unknown, body: Uint8Array): Outcome {
   const error =
     thrown instanceof Error ? scrub(`${thrown.name}: ${thrown.message}`, body) : scrub(String(thrown), body);
   if (thrown instanceof PermanentFailure) return { kind: "dead", error };
-  if (thrown instanceof RetryAfter) {
-    return {
-      kind: "failed",
-      error,
-      retryAfterSeconds: Math.min(thrown.seconds, LONGEST_RETRY_AFTER_SECONDS),
-    };
-  }
-  return { kind: "failed", error };
+  if (!(thrown instanceof RetryAfter)) return { kind: "failed", error };
+  const seconds = Math.min(thrown.seconds, LONGEST_RETRY_AFTER_SECONDS);
+  return { kind: "failed", error, retryAfterMs: Math.ceil(seconds * 1_000) };
 }

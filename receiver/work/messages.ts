@@ -1,28 +1,15 @@
 import { z } from "zod";
+import { handlingReportSchema } from "../operations/handling-metrics.ts";
 
-/** What the worker process tells its supervisor. */
-export const workerMessageSchema = z.discriminatedUnion("kind", [
+/** What the handlers' process tells its supervisor. */
+export const childMessageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("started"), workerId: z.string() }),
   /** Sent every second; a handler that blocks the process keeps it from being sent. */
-  z.object({ kind: z.literal("alive") }),
-  z.object({
-    kind: z.literal("handled"),
-    handled: z.object({
-      id: z.string(),
-      type: z.string(),
-      attempt: z.number(),
-      outcome: z.enum(["done", "ignored", "failed", "dead", "lost"]),
-      durationMs: z.number(),
-      error: z.string().optional(),
-    }),
-  }),
+  z.object({ kind: z.literal("alive"), handling: handlingReportSchema }),
 ]);
 
-/** What the supervisor tells its worker process. */
-export const supervisorMessageSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("wake") }),
-  z.object({ kind: z.literal("drain"), graceMs: z.number() }),
-]);
+/** What the supervisor tells the handlers' process. */
+export const supervisorMessageSchema = z.object({ kind: z.literal("drain"), graceMs: z.number() });
 
-export type WorkerMessage = z.infer<typeof workerMessageSchema>;
+export type ChildMessage = z.infer<typeof childMessageSchema>;
 export type SupervisorMessage = z.infer<typeof supervisorMessageSchema>;

@@ -1,13 +1,15 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type Database from "better-sqlite3";
 import { z } from "zod";
 
 const findingsSchema = z.array(z.object({ integrity_check: z.string() }));
 
-const FIND_ORPHANS = `SELECT count(*) AS ids FROM ids WHERE seq > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events')`;
-const FIND_WRONG_TALLIES = `SELECT count(*) AS states FROM tallies WHERE events <> (SELECT count(*) FROM work WHERE work.state = tallies.state)`;
-const FIND_EVENTS_WITHOUT_ID = `SELECT count(*) AS events FROM events WHERE seq NOT IN (SELECT seq FROM ids)`;
+const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
+const FIND_POSITION = `SELECT seq, deleted FROM position`;
+const COUNT_WORK = `SELECT count(*) FROM work`;
+const FIND_WORK = `SELECT seq FROM work WHERE state IN ('pending', 'claimed', 'dead')`;
+const HAS_BODY = `SELECT body IS NOT NULL FROM events WHERE seq = ?`;
 
 /** Reads both files from end to end and answers one line for everything that is wrong with them. */
 export function check({ inbox, db }: { inbox: Database.Database; db: Database.Database }): string[] {
@@ -17,32 +19,56 @@ export function check({ inbox, db }: { inbox: Database.Database; db: Database.Da
       if (finding.integrity_check !== "ok") findings.push(`${file.name}: ${finding.integrity_check}`);
     }
   }
-  const orphans = inbox.prepare<[], { ids: number }>(FIND_ORPHANS).get()?.ids ?? 0;
-  if (orphans > 0) findings.push(`${inbox.name}: ${String(orphans)} ids name an event that never was.`);
-  const nameless = inbox.prepare<[], { events: number }>(FIND_EVENTS_WITHOUT_ID).get()?.events ?? 0;
-  if (nameless > 0)
-    findings.push(`${inbox.name}: ${String(nameless)} events have no id to recognise duplicates by.`);
-  const wrong = db.prepare<[], { states: number }>(FIND_WRONG_TALLIES).get()?.states ?? 0;
-  if (wrong > 0) findings.push(`${db.name}: ${String(wrong)} states are tallied wrongly.`);
+  const position = db.prepare<[], { seq: number; deleted: number }>(FIND_POSITION).get();
+  const lastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck().get() ?? 0;
+  if (position && position.seq > lastSeq) findings.push(`${db.name}: it is ahead of ${inbox.name}.`);
+  const rows = db.prepare<[], number>(COUNT_WORK).pluck().get() ?? 0;
+  if (position && rows !== position.seq - position.deleted) {
+    findings.push(
+      `${db.name}: it has ${String(rows)} rows where ${String(position.seq - position.deleted)} belong.`,
+    );
+  }
+  const hasBody = inbox.prepare<[number], number>(HAS_BODY).pluck();
+  let missing = 0;
+  for (const seq of db.prepare<[], number>(FIND_WORK).pluck().iterate()) {
+    if (hasBody.get(seq) !== 1) missing += 1;
+  }
+  if (missing > 0)
+    findings.push(`${inbox.name}: ${String(missing)} unfinished events have lost their envelope.`);
   return findings;
 }
 
 /**
- * Copies both files into `directory` while they are in use. The work file goes first: restored together, the inbox
- * then has at least every event that the work file has seen, and what it has more is handled (again).
+ * Copies both files into `directory` while they are in use, each from one moment of its own: writers neither wait nor
+ * make it begin again. The work file goes first: restored together, the inbox then has at least every event that the
+ * work file has seen, and what it has more is handled (again). Nothing that is there already is overwritten, and a copy
+ * has its name only once it is whole.
  */
-export async function backup(options: {
+export function backup(options: {
   inbox: Database.Database;
   db: Database.Database;
   directory: string;
-}): Promise<string[]> {
+}): string[] {
+  const sources = [options.db, options.inbox];
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
-  const copies: string[] = [];
-  for (const source of [options.db, options.inbox]) {
-    const copy = join(options.directory, basename(source.name));
-    await source.backup(copy);
-    chmodSync(copy, 0o600);
-    copies.push(copy);
-  }
+  const copies = sources.map((source) => join(options.directory, basename(source.name)));
+  const taken = copies.find((copy) => existsSync(copy));
+  if (taken !== undefined)
+    throw new BackupRefused(`${taken} is there already. Name another directory, or move it away.`);
+  for (const [index, source] of sources.entries()) copyInto(source, `${copies[index] ?? ""}.part`);
+  for (const copy of copies) renameSync(`${copy}.part`, copy);
   return copies;
+}
+
+function copyInto(source: Database.Database, copy: string): void {
+  rmSync(copy, { force: true });
+  // SQLite fills an empty file that is there, and leaves it readable by its owner alone.
+  closeSync(openSync(copy, "wx", 0o600));
+  chmodSync(copy, 0o600);
+  source.prepare<[string]>(`VACUUM INTO ?`).run(copy);
+}
+
+/** The copy would have replaced something. */
+export class BackupRefused extends Error {
+  override readonly name = "BackupRefused";
 }

@@ -1,12 +1,19 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import type { Unavailable } from "../../engine.ts";
 
+/** `FULL` syncs every commit; `NORMAL` syncs only when the write-ahead log is copied into the file. */
 export type Synchronous = "FULL" | "NORMAL";
 
 /** Processes that start together on a new file wait for the one that makes its schema. */
 const OPENING_TIMEOUT_MS = 5_000;
+
+/** An envelope fits into a page of this size, with less of it empty than in the usual 4 KiB. */
+const PAGE_BYTES = 8_192;
+
+/** How long the write-ahead log may get before it is copied into the file: fewer copies of pages that change often. */
+const CHECKPOINT_PAGES = 4_000;
 
 /**
  * Opens a database file in WAL mode, creates it (readable by its owner alone) when it isn't there, and brings its
@@ -16,15 +23,18 @@ export function openDatabase(options: {
   file: string;
   migrations: readonly string[];
   synchronous: Synchronous;
+  /** How long a statement waits, on this thread, for another connection's transaction. */
   busyTimeoutMs: number;
 }): Database.Database {
   createPrivately(options.file);
   const db = new Database(options.file, { timeout: OPENING_TIMEOUT_MS });
   try {
+    db.pragma(`page_size = ${String(PAGE_BYTES)}`);
     db.pragma("journal_mode = WAL");
     // Set, not assumed: better-sqlite3 is compiled to fall back to NORMAL in WAL mode, and NORMAL loses acknowledged
     // events in a power cut.
     db.pragma(`synchronous = ${options.synchronous}`);
+    db.pragma(`wal_autocheckpoint = ${String(CHECKPOINT_PAGES)}`);
     migrate(db, options);
     db.pragma(`busy_timeout = ${String(options.busyTimeoutMs)}`);
     checkSynchronous(db, options.synchronous);
@@ -35,11 +45,39 @@ export function openDatabase(options: {
   }
 }
 
+/** Opens a file that is there already, to read from it only. */
+export function openReader(file: string): Database.Database {
+  const db = new Database(file, { readonly: true, fileMustExist: true, timeout: OPENING_TIMEOUT_MS });
+  db.pragma("query_only = ON");
+  return db;
+}
+
 /** Throws unless the connection syncs as it was told to. Ask after a write: that is when it would have fallen back. */
 export function checkSynchronous(db: Database.Database, synchronous: Synchronous): void {
   const level = db.pragma("synchronous", { simple: true });
   if (level === { FULL: 2, NORMAL: 1 }[synchronous]) return;
   throw new Error(`${db.name} runs with synchronous=${String(level)} instead of ${synchronous}.`);
+}
+
+/** Brings everything that was committed to `file` so far onto the disk, whatever its connections sync by themselves. */
+export function syncCommits(file: string): void {
+  // What was copied into the file itself was synced by the checkpoint that did so; the rest is in its log.
+  sync(`${file}-wal`);
+}
+
+/** Makes the names of files that were just created last. */
+export function syncDirectory(directory: string): void {
+  // Windows has no such thing, and keeps names by itself.
+  if (process.platform !== "win32") sync(directory);
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function createPrivately(file: string): void {

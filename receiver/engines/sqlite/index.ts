@@ -1,100 +1,90 @@
-import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
-import type { Engine } from "../../engine.ts";
-import { backup, check } from "./care.ts";
-import { createExclusive } from "./exclusive.ts";
-import { idKey, openInboxFile } from "./inbox-file.ts";
+import type { Engine, HandlerMigrations, RetryPolicy } from "../../engine.ts";
+import { createClaims } from "./claims.ts";
+import { openReader } from "./database.ts";
+import { createHandlerTransaction } from "./handler-transaction.ts";
+import { openInboxFile } from "./inbox-file.ts";
+import { createLedger } from "./ledger.ts";
+import { applyHandlerMigrations } from "./handler-migrations.ts";
 import { createProcessor } from "./processor.ts";
-import { createQueries } from "./queries.ts";
-import { createPrune } from "./retention.ts";
-import { createWork } from "./work.ts";
-import { openWorkFile } from "./work-file.ts";
+import { createTransactions } from "./transactions.ts";
+import { openWorkFile, workFileOf } from "./work-file.ts";
+import { createWorkers } from "./workers.ts";
 import { createWriter } from "./writer.ts";
 
-/** This connection's waits happen on the caller's thread, so they are short. */
+/** The loop's waits for a lock happen on the thread of the handlers, so they are short. */
 const BUSY_TIMEOUT_MS = 250;
 
 /**
- * The engine that needs nothing but a directory: two SQLite files on a local disk, shared by any number of processes
- * on one machine. `file` is the inbox; the work file stands beside it as `….work.db`. `tables` are statements that
- * create the handlers' tables in the work file.
+ * Opens the engine that needs nothing but a directory: two SQLite files on a local disk, shared by any number of
+ * processes on one machine. `file` is the inbox; the work file stands beside it as `….work.db`. Throws, with a message
+ * for the operator, when the files cannot be used.
+ *
+ * Nothing of it runs on the caller's thread but the background loop, once it is started: commits and the ledger have a
+ * thread each.
  */
-export function createSqliteEngine(options: {
+export async function openSqliteEngine(options: {
   file: string;
   clock: Clock;
-  workerId: string;
-  tables?: readonly string[];
+  retry: RetryPolicy;
+  /** Tables of the handlers, in the work file. */
+  migrations?: HandlerMigrations;
+  /** What to think of stored events when the work file is gone. */
+  whenLost?: "handle-again" | "consider-handled";
   /** Another entry point for the writer thread; for tests that end the process in mid-commit. */
   writerThreadFile?: URL;
-}): Engine {
-  const { clock } = options;
-  const inbox = openInboxFile({ file: options.file, synchronous: "NORMAL", busyTimeoutMs: BUSY_TIMEOUT_MS });
-  const db = openWork(options.file, inbox);
-  for (const sql of options.tables ?? []) db.exec(sql);
-
-  const work = createWork(db, inbox);
-  const exclusive = createExclusive(db, clock);
-  const queries = createQueries({ inbox, db });
-  const prune = createPrune({ inbox, db, exclusive, clock, keyOf: idKey });
-  const bookmarks = createBookmarks(inbox);
-  const writer = createWriter({ file: options.file, threadFile: options.writerThreadFile });
+}): Promise<Engine> {
+  const { file, clock, retry } = options;
+  prepareFiles(options);
+  const writer = createWriter({ file, clock, threadFile: options.writerThreadFile });
+  const { ledger, release, close: closeLedger } = createLedger({ file, clock, retry });
+  const closeLoops: (() => void)[] = [];
 
   return {
-    accept: writer.accept,
-    process: (processing) =>
-      createProcessor({ db, inbox, work, exclusive, clock, workerId: options.workerId }, processing),
-    release: async (workerId, limits) =>
-      exclusive(() => work.release(workerId, { ...limits, nowMs: clock.nowMs() })),
-    find: async (id) => queries.find(id),
-    body: async (seq) => queries.body(seq),
-    list: async (filter, page) => queries.list(filter, page),
-    requeue: async (ids) =>
-      exclusive(() => {
-        const seqs = ids.flatMap((id) => queries.seqOf(id) ?? []);
-        return seqs.filter((seq) => work.requeue(seq)).length;
-      }),
-    prune,
-    counts: async () => queries.counts(),
-    known: async (type, objectIds) => queries.known(type, objectIds),
-    bookmarks,
-    probe: async () => writer.accept([]).then((result) => (result.ok ? { ok: true } : result)),
-    check: async () => check({ inbox, db }),
-    backup: async (directory) => backup({ inbox, db, directory }),
+    intake: writer,
+    work: {
+      process: (processing) => {
+        const inbox = openReader(file);
+        const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS });
+        closeLoops.push(
+          () => db.close(),
+          () => inbox.close(),
+        );
+        const claims = createClaims(db, inbox, retry);
+        const transactions = createTransactions(db, clock);
+        const workers = createWorkers(db, clock);
+        const handlerTransaction = createHandlerTransaction({ db, claims, transactions, clock });
+        return createProcessor({ claims, workers, transactions, handlerTransaction, clock, retry }, processing);
+      },
+      release,
+    },
+    ledger,
+    nowMs: async () => clock.nowMs(),
     close: async () => {
       await writer.close();
-      db.close();
-      inbox.close();
+      await closeLedger();
+      for (const close of closeLoops) close();
     },
   };
 }
 
-function openWork(inboxFile: string, inbox: Database.Database): Database.Database {
+/** Makes both files, or finds out why they cannot be used, before anything else does. */
+function prepareFiles(options: Parameters<typeof openSqliteEngine>[0]): void {
+  const { file, migrations = [], whenLost } = options;
+  const inbox = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
   try {
-    return openWorkFile({ file: workFileOf(inboxFile), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS });
-  } catch (error) {
+    const db = openWorkFile({
+      file: workFileOf(file),
+      inbox,
+      busyTimeoutMs: BUSY_TIMEOUT_MS,
+      ...(whenLost === undefined ? {} : { whenLost }),
+    });
+    try {
+      applyHandlerMigrations(db, migrations);
+    } finally {
+      db.close();
+    }
+  } finally {
     inbox.close();
-    throw error;
   }
-}
-
-/** `data/receiver.db` has its work in `data/receiver.work.db`. */
-function workFileOf(inboxFile: string): string {
-  return inboxFile.replace(/(\.[^./\\]+)?$/, (extension) => `.work${extension || ".db"}`);
-}
-
-const GET_BOOKMARK = `SELECT value FROM bookmarks WHERE name = ?`;
-const SET_BOOKMARK = `INSERT INTO bookmarks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
-const DELETE_BOOKMARK = `DELETE FROM bookmarks WHERE name = ?`;
-
-function createBookmarks(inbox: Database.Database): Engine["bookmarks"] {
-  const get = inbox.prepare<[string], { value: string }>(GET_BOOKMARK);
-  const set = inbox.prepare<[string, string]>(SET_BOOKMARK);
-  const remove = inbox.prepare<[string]>(DELETE_BOOKMARK);
-  return {
-    get: async (name) => get.get(name)?.value,
-    set: async (name, value) => {
-      if (value === undefined) remove.run(name);
-      else set.run(name, value);
-    },
-  };
 }

@@ -1,194 +1,229 @@
-import { rejectWhenAborted } from "../../work/abort.ts";
-import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import {
   LeaseLost,
   type Claim,
   type Handled,
-  type HandlerDatabase,
   type Outcome,
   type ProcessOptions,
   type Processor,
+  type RetryPolicy,
 } from "../../engine.ts";
-import type { Exclusive } from "./exclusive.ts";
-import { createHandlerDatabase } from "./handler-database.ts";
-import { LEASE_MS, type ClaimedRow, type Work } from "./work.ts";
+import type { ClaimedEvent, Claims } from "./claims.ts";
+import type { HandlerTransaction } from "./handler-transaction.ts";
+import type { Transactions } from "./transactions.ts";
+import { BEAT_MS, type Workers } from "./workers.ts";
 
-/** The longest sleep between two looks at the clock and the files: a suspended machine or another process is noticed. */
-const POLL_MS = 250;
+/** How often the files are looked at while there is nothing to do: it costs some microseconds. */
+const POLL_MS = 20;
 
-/** A handler's transaction holds the write lock of every other handler; it gets this long. */
-const TRANSACTION_LIMIT_MS = 5_000;
+/** After trouble with the database, it is left alone for so long. */
+const TROUBLE_MS = 250;
 
-type StoredEvent = { id: string; type: string; received_at_ms: number; body: Buffer };
+/** Claims that are fetched ahead of the slots: doubled as long as they are used up in this time, up to this many. */
+const LARGEST_BATCH = 256;
+const QUICK_MS = 50;
 
-const FIND_EVENT = `SELECT id, type, received_at_ms, body FROM events WHERE seq = ?`;
+/** What a drain leaves to handlers whose signal was aborted, before their events are returned. */
+const FAREWELL_MS = 500;
+
+type Running = { event: ClaimedEvent; abort: AbortController };
 
 /**
- * The background loop: follow the inbox, take back expired leases, claim, handle, settle. Each round answers how long
- * it may sleep, and `wake` cuts that short; there is no other timer.
+ * The background loop: beat, take back what vanished workers held, claim a batch, and keep the slots busy from it. It
+ * claims again as soon as the batch is used up, and looks every 20 ms when there was nothing.
  */
 export function createProcessor(
   engine: {
-    db: Database.Database;
-    inbox: Database.Database;
-    work: Work;
-    exclusive: Exclusive;
+    claims: Claims;
+    workers: Workers;
+    transactions: Transactions;
+    handlerTransaction: HandlerTransaction;
     clock: Clock;
-    workerId: string;
+    retry: RetryPolicy;
   },
   options: ProcessOptions,
 ): Processor {
-  const { db, work, exclusive, clock, workerId } = engine;
-  const findEvent = engine.inbox.prepare<[number], StoredEvent>(FIND_EVENT);
-  const running = new Map<ClaimedRow, Promise<void>>();
-  const draining = new AbortController();
-  let alarm = new AbortController();
+  const { claims, workers, transactions, clock } = engine;
+  const running = new Map<ClaimedEvent, Running>();
+  let batch: ClaimedEvent[] = [];
+  let batchLimit = options.concurrency;
+  let claimedAtMs = 0;
+  let worker: number | undefined;
+  let nextBeatAtMs = clock.monotonicMs();
   let suspectRunning = false;
-  let nextExtensionAtMs = clock.monotonicMs() + LEASE_MS / 3;
+  let draining = false;
+  let wake = (): void => undefined;
 
   const loop = runLoop();
-  return { wake, drain };
-
-  function wake(): void {
-    alarm.abort();
-  }
+  return { drain };
 
   async function runLoop(): Promise<void> {
-    while (!draining.signal.aborted) {
-      alarm = new AbortController();
-      let sleepMs = POLL_MS;
+    while (!draining) {
+      let found = false;
       try {
-        sleepMs = await round();
+        await beat();
+        found = await fill();
       } catch (error) {
         // A full disk, another process in a long transaction: the events stay where they are until it has passed.
         options.onTrouble(error);
+        await rest(TROUBLE_MS);
       }
-      if (sleepMs > 0) await clock.sleep(sleepMs, AbortSignal.any([alarm.signal, draining.signal]));
+      if (!draining && (!found || batch.length > 0 || running.size >= options.concurrency)) await rest(POLL_MS);
     }
   }
 
-  async function round(): Promise<number> {
-    await extendLeases();
-    const { claimed, more } = await exclusive(() => {
-      const nowMs = clock.nowMs();
-      const followed = work.follow();
-      work.expire({ nowMs, maximumAttempts: options.maximumAttempts });
-      return { claimed: claimFreeSlots(nowMs), more: followed > 0 };
+  /** Until a slot is free and nothing left to put into it, or for so long. */
+  async function rest(ms: number): Promise<void> {
+    const patience = new AbortController();
+    wake = () => patience.abort();
+    await clock.sleep(ms, patience.signal);
+    wake = () => undefined;
+  }
+
+  async function beat(): Promise<void> {
+    if (clock.monotonicMs() < nextBeatAtMs) return;
+    nextBeatAtMs = clock.monotonicMs() + BEAT_MS;
+    const lost = await transactions.run(() => {
+      const mine = worker;
+      worker = mine !== undefined && workers.beat(mine) ? mine : workers.register(options.workerId);
+      for (const gone of workers.vanished(worker)) {
+        claims.takeBack(gone, clock.nowMs(), "expired");
+        workers.remove(gone);
+      }
+      return mine !== undefined && mine !== worker;
     });
-    for (const row of claimed) start(row);
-    if (more && running.size < options.concurrency) return 0;
-    // What is due already and was not claimed waits for a slot or for its object: the end of a handling wakes the loop.
-    const untilDueMs = (work.nextDueAtMs() ?? 0) - clock.nowMs();
-    return untilDueMs > 0 ? Math.min(POLL_MS, untilDueMs) : POLL_MS;
+    if (lost) loseEverything();
   }
 
-  function claimFreeSlots(nowMs: number): ClaimedRow[] {
-    const slots = options.concurrency - running.size;
-    if (slots <= 0 || suspectRunning || draining.signal.aborted) return [];
-    return work.claim({ nowMs, worker: workerId, slots, running: running.size });
+  /** Somebody took this worker for dead: what it holds is handled elsewhere. */
+  function loseEverything(): void {
+    batch = [];
+    for (const { event, abort } of running.values()) abort.abort(new LeaseLost(event.id));
   }
 
-  async function extendLeases(): Promise<void> {
-    if (clock.monotonicMs() < nextExtensionAtMs || running.size === 0) return;
-    nextExtensionAtMs = clock.monotonicMs() + LEASE_MS / 3;
-    await exclusive(() => {
-      for (const row of running.keys()) work.extend(row, clock.nowMs());
-    });
+  /** Claims a batch when the last one is used up. Answers whether there was anything. */
+  async function fill(): Promise<boolean> {
+    const free = options.concurrency - running.size;
+    const number = worker;
+    if (batch.length > 0 || free <= 0 || suspectRunning || number === undefined) return false;
+    const limit = Math.max(free, batchLimit);
+    const claimed = await transactions.run(() =>
+      claims.claim({ nowMs: clock.nowMs(), worker: number, limit, running: running.size }),
+    );
+    batch = claimed;
+    claimedAtMs = clock.monotonicMs();
+    startAll();
+    return claimed.length > 0;
   }
 
-  function start(row: ClaimedRow): void {
-    if (row.crashes > 0) suspectRunning = true;
-    const settled = run(row)
+  function startAll(): void {
+    let next = 0;
+    while (running.size < options.concurrency && !draining) {
+      const event = batch[next];
+      if (!event) break;
+      next += 1;
+      start(event);
+    }
+    if (next > 0) batch = batch.slice(next);
+    if (batch.length > 0) return;
+    if (next > 0) fitBatch();
+    if (running.size < options.concurrency) wake();
+  }
+
+  /** Claims more at a time while handlers are quick, and no more than there are slots once they aren't. */
+  function fitBatch(): void {
+    const quick = clock.monotonicMs() - claimedAtMs < QUICK_MS;
+    batchLimit = quick ? Math.min(batchLimit * 2, LARGEST_BATCH) : options.concurrency;
+  }
+
+  function start(event: ClaimedEvent): void {
+    const mine = { event, abort: new AbortController() };
+    running.set(event, mine);
+    if (event.crashes > 0) suspectRunning = true;
+    void run(mine)
       .catch(options.onTrouble)
       .finally(() => {
-        running.delete(row);
-        if (row.crashes > 0) suspectRunning = false;
-        wake();
+        running.delete(event);
+        if (event.crashes > 0) suspectRunning = false;
+        if (draining) wake();
+        else startAll();
       });
-    running.set(row, settled);
   }
 
-  async function run(row: ClaimedRow): Promise<void> {
+  async function run({ event, abort }: Running): Promise<void> {
     const startedAtMs = clock.monotonicMs();
-    const event = findEvent.get(row.seq);
-    if (!event) throw new Error(`Event ${String(row.seq)} is claimed but not in the inbox file.`);
-
-    let committed = false;
+    const { id, type, body, receivedAtMs, attempts: attempt } = event;
+    const transaction = engine.handlerTransaction(event);
     const claim: Claim = {
-      id: event.id,
-      type: event.type,
-      body: event.body,
-      attempt: row.attempts,
-      receivedAtMs: event.received_at_ms,
-      atomically: (signal) => async (write) => {
-        if (committed)
-          throw new Error("atomically() commits the event together with its writes: call it once, last.");
-        const result = await commitWithDone(row, event.id, signal, write);
-        committed = true;
-        return result;
-      },
+      id,
+      type,
+      body,
+      attempt,
+      receivedAtMs,
+      signal: abort.signal,
+      atomically: transaction.atomically,
     };
     const outcome = await options.handle(claim);
-    const stored = committed ? "done" : await settle(row, outcome);
-    const error = "error" in outcome && !committed ? outcome.error : undefined;
-    options.onHandled({
-      id: event.id,
-      type: event.type,
-      attempt: row.attempts,
-      outcome: stored,
-      durationMs: clock.monotonicMs() - startedAtMs,
-      ...(error === undefined ? {} : { error }),
-    });
-  }
-
-  async function commitWithDone<Result>(
-    row: ClaimedRow,
-    id: string,
-    signal: AbortSignal,
-    write: (database: HandlerDatabase) => Promise<Result>,
-  ): Promise<Result> {
-    return exclusive(async () => {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(TRANSACTION_LIMIT_MS)]);
-      limit.throwIfAborted();
-      const database = createHandlerDatabase(db, limit);
-      try {
-        const result = await Promise.race([write(database), rejectWhenAborted(limit)]);
-        limit.throwIfAborted();
-        if (!work.done(row, clock.nowMs())) throw new LeaseLost(id);
-        return result;
-      } finally {
-        database.end();
-      }
-    });
-  }
-
-  async function settle(row: ClaimedRow, outcome: Outcome): Promise<Handled["outcome"]> {
-    const written = await exclusive(() => write(row, outcome));
-    return written.ok ? written.outcome : "lost";
-  }
-
-  function write(row: ClaimedRow, outcome: Outcome): { ok: boolean; outcome: Handled["outcome"] } {
-    const nowMs = clock.nowMs();
-    if (outcome.kind === "done") return { ok: work.done(row, nowMs), outcome: "done" };
-    if (outcome.kind === "ignored") return { ok: work.ignore(row, nowMs), outcome: "ignored" };
-    if (outcome.kind === "dead" || row.attempts >= options.maximumAttempts) {
-      return { ok: work.bury(row, nowMs, outcome.error), outcome: "dead" };
+    const report = (ending: Handled["outcome"], error?: string): void =>
+      options.onHandled({
+        id,
+        type,
+        attempt,
+        outcome: ending,
+        durationMs: clock.monotonicMs() - startedAtMs,
+        ...(error === undefined ? {} : { error }),
+      });
+    if (transaction.committed()) report("done");
+    else if (abort.signal.aborted) {
+      // A drain gives it back; what was lost cannot be given.
+      if (!(await transactions.run(() => claims.return(event)))) report("lost");
+    } else {
+      const written = await transactions.run(() => settle(event, outcome));
+      report(written ?? "lost", "error" in outcome ? outcome.error : undefined);
     }
-    const delayMs =
-      outcome.retryAfterSeconds === undefined
-        ? options.backoffMs(row.attempts)
-        : outcome.retryAfterSeconds * 1_000;
-    return { ok: work.fail(row, nowMs + delayMs, outcome.error), outcome: "failed" };
+  }
+
+  /** Writes down how an attempt ended; undefined when the claim was lost. */
+  function settle(event: ClaimedEvent, outcome: Outcome): Handled["outcome"] | undefined {
+    const nowMs = clock.nowMs();
+    if (outcome.kind === "done") return claims.complete(event, nowMs) ? "done" : undefined;
+    if (outcome.kind === "ignored") return claims.ignore(event, nowMs) ? "ignored" : undefined;
+    if (outcome.kind === "dead" || event.attempts >= engine.retry.maximumAttempts) {
+      return claims.deadLetter(event, nowMs, outcome.error) ? "dead" : undefined;
+    }
+    const delayMs = Math.ceil(outcome.retryAfterMs ?? engine.retry.backoffMs(event.attempts));
+    return claims.retry(event, nowMs + delayMs, outcome.error) ? "failed" : undefined;
   }
 
   async function drain(graceMs: number): Promise<void> {
-    draining.abort();
+    draining = true;
+    wake();
     await loop;
-    const finished = Promise.allSettled(running.values());
-    const waiting = new AbortController();
-    await Promise.race([finished.then(() => waiting.abort()), clock.sleep(graceMs, waiting.signal)]);
-    const left = [...running.keys()];
-    if (left.length > 0) await exclusive(() => left.forEach((row) => work.giveBack(row)));
+    const endAtMs = clock.monotonicMs() + graceMs;
+    await finishUntil(endAtMs - FAREWELL_MS);
+    for (const { abort } of running.values()) abort.abort(new ShuttingDown());
+    await finishUntil(endAtMs);
+    const left = [...batch, ...running.keys()];
+    const number = worker;
+    await transactions.run(() => {
+      for (const event of left) claims.return(event);
+      if (number !== undefined) workers.remove(number);
+    });
+  }
+
+  /** Waits for what is running, and keeps its claims alive meanwhile. */
+  async function finishUntil(endAtMs: number): Promise<void> {
+    while (running.size > 0 && clock.monotonicMs() < endAtMs) {
+      await beat().catch(options.onTrouble);
+      await rest(Math.max(0, Math.min(endAtMs, nextBeatAtMs) - clock.monotonicMs()));
+    }
+  }
+}
+
+class ShuttingDown extends Error {
+  override readonly name = "ShuttingDown";
+
+  constructor() {
+    super("The receiver is shutting down: the event goes back to the inbox, and this attempt doesn't count.");
   }
 }

@@ -1,79 +1,103 @@
 import type Database from "better-sqlite3";
-import type { Counts, EventFilter, EventSource, EventState, InboxEvent } from "../../engine.ts";
-import { idKey } from "./inbox-file.ts";
+import type { Counts, EventFilter, EventSource, EventState, InboxEvent, Page } from "../../engine.ts";
+import { idOf, keyOf } from "./inbox-file.ts";
 
 type EventRow = {
   seq: number;
-  id: string;
+  key: Buffer;
   type: string;
   source: EventSource;
   received_at_ms: number;
   duplicates: number;
+  handled: number | null;
+  pruned: number;
 };
 
 type WorkRow = {
-  seq: number;
-  state: Exclude<EventState, "pruned">;
+  state: EventState;
   attempts: number;
   handled: number;
-  due_at_ms: number;
+  due_at_ms: number | null;
   finished_at_ms: number | null;
   last_error: string | null;
 };
 
-const EVENT_COLUMNS = `seq, id, type, source, received_at_ms, duplicates`;
-const FIND_ID = `SELECT seq, day, handled FROM ids WHERE key = ?`;
+const EVENT_COLUMNS = `seq, key, type, source, received_at_ms, duplicates, handled, body IS NULL AS pruned`;
+const FIND_EVENT_BY_KEY = `SELECT ${EVENT_COLUMNS} FROM events WHERE key = ?`;
 const FIND_EVENT = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`;
+const FIND_ALIAS = `SELECT seq FROM aliases WHERE key = ?`;
 const FIND_BODY = `SELECT body FROM events WHERE seq = ?`;
-const FIND_WORK = `SELECT seq, state, attempts, handled, due_at_ms, finished_at_ms, last_error FROM work WHERE seq = ?`;
-const FIND_POSITION = `SELECT seq FROM position`;
-const LIST_EVENTS = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq < ? AND seq > ? ORDER BY seq DESC LIMIT ?`;
-const LIST_STATE = `SELECT seq FROM work WHERE state = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
-const FIND_TALLIES = `SELECT state, events FROM tallies`;
-const COUNT_ARRIVED = `SELECT count(*) AS events FROM events WHERE seq > ?`;
-const FIND_OLDEST_UNFINISHED = `SELECT min(seq) AS seq FROM work INDEXED BY work_unfinished WHERE state IN ('pending', 'claimed')`;
-const FIND_OLDEST_ARRIVED = `SELECT min(seq) AS seq FROM events WHERE seq > ?`;
-const FIND_KNOWN = `SELECT 1 FROM events WHERE object_id = ? AND type = ? LIMIT 1`;
+const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
+const LIST_DOWN = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
+const LIST_UP = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`;
+
+const FIND_WORK = `SELECT state, attempts, handled, due_at_ms, finished_at_ms, last_error FROM work WHERE seq = ?`;
+const FIND_POSITION = `SELECT seq, deleted FROM position`;
+// Dead and ignored events are few among many: their index goes to them at once.
+const SET_ASIDE_DOWN = `SELECT seq FROM work INDEXED BY work_set_aside WHERE state IN ('dead', 'ignored') AND state = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
+const SET_ASIDE_UP = `SELECT seq FROM work INDEXED BY work_set_aside WHERE state IN ('dead', 'ignored') AND state = ? AND seq > ? ORDER BY seq LIMIT ?`;
+const COUNT = {
+  pending: `SELECT count(*) FROM work INDEXED BY work_due WHERE state = 'pending'`,
+  claimed: `SELECT count(*) FROM work INDEXED BY work_claimed WHERE state = 'claimed'`,
+  dead: `SELECT count(*) FROM work INDEXED BY work_set_aside WHERE state IN ('dead', 'ignored') AND state = 'dead'`,
+  ignored: `SELECT count(*) FROM work INDEXED BY work_set_aside WHERE state IN ('dead', 'ignored') AND state = 'ignored'`,
+};
+const FIND_OLDEST_UNFINISHED = `
+  SELECT min(seq) FROM (
+    SELECT min(seq) AS seq FROM work INDEXED BY work_due WHERE state = 'pending'
+    UNION ALL SELECT min(seq) FROM work INDEXED BY work_claimed WHERE state = 'claimed')`;
+const FIND_NEXT = `SELECT min(seq) FROM events WHERE seq > ?`;
 
 /** Rows looked at in one go while a list is being filtered. */
 const SCAN = 500;
-const DAY_MS = 86_400_000;
 
-/** What can be asked of the two files together. Reads only. */
+/** What can be asked of the two files together. Reads only, through connections of any kind. */
 export function createQueries({ inbox, db }: { inbox: Database.Database; db: Database.Database }) {
-  const findId = inbox.prepare<[Buffer], { seq: number; day: number; handled: number }>(FIND_ID);
+  const findEventByKey = inbox.prepare<[Buffer], EventRow>(FIND_EVENT_BY_KEY);
   const findEvent = inbox.prepare<[number], EventRow>(FIND_EVENT);
-  const findBody = inbox.prepare<[number], { body: Buffer }>(FIND_BODY);
+  const findAlias = inbox.prepare<[Buffer], number>(FIND_ALIAS).pluck();
+  const findBody = inbox.prepare<[number], Buffer | null>(FIND_BODY).pluck();
+  const findLastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck();
+  const listDown = inbox.prepare<[number, number], EventRow>(LIST_DOWN);
+  const listUp = inbox.prepare<[number, number], EventRow>(LIST_UP);
+  const findNext = inbox.prepare<[number], number | null>(FIND_NEXT).pluck();
   const findWork = db.prepare<[number], WorkRow>(FIND_WORK);
-  const findPosition = db.prepare<[], { seq: number }>(FIND_POSITION);
-  const listEvents = inbox.prepare<[number, number, number], EventRow>(LIST_EVENTS);
-  const listState = db.prepare<[string, number, number], { seq: number }>(LIST_STATE);
-  const findTallies = db.prepare<[], { state: WorkRow["state"]; events: number }>(FIND_TALLIES);
-  const countArrived = inbox.prepare<[number], { events: number }>(COUNT_ARRIVED);
-  const findOldestUnfinished = db.prepare<[], { seq: number | null }>(FIND_OLDEST_UNFINISHED);
-  const findOldestArrived = inbox.prepare<[number], { seq: number | null }>(FIND_OLDEST_ARRIVED);
-  const findKnown = inbox.prepare<[string, string]>(FIND_KNOWN);
+  const findPosition = db.prepare<[], { seq: number; deleted: number }>(FIND_POSITION);
+  const setAsideDown = db.prepare<[string, number, number], number>(SET_ASIDE_DOWN).pluck();
+  const setAsideUp = db.prepare<[string, number, number], number>(SET_ASIDE_UP).pluck();
+  const findOldestUnfinished = db.prepare<[], number | null>(FIND_OLDEST_UNFINISHED).pluck();
+  const count = {
+    pending: db.prepare<[], number>(COUNT.pending).pluck(),
+    claimed: db.prepare<[], number>(COUNT.claimed).pluck(),
+    dead: db.prepare<[], number>(COUNT.dead).pluck(),
+    ignored: db.prepare<[], number>(COUNT.ignored).pluck(),
+  };
 
-  return { seqOf, find, body, list, counts, known };
-
-  function seqOf(id: string): number | undefined {
-    return findId.get(idKey(id))?.seq;
-  }
+  return { find, seqOf, body, list, counts };
 
   function find(id: string): InboxEvent | undefined {
-    const known = findId.get(idKey(id));
-    if (!known) return undefined;
-    const event = findEvent.get(known.seq);
-    return event ? withWork(event) : pruned(id, known);
+    const seq = seqOf(id);
+    const event = seq === undefined ? undefined : findEvent.get(seq);
+    return event && withWork(event);
+  }
+
+  function seqOf(id: string): number | undefined {
+    const key = keyOf(id);
+    return findEventByKey.get(key)?.seq ?? findAlias.get(key);
+  }
+
+  function body(seq: number): Uint8Array | undefined {
+    return findBody.get(seq) ?? undefined;
   }
 
   function withWork(event: EventRow): InboxEvent {
-    // An event without a row in the work file has just arrived: the worker hasn't looked yet.
+    if (event.pruned === 1) return pruned(event);
+    // An event without a row in the work file has just arrived: no worker has claimed it yet.
     const work = findWork.get(event.seq);
     const state = work?.state ?? "pending";
     return {
       seq: event.seq,
-      id: event.id,
+      id: idOf(event.key),
       type: event.type,
       state,
       source: event.source,
@@ -87,64 +111,65 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
     };
   }
 
-  function body(seq: number): Uint8Array | undefined {
-    return findBody.get(seq)?.body;
-  }
-
-  function list(
-    filter: EventFilter,
-    { limit, beforeSeq }: { limit: number; beforeSeq?: number },
-  ): InboxEvent[] {
+  function list(filter: EventFilter, page: Page): InboxEvent[] {
     const found: InboxEvent[] = [];
-    let below = beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    // As SQLite keeps text: a half of a surrogate pair is no character.
+    const type = filter.type?.toWellFormed();
+    const up = "afterSeq" in page;
+    let from = up ? page.afterSeq : (page.beforeSeq ?? Number.MAX_SAFE_INTEGER);
     for (;;) {
-      const page = rows(filter.state, below);
-      for (const event of page) {
+      const rows = scan(filter.state, from, up);
+      for (const event of rows) {
         const candidate = withWork(event);
-        below = event.seq;
-        if (filter.type !== undefined && candidate.type !== filter.type) continue;
+        from = event.seq;
+        if (type !== undefined && candidate.type !== type) continue;
         if (filter.state !== undefined && candidate.state !== filter.state) continue;
         found.push(candidate);
-        if (found.length === limit) return found;
+        if (found.length === page.limit) return found;
       }
-      if (page.length === 0) return found;
+      if (rows.length === 0) return found;
     }
   }
 
-  /** The next events below `below`, all of them or those of one state, which the work file knows. */
-  function rows(state: EventState | undefined, below: number): EventRow[] {
-    if (state === undefined) return listEvents.all(below, 0, SCAN);
-    const arrived = state === "pending" ? listEvents.all(below, findPosition.get()?.seq ?? 0, SCAN) : [];
-    if (arrived.length > 0) return arrived;
-    return listState.all(state, below, SCAN).flatMap(({ seq }) => findEvent.get(seq) ?? []);
+  function scan(state: EventState | undefined, from: number, up: boolean): EventRow[] {
+    const isSetAside = state === "dead" || state === "ignored";
+    if (isSetAside) return eventsOf((up ? setAsideUp : setAsideDown).all(state, from, SCAN));
+    return (up ? listUp : listDown).all(from, SCAN);
   }
 
-  function counts(): Counts {
-    const byState = { pending: 0, claimed: 0, done: 0, ignored: 0, dead: 0 };
-    for (const { state, events } of findTallies.all()) byState[state] = events;
-    const position = findPosition.get()?.seq ?? 0;
-    byState.pending += countArrived.get(position)?.events ?? 0;
-    const oldestSeq = findOldestUnfinished.get()?.seq ?? findOldestArrived.get(position)?.seq;
+  function eventsOf(seqs: readonly number[]): EventRow[] {
+    return seqs.flatMap((seq) => findEvent.get(seq) ?? []);
+  }
+
+  function counts(nowMs: number): Counts {
+    const position = findPosition.get() ?? { seq: 0, deleted: 0 };
+    // No seq is left out, so what lies beyond the position need not be counted.
+    const arrived = Math.max(0, (findLastSeq.get() ?? 0) - position.seq);
+    const retries = count.pending.get() ?? 0;
+    const claimed = count.claimed.get() ?? 0;
+    const dead = count.dead.get() ?? 0;
+    const ignored = count.ignored.get() ?? 0;
+    const done = Math.max(0, position.seq - position.deleted - retries - claimed - dead - ignored);
+    const oldestSeq = findOldestUnfinished.get() ?? findNext.get(position.seq);
     const oldest = typeof oldestSeq === "number" ? findEvent.get(oldestSeq) : undefined;
-    return { byState, oldestUnfinishedAtMs: oldest?.received_at_ms ?? null };
-  }
-
-  function known(type: string, objectIds: readonly string[]): Set<string> {
-    return new Set(objectIds.filter((objectId) => findKnown.get(objectId, type) !== undefined));
+    return {
+      byState: { pending: retries + arrived, claimed, done, ignored, dead },
+      oldestUnfinishedAgeMs: oldest ? Math.max(0, nowMs - oldest.received_at_ms) : null,
+    };
   }
 }
 
-function pruned(id: string, known: { seq: number; day: number; handled: number }): InboxEvent {
+function pruned(event: EventRow): InboxEvent {
   return {
-    seq: known.seq,
-    id,
+    seq: event.seq,
+    id: idOf(event.key),
     type: null,
     state: "pruned",
     source: null,
     attempts: 0,
-    handled: known.handled,
+    handled: event.handled ?? 0,
     duplicates: 0,
-    receivedAtMs: known.day * DAY_MS,
+    receivedAtMs: event.received_at_ms,
     finishedAtMs: null,
     nextAttemptAtMs: null,
     lastError: null,

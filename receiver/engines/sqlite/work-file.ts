@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import type Database from "better-sqlite3";
-import { openDatabase } from "./database.ts";
+import { openDatabase, syncDirectory } from "./database.ts";
 
 /**
  * The work file: what became of each event, and the tables of the handlers. It stands beside the inbox file because
@@ -8,56 +10,78 @@ import { openDatabase } from "./database.ts";
  *
  * It runs with `synchronous = NORMAL`: a power cut may take it back a moment, but then it takes `done`, the effects
  * written with it and the position in the inbox back together, and the events concerned are simply handled again.
+ * What must not be taken back, because the inbox file is going to forget something, is synced first: see retention.
  */
 const MIGRATIONS = [
   `
+  -- An event gets its row when it is claimed for the first time; those beyond the position have none, and are pending.
   CREATE TABLE work (
     seq INTEGER PRIMARY KEY,              -- of the event in the inbox file
-    state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'claimed', 'done', 'ignored', 'dead')),
-    attempts INTEGER NOT NULL DEFAULT 0,
-    token INTEGER NOT NULL DEFAULT 0,     -- fencing: only who holds the latest may write
-    due_at_ms INTEGER NOT NULL DEFAULT 0, -- 0 is at once, whatever the clock says
-    lease_until_ms INTEGER,
-    worker TEXT,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'claimed', 'done', 'ignored', 'dead', 'pruned')),
+    attempts INTEGER NOT NULL,
+    token INTEGER NOT NULL,               -- fencing: only who holds the latest may write
+    worker INTEGER,                       -- who claimed it
+    due_at_ms INTEGER,                    -- of a pending event; 0 is at once, whatever the clock says
     crashes INTEGER NOT NULL DEFAULT 0,   -- how often its worker vanished
     handled INTEGER NOT NULL DEFAULT 0,
     finished_at_ms INTEGER,
-    last_error TEXT,
-    type TEXT NOT NULL,
-    ordering_key TEXT
+    last_error TEXT
   ) STRICT;
-  CREATE INDEX work_due ON work (due_at_ms, seq) WHERE state = 'pending';
-  CREATE INDEX work_claimed ON work (ordering_key) WHERE state = 'claimed';
-  CREATE INDEX work_unfinished ON work (seq) WHERE state IN ('pending', 'claimed');
-  CREATE INDEX work_by_state ON work (state, seq);
+  CREATE INDEX work_due ON work (due_at_ms) WHERE state = 'pending';
+  CREATE INDEX work_claimed ON work (worker) WHERE state = 'claimed';
+  CREATE INDEX work_set_aside ON work (state, seq) WHERE state IN ('dead', 'ignored');
 
-  -- How many events are in each state: counting a million of them would take a fifth of a second at every scrape.
-  CREATE TABLE tallies (state TEXT PRIMARY KEY, events INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  INSERT INTO tallies VALUES ('pending', 0), ('claimed', 0), ('done', 0), ('ignored', 0), ('dead', 0);
-  CREATE TRIGGER work_inserted AFTER INSERT ON work BEGIN
-    UPDATE tallies SET events = events + 1 WHERE state = new.state;
-  END;
-  CREATE TRIGGER work_moved AFTER UPDATE OF state ON work WHEN new.state <> old.state BEGIN
-    UPDATE tallies SET events = events + (state = new.state) - (state = old.state) WHERE state IN (new.state, old.state);
-  END;
-  CREATE TRIGGER work_deleted AFTER DELETE ON work BEGIN
-    UPDATE tallies SET events = events - 1 WHERE state = old.state;
-  END;
+  -- Workers count their beats, so that others see whether they live.
+  CREATE TABLE workers (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, beat INTEGER NOT NULL, lease_until_ms INTEGER NOT NULL
+  ) STRICT;
 
-  -- How far the inbox file has been read.
-  CREATE TABLE position (seq INTEGER NOT NULL, pair TEXT NOT NULL) STRICT;
+  -- How far the inbox file has been read, and how many rows were deleted again.
+  CREATE TABLE position (seq INTEGER NOT NULL, deleted INTEGER NOT NULL, pair TEXT NOT NULL) STRICT;
+
+  CREATE TABLE handler_migrations (handler TEXT PRIMARY KEY, applied INTEGER NOT NULL) STRICT;
   `,
 ];
 
-/** Opens the work file that belongs to the inbox file open as `inbox`, and refuses any other. */
+const FIND_PAIR = `SELECT pair FROM identity`;
+const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
+const FIND_POSITION = `SELECT seq, pair FROM position`;
+const INSERT_POSITION = `INSERT INTO position (seq, deleted, pair) SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM position)`;
+const FIND_KEPT = `SELECT seq FROM events WHERE body IS NOT NULL AND seq <= ?`;
+const INSERT_HANDLED = `INSERT INTO work (seq, state, attempts, token, finished_at_ms) VALUES (?, 'done', 0, 0, 0)`;
+
+/** `data/receiver.db` has its work in `data/receiver.work.db`. */
+export function workFileOf(inboxFile: string): string {
+  return inboxFile.replace(/(\.[^./\\]+)?$/, (extension) => `.work${extension || ".db"}`);
+}
+
+/**
+ * Opens the work file that belongs to the inbox file open as `inbox`, and refuses any other. A work file that is gone
+ * while the inbox holds events is not made anew by itself, or all of them would be handled a second time:
+ * `whenLost` says what shall be thought of the events that are there, once somebody has decided.
+ */
 export function openWorkFile(options: {
   file: string;
   inbox: Database.Database;
   busyTimeoutMs: number;
+  whenLost?: "handle-again" | "consider-handled";
 }): Database.Database {
+  const { file, inbox, whenLost } = options;
+  const lastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck().get() ?? 0;
+  const mayBegin = lastSeq === 0 || whenLost !== undefined;
+  if (!existsSync(file) && !mayBegin) throw new WorkFileLost(file, inbox.name);
+
   const db = openDatabase({ ...options, migrations: MIGRATIONS, synchronous: "NORMAL" });
   try {
-    refuseStrangers(db, options);
+    const pair = inbox.prepare<[], string>(FIND_PAIR).pluck().get() ?? "";
+    const findPosition = db.prepare<[], { seq: number; pair: string }>(FIND_POSITION);
+    if (!findPosition.get()) {
+      if (!mayBegin) throw new WorkFileLost(file, inbox.name);
+      begin(db, inbox, { pair, handledUpToSeq: whenLost === "consider-handled" ? lastSeq : 0 });
+    }
+    const position = findPosition.get();
+    // One that is ahead of its inbox would pass over new events without a word.
+    if (position?.pair !== pair || position.seq > lastSeq) throw new Strangers(file, inbox.name);
     return db;
   } catch (error) {
     db.close();
@@ -65,24 +89,42 @@ export function openWorkFile(options: {
   }
 }
 
-const FIND_PAIR = `SELECT pair FROM identity`;
-const FIND_LAST_SEQ = `SELECT seq FROM sqlite_sequence WHERE name = 'events'`;
-const FIND_POSITION = `SELECT seq, pair FROM position`;
-const INSERT_POSITION = `INSERT INTO position (seq, pair) SELECT 0, ? WHERE NOT EXISTS (SELECT 1 FROM position)`;
-
-/** A work file that is ahead of its inbox would pass over new events without a word. */
-function refuseStrangers(
+function begin(
   db: Database.Database,
-  { file, inbox }: { file: string; inbox: Database.Database },
+  inbox: Database.Database,
+  { pair, handledUpToSeq }: { pair: string; handledUpToSeq: number },
 ): void {
-  const pair = inbox.prepare<[], { pair: string }>(FIND_PAIR).get()?.pair ?? "";
-  const findPosition = db.prepare<[], { seq: number; pair: string }>(FIND_POSITION);
-  if (!findPosition.get()) db.prepare<[string]>(INSERT_POSITION).run(pair);
-  const position = findPosition.get();
-  const lastSeq = inbox.prepare<[], { seq: number }>(FIND_LAST_SEQ).get()?.seq ?? 0;
-  if (position?.pair !== pair || position.seq > lastSeq) {
-    throw new Error(
-      `${file} does not belong to ${inbox.name}: ${position?.pair === pair ? "it is newer" : "they come from different inboxes"}. Restore both files from one backup.`,
+  db.transaction(() => {
+    const insertHandled = db.prepare<[number]>(INSERT_HANDLED);
+    let kept = 0;
+    for (const seq of inbox.prepare<[number], number>(FIND_KEPT).pluck().iterate(handledUpToSeq)) {
+      insertHandled.run(seq);
+      kept += 1;
+    }
+    db.prepare<[number, number, string]>(INSERT_POSITION).run(handledUpToSeq, handledUpToSeq - kept, pair);
+  }).immediate();
+  // On disk before the first event is acknowledged, or a power cut could look like a lost file.
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  syncDirectory(dirname(db.name));
+}
+
+/** The work file is gone and its inbox is not: nobody but the operator can know what was handled. */
+export class WorkFileLost extends Error {
+  override readonly name = "WorkFileLost";
+
+  constructor(file: string, inboxFile: string) {
+    super(
+      `${file} is gone, but ${inboxFile} holds events: without it nobody knows which of them were handled. ` +
+        `Restore it from the backup that ${inboxFile} comes from. If there is none: \`recover --handle-again\` ` +
+        "handles every stored event once more, `recover --consider-handled` none of them.",
     );
+  }
+}
+
+class Strangers extends Error {
+  override readonly name = "Strangers";
+
+  constructor(file: string, inboxFile: string) {
+    super(`${file} does not belong to ${inboxFile}. Restore both files from one backup.`);
   }
 }

@@ -13,7 +13,7 @@ export async function runDoctor(
   terminal: Terminal,
 ): Promise<number> {
   const api = config.api && createRestClient({ ...config.api, clock: systemClock, random: Math.random });
-  const findings = await examine({ config, engine, api, clock: systemClock, environment: process.env });
+  const findings = await examine({ config, engine, api, environment: process.env });
   await api?.close();
   if (options.json === true) terminal.print(JSON.stringify({ findings }));
   else describe(findings, options.verbose === true, terminal);

@@ -18,7 +18,7 @@ export type ExportOptions = {
 
 /** The newest events, one line each. */
 export async function listInbox(engine: Engine, options: ListOptions, terminal: Terminal): Promise<number> {
-  const events = await engine.list(filterOf(options), { limit: options.limit });
+  const events = await engine.ledger.list(filterOf(options), { limit: options.limit });
   if (options.json === true) {
     terminal.print(JSON.stringify({ object: "list", data: events.map(presentEvent) }));
     return 0;
@@ -36,12 +36,12 @@ export async function showEvent(
   options: { body?: boolean; json?: boolean },
   terminal: Terminal,
 ): Promise<number> {
-  const event = await engine.find(id);
+  const event = await engine.ledger.find(id);
   if (!event) {
     terminal.complain(`${id} is not in this inbox. See \`inbox list\`, and DATABASE_URL if it should be.`);
     return 1;
   }
-  const body = options.body === true ? await engine.body(event.seq) : undefined;
+  const body = options.body === true ? await engine.ledger.body(event.seq) : undefined;
   const shown = { ...presentEvent(event), ...(body ? { envelope: parse(body) } : {}) };
   terminal.print(options.json === true ? JSON.stringify(shown) : JSON.stringify(shown, null, 2));
   if (event.state === "dead") terminal.say(`Once its cause is mended: inbox requeue ${id}`);
@@ -59,9 +59,8 @@ export async function requeueEvents(
     terminal.complain("name the events to requeue, or choose them with --state dead or --state ignored.");
     return 2;
   }
-  const chosen = ids.length > 0 ? ids : (await collect(engine, filterOf(options))).map(({ id }) => id);
-  const requeued = await engine.requeue(chosen);
-  const left = chosen.length - requeued;
+  const { chosen, requeued } = ids.length > 0 ? await requeueThese(engine, ids) : await requeueAll(engine, filterOf(options));
+  const left = chosen - requeued;
   if (options.json === true) terminal.print(JSON.stringify({ requeued, left }));
   else terminal.print(`${String(requeued)} requeued.`);
   if (left > 0 && options.json !== true) {
@@ -81,11 +80,9 @@ export async function exportEvents(
   options: ExportOptions,
   terminal: Terminal,
 ): Promise<number> {
-  const events = (await collect(engine, filterOf(options)))
-    .filter(({ receivedAtMs }) => receivedAtMs >= (options.sinceMs ?? 0))
-    .toReversed();
-  for (const { seq } of events) {
-    const body = await engine.body(seq);
+  for await (const event of oldestFirst(engine, filterOf(options))) {
+    if (event.receivedAtMs < (options.sinceMs ?? 0)) continue;
+    const body = await engine.ledger.body(event.seq);
     if (!body) continue;
     const envelope = parse(body);
     terminal.print(
@@ -99,12 +96,12 @@ export async function exportEvents(
 export async function pruneInbox(
   engine: Engine,
   config: Config,
-  options: { nowMs: number; json?: boolean },
+  options: { json?: boolean },
   terminal: Terminal,
 ): Promise<number> {
-  const pruned = await engine.prune({
-    bodiesBeforeMs: options.nowMs - config.retentionDays * DAY_MS,
-    idsBeforeMs: options.nowMs - config.idRetentionDays * DAY_MS,
+  const pruned = await engine.ledger.prune({
+    bodiesOlderThanMs: config.retentionDays * DAY_MS,
+    idsOlderThanMs: config.idRetentionDays * DAY_MS,
   });
   terminal.print(
     options.json === true
@@ -117,12 +114,11 @@ export async function pruneInbox(
 /** How many events there are in each state, and how long the oldest unfinished one has been waiting. */
 export async function inboxStatistics(
   engine: Engine,
-  options: { nowMs: number; json?: boolean },
+  options: { json?: boolean },
   terminal: Terminal,
 ): Promise<number> {
-  const { byState, oldestUnfinishedAtMs } = await engine.counts();
-  const ageSeconds =
-    oldestUnfinishedAtMs === null ? null : Math.max(0, options.nowMs - oldestUnfinishedAtMs) / 1_000;
+  const { byState, oldestUnfinishedAgeMs } = await engine.ledger.counts();
+  const ageSeconds = oldestUnfinishedAgeMs === null ? null : oldestUnfinishedAgeMs / 1_000;
   if (options.json === true) {
     terminal.print(JSON.stringify({ by_state: byState, oldest_unfinished_age_seconds: ageSeconds }));
     return 0;
@@ -138,13 +134,36 @@ function filterOf({ state, type }: { state?: EventState; type?: string }): Event
   return { ...(state === undefined ? {} : { state }), ...(type === undefined ? {} : { type }) };
 }
 
-async function collect(engine: Engine, filter: EventFilter): Promise<InboxEvent[]> {
-  const events: InboxEvent[] = [];
-  for (;;) {
+type Requeued = { chosen: number; requeued: number };
+
+async function requeueThese(engine: Engine, ids: readonly string[]): Promise<Requeued> {
+  let requeued = 0;
+  for (let from = 0; from < ids.length; from += PAGE) {
+    requeued += await engine.ledger.requeue(ids.slice(from, from + PAGE));
+  }
+  return { chosen: ids.length, requeued };
+}
+
+/** Page by page, so that a million of them hold up nobody. */
+async function requeueAll(engine: Engine, filter: EventFilter): Promise<Requeued> {
+  const total = { chosen: 0, requeued: 0 };
+  for (let page = { limit: PAGE, afterSeq: 0 }; ; ) {
+    const events = await engine.ledger.list(filter, page);
+    total.chosen += events.length;
+    total.requeued += await engine.ledger.requeue(events.map(({ id }) => id));
     const last = events.at(-1);
-    const page = await engine.list(filter, { limit: PAGE, ...(last ? { beforeSeq: last.seq } : {}) });
-    events.push(...page);
-    if (page.length < PAGE) return events;
+    if (!last || events.length < PAGE) return total;
+    page = { limit: PAGE, afterSeq: last.seq };
+  }
+}
+
+async function* oldestFirst(engine: Engine, filter: EventFilter): AsyncGenerator<InboxEvent> {
+  for (let afterSeq = 0; ; ) {
+    const page = await engine.ledger.list(filter, { limit: PAGE, afterSeq });
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    afterSeq = last.seq;
   }
 }
 

@@ -5,8 +5,6 @@ import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
 import type { Terminal } from "./terminal.ts";
 
-const DAY_MS = 86_400_000;
-
 /** Runs `reconcile` and prints its report. Answers 0 only when it looked at everything. */
 export async function runReconcile(
   config: Config,
@@ -19,12 +17,6 @@ export async function runReconcile(
     return 1;
   }
   const sinceMs = options.sinceSeconds * 1_000;
-  if (sinceMs > config.retentionDays * DAY_MS) {
-    terminal.complain(
-      `--since reaches further back than RETENTION_DAYS (${String(config.retentionDays)}): which events of that time arrived is no longer known. Ask for at most ${String(config.retentionDays)}d.`,
-    );
-    return 2;
-  }
   const api = createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   const report = await reconcile({
     engine,
@@ -48,6 +40,7 @@ function present(report: ReconcileReport): Record<string, unknown> {
     finished: report.finished,
     dry_run: report.dryRun,
     since: report.since,
+    pruned_before: report.prunedBefore,
     problem: report.problem ?? null,
     objects_read: report.objectsRead,
     healed: report.healed.map(({ id, type, objectId, createdAt }) => ({
@@ -72,6 +65,11 @@ function describe(report: ReconcileReport, terminal: Terminal): void {
     terminal.print(`  ${type.padEnd(17)}  ${objectId}  ${createdAt}  as ${id}`);
   }
   terminal.print(`Already there: ${String(report.alreadyThere)}`);
+  if (report.prunedBefore !== null) {
+    terminal.print(
+      `Looked back to ${report.since} only: what arrived before ${report.prunedBefore} may be pruned, so nobody can tell whether it did.`,
+    );
+  }
   terminal.print("Cannot be healed:");
   for (const { type, reason, whatToDo } of report.cannotBeHealed) {
     terminal.print(`  ${type.padEnd(17)}  ${reason} ${whatToDo}`);

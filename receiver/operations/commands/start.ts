@@ -1,24 +1,30 @@
-import { hostname } from "node:os";
 import closeWithGrace from "close-with-grace";
 import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import { createLog } from "../log.ts";
 import { startReceiver } from "../../receiver.ts";
-import { openEngine, type Terminal } from "./terminal.ts";
+import { openEngineOrComplain, type Terminal } from "./terminal.ts";
+
+/** Where a debugger looks first. */
+const INSPECT_ADDRESS = "127.0.0.1:9229";
 
 /** Runs the receiver until it is told to stop: by SIGTERM, SIGINT, or the end of its world. Answers the exit code of a failed start. */
-export async function start(config: Config, terminal: Terminal): Promise<number | undefined> {
+export async function start(
+  config: Config,
+  options: { inspectHandlers?: string | true },
+  terminal: Terminal,
+): Promise<number | undefined> {
   const log = createLog({ level: config.logLevel });
-  const engine = openEngine(config, terminal, `${hostname()}:${String(process.pid)}`);
+  const engine = await openEngineOrComplain(config, terminal);
   if (!engine) return 1;
 
   const started = await startReceiver({
     config,
     engine,
     clock: systemClock,
-    random: Math.random,
     log,
     environment: process.env,
+    inspectHandlers: options.inspectHandlers === true ? INSPECT_ADDRESS : options.inspectHandlers,
   }).catch((error: unknown) => describeListenError(error, terminal));
   if (!started) return 1;
 

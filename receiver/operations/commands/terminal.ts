@@ -1,8 +1,9 @@
 import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
-import { createSqliteEngine } from "../../engines/sqlite/index.ts";
+import { openEngine } from "../../engines/open.ts";
 import { handlers } from "../../handlers/index.ts";
+import { retryPolicy } from "../../work/backoff.ts";
 
 /** Where commands write: data to standard output, words to standard error. */
 export type Terminal = {
@@ -19,13 +20,18 @@ export const processTerminal: Terminal = {
 };
 
 /** Opens the engine that DATABASE_URL names; complains and answers undefined when that cannot be done. */
-export function openEngine(config: Config, terminal: Terminal, workerId: string): Engine | undefined {
+export async function openEngineOrComplain(
+  config: Config,
+  terminal: Terminal,
+  whenLost?: "handle-again" | "consider-handled",
+): Promise<Engine | undefined> {
   try {
-    return createSqliteEngine({
-      file: config.databaseFile,
+    return await openEngine({
+      databaseFile: config.databaseFile,
       clock: systemClock,
-      workerId,
-      tables: handlers.flatMap((handler) => handler.tables),
+      retry: retryPolicy(config.maximumAttempts, Math.random),
+      migrations: handlers.map(({ type, migrations }) => ({ handler: type, migrations })),
+      ...(whenLost === undefined ? {} : { whenLost }),
     });
   } catch (error) {
     terminal.complain(`cannot open the database: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { loadConfig, type Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
-import { openEngine, processTerminal as terminal } from "./terminal.ts";
+import { openEngineOrComplain, processTerminal as terminal } from "./terminal.ts";
 
 const EXIT_FAILURE = 1;
 
@@ -41,10 +41,14 @@ export function withEngine<Arguments extends unknown[]>(
         );
         return EXIT_FAILURE;
       }
-      const engine = openEngine(config, terminal, `command:${String(process.pid)}`);
+      const engine = await openEngineOrComplain(config, terminal);
       if (!engine) return EXIT_FAILURE;
       try {
         return await command({ engine, config }, ...rest);
+      } catch (error) {
+        if (!(error instanceof Error && error.name === "LedgerFailed")) throw error;
+        terminal.complain(error.message);
+        return EXIT_FAILURE;
       } finally {
         await engine.close();
       }

@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import type Database from "better-sqlite3";
+import type { Acceptance, EventSource, NewEvent } from "../../engine.ts";
+import { keyOf } from "./inbox-file.ts";
+import { createObjectIndex } from "./object-index.ts";
+
+// The only statement that runs for every event.
+const INSERT_EVENT = `
+  INSERT INTO events (key, type, object_id, source, received_at_ms, body) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (key) DO NOTHING`;
+const COUNT_DUPLICATE = `UPDATE events SET duplicates = duplicates + 1 WHERE key = ? RETURNING body`;
+const COUNT_DUPLICATE_OF = `UPDATE events SET duplicates = duplicates + 1 WHERE seq = ?`;
+
+const HAS_RECONCILED = `
+  SELECT EXISTS (SELECT 1 FROM aliases) OR EXISTS (SELECT 1 FROM events INDEXED BY events_reconciled WHERE source = 'reconcile')`;
+const FIND_RECONCILED = `SELECT seq FROM events INDEXED BY events_reconciled WHERE source = 'reconcile' AND object_id = ? AND type = ?`;
+const FIND_ALIAS = `SELECT seq FROM aliases WHERE key = ?`;
+const INSERT_ALIAS = `INSERT INTO aliases (key, seq, received_at_ms) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING`;
+
+const TOUCH = `UPDATE identity SET pair = pair`;
+
+/**
+ * Answers a function that stores a batch in one transaction, as received at `nowMs`; an empty batch only shows whether
+ * a write succeeds. When it returns, the commit is synced; when it throws, nothing of the batch is stored.
+ * `beforeCommit` is for tests that end the process at that very point.
+ */
+export function createAccept(
+  db: Database.Database,
+  options: { beforeCommit?: (() => void) | undefined } = {},
+): (batch: readonly NewEvent[], nowMs: number) => Acceptance[] {
+  const insertEvent =
+    db.prepare<[Buffer, string, string | null, EventSource, number, Uint8Array]>(INSERT_EVENT);
+  const countDuplicate = db.prepare<[Buffer], { body: Buffer | null }>(COUNT_DUPLICATE);
+  const countDuplicateOf = db.prepare<[number]>(COUNT_DUPLICATE_OF);
+  const hasReconciled = db.prepare<[], number>(HAS_RECONCILED).pluck();
+  const findReconciled = db.prepare<[string, string], number>(FIND_RECONCILED).pluck();
+  const findAlias = db.prepare<[Buffer], number>(FIND_ALIAS).pluck();
+  const insertAlias = db.prepare<[Buffer, number, number]>(INSERT_ALIAS);
+  const touch = db.prepare(TOUCH);
+  const objects = createObjectIndex(db);
+
+  const acceptAll = db.transaction((batch: readonly NewEvent[], nowMs: number): Acceptance[] => {
+    if (batch.length === 0) touch.run();
+    const reconciled = hasReconciled.get() === 1 || batch.some(({ source }) => source === "reconcile");
+    const acceptances = batch.map((event) => {
+      if (event.source === "reconcile") return acceptReconciled(event, nowMs);
+      return (reconciled ? sameAsReconciled(event, nowMs) : undefined) ?? insert(event, nowMs);
+    });
+    options.beforeCommit?.();
+    return acceptances;
+  });
+
+  return (batch, nowMs) => {
+    // The first look at an inbox takes long: before the transaction, in which only what came since is left to look at.
+    if (batch.some(({ source }) => source === "reconcile")) objects.extend();
+    return acceptAll.immediate(batch, nowMs);
+  };
+
+  function insert(event: NewEvent, nowMs: number): Acceptance {
+    const key = keyOf(event.id);
+    const { changes } = insertEvent.run(key, event.type, event.objectId, event.source, nowMs, event.body);
+    if (changes === 1) return { duplicate: false };
+    const stored = countDuplicate.get(key)?.body;
+    if (!stored || stored.equals(event.body)) return { duplicate: true };
+    return {
+      duplicate: true,
+      differs: { storedSha256: sha256(stored), receivedSha256: sha256(event.body) },
+    };
+  }
+
+  /** Ids decide, with one exception: what reconcile enqueued has an id of its own, so there the object decides. */
+  function sameAsReconciled(event: NewEvent, nowMs: number): Acceptance | undefined {
+    const seq =
+      findAlias.get(keyOf(event.id)) ??
+      (event.objectId === null ? undefined : findReconciled.get(event.objectId, event.type));
+    return seq === undefined ? undefined : duplicateOf(seq, event, nowMs);
+  }
+
+  function acceptReconciled(event: NewEvent, nowMs: number): Acceptance {
+    objects.extend();
+    const seq = event.objectId === null ? undefined : objects.find(event.type, event.objectId);
+    return seq === undefined ? insert(event, nowMs) : duplicateOf(seq, event, nowMs);
+  }
+
+  /** The event has another id than the one that it is a duplicate of; from now on either names it. */
+  function duplicateOf(seq: number, event: NewEvent, nowMs: number): Acceptance {
+    insertAlias.run(keyOf(event.id), seq, nowMs);
+    countDuplicateOf.run(seq);
+    return { duplicate: true };
+  }
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

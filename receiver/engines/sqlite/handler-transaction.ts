@@ -1,0 +1,102 @@
+import type Database from "better-sqlite3";
+import type { Clock } from "../../clock.ts";
+import { LeaseLost, type Atomically, type HandlerDatabase } from "../../engine.ts";
+import type { ClaimedEvent, Claims } from "./claims.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** A handler's transaction holds the write lock of every other handler; it gets this long. */
+const TRANSACTION_LIMIT_MS = 5_000;
+
+/** Statements that are kept prepared. Handlers have few, unless they put values into their SQL. */
+const LARGEST_CACHE = 200;
+
+export type HandlerTransaction = (event: ClaimedEvent) => {
+  atomically: (signal: AbortSignal) => Atomically;
+  committed: () => boolean;
+};
+
+/** Makes the transactions of handlers: their writes commit together with `done`, or not at all. */
+export function createHandlerTransaction(options: {
+  db: Database.Database;
+  claims: Claims;
+  transactions: Transactions;
+  clock: Clock;
+}): HandlerTransaction {
+  const { claims, transactions, clock } = options;
+  const prepare = createStatementCache(options.db);
+
+  return (event) => {
+    let begun = false;
+    let committed = false;
+    return {
+      committed: () => committed,
+      atomically: (signal) => async (work) => {
+        if (begun) {
+          throw new Error("atomically() commits the event together with its writes: call it once, last.");
+        }
+        begun = true;
+        const result = await transactions.attempt(async () => {
+          const written = await bounded(work, signal);
+          if (!claims.complete(event, clock.nowMs())) throw new LeaseLost(event.id);
+          return written;
+        });
+        committed = true;
+        return result;
+      },
+    };
+  };
+
+  /** Runs `work` on the open transaction, until `signal` is aborted or its time is up; nothing can be written after that. */
+  async function bounded<Result>(
+    work: (db: HandlerDatabase) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    signal.throwIfAborted();
+    let open = true;
+    const query: HandlerDatabase["query"] = async (sql, parameters = []) => {
+      if (!open) throw new Error("This transaction has ended: await every query inside atomically().");
+      const statement = prepare(sql);
+      // SQLite takes $1, $2, … as names; as names they are the same SQL as on PostgreSQL.
+      const named: Record<string, unknown> = {};
+      for (const [index, value] of parameters.entries()) named[String(index + 1)] = value;
+      if (statement.reader) return statement.all(named);
+      statement.run(named);
+      return [];
+    };
+    let giveUp: (reason: unknown) => void = () => undefined;
+    const given = new Promise<never>((_resolve, reject) => (giveUp = reject));
+    const onAbort = (): void => giveUp(signal.reason);
+    signal.addEventListener("abort", onAbort);
+    const cancel = clock.after(TRANSACTION_LIMIT_MS, () => giveUp(new TransactionTooLong()));
+    try {
+      return await Promise.race([work({ query }), given]);
+    } finally {
+      open = false;
+      cancel();
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+}
+
+class TransactionTooLong extends Error {
+  override readonly name = "TransactionTooLong";
+
+  constructor() {
+    super(
+      `The transaction was still open after ${String(TRANSACTION_LIMIT_MS / 1_000)} s: it holds up every other handler. Call no service inside atomically().`,
+    );
+  }
+}
+
+function createStatementCache(db: Database.Database) {
+  type Statement = Database.Statement<[Record<string, unknown>], Record<string, unknown>>;
+  const statements = new Map<string, Statement>();
+  return (sql: string): Statement => {
+    const known = statements.get(sql);
+    if (known) return known;
+    if (statements.size >= LARGEST_CACHE) statements.clear();
+    const statement = db.prepare<[Record<string, unknown>], Record<string, unknown>>(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+}

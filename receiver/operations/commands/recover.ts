@@ -1,0 +1,29 @@
+import type { Config } from "../../config.ts";
+import { openEngineOrComplain, type Terminal } from "./terminal.ts";
+
+/**
+ * Begins a new work file where the old one is lost, once somebody has said what to think of the events in the inbox.
+ * Where nothing is lost it changes nothing.
+ */
+export async function recover(
+  config: Config,
+  options: { handleAgain?: boolean; considerHandled?: boolean },
+  terminal: Terminal,
+): Promise<number> {
+  if ((options.handleAgain === true) === (options.considerHandled === true)) {
+    terminal.complain(
+      "say what to think of the stored events: --handle-again handles all of them once more, --consider-handled none.",
+    );
+    return 2;
+  }
+  const engine = await openEngineOrComplain(
+    config,
+    terminal,
+    options.handleAgain === true ? "handle-again" : "consider-handled",
+  );
+  if (!engine) return 1;
+  const { byState } = await engine.ledger.counts();
+  await engine.close();
+  terminal.print(`${String(byState.pending)} events are pending, ${String(byState.done)} done.`);
+  return 0;
+}

@@ -1,0 +1,283 @@
+import { describe, expect, test } from "vitest";
+import type {
+  Claim,
+  HandlerDatabase,
+  HandlerMigrations,
+  Migration,
+  Outcome,
+} from "../../../receiver/engine.ts";
+import { signalled } from "../helpers/until.ts";
+import { accept, BACKOFF_MS, newEvent, newEvents, record, setUp, type CreateBackend } from "./harness.ts";
+
+export function describeAtomically(name: string, createBackend: CreateBackend): void {
+  describe(`${name}: writing within the event's transaction`, () => {
+    test("commits the effects and done together", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      const events = newEvents(60);
+      await accept(engine, events);
+      processing(record, { concurrency: 20 });
+      expect(new Set((await ended(60)).map(({ outcome }) => outcome))).toEqual(new Set(["done"]));
+      const effects = await rows("SELECT event_id, attempt FROM effects ORDER BY event_id");
+      expect(effects).toEqual(events.map(({ id }) => ({ event_id: id, attempt: 1 })).toSorted(byEventId));
+      expect(await engine.ledger.find(events[0]!.id)).toMatchObject({ state: "done", handled: 1 });
+    });
+
+    test("answers rows, takes every kind of value, and answers what the work returns", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      await accept(engine, [newEvent()]);
+      const answered = signalled<unknown>();
+      processing(async (claim) => {
+        const result = await claim.atomically(claim.signal)(async (db) => {
+          expect(await db.query("INSERT INTO effects VALUES ($1, $2)", ["b", null])).toEqual([]);
+          await db.query("INSERT INTO effects VALUES ($2, $1)", [7, "a"]);
+          return db.query("SELECT event_id, attempt FROM effects WHERE event_id <> $1 ORDER BY event_id", [
+            claim.id,
+          ]);
+        });
+        answered.give(result);
+        return { kind: "done" };
+      });
+      await ended(1);
+      expect(await answered.promise).toEqual([
+        { event_id: "a", attempt: 7 },
+        { event_id: "b", attempt: null },
+      ]);
+    });
+
+    test("leaves nothing behind when the work throws, and the others' writes alone", async () => {
+      const { engine, pass, processing, ended, rows } = await setUp(createBackend);
+      const event = newEvent({ type: "failing" });
+      const others = newEvents(20);
+      await accept(engine, [...others.slice(10), event, ...others.slice(0, 10)]);
+      processing(
+        async (claim) => {
+          if (claim.type !== "failing") return record(claim);
+          return outcomeOf(
+            claim.atomically(claim.signal)(async (db) => {
+              await db.query("INSERT INTO effects VALUES ($1, $2)", [claim.id, claim.attempt]);
+              if (claim.attempt === 1) throw new Error("changed my mind");
+            }),
+          );
+        },
+        { concurrency: 30 },
+      );
+      const ends = await ended(21);
+      expect(ends.find(({ type }) => type === "failing")).toMatchObject({
+        outcome: "failed",
+        error: "Error: changed my mind",
+      });
+      const ofFailing = `SELECT attempt FROM effects WHERE event_id = '${event.id}'`;
+      expect(await rows(ofFailing)).toEqual([]);
+      expect(await rows("SELECT * FROM effects")).toHaveLength(20);
+      await pass(BACKOFF_MS);
+      await ended(22);
+      expect(await rows(ofFailing)).toEqual([{ attempt: 2 }]);
+    });
+
+    test("leaves nothing behind when a statement fails, even if the handler swallows the error", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      const event = newEvent({ type: "swallowing" });
+      await accept(engine, [event, ...newEvents(10)]);
+      processing(
+        async (claim) => {
+          if (claim.type !== "swallowing") return record(claim);
+          return outcomeOf(
+            claim.atomically(claim.signal)(async (db) => {
+              await db.query("INSERT INTO effects VALUES ($1, 1)", [claim.id]);
+              await db.query("INSERT INTO no_such_table VALUES (1)").catch(() => []);
+            }),
+          );
+        },
+        { concurrency: 20 },
+      );
+      await ended(11);
+      // Whether the engine can go on after a failed statement or not: the event is done exactly if its effect is there.
+      const found = await engine.ledger.find(event.id);
+      const effects = await rows(`SELECT * FROM effects WHERE event_id = '${event.id}'`);
+      expect(effects).toHaveLength(found!.state === "done" ? 1 : 0);
+      expect(await rows(`SELECT * FROM effects WHERE event_id <> '${event.id}'`)).toHaveLength(10);
+    });
+
+    test("is final: what the handler does afterwards can't fail the event, and a second one is refused", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      const event = newEvent();
+      await accept(engine, [event]);
+      const second = signalled<string>();
+      processing(async (claim) => {
+        await record(claim);
+        await record(claim).catch((error: unknown) => second.give(String(error)));
+        return { kind: "failed", error: "too late" };
+      });
+      expect(await second.promise).toContain("once");
+      expect(await ended(1)).toMatchObject([{ outcome: "done" }]);
+      expect(await engine.ledger.find(event.id)).toMatchObject({
+        state: "done",
+        handled: 1,
+        lastError: null,
+      });
+      expect(await rows("SELECT * FROM effects")).toHaveLength(1);
+    });
+
+    test("writes once when it is called twice at the same time", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      const event = newEvent();
+      await accept(engine, [event]);
+      processing(async (claim) => {
+        const both = await Promise.allSettled([record(claim), record(claim)]);
+        expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+        return { kind: "done" };
+      });
+      expect(await ended(1)).toMatchObject([{ outcome: "done" }]);
+      expect(await rows("SELECT * FROM effects")).toHaveLength(1);
+    });
+
+    test("is refused once the attempt's time is over", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      await accept(engine, [newEvent()]);
+      processing(async (claim) => {
+        const over = AbortSignal.abort(new Error("the time is over"));
+        return outcomeOf(
+          claim.atomically(over)(async (db) => db.query("INSERT INTO effects VALUES ('x', 1)")),
+        );
+      });
+      expect(await ended(1)).toMatchObject([{ outcome: "failed", error: "Error: the time is over" }]);
+      expect(await rows("SELECT * FROM effects")).toEqual([]);
+    });
+
+    test("is rolled back when the attempt's time is over before its work is", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      const event = newEvent();
+      await accept(engine, [event]);
+      const goOn = signalled();
+      const late = signalled<string>();
+      processing(async (claim) => {
+        const deadline = new AbortController();
+        return outcomeOf(
+          claim.atomically(deadline.signal)(async (db) => {
+            await db.query("INSERT INTO effects VALUES ('x', 1)");
+            deadline.abort(new Error("the time is over"));
+            await goOn.promise;
+            await db
+              .query("INSERT INTO effects VALUES ('y', 1)")
+              .catch((error: unknown) => late.give(String(error)));
+          }),
+        );
+      });
+      expect(await ended(1)).toMatchObject([{ outcome: "failed", error: "Error: the time is over" }]);
+      goOn.give();
+      expect(await late.promise).toMatch(/transaction|time is over/);
+      expect(await rows("SELECT * FROM effects")).toEqual([]);
+      expect(await engine.ledger.find(event.id)).toMatchObject({ state: "pending", handled: 0 });
+    });
+
+    test("lets nothing be written with it once it has ended", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      await accept(engine, [newEvent()]);
+      const late = signalled<string>();
+      processing(async (claim) => {
+        const kept = await claim.atomically(claim.signal)(async (db): Promise<HandlerDatabase> => db);
+        await kept
+          .query("INSERT INTO effects VALUES ('late', 1)")
+          .catch((error: unknown) => late.give(String(error)));
+        return { kind: "done" };
+      });
+      expect(await late.promise).toContain("transaction has ended");
+      await ended(1);
+      expect(await rows("SELECT * FROM effects")).toEqual([]);
+    });
+
+    test("is never half done when the handler forgets to await it", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      const event = newEvent();
+      await accept(engine, [event]);
+      processing(async (claim) => {
+        record(claim).catch(() => undefined);
+        return { kind: "done" };
+      });
+      await ended(1);
+      const found = await engine.ledger.find(event.id);
+      expect(await rows("SELECT * FROM effects")).toHaveLength(found!.state === "done" ? 1 : 0);
+    });
+
+    test("is never half done when the handler forgets to await a query", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      const event = newEvent();
+      await accept(engine, [event]);
+      processing(async (claim) =>
+        outcomeOf(
+          claim.atomically(claim.signal)(async (db) => {
+            db.query("INSERT INTO effects VALUES ('x', 1)").catch(() => undefined);
+          }),
+        ),
+      );
+      await ended(1);
+      const found = await engine.ledger.find(event.id);
+      const effects = await rows("SELECT * FROM effects");
+      // A query that came too late for its transaction is refused: done without it, or with it, but never it alone.
+      expect(effects.length).toBeLessThanOrEqual(found!.handled);
+    });
+
+    test("keeps neither acknowledgements nor other processes waiting while it is open", async () => {
+      const { engine, open, processing, ended } = await setUp(createBackend);
+      await accept(engine, [newEvent()]);
+      const inside = signalled();
+      const leave = signalled();
+      processing(async (claim: Claim) => {
+        await claim.atomically(claim.signal)(async (db) => {
+          await db.query("INSERT INTO effects VALUES ('x', 1)");
+          inside.give();
+          await leave.promise;
+        });
+        return { kind: "done" };
+      });
+      await inside.promise;
+      // Were the two to share a write lock, this would not be answered before `leave`.
+      await accept(engine, [newEvent()]);
+      const other = await open();
+      const { byState } = await other.ledger.counts();
+      expect(byState.pending + byState.claimed).toBe(2);
+      leave.give();
+      await ended(2);
+    });
+
+    test("finds the handlers' tables as their migrations left them, each of which ran once", async () => {
+      const { open, processing, ended, rows } = await setUp(createBackend);
+      const first = "CREATE TABLE notes (text TEXT)";
+      const both = await Promise.all([open(notes(first)), open(notes(first)), open(notes(first))]);
+      const grown = await open(
+        notes(first, "ALTER TABLE notes ADD COLUMN length INTEGER", {
+          sqlite: "INSERT INTO notes VALUES ('sqlite', 1)",
+          postgres: "INSERT INTO notes VALUES ('postgres', 1)",
+        }),
+      );
+      await open(notes(first, "ALTER TABLE notes ADD COLUMN length INTEGER", "SELECT 1"));
+      await accept(both[0], [newEvent()]);
+      processing(
+        async (claim) =>
+          outcomeOf(
+            claim.atomically(claim.signal)(async (db) =>
+              db.query("INSERT INTO notes (text, length) VALUES ($1, $2)", ["by a handler", 12]),
+            ),
+          ),
+        { engine: grown },
+      );
+      expect(await ended(1)).toMatchObject([{ outcome: "done" }]);
+      expect(await rows("SELECT length FROM notes ORDER BY length")).toEqual([{ length: 1 }, { length: 12 }]);
+    });
+  });
+}
+
+function notes(...migrations: Migration[]): HandlerMigrations {
+  return [{ handler: "notes", migrations }];
+}
+
+async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
+  return work.then(
+    () => ({ kind: "done" }),
+    (error: unknown) => ({ kind: "failed", error: String(error) }),
+  );
+}
+
+function byEventId(a: { event_id: string }, b: { event_id: string }): number {
+  return a.event_id < b.event_id ? -1 : 1;
+}

@@ -1,0 +1,179 @@
+import { expect, onTestFinished } from "vitest";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
+import type {
+  Claim,
+  Engine,
+  Handled,
+  HandlerMigrations,
+  NewEvent,
+  Outcome,
+  Processor,
+  ProcessOptions,
+  RetryPolicy,
+} from "../../../receiver/engine.ts";
+import { newEventId } from "../helpers/events.ts";
+import { until } from "../helpers/until.ts";
+
+/** One database for one test, which any number of engines may open at the same time. */
+export type Backend = {
+  open: (options: { clock: Clock; retry: RetryPolicy; migrations: HandlerMigrations }) => Promise<Engine>;
+  /** For a database with a clock of its own: makes all that is dated in it older by this much. */
+  age?: (ms: number) => Promise<void>;
+  /** Rows of a handlers' table, read past the engine. */
+  rows: (sql: string) => Promise<Record<string, unknown>[]>;
+};
+
+export type CreateBackend = () => Promise<Backend>;
+
+/** An engine on a machine that can be suspended: its loop stands still, and what its handlers are at goes on. */
+export type Machine = Engine & { suspend: () => void; resume: () => void };
+
+type Processing = Partial<Pick<ProcessOptions, "workerId" | "concurrency" | "onTrouble">> & {
+  engine?: Machine;
+};
+
+const EFFECTS: HandlerMigrations = [
+  {
+    handler: "effects",
+    migrations: [
+      {
+        sqlite: "CREATE TABLE effects (event_id TEXT, attempt INTEGER)",
+        postgres: "CREATE TABLE effects (event_id text, attempt integer)",
+      },
+    ],
+  },
+];
+
+export const BACKOFF_MS = 60_000;
+
+/** A database, an engine on it, and the means to open more of them, to let time pass and to drive handlers. */
+export async function setUp(
+  createBackend: CreateBackend,
+  { maximumAttempts = 5, backoffMs = () => BACKOFF_MS }: Partial<RetryPolicy> = {},
+) {
+  const backend = await createBackend();
+  const handled: Handled[] = [];
+  let passedMs = 0;
+  let workers = 0;
+
+  const open = async (migrations: HandlerMigrations = EFFECTS): Promise<Machine> => {
+    const clock = suspendableClock(() => passedMs);
+    const retry = { maximumAttempts, backoffMs };
+    const opened = await backend.open({ clock, retry, migrations });
+    let closed: Promise<void> | undefined;
+    const close = async (): Promise<void> => (closed ??= opened.close());
+    onTestFinished(async () => {
+      clock.resume();
+      await close();
+    });
+    return { ...opened, close, suspend: clock.suspend, resume: clock.resume };
+  };
+
+  const engine = await open();
+
+  const processing = (
+    handle: (claim: Claim) => Promise<Outcome>,
+    { engine: driven = engine, ...options }: Processing = {},
+  ): Processor => {
+    workers += 1;
+    const troubles: unknown[] = [];
+    const processor = driven.work.process({
+      handle,
+      workerId: `worker ${String(workers)}`,
+      concurrency: 4,
+      onHandled: (one) => void handled.push(one),
+      onTrouble: (error) => void troubles.push(error),
+      ...options,
+    });
+    onTestFinished(async () => {
+      driven.resume();
+      await processor.drain(0);
+      expect(troubles).toEqual([]);
+    });
+    return processor;
+  };
+
+  return {
+    engine,
+    open,
+    handled,
+    processing,
+    rows: backend.rows,
+    /** Lets time pass, for the database as for everybody who looks at a clock. */
+    pass: async (ms: number): Promise<void> => {
+      passedMs += ms;
+      await backend.age?.(ms);
+    },
+    /** Resolves once this many attempts have ended. */
+    ended: async (attempts: number): Promise<Handled[]> =>
+      until(
+        () => handled,
+        ({ length }) => length >= attempts,
+      ),
+  };
+}
+
+/**
+ * The real clock, ahead by what a test let pass. While it is suspended no sleep ends, whoever calls, and what passes
+ * meanwhile shows only once it is resumed.
+ */
+function suspendableClock(passedMs: () => number): Clock & { suspend: () => void; resume: () => void } {
+  let standstill: (PromiseWithResolvers<void> & { sinceMs: number }) | undefined;
+  const aheadMs = (): number => standstill?.sinceMs ?? passedMs();
+  return {
+    nowMs: () => systemClock.nowMs() + aheadMs(),
+    monotonicMs: () => systemClock.monotonicMs() + aheadMs(),
+    sleep: async (ms, signal) => {
+      await systemClock.sleep(ms, signal);
+      await standstill?.promise;
+    },
+    after: (ms, run) => systemClock.after(ms, () => void (standstill ? standstill.promise.then(run) : run())),
+    suspend: () => {
+      standstill ??= { ...Promise.withResolvers<void>(), sinceMs: passedMs() };
+    },
+    resume: () => {
+      standstill?.resolve();
+      standstill = undefined;
+    },
+  };
+}
+
+/** An event that nothing else resembles, except where `overrides` says so. */
+export function newEvent(overrides: Partial<NewEvent> = {}): NewEvent {
+  const id = newEventId();
+  return {
+    id,
+    type: "call.completed",
+    objectId: null,
+    source: "webhook",
+    body: Buffer.from(JSON.stringify({ id })),
+    ...overrides,
+  };
+}
+
+export function newEvents(count: number, overrides: Partial<NewEvent> = {}): NewEvent[] {
+  return Array.from({ length: count }, () => newEvent(overrides));
+}
+
+/** Stores events that must be new. */
+export async function accept(engine: Engine, events: readonly NewEvent[]): Promise<void> {
+  const acceptances = events.map(() => ({ duplicate: false }));
+  expect(await engine.intake.accept(events)).toEqual({ ok: true, acceptances });
+}
+
+/** A handler that writes one row within the event's transaction. */
+export async function record(claim: Claim): Promise<Outcome> {
+  await claim.atomically(claim.signal)(async (db) => {
+    await db.query("INSERT INTO effects VALUES ($1, $2)", [claim.id, claim.attempt]);
+  });
+  return { kind: "done" };
+}
+
+export async function done(): Promise<Outcome> {
+  return { kind: "done" };
+}
+
+/** A handler that never comes back, as long as its test lasts. */
+export async function never(): Promise<Outcome> {
+  return new Promise(() => undefined);
+}

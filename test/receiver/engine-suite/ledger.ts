@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import type { Outcome } from "../../../receiver/engine.ts";
+import { newEventId } from "../helpers/events.ts";
+import { accept, done, newEvent, newEvents, setUp, type CreateBackend } from "./harness.ts";
+
+export function describeLedger(name: string, createBackend: CreateBackend): void {
+  describe(`${name}: looking and requeueing`, () => {
+    test("lists the newest first, page by page, by state and by type", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      const events = Array.from({ length: 25 }, (_, index) =>
+        newEvent({ type: index % 2 === 0 ? "even" : "odd" }),
+      );
+      await accept(engine, events);
+      const ids = events.map(({ id }) => id).toReversed();
+      const { ledger } = engine;
+      const first = await ledger.list({}, { limit: 10 });
+      const second = await ledger.list({}, { limit: 20, beforeSeq: first.at(-1)!.seq });
+      expect([...first, ...second].map(({ id }) => id)).toEqual(ids);
+      expect(first[0]).toEqual(await ledger.find(ids[0]!));
+      expect(await ledger.list({ type: "odd", state: "pending" }, { limit: 100 })).toHaveLength(12);
+      expect(await ledger.list({ type: "odd" }, { limit: 5 })).toHaveLength(5);
+      expect(await ledger.list({ state: "done" }, { limit: 100 })).toEqual([]);
+      expect(await ledger.list({ state: "pruned" }, { limit: 100 })).toEqual([]);
+      processing(async ({ type }) => (type === "odd" ? { kind: "done" } : { kind: "ignored" }));
+      await ended(25);
+      expect(await ledger.list({ state: "done" }, { limit: 100 })).toHaveLength(12);
+      expect(await ledger.list({ state: "ignored", type: "odd" }, { limit: 100 })).toEqual([]);
+      expect((await ledger.counts()).byState).toEqual({
+        pending: 0,
+        claimed: 0,
+        done: 12,
+        ignored: 13,
+        dead: 0,
+      });
+    });
+
+    test("requeues the dead and the ignored with all their attempts, and nothing else", async () => {
+      const { engine, processing, ended } = await setUp(createBackend, { backoffMs: () => 0 });
+      const events = ["dead", "ignored", "done"].map((type) => newEvent({ type }));
+      await accept(engine, events);
+      let mended = false;
+      processing(async ({ type }): Promise<Outcome> => {
+        if (mended || type === "done") return { kind: "done" };
+        return type === "dead" ? { kind: "failed", error: "broken" } : { kind: "ignored" };
+      });
+      // Five attempts of one and one each of the others.
+      await ended(7);
+      mended = true;
+      const ids = events.map(({ id }) => id);
+      expect(
+        await engine.ledger.requeue([...ids, ids[0]!.toUpperCase().replace("EVT_", "evt_"), newEventId()]),
+      ).toBe(2);
+      await ended(9);
+      for (const id of ids) {
+        expect(await engine.ledger.find(id)).toMatchObject({
+          state: "done",
+          attempts: 1,
+          handled: 1,
+          lastError: null,
+        });
+      }
+      expect(await engine.ledger.requeue([])).toBe(0);
+    });
+
+    test("requeues a thousand", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      const events = newEvents(1_000);
+      await accept(engine, events);
+      const first = processing(async () => ({ kind: "ignored" }), { concurrency: 50 });
+      await ended(1_000);
+      await first.drain(0);
+      expect(await engine.ledger.requeue(events.map(({ id }) => id))).toBe(1_000);
+      expect((await engine.ledger.counts()).byState).toMatchObject({ pending: 1_000, ignored: 0 });
+      processing(done, { concurrency: 50 });
+      await ended(2_000);
+    });
+
+    test("keeps bookmarks", async () => {
+      const { engine, open } = await setUp(createBackend);
+      expect(await engine.ledger.bookmark("walk")).toBeUndefined();
+      await engine.ledger.setBookmark("walk", "call_7");
+      await engine.ledger.setBookmark("walk", "call_8");
+      const other = await open();
+      expect(await other.ledger.bookmark("walk")).toBe("call_8");
+      expect(await other.ledger.bookmark("another walk")).toBeUndefined();
+      await engine.ledger.setBookmark("walk", undefined);
+      expect(await other.ledger.bookmark("walk")).toBeUndefined();
+    });
+
+    test("finds nothing wrong with itself", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      await accept(engine, newEvents(3));
+      processing(done);
+      await ended(3);
+      expect((await engine.ledger.check?.()) ?? []).toEqual([]);
+    });
+
+    test("tells the time of its database", async () => {
+      const { engine, open } = await setUp(createBackend);
+      const other = await open();
+      const first = await engine.nowMs();
+      const second = await other.nowMs();
+      expect(second).toBeGreaterThanOrEqual(first - 1);
+      expect(second - first).toBeLessThan(10_000);
+    });
+  });
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import type { Claim, Outcome } from "../../../receiver/engine.ts";
+import { accept, done, newEvent, newEvents, record, setUp, type CreateBackend } from "./harness.ts";
+
+const DAY_MS = 86_400_000;
+
+export function describeRetention(name: string, createBackend: CreateBackend): void {
+  describe(`${name}: keeping`, () => {
+    test("prunes finished events only, and still knows their ids", async () => {
+      const { engine, pass, processing, ended, rows } = await setUp(createBackend);
+      const events = ["done", "ignored", "dead", "waiting"].map((type) => newEvent({ type, objectId: type }));
+      await accept(engine, events);
+      processing(byType);
+      await ended(4);
+      await pass(40 * DAY_MS);
+      const young = newEvent({ type: "done", objectId: "young" });
+      await accept(engine, [young]);
+      // What is due by now is tried again, and fails again.
+      await ended(6);
+      const older = { bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS };
+      expect(await engine.ledger.prune(older)).toEqual({ bodies: 2, ids: 0 });
+      expect(await engine.ledger.prune(older)).toEqual({ bodies: 0, ids: 0 });
+      const states = await Promise.all(events.map(async ({ id }) => (await engine.ledger.find(id))?.state));
+      expect(states).toEqual(["pruned", "pruned", "dead", "pending"]);
+      expect(await engine.ledger.find(young.id)).toMatchObject({ state: "done" });
+      expect((await engine.ledger.counts()).byState).toEqual({
+        pending: 1,
+        claimed: 0,
+        done: 1,
+        ignored: 0,
+        dead: 1,
+      });
+      expect(await rows("SELECT event_id FROM effects ORDER BY event_id")).toHaveLength(2);
+      expect((await engine.ledger.check?.()) ?? []).toEqual([]);
+
+      const again = await engine.intake.accept(events);
+      expect(again.ok && again.acceptances.map(({ duplicate }) => duplicate)).toEqual(events.map(() => true));
+      expect((await engine.ledger.find(events[0]!.id))?.state).toBe("pruned");
+      expect(await engine.ledger.requeue(events.slice(0, 2).map(({ id }) => id))).toBe(0);
+    });
+
+    test("remembers of a pruned event when it came and whether it was handled", async () => {
+      const { engine, pass, processing, ended } = await setUp(createBackend);
+      const events = ["done", "ignored"].map((type) => newEvent({ type }));
+      await accept(engine, events);
+      processing(byType);
+      await ended(2);
+      const { seq } = (await engine.ledger.find(events[0]!.id))!;
+      await pass(40 * DAY_MS);
+      await engine.ledger.prune({ bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS });
+      const found = await engine.ledger.find(events[0]!.id);
+      expect(found).toMatchObject({
+        id: events[0]!.id,
+        state: "pruned",
+        handled: 1,
+        type: null,
+        source: null,
+      });
+      expect(await engine.ledger.find(events[1]!.id)).toMatchObject({ state: "pruned", handled: 0 });
+      expect(Math.abs((await engine.nowMs()) - 40 * DAY_MS - found!.receivedAtMs)).toBeLessThanOrEqual(
+        DAY_MS,
+      );
+      expect(await engine.ledger.body(seq)).toBeUndefined();
+    });
+
+    test("forgets ids in their turn, though never that of an event that is still there", async () => {
+      const { engine, pass, processing, ended } = await setUp(createBackend);
+      const events = ["done", "ignored", "dead", "waiting"].map((type) => newEvent({ type }));
+      await accept(engine, events);
+      processing(byType);
+      await ended(4);
+      await pass(380 * DAY_MS);
+      await ended(5);
+      const bodies = { bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS };
+      expect(await engine.ledger.prune(bodies)).toEqual({ bodies: 2, ids: 0 });
+      await pass(40 * DAY_MS);
+      await ended(6);
+      expect(await engine.ledger.prune(bodies)).toEqual({ bodies: 0, ids: 2 });
+      expect(await engine.ledger.find(events[0]!.id)).toBeUndefined();
+      expect(await engine.ledger.find(events[1]!.id)).toBeUndefined();
+      expect(await engine.ledger.find(events[2]!.id)).toMatchObject({ state: "dead" });
+      expect(await engine.ledger.find(events[3]!.id)).toMatchObject({ state: "pending" });
+      const again = await engine.intake.accept(events);
+      expect(again.ok && again.acceptances.map(({ duplicate }) => duplicate)).toEqual([
+        false,
+        false,
+        true,
+        true,
+      ]);
+    });
+
+    test("knows up to when events may have been pruned, for good", async () => {
+      const { engine, open, pass, processing, ended } = await setUp(createBackend);
+      expect(await engine.ledger.prunedBeforeMs()).toBe(0);
+      await accept(engine, [newEvent({ objectId: "call_1" })]);
+      processing(done);
+      await ended(1);
+      expect(await engine.ledger.known("call.completed", ["call_1"])).toEqual(new Set(["call_1"]));
+      await pass(40 * DAY_MS);
+      await engine.ledger.prune({ bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS });
+      const expectedMs = (await engine.nowMs()) - 30 * DAY_MS;
+      const markMs = await engine.ledger.prunedBeforeMs();
+      expect(Math.abs(markMs - expectedMs)).toBeLessThan(20_000);
+      // A longer retention from now on does not bring anything back.
+      await engine.ledger.prune({ bodiesOlderThanMs: 90 * DAY_MS, idsOlderThanMs: 400 * DAY_MS });
+      const other = await open();
+      expect(await other.ledger.prunedBeforeMs()).toBe(markMs);
+    });
+
+    test("lets acknowledgements and handlers through while it prunes a great deal", async () => {
+      const { engine, pass, processing, ended, handled } = await setUp(createBackend);
+      await accept(engine, newEvents(1_000));
+      processing(record, { concurrency: 100 });
+      await ended(1_000);
+      await pass(40 * DAY_MS);
+      const pruning = { over: false };
+      const pruned = engine.ledger
+        .prune({ bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS })
+        .finally(() => {
+          pruning.over = true;
+        });
+      let acceptedMeanwhile = 0;
+      while (!pruning.over) {
+        await accept(engine, [newEvent()]);
+        if (!pruning.over) acceptedMeanwhile += 1;
+      }
+      expect(await pruned).toEqual({ bodies: 1_000, ids: 0 });
+      expect(acceptedMeanwhile).toBeGreaterThan(3);
+      await ended(1_000 + acceptedMeanwhile);
+      expect(handled.filter(({ outcome }) => outcome !== "done")).toEqual([]);
+    });
+  });
+}
+
+async function byType(claim: Claim): Promise<Outcome> {
+  if (claim.type === "waiting") return { kind: "failed", error: "later" };
+  if (claim.type === "dead") return { kind: "dead", error: "hopeless" };
+  return claim.type === "done" ? record(claim) : { kind: "ignored" };
+}
