@@ -1,5 +1,5 @@
 import type { Envelope } from "../../shared/events.ts";
-import type { ReceiverProcess } from "../receiver-process.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Delivery, Exchange } from "./delivery.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Material } from "./material.ts";

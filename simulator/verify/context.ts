@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReceiverProcess } from "../receiver-process.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { CheckContext, Need } from "./check.ts";
 import { createDelivery } from "./delivery.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
-import type { Observer } from "./observe.ts";
+import type { Observer } from "../observer/observer.ts";
 import type { Timing } from "./timing.ts";
 import { openWire, parseTarget } from "./wire.ts";
 

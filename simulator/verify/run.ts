@@ -1,9 +1,9 @@
-import type { ReceiverProcess } from "../receiver-process.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
 import { createContext, NEEDS } from "./context.ts";
 import { createLedger } from "./ledger.ts";
-import type { Observer } from "./observe.ts";
+import type { Observer } from "../observer/observer.ts";
 import { acceptsCheck, observableCheck, preflight, reachableCheck } from "./preflight.ts";
 import { type CheckResult, type Report, verdictOf } from "./report.ts";
 import { settle } from "./settle.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Handled, HandledCounts } from "./check.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import type { Observer } from "./observe.ts";
+import type { Observer } from "../observer/observer.ts";
 
 /** An event whose count is wanted, and whether it is expected to be handled at all. */
 type Settling = Pick<LedgerEntry, "eventId" | "acknowledgedAtMs" | "documented">;

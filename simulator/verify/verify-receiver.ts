@@ -1,8 +1,8 @@
-import { startReceiver } from "../receiver-process.ts";
+import { startReceiver } from "../processes/receiver-process.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
 import { exploreCheck } from "./explore/explore.ts";
-import { createObserver } from "./observe.ts";
+import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { freePort } from "./free-port.ts";
-import { type ReceiverProcess, startReceiver } from "../../simulator/receiver-process.ts";
+import { isAlive } from "../../helpers/process.ts";
+import { freePort } from "../../verify/free-port.ts";
+import { type ReceiverProcess, startReceiver } from "../../../simulator/processes/receiver-process.ts";
 
 const LISTENER = `
   require("node:http").createServer((request, response) => response.end(process.env.SIGNING_SECRET))
@@ -89,7 +89,7 @@ describe("startReceiver", () => {
     });
     const pid = result.ok ? 0 : Number(result.output[0]);
     expect(pid).toBeGreaterThan(0);
-    expect(alive(pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
   });
 
   test("does not mistake another process on the port for the receiver", async () => {
@@ -145,7 +145,7 @@ describe("startReceiver", () => {
     async (end) => {
       const port = await freePort();
       const program = `
-      import { startReceiver } from ${JSON.stringify(new URL("../../simulator/receiver-process.ts", import.meta.url).href)};
+      import { startReceiver } from ${JSON.stringify(new URL("../../../simulator/processes/receiver-process.ts", import.meta.url).href)};
       const result = await startReceiver({
         command: [process.execPath, "-e", ${JSON.stringify(PARENT_OF_LISTENER)}],
         env: { PORT: "${port}" }, url: "http://127.0.0.1:${port}",
@@ -164,18 +164,8 @@ describe("startReceiver", () => {
       if (end.startsWith("SIG")) parent.kill(end as NodeJS.Signals);
       await once(parent, "exit");
 
-      await expect.poll(() => alive(pid)).toBe(false);
+      await expect.poll(() => isAlive(pid)).toBe(false);
       await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow("fetch failed");
     },
   );
 });
-
-/** Whether the process still runs; one that has ended but that nobody collected does not. */
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  return !existsSync("/proc") || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
-}

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { addressOf, isListening } from "./listening.ts";
 import { createOutputTail } from "./output-tail.ts";
 import { groupGone, killGroup, registerGroup, signalGroup } from "./process-group.ts";
+import { findProgram } from "./program.ts";
 
 /** How a receiver's process ended: its exit code, or the signal that ended it. */
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
@@ -10,7 +11,7 @@ export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 /** Why a receiver could not be started; `message` says what to do, `output` holds its last lines. */
 export type StartFailure = {
   ok: false;
-  reason: "port_taken" | "not_found" | "died" | "port_shut";
+  reason: "port_taken" | "not_found" | "died" | "port_shut" | "interrupted";
   message: string;
   output: string[];
 };
@@ -44,36 +45,47 @@ export type StartOptions = {
   url: string;
   /** How long it has to get there; 30 s unless told. */
   readyTimeoutMs?: number;
+  /** Ends the wait for it, and the receiver with it, when it says so; has no effect on one that listens already. */
+  signal?: AbortSignal | undefined;
   /** Called with each line that the receiver writes. */
   onLine?: (line: string, stream: "stdout" | "stderr") => void;
 };
+
+const READY_TIMEOUT_MS = 30_000;
+const POLL_MS = 25;
 
 /**
  * Starts a receiver's command and waits until it accepts connections. Its whole process group is killed when ours
  * ends, by `process.exit`, an uncaught error or SIGINT, SIGTERM and SIGHUP.
  */
 export async function startReceiver(options: StartOptions): Promise<StartResult> {
-  const { hostname, port } = address(options.url);
+  const address = addressOf(options.url);
+  const place = `${address.hostname}:${address.port}`;
   const commandLine = options.command.join(" ");
   const tail = createOutputTail(options.onLine);
+  const { signal } = options;
   let child: ChildProcess | undefined;
   let exit: Promise<Exit> | undefined;
 
   async function start(): Promise<StartResult> {
-    const [program, ...programArguments] = options.command;
-    if (program === undefined) throw new Error("startReceiver: the command is empty");
+    const [name] = options.command;
+    if (name === undefined) throw new Error("startReceiver: the command is empty");
+    const program = findProgram(options.command);
+    if (!program.ok) return failure("not_found", program.message);
 
-    if (await accepts(hostname, port)) {
+    if (isInterrupted()) return interrupted();
+    if (await isListening(address)) {
       return failure(
         "port_taken",
-        `Something already listens on ${hostname}:${port}, so this receiver could not be told apart from it. ` +
+        `Something already listens on ${place}, so this receiver could not be told apart from it. ` +
           "Stop the other process, or choose another port with --url.",
       );
     }
 
-    const started = spawn(program, programArguments, {
+    const started = spawn(program.file, program.args, {
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
       env: { ...process.env, ...options.env },
     });
     const spawnError = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
@@ -81,7 +93,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       started.once("error", resolve);
     });
     if (spawnError !== undefined || started.pid === undefined) {
-      return failure("not_found", explainSpawnError(program, spawnError));
+      return failure("not_found", explainSpawnError(name, spawnError));
     }
 
     child = started;
@@ -95,7 +107,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       });
     });
 
-    const readyTimeoutMs = options.readyTimeoutMs ?? 30_000;
+    const readyTimeoutMs = options.readyTimeoutMs ?? READY_TIMEOUT_MS;
     const deadline = performance.now() + readyTimeoutMs;
     while (performance.now() < deadline) {
       if (ended !== undefined) {
@@ -103,19 +115,31 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
         await killGroup(started.pid);
         return failure(
           "died",
-          `The receiver ended before it listened on ${hostname}:${port} (${describeExit(ended)}). ` +
+          `The receiver ended before it listened on ${place} (${describeExit(ended)}). ` +
             `Run it by hand to see why: ${commandLine}`,
         );
       }
-      if (await accepts(hostname, port)) return { ok: true, receiver };
-      await sleep(25);
+      if (await isListening(address)) return { ok: true, receiver };
+      if (isInterrupted()) {
+        await killGroup(started.pid);
+        return interrupted();
+      }
+      await sleep(POLL_MS, undefined, { signal }).catch(() => {});
     }
     await killGroup(started.pid);
     return failure(
       "port_shut",
-      `The receiver runs, but nothing listened on ${hostname}:${port} within ${readyTimeoutMs / 1_000} s. ` +
+      `The receiver runs, but nothing listened on ${place} within ${readyTimeoutMs / 1_000} s. ` +
         "It must listen on the port given in the variable PORT, or name its own address with --url.",
     );
+  }
+
+  function isInterrupted(): boolean {
+    return options.signal?.aborted === true;
+  }
+
+  function interrupted(): StartFailure {
+    return failure("interrupted", "Interrupted before the receiver listened; it was ended.");
   }
 
   function failure(reason: StartFailure["reason"], message: string): StartFailure {
@@ -154,29 +178,6 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
   };
 
   return start();
-}
-
-/** The host and port that a connection to `url` goes to. */
-function address(url: string): { hostname: string; port: number } {
-  const parsed = new URL(url);
-  const defaultPort = parsed.protocol === "https:" ? 443 : 80;
-  // An IPv6 host is bracketed in a URL, but not for connect().
-  const hostname = parsed.hostname.replace(/^\[(.*)\]$/, "$1");
-  return { hostname, port: parsed.port === "" ? defaultPort : Number(parsed.port) };
-}
-
-/** Whether `host:port` accepts a TCP connection now. */
-function accepts(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port });
-    const finish = (accepted: boolean): void => {
-      socket.destroy();
-      resolve(accepted);
-    };
-    socket.setTimeout(1_000, () => finish(false));
-    socket.once("connect", () => finish(true));
-    socket.once("error", () => finish(false));
-  });
 }
 
 function explainSpawnError(program: string, error: NodeJS.ErrnoException | undefined): string {
