@@ -54,7 +54,7 @@ async function deliverAll(deliveries: number): Promise<{ tookMs: number; sample:
   await simulator.dispatcher.advanceUntilIdle();
   const tookMs = performance.now() - startedMs;
 
-  const { dead } = simulator.deliveries.counts();
+  const { dead } = simulator.counts.deliveries().byState;
   if (dead !== deliveries) throw new Error(`${dead} of ${deliveries} deliveries are dead.`);
   const sample = emitted.emissions[0]?.event.body ?? Buffer.alloc(0);
   await simulator.close();

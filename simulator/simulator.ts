@@ -2,11 +2,14 @@ import { randomBytes, randomInt } from "node:crypto";
 import { openDatabase } from "./database.ts";
 import { createAgenda } from "./domain/agenda.ts";
 import { createAttempts } from "./domain/attempts.ts";
+import { createCounts } from "./domain/counts.ts";
 import { createClock, type ClockMode } from "./domain/clock.ts";
 import { createDeliveries } from "./domain/deliveries.ts";
+import { createDeliverySummaries } from "./domain/delivery-summaries.ts";
 import { createDispatcher, type Send } from "./domain/dispatcher.ts";
 import { createEmitter } from "./domain/emitter.ts";
 import { createEndpoints } from "./domain/endpoints.ts";
+import { createEventSummaries } from "./domain/event-summaries.ts";
 import { createEventLog } from "./domain/events.ts";
 import type { Fault } from "./domain/faults.ts";
 import { createJournal } from "./domain/journal.ts";
@@ -118,6 +121,10 @@ function compose(
   const endpoints = createEndpoints({ database, seed, clock, journal, allowedHosts, newSecret });
   const deliveries = createDeliveries({ database, seed });
   const attempts = createAttempts({ database });
+  const monotonicMs = () => wall.monotonicMs();
+  const deliverySummaries = createDeliverySummaries({ database, attempts, monotonicMs });
+  const eventSummaries = createEventSummaries({ database, monotonicMs });
+  const counts = createCounts({ database });
   const agenda = createAgenda({ database, perform: (occurrence) => emitter.live(occurrence) });
   const send =
     options.send ??
@@ -190,6 +197,9 @@ function compose(
     endpoints,
     deliveries,
     attempts,
+    deliverySummaries,
+    eventSummaries,
+    counts,
     agenda,
     dispatcher,
     emitter,

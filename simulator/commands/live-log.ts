@@ -44,8 +44,8 @@ function consequence(delivery: { state: string; nextAttemptAtMs: number | null }
 
 function printJson(simulator: Simulator, output: Output, entry: JournalEntry): void {
   if (entry.kind !== "attempt.ended") return;
-  const delivery = simulator.deliveries.find(entry.deliveryId);
-  if (delivery) output.value({ ...deliveryView(simulator, delivery), attempt: entry.number });
+  const delivery = simulator.deliverySummaries.find(entry.deliveryId);
+  if (delivery) output.value({ ...deliveryView(delivery), attempt: entry.number });
 }
 
 function time(output: Output): string {

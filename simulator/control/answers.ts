@@ -6,9 +6,17 @@ export function answerError(response: Response, status: number, error: string, m
   response.status(status).json({ error, message });
 }
 
-/** A list of the control API. */
-export function answerList(response: Response, data: unknown[], more: Record<string, unknown> = {}): void {
-  response.json({ object: "list", data, ...more });
+/** A whole list of the control API. */
+export function answerList(response: Response, data: unknown[]): void {
+  response.json({ object: "list", data });
+}
+
+/**
+ * A page of a list: where there may be more, `next_cursor` is the `starting_after` of the next page. Looking through a
+ * long list ends early, so a page may be short, or empty, though there are more.
+ */
+export function answerPage(response: Response, data: unknown[], next: string | null): void {
+  response.json({ object: "list", data, has_more: next !== null, next_cursor: next });
 }
 
 /** Reads the body by its schema, or answers 400 with each field that is wrong and why. */

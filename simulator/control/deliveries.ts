@@ -2,40 +2,34 @@ import { Router, type Response } from "express";
 import { z } from "zod";
 import { DELIVERY_STATES, type Delivery } from "../domain/deliveries.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerList, readQuery } from "./answers.ts";
+import { answerError, answerPage, readQuery } from "./answers.ts";
 import { pageSchema } from "./schemas.ts";
-import { deliveryDetailView, deliveryView } from "./views.ts";
+import { countsView, deliveryDetailView, deliveryView } from "./views.ts";
 
 const listSchema = pageSchema.extend({
   endpoint_id: z.string().optional(),
   event_id: z.string().optional(),
   state: z.enum(DELIVERY_STATES).optional(),
+  type: z.string().optional(),
 });
 
 /** Deliveries: look at them and their attempts, send one again, make the next attempt now. */
 export function deliveryRoutes(simulator: Simulator): Router {
-  const { deliveries, emitter, dispatcher, clock, endpoints } = simulator;
+  const { deliveries, deliverySummaries, emitter, dispatcher, clock, endpoints } = simulator;
   const router = Router();
 
   router.get("/deliveries", (request, response) => {
     const query = readQuery(listSchema, request, response);
     if (query === undefined) return;
-    const { limit, endpoint_id: endpointId, event_id: eventId, state, starting_after: cursor } = query;
-    const before = cursor === undefined ? undefined : findDelivery(cursor, response);
-    if (cursor !== undefined && before === undefined) return;
-    const page = deliveries.list({
-      limit: limit + 1,
-      ...(endpointId !== undefined && { endpointId }),
-      ...(eventId !== undefined && { eventId }),
-      ...(state !== undefined && { state }),
-      ...(before !== undefined && { before: before.seq }),
-    });
-    const data = page.slice(0, limit).map((delivery) => deliveryView(simulator, delivery));
-    answerList(response, data, { has_more: page.length > limit });
+    const { limit, endpoint_id: endpointId, event_id: eventId, state, type, q: text } = query;
+    const after = query.starting_after;
+    if (after !== undefined && findDelivery(after, response) === undefined) return;
+    const page = deliverySummaries.page({ limit, after, endpointId, eventId, state, type, text });
+    answerPage(response, page.deliveries.map(deliveryView), page.next);
   });
 
   router.get("/deliveries/:id", (request, response) => {
-    const delivery = findDelivery(request.params.id, response);
+    const delivery = findDelivery(request.params.id, response) && deliverySummaries.find(request.params.id);
     if (delivery) response.json(deliveryDetailView(simulator, delivery));
   });
 
@@ -50,8 +44,7 @@ export function deliveryRoutes(simulator: Simulator): Router {
         `The endpoint ${delivery.endpointId} was deleted: register it again.`,
       );
     }
-    const resent = deliveries.find(emitter.resend(delivery));
-    if (resent) response.status(202).json(deliveryView(simulator, resent));
+    answerSummary(emitter.resend(delivery), response);
   });
 
   router.post("/deliveries/:id/attempt", (request, response) => {
@@ -63,8 +56,15 @@ export function deliveryRoutes(simulator: Simulator): Router {
     }
     deliveries.hurry(delivery.id, clock.now());
     dispatcher.wake();
-    response.status(202).json(deliveryView(simulator, deliveries.find(delivery.id) ?? delivery));
+    answerSummary(delivery.id, response);
   });
+
+  router.get("/counts", (_request, response) => void response.json(countsView(simulator)));
+
+  function answerSummary(id: string, response: Response): void {
+    const delivery = deliverySummaries.find(id);
+    if (delivery) response.status(202).json(deliveryView(delivery));
+  }
 
   function findDelivery(id: string, response: Response): Delivery | undefined {
     const delivery = deliveries.find(id);

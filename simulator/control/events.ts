@@ -4,9 +4,9 @@ import { envelopeSchema, EVENT_TYPES, isEventType } from "../../shared/events.ts
 import type { Emission } from "../domain/emitter.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerList, readBody, readQuery } from "./answers.ts";
+import { answerError, answerPage, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, pageSchema } from "./schemas.ts";
-import { deliveryView, eventDetailView, eventView } from "./views.ts";
+import { deliveryView, eventView } from "./views.ts";
 
 /** Bounds on one request: what a developer's machine takes without a pause. */
 const MOST_EVENTS = 10_000;
@@ -24,11 +24,11 @@ const replaySchema = z.strictObject({
   new_ids: z.boolean().default(false),
   faults: faultsSchema.optional(),
 });
-const listSchema = pageSchema.extend({ type: z.string().optional() });
+const listSchema = pageSchema.extend({ type: z.string().optional(), org_id: z.string().optional() });
 
 /** Events: let one happen, send recorded ones again, look at what was emitted. */
 export function eventRoutes(simulator: Simulator): Router {
-  const { emitter, events, deliveries } = simulator;
+  const { emitter, events, eventSummaries, deliveries, deliverySummaries } = simulator;
   const router = Router();
 
   router.post("/events", (request, response) => {
@@ -56,24 +56,21 @@ export function eventRoutes(simulator: Simulator): Router {
   router.get("/events", (request, response) => {
     const query = readQuery(listSchema, request, response);
     if (query === undefined) return;
-    const { limit, type, starting_after: cursor } = query;
-    const before = cursor === undefined ? undefined : events.find(cursor)?.seq;
-    if (cursor !== undefined && before === undefined) return answerNoEvent(response, cursor);
-    const page = events.list({
-      limit: limit + 1,
-      ...(type !== undefined && { type }),
-      ...(before !== undefined && { before }),
-    });
-    answerList(response, page.slice(0, limit).map(eventView), { has_more: page.length > limit });
+    const { limit, type, org_id: orgId, q: text, starting_after: after } = query;
+    if (after !== undefined && events.find(after) === undefined) return answerNoEvent(response, after);
+    const page = eventSummaries.page({ limit, after, type, orgId, text });
+    answerPage(response, page.events.map(eventView), page.next);
   });
 
   router.get("/events/:id", (request, response) => {
     const event = events.find(request.params.id);
-    if (!event) return answerNoEvent(response, request.params.id);
-    const own = deliveries.list({ eventId: event.id, limit: MOST_ENVELOPES });
+    const summary = eventSummaries.find(request.params.id);
+    if (!event || !summary) return answerNoEvent(response, request.params.id);
+    const own = deliverySummaries.page({ eventId: event.id, limit: MOST_ENVELOPES });
     response.json({
-      ...eventDetailView(event),
-      deliveries: own.map((delivery) => deliveryView(simulator, delivery)),
+      ...eventView(summary),
+      envelope: envelopeSchema.parse(JSON.parse(event.body.toString())),
+      deliveries: own.deliveries.map(deliveryView),
     });
   });
 

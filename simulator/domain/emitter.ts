@@ -145,6 +145,7 @@ export function createEmitter(options: {
       const nowMs = options.now();
       const id = deliveries.create({
         eventId: delivery.eventId,
+        eventType: delivery.eventType,
         endpointId: delivery.endpointId,
         createdAtMs: nowMs,
         dueAtMs: nowMs,

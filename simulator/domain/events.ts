@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { Envelope } from "../../shared/events.ts";
 import type { ScheduleClock } from "./clock.ts";
 import { stableId } from "./random.ts";
+import { eventSummary } from "./world/event-summary.ts";
 
 /** Who asked for an event: the business itself, a user, a replay, or the dashboard's test action. */
 export type EventOrigin = "world" | "trigger" | "replay" | "test";
@@ -26,7 +27,8 @@ type EventRow = {
   body: Buffer;
 };
 
-const INSERT = `INSERT INTO events (id, type, org_id, created_at, origin, body) VALUES (?, ?, ?, ?, ?, ?)`;
+const INSERT = `
+  INSERT INTO events (id, type, org_id, created_at, origin, body, summary) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const FIND = `SELECT * FROM events WHERE id = ?`;
 const LIST = `SELECT * FROM events WHERE seq < ? AND type = coalesce(?, type) ORDER BY seq DESC LIMIT ?`;
 // The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
@@ -45,7 +47,15 @@ export function createEventLog(options: { database: Database; seed: number; cloc
   function store(envelope: Envelope, origin: EventOrigin, createdAtMs: number): StoredEvent {
     const { id, type, org_id: orgId } = envelope;
     const body = Buffer.from(JSON.stringify(envelope));
-    const { lastInsertRowid } = insert.run(id, type, orgId, createdAtMs, origin, body);
+    const { lastInsertRowid } = insert.run(
+      id,
+      type,
+      orgId,
+      createdAtMs,
+      origin,
+      body,
+      eventSummary(envelope),
+    );
     return { seq: Number(lastInsertRowid), id, type, orgId, createdAtMs, origin, body };
   }
 

@@ -36,6 +36,7 @@ export function fanOut(options: {
     const create = (atMs: number) =>
       deliveries.create({
         eventId: event.id,
+        eventType: event.type,
         endpointId: endpoint.id,
         createdAtMs: dueAtMs,
         dueAtMs: atMs,

@@ -58,6 +58,18 @@ export function faultsOnAttempt(faults: readonly Fault[], attempt: number): Read
   return new Set(faults.filter((fault) => attempt <= (fault.attempts ?? attempt)).map((fault) => fault.name));
 }
 
+/**
+ * The faults that change what attempt `attempt` (counted from 1) of a delivery says or hears. Faults of the fan-out only
+ * decide how often and when an event goes out; each of its attempts is then what the service sends. A changed body is the
+ * body of every attempt.
+ */
+export function injectedFaults(faults: readonly Fault[], attempt: number): Fault[] {
+  return faults.filter(({ name, attempts = attempt }) => {
+    const { at } = FAULTS[name];
+    return at === "body" || (at !== "fan-out" && attempt <= attempts);
+  });
+}
+
 function isFaultName(name: string): name is FaultName {
   return Object.hasOwn(FAULTS, name);
 }
