@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { EventType } from "../../shared/events.ts";
 import { type Level, LEVELS } from "../verify/check.ts";
 import type { Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
 import { CommandError, EXIT } from "./command-error.ts";
-import { collect, webUrl, wholeNumber } from "./option-values.ts";
+import { collect, eventSelection, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { secretOption, wantSecret } from "./secret-option.ts";
 
@@ -14,6 +15,7 @@ type Flags = {
   observe?: string;
   only: string[];
   skip: string[];
+  events?: EventType[];
   level?: Level;
   failOn: FailOn[];
   strict?: boolean;
@@ -45,6 +47,7 @@ export function verifyCommand(): Command {
       [],
     )
     .option("--skip <checks>", "all but these checks", list, [])
+    .option("--events <types>", "the types that the endpoint is registered for (all)", eventSelection)
     .addOption(
       new Option("--level <level>", "must: leave the advice out; advice: all of it, as without").choices(
         LEVELS,
@@ -90,10 +93,12 @@ async function verify(words: string[], flags: Flags): Promise<number> {
   // Loaded only now: --help and a wrong option are answered at once.
   const { selectChecks } = await import("../verify/catalogue.ts");
   const output = createOutput({ json: flags.json === true });
+  const events = flags.events !== undefined && flags.events.length > 0 ? { events: flags.events } : {};
   const selection: Selection = {
     ...(flags.only.length > 0 && { only: flags.only }),
     ...(flags.skip.length > 0 && { skip: flags.skip }),
     ...(flags.level !== undefined && { level: flags.level }),
+    ...events,
   };
   const selected = selectChecks(selection);
   if (!selected.ok) throw new CommandError(selected.message, EXIT.wrongUsage);
@@ -120,6 +125,7 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     readyTimeoutMs: flags.readyTimeout * 1_000,
     failOn: flags.strict === true ? FAIL_ON : flags.failOn,
     now: Date.now,
+    ...events,
     ...(flags.observe !== undefined && { observeUrl: flags.observe }),
     ...(flags.explore !== undefined && { explore: flags.explore }),
     ...(baseline !== undefined && { baseline: baseline.baseline }),

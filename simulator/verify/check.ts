@@ -1,4 +1,4 @@
-import type { Envelope } from "../../shared/events.ts";
+import type { Envelope, EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Delivery, Exchange } from "./delivery.ts";
 import type { Ledger } from "./ledger.ts";
@@ -40,6 +40,8 @@ export type Check = {
   /** A sentence about the receiver, such as "accepts call.completed". */
   title: string;
   level: Level;
+  /** The event types that it cannot do without; it is left out of the run of an endpoint that one is not sent to. */
+  about?: readonly (EventType | "new types")[];
   group: Group;
   spec: Rule;
   /** How a receiver that fails is usually put right. */
@@ -84,6 +86,8 @@ export type CheckContext = Delivery & {
   target: Target;
   secret: string;
   seed: string;
+  /** The types that the endpoint is registered for. */
+  events: readonly EventType[];
   timing: Timing;
   ledger: Ledger;
   /** An event of `type`, with an id that no other check uses. */

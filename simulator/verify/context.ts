@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { CheckContext, Need } from "./check.ts";
 import { createDelivery } from "./delivery.ts";
@@ -26,6 +27,7 @@ export function createContext(options: {
   secret: string;
   seed: string;
   checkId: string;
+  events: readonly EventType[];
   timing: Timing;
   ledger: Ledger;
   clockSkewSeconds: number;
@@ -37,7 +39,7 @@ export function createContext(options: {
   const target = parseTarget(options.url);
   const nowSeconds = (): number => Math.floor(now() / 1_000);
   const timeoutMs = timing.responseTimeoutMs;
-  const material = createMaterial({ seed: options.seed, scope: checkId, nowSeconds });
+  const material = createMaterial({ seed: options.seed, scope: checkId, events: options.events, nowSeconds });
 
   return {
     ...createDelivery({ target, secret: options.secret, timeoutMs, checkId, ledger, nowSeconds }),
@@ -45,6 +47,7 @@ export function createContext(options: {
     secret: options.secret,
     seed: options.seed,
     timing,
+    events: options.events,
     ledger,
     clockSkewSeconds: options.clockSkewSeconds,
     nowSeconds,

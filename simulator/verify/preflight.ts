@@ -1,4 +1,3 @@
-import { EVENT_TYPES } from "../../shared/events.ts";
 import type { Check, CheckContext, Verdict } from "./check.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending } from "./judge.ts";
@@ -47,7 +46,7 @@ export type Preflight = {
 /** Sends one genuine delivery of each type and, when all are refused, finds out why. */
 export async function preflight(context: CheckContext): Promise<Preflight> {
   const exchanges: Exchange[] = [];
-  for (const type of EVENT_TYPES) {
+  for (const type of context.events) {
     const exchange = await context.deliver(context.event(type));
     exchanges.push(exchange);
     if (isAcknowledged(exchange)) {

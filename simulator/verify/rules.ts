@@ -15,6 +15,7 @@ export const RULES = {
     section: "SPEC §6 Event types",
     text: "An endpoint without a selection receives events of every type.",
   },
+  test: { section: "SPEC §6 Registration", text: "A test action sends a synthetic call.completed event." },
   orderShape: {
     section: "SPEC §6 Event types",
     text: "The shape of order and booking objects is not stated, so a receiver may require none.",

@@ -1,3 +1,4 @@
+import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
@@ -18,6 +19,8 @@ export type RunOptions = {
   /** How to start this run again, for the report. */
   invocation?: Report["invocation"];
   checks: readonly Check[];
+  /** The event types that the endpoint is registered for; all unless given. */
+  events?: readonly EventType[];
   /** Reads effects back; without it what needs them is unverified. */
   observe?: Observer;
   /** The receiver's process, in the command form; without it crash checks are unverified. */
@@ -34,6 +37,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   const { checks, observe } = options;
   const startedAt = new Date(options.now());
   const begunAtMs = performance.now();
+  const events = options.events ?? EVENT_TYPES;
   const timing = { ...DEFAULT_TIMING, ...options.timing };
   const ledger = createLedger({ nowMs: () => performance.now() });
   const results = new Map<string, CheckResult>();
@@ -44,7 +48,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   let broughtDownBy: string | undefined;
 
   const contextFor = (checkId: string): CheckContext =>
-    createContext({ ...options, timing, ledger, checkId, clockSkewSeconds });
+    createContext({ ...options, events, timing, ledger, checkId, clockSkewSeconds });
 
   function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs: number): void {
     results.set(check.id, {

@@ -12,6 +12,8 @@ export type Timing = {
   settleAfterCrashMs: number;
   /** How long nothing may change before effects are counted. */
   quietMs: number;
+  /** The delay before the second attempt of a delivery that was refused; each later one is that much longer. */
+  retryMs: number;
   /** How long a receiver is left alone between one kill and the next. */
   restMs: number;
   /** An event should be handled this long after it was acknowledged. */
@@ -30,6 +32,7 @@ export const DEFAULT_TIMING: Timing = {
   settleMs: 15_000,
   settleAfterCrashMs: 50_000,
   quietMs: 400,
+  retryMs: 200,
   restMs: 1_000,
   promptMs: 5_000,
   promptAnswerMs: 2_000,

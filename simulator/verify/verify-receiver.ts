@@ -1,3 +1,4 @@
+import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
@@ -16,6 +17,8 @@ export type VerifyOptions = {
   secret: string;
   seed: string;
   checks: readonly Check[];
+  /** The event types that the endpoint is registered for; all unless given. */
+  events?: readonly EventType[];
   /** Program and arguments that start the receiver; without it, it runs already. */
   command?: string[];
   observeUrl?: string;
@@ -83,6 +86,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       checks,
       invocation: invocationOf(options),
       now: options.now,
+      ...(options.events !== undefined && { events: options.events }),
       ...(options.observeUrl !== undefined && { observe: createObserver(options.observeUrl) }),
       ...(receiver !== undefined && { receiver }),
       ...(options.onProgress !== undefined && { onProgress: options.onProgress }),
@@ -96,8 +100,9 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
 }
 
 /** The words that start the same run again; the secret stays out of them. */
-function invocationOf({ url, command, observeUrl }: VerifyOptions): Report["invocation"] {
-  const observe = observeUrl === undefined ? "" : ` --observe '${observeUrl}'`;
+function invocationOf({ url, command, observeUrl, events }: VerifyOptions): Report["invocation"] {
+  const selection = events === undefined ? "" : ` --events ${events.join(",")}`;
+  const observe = (observeUrl === undefined ? "" : ` --observe '${observeUrl}'`) + selection;
   if (command === undefined) {
     return { start: `voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET"${observe}`, end: "" };
   }

@@ -14,6 +14,7 @@ export const QUICK: Partial<Timing> = {
   stallMs: 900,
   settleMs: 5_000,
   quietMs: 60,
+  retryMs: 20,
   restMs: 500,
   promptMs: 3_000,
   promptAnswerMs: 3_000,

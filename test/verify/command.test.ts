@@ -245,6 +245,20 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     });
   });
 
+  test("judges an endpoint that is registered for some events by these", async ({ expect }) => {
+    const url = await start({
+      acceptable: ({ type }) => type.startsWith("call.tr") || type === "order.created" || 400,
+    });
+    const only = ["--only", "acknowledgement,evolution,raw-bytes,readings"];
+    const [chosen, all] = await Promise.all([
+      verify(url, ...only, "--events", "call.transferred,order.created", "--strict"),
+      verify(url, ...only),
+    ]);
+
+    expect(chosen.stdout).toMatch(/PASSED {2}\d\d passed, 0 failed, 0 advice, 0 unverified/);
+    expect([chosen.code, all.code]).toEqual([0, 1]);
+  });
+
   test("lists its checks without running any", async ({ expect }) => {
     const { stdout, code } = await verifyCli(["--list", "--only", "crash", "--json"]);
 

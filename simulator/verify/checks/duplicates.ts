@@ -1,6 +1,7 @@
 import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
 import type { Check } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
+import { attempts, taken } from "../attempts.ts";
 import { accepts, allAcknowledged, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
@@ -62,7 +63,7 @@ export const duplicateChecks: Check[] = [
     spec: RULES.duplicates,
     hint: ACKNOWLEDGE_HINT,
     phase: "alone",
-    run: async ({ deliver, event }) => {
+    run: async ({ deliver, event, timing }) => {
       const envelope = event("call.completed");
       await deliver(envelope, {
         manner: {
@@ -73,7 +74,7 @@ export const duplicateChecks: Check[] = [
           },
         },
       });
-      return allAcknowledged([await deliver(envelope)]);
+      return taken(await attempts({ deliver, timing }, envelope));
     },
   },
   accepts(
@@ -96,6 +97,7 @@ export const duplicateChecks: Check[] = [
       id: "duplicates.same-call-two-types",
       title: "acknowledges one call under two types",
       level: "must",
+      about: ["call.completed", "call.transferred"],
       spec: RULES.types,
       hint: "call.completed and call.transferred of one call are two events with two ids: de-duplicate by event id, not by call id.",
     },

@@ -2,6 +2,7 @@ import { EVENT_TYPES } from "../../../shared/events.ts";
 import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
 import type { Check } from "../check.ts";
 import type { Exchange } from "../delivery.ts";
+import { attempts } from "../attempts.ts";
 import { handledTimes } from "../judge.ts";
 import { RULES } from "../rules.ts";
 import { effect, HANDLE_HINT, isHandled, ONCE, ONCE_HINT } from "./effect.ts";
@@ -82,7 +83,7 @@ export const onceEffectChecks: Check[] = [
       "handles an event once whose first answer was lost",
       RULES.duplicates,
       ONCE_HINT,
-      async ({ deliver, event }) => {
+      async ({ deliver, event, timing }) => {
         const envelope = event("order.created");
         const lost = await deliver(envelope, {
           manner: {
@@ -93,7 +94,7 @@ export const onceEffectChecks: Check[] = [
             },
           },
         });
-        const exchanges = [lost, await deliver(envelope)];
+        const exchanges = [lost, ...(await attempts({ deliver, timing }, envelope))];
         return (handled) => handledTimes(handled, exchanges, ONCE);
       },
     ),

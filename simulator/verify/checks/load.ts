@@ -1,5 +1,6 @@
-import { EVENT_TYPES } from "../../../shared/events.ts";
-import type { Check } from "../check.ts";
+import { type Envelope, EVENT_TYPES } from "../../../shared/events.ts";
+import { attempts, taken } from "../attempts.ts";
+import type { Check, CheckContext } from "../check.ts";
 import { allAcknowledged, allRefused, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
@@ -10,17 +11,28 @@ const LOAD_HINT =
 export const loadChecks: Check[] = [
   {
     id: "load.burst",
-    title: "acknowledges a burst of deliveries at once",
+    title: "acknowledges each delivery of a burst, or its repetition",
     level: "must",
+    group: "load",
+    spec: RULES.retries,
+    hint: "Answer 503 to what you cannot take now, and take it when it is repeated; forget whatever you refused.",
+    phase: "alone",
+    run: async ({ deliver, event, timing }) => {
+      const sent = burst(event, timing).map((envelope) => attempts({ deliver, timing }, envelope));
+      return every(...(await Promise.all(sent)).map(taken));
+    },
+  },
+  {
+    id: "load.burst-at-first",
+    title: "acknowledges a burst of deliveries at the first attempt",
+    level: "advice",
     group: "load",
     spec: RULES.answer,
     hint: LOAD_HINT,
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
-      const envelopes = Array.from({ length: timing.burst }, (_, n) =>
-        event(EVENT_TYPES[n % EVENT_TYPES.length]),
-      );
-      return allAcknowledged(await Promise.all(envelopes.map((envelope) => deliver(envelope))));
+      const sent = burst(event, timing).map((envelope) => deliver(envelope));
+      return allAcknowledged(await Promise.all(sent));
     },
   },
   {
@@ -48,8 +60,10 @@ export const loadChecks: Check[] = [
       const forged = Array.from({ length: timing.burst }, () =>
         deliver(event(), { secret: "not-the-secret", forged: true }),
       );
-      const honest = await Promise.all(Array.from({ length: 5 }, () => deliver(event("voicemail.created"))));
-      return every(allAcknowledged(honest), allRefused(await Promise.all(forged)));
+      const honest = await Promise.all(
+        Array.from({ length: 5 }, () => attempts({ deliver, timing }, event("voicemail.created"))),
+      );
+      return every(...honest.map(taken), allRefused(await Promise.all(forged)));
     },
   },
   {
@@ -72,3 +86,7 @@ export const loadChecks: Check[] = [
     },
   },
 ];
+
+function burst(event: CheckContext["event"], { burst: length }: CheckContext["timing"]): Envelope[] {
+  return Array.from({ length }, (_, n) => event(EVENT_TYPES[n % EVENT_TYPES.length]));
+}

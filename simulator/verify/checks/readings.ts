@@ -90,7 +90,7 @@ export const readingChecks: Check[] = [
   {
     id: "readings.reserialized-retry",
     title: "acknowledges a retry whose body is written differently",
-    level: "advice",
+    level: "must",
     group: "readings",
     spec: RULES.duplicates,
     hint: "The id makes it the same event, whatever its bytes; verify each delivery over its own body.",
@@ -107,7 +107,7 @@ export const readingChecks: Check[] = [
     {
       id: "readings.distinct-ids",
       title: "acknowledges one object under two event ids",
-      level: "advice",
+      level: "must",
       spec: RULES.duplicates,
       hint: "Whether two endpoints get the same event id is not stated. De-duplicate by event id alone.",
     },
@@ -122,7 +122,8 @@ export const readingChecks: Check[] = [
     {
       id: "readings.completed-last",
       title: "acknowledges the transfer of a call before its completion",
-      level: "advice",
+      level: "must",
+      about: ["call.completed", "call.transferred"],
       spec: RULES.types,
       hint: "The order of call.completed and call.transferred is not stated: let neither need the other.",
     },
@@ -137,11 +138,9 @@ export const readingChecks: Check[] = [
     {
       id: "readings.test-event",
       title: "acknowledges a test event whose call the API does not know",
-      level: "advice",
-      spec: {
-        section: "SPEC §6 Registration",
-        text: "A test action sends a synthetic call.completed event.",
-      },
+      level: "must",
+      about: ["call.completed"],
+      spec: RULES.test,
       hint: "The dashboard's test event is synthetic: do not look its call up before you answer.",
     },
     ({ deliver, event }) =>
@@ -184,7 +183,7 @@ function reading(
 ): Check {
   return accepts(
     "readings",
-    { id: `readings.${name}`, title, level: "must", spec, hint },
+    { id: `readings.${name}`, title, level: "must", about: [type], spec, hint },
     ({ deliver, event }) => deliver(event(type, object)),
   );
 }
@@ -192,7 +191,7 @@ function reading(
 function minimal(name: string, title: string, type: "order.created" | "booking.created"): Check {
   return accepts(
     "readings",
-    { id: `readings.${name}`, title, level: "must", spec: RULES.orderShape, hint: SHAPE_HINT },
+    { id: `readings.${name}`, title, level: "must", about: [type], spec: RULES.orderShape, hint: SHAPE_HINT },
     ({ deliver, event }) => {
       const envelope = event(type);
       return deliver({

@@ -16,11 +16,11 @@ const NUMBER_HINT =
 /** Whether t is held against the clock, on both sides, to the second. */
 export const signatureTimeChecks: Check[] = [
   limit("past-299", "accepts a delivery signed 299 s ago", "must", 299, allAcknowledged),
-  // A clock that is read with fractions is past 300 s within the same second, so this one asks for whole seconds.
+  // A clock that is read with fractions is past 300 s within the same second, so the two at 300 s ask for whole seconds.
   limit("past-300", "accepts a delivery signed exactly 300 s ago", "advice", 300, allAcknowledged),
   limit("past-301", "refuses a delivery signed 301 s ago", "must", 301, allRefused),
   limit("future-299", "accepts a t 299 s ahead of the clock", "must", -299, allAcknowledged),
-  limit("future-300", "accepts a t exactly 300 s ahead of the clock", "must", -300, allAcknowledged),
+  limit("future-300", "accepts a t exactly 300 s ahead of the clock", "advice", -300, allAcknowledged),
   limit("future-301", "refuses a t 301 s ahead of the clock", "must", -301, allRefused),
   aged("stale-hour", "refuses a delivery signed an hour ago", HOUR_SECONDS),
   aged("stale-day", "refuses a delivery signed a day ago", DAY_SECONDS),
