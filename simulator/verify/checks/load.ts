@@ -1,7 +1,7 @@
 import { type Envelope, EVENT_TYPES } from "../../../shared/events.ts";
 import { attempts, taken } from "../attempts.ts";
 import type { Check, CheckContext } from "../check.ts";
-import { allAcknowledged, allRefused, every } from "../judge.ts";
+import { allAcknowledged, noneAcknowledged, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
 const LOAD_HINT =
@@ -63,7 +63,7 @@ export const loadChecks: Check[] = [
       const honest = await Promise.all(
         Array.from({ length: 5 }, () => attempts({ deliver, timing }, event("voicemail.created"))),
       );
-      return every(...honest.map(taken), allRefused(await Promise.all(forged)));
+      return every(...honest.map(taken), noneAcknowledged(await Promise.all(forged)));
     },
   },
   {

@@ -11,6 +11,9 @@ const TCP_HINT =
 
 type Manner = NonNullable<DeliverOptions["manner"]>;
 
+/** How a connection ends that the receiver no longer wants. */
+const CLOSED = new Set(["closed", "reset"]);
+
 /** Whether a delivery is taken in every form that HTTP and TCP may give it. */
 export const wireFormChecks: Check[] = [
   form(
@@ -139,8 +142,9 @@ export const wireFormChecks: Check[] = [
           outcome,
           durationMs,
         };
+        // A server may end a connection when it likes, before the next request; the service then opens another.
+        if (exchanges.length > 0 && outcome.kind === "no_answer" && CLOSED.has(outcome.error)) break;
         exchanges.push(record(exchange, { forged: secret !== undefined, connected: wire.connected }));
-        // A server may end a connection whenever it says so; the service then opens another.
         if (closing) break;
       }
       wire.close();
