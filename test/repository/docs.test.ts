@@ -8,7 +8,7 @@ import { READINGS } from "../../simulator/domain/readings.ts";
 import { filesOf, ROOT } from "./files.ts";
 
 /** What users read; decisions are history and may name what is gone. */
-const pages = filesOf(/^(?:[^/]+|docs\/[^/]+|receiver\/README|simulator\/README)\.md$/);
+const pages = filesOf(/^(?:[^/]+|docs\/[^/]+|(?:examples|receiver|simulator)\/README)\.md$/);
 const everyPage = filesOf(/\.md$/);
 const text = [...pages]
   .filter(([path]) => path !== "CHANGELOG.md")

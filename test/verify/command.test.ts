@@ -8,7 +8,7 @@ import { type Behaviour, CORRECT, type RunningReceiver, SECRET, startMutant } fr
 import { verifyCli } from "./cli.ts";
 import { freePort } from "./free-port.ts";
 
-const NODE_RECEIVER = fileURLToPath(new URL("receivers/node-http.ts", import.meta.url));
+const NODE_RECEIVER = fileURLToPath(new URL("../../examples/receivers/node-http.ts", import.meta.url));
 
 let folder: string;
 const running: RunningReceiver[] = [];
@@ -325,7 +325,8 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
         "--json",
       ];
       const selection = ["--skip", "crash,load,wire,signature"];
-      const { stdout } = await verifyCli([...words, ...selection, "--", process.execPath, NODE_RECEIVER]);
+      const command = ["--", process.execPath, NODE_RECEIVER];
+      const { stdout } = await verifyCli([...words, ...selection, ...command], { DATABASE: ":memory:" });
       const { checks } = JSON.parse(stdout) as { checks: { id: string; outcome: string }[] };
       return checks.map(({ id, outcome }) => `${id} ${outcome}`);
     };
