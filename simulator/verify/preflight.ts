@@ -1,3 +1,8 @@
+import { bodyVariants } from "../signature-doctor/body-variants.ts";
+import { DIGEST_VARIANTS, SPELLING_VARIANTS } from "../signature-doctor/digest-variants.ts";
+import { messageVariants } from "../signature-doctor/message-variants.ts";
+import { secretVariants } from "../signature-doctor/secret-variants.ts";
+import { digest, header, moment, T } from "../signature-recipe/recipe.ts";
 import type { Check, CheckContext, Verdict } from "./check.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending } from "./judge.ts";
@@ -83,10 +88,11 @@ async function explain(context: CheckContext, exchanges: Exchange[]): Promise<st
   if (status >= 300 && status <= 399) {
     return `The receiver answers ${status}, a redirect, to every delivery. The service follows none: give the URL that answers itself.`;
   }
-  for (const { mistake, options } of MISTAKES) {
-    const exchange = await context.deliver(context.event(), { ...options, forged: true });
+  const envelope = context.event();
+  for (const { title, fix, options } of guesses(context.secret, Buffer.from(JSON.stringify(envelope)))) {
+    const exchange = await context.deliver(envelope, { ...options, forged: true });
     if (isAcknowledged(exchange)) {
-      return `The receiver refuses every genuine delivery (${status}), but accepts one signed wrongly: it ${mistake}.`;
+      return `The receiver refuses every genuine delivery (${status}), but accepts one that is signed wrongly. ${title} ${fix}`;
     }
   }
   if (status >= 500) return `The receiver fails on every delivery: ${ending(first)}.`;
@@ -96,81 +102,48 @@ async function explain(context: CheckContext, exchanges: Exchange[]): Promise<st
   );
 }
 
-/** Well-known wrong recipes: a receiver that accepts one of them has made that mistake. */
-const MISTAKES: { mistake: string; options: DeliverOptions }[] = [
-  {
-    mistake: "signs the body alone, without t and the period before it",
-    options: { signature: ({ t, body, digest }) => [`t=${t},v1=${digest(body)}`] },
-  },
-  {
-    mistake: "leaves out the period between t and the body",
-    options: {
-      signature: ({ t, body, digest }) => [`t=${t},v1=${digest(Buffer.concat([Buffer.from(t), body]))}`],
-    },
-  },
-  {
-    mistake: "takes t for milliseconds",
-    options: {
-      signature: ({ t, body, digest }) => [
-        `t=${t}000,v1=${digest(Buffer.concat([Buffer.from(`${t}000.`), body]))}`,
-      ],
-    },
-  },
-  {
-    mistake: "expects v1 in base64 instead of hexadecimal",
-    options: { signature: ({ t, v1 }) => [`t=${t},v1=${Buffer.from(v1, "hex").toString("base64")}`] },
-  },
-  {
-    mistake: "expects v1 in upper case",
-    options: { signature: ({ t, v1 }) => [`t=${t},v1=${v1.toUpperCase()}`] },
-  },
-  {
-    mistake: "decodes the secret from base64 before it uses it as a key",
-    options: { signature: ({ t, body, digest, secret }) => [decodedKey(t, body, digest, secret, "base64")] },
-  },
-  {
-    mistake: "decodes the secret from hexadecimal before it uses it as a key",
-    options: { signature: ({ t, body, digest, secret }) => [decodedKey(t, body, digest, secret, "hex")] },
-  },
-  {
-    mistake:
-      "verifies over JSON that it wrote again (with spaces behind commas and colons), not over the raw body",
-    options: {
-      signature: ({ t, body, digest }) => [
-        `t=${t},v1=${digest(`${t}.${spaced(JSON.parse(body.toString("utf8")))}`)}`,
-      ],
-    },
-  },
-  {
-    mistake: "verifies over JSON that it wrote again with two spaces of indentation, not over the raw body",
-    options: {
-      signature: ({ t, body, digest }) => [
-        `t=${t},v1=${digest(`${t}.${JSON.stringify(JSON.parse(body.toString("utf8")), null, 2)}`)}`,
-      ],
-    },
-  },
+/** Mistakes of which a receiver that makes one accepts what is signed that way, the likeliest first. */
+const GUESSED = [
+  "message-body-only",
+  "message-no-period",
+  "spelling-upper-case",
+  "spelling-base64",
+  "secret-base64-decoded",
+  "secret-hex-decoded",
+  "secret-prefix-stripped",
+  "body-reserialized-python",
+  "body-reserialized-python-unicode",
+  "body-reserialized-indent-2",
+  "body-reserialized-go",
+  "body-reserialized-php",
+  "digest-sha512",
+  "digest-sha1",
 ];
 
-function decodedKey(
-  t: string,
-  body: Buffer,
-  digest: (signed: Uint8Array, secret: Buffer) => string,
-  secret: string,
-  encoding: "base64" | "hex",
-): string {
-  const key = Buffer.from(secret.replace(/^whsec_/, ""), encoding);
-  return `t=${t},v1=${digest(Buffer.concat([Buffer.from(`${t}.`), body]), key)}`;
-}
-
-/** JSON as Python's json.dumps and others write it: a space behind each comma and colon. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
-  if (typeof value === "object" && value !== null) {
-    return `{${Object.entries(value)
-      .map(([key, member]) => `${JSON.stringify(key)}: ${spaced(member)}`)
-      .join(", ")}}`;
-  }
-  return JSON.stringify(value);
+/** The guesses for one delivery, which `explain` would name the same way. */
+function guesses(secret: string, body: Buffer): { title: string; fix: string; options: DeliverOptions }[] {
+  const departures = [
+    ...messageVariants({ t: "", header: "", eventId: "" }),
+    ...SPELLING_VARIANTS,
+    ...secretVariants(secret),
+    ...bodyVariants(body),
+    ...DIGEST_VARIANTS,
+  ];
+  const inMilliseconds = {
+    title: "t is taken for milliseconds.",
+    fix: "t is Unix time in seconds.",
+    options: { timestamp: [moment(0), "000"] },
+  };
+  return [
+    inMilliseconds,
+    ...GUESSED.flatMap((id) => departures.filter(({ deviation }) => deviation.id === id)).map(
+      ({ deviation: { title, fix }, change }) => ({
+        title,
+        fix,
+        options: { signature: [header`t=${T},v1=${digest(change)}`] },
+      }),
+    ),
+  ];
 }
 
 /** Seconds by which the Date header is ahead of our clock; 0 when there is none. */

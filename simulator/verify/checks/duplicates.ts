@@ -38,7 +38,10 @@ export const duplicateChecks: Check[] = [
     hint: "Let the database decide who was first (a unique id, insert or ignore); the others are acknowledged as duplicates.",
     run: async ({ deliver, event }) => {
       const envelope = event("booking.created");
-      return allAcknowledged(await Promise.all(Array.from({ length: 10 }, () => deliver(envelope))));
+      const note = "One of ten copies at once.";
+      return allAcknowledged(
+        await Promise.all(Array.from({ length: 10 }, () => deliver(envelope, { note }))),
+      );
     },
   },
   {
@@ -50,7 +53,8 @@ export const duplicateChecks: Check[] = [
     hint: "Copies that arrive together must not shut each other out for good.",
     run: async ({ deliver, event }) => {
       const envelope = event("order.created");
-      const exchanges = await Promise.all(Array.from({ length: 10 }, () => deliver(envelope)));
+      const note = "One of ten copies at once.";
+      const exchanges = await Promise.all(Array.from({ length: 10 }, () => deliver(envelope, { note })));
       if (exchanges.some(isAcknowledged)) return { outcome: "passed" };
       return { outcome: "failed", problem: "None of ten copies of an event was acknowledged.", exchanges };
     },

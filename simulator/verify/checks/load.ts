@@ -31,7 +31,8 @@ export const loadChecks: Check[] = [
     hint: LOAD_HINT,
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
-      const sent = burst(event, timing).map((envelope) => deliver(envelope));
+      const note = `One of ${timing.burst} at once.`;
+      const sent = burst(event, timing).map((envelope) => deliver(envelope, { note }));
       return allAcknowledged(await Promise.all(sent));
     },
   },
@@ -45,7 +46,10 @@ export const loadChecks: Check[] = [
     phase: "alone",
     run: async ({ deliver, event }) => {
       const envelope = event();
-      return allAcknowledged(await Promise.all(Array.from({ length: 30 }, () => deliver(envelope))));
+      const note = "One of thirty copies at once.";
+      return allAcknowledged(
+        await Promise.all(Array.from({ length: 30 }, () => deliver(envelope, { note }))),
+      );
     },
   },
   {
@@ -57,8 +61,9 @@ export const loadChecks: Check[] = [
     hint: "Refuse a forged delivery before it costs anything, and never lock out an address for it: proxies share one.",
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
+      const note = `Among ${timing.burst} forged ones and five honest ones at once.`;
       const forged = Array.from({ length: timing.burst }, () =>
-        deliver(event(), { secret: "not-the-secret", forged: true }),
+        deliver(event(), { secret: "not-the-secret", forged: true, note }),
       );
       const honest = await Promise.all(
         Array.from({ length: 5 }, () => attempts({ deliver, timing }, event("voicemail.created"))),
@@ -75,7 +80,11 @@ export const loadChecks: Check[] = [
     hint: LOAD_HINT,
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
-      const exchanges = await Promise.all(Array.from({ length: timing.burst }, () => deliver(event())));
+      const exchanges = await Promise.all(
+        Array.from({ length: timing.burst }, () =>
+          deliver(event(), { note: `One of ${timing.burst} at once.` }),
+        ),
+      );
       const slowest = exchanges.reduce((worst, next) => (next.durationMs > worst.durationMs ? next : worst));
       if (slowest.durationMs <= timing.responseTimeoutMs / 2) return allAcknowledged(exchanges);
       return {

@@ -1,3 +1,4 @@
+import { digest, header, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check } from "../check.ts";
 import { accepts, allAcknowledged, every } from "../judge.ts";
 import { type Rule, RULES } from "../rules.ts";
@@ -84,7 +85,7 @@ export const readingChecks: Check[] = [
     },
     ({ deliver, event }) =>
       deliver(event(), {
-        signature: ({ t, v1, digest }) => [`t=${t},v1=${v1},v2=${digest("later")},kid=k1`],
+        signature: [header`t=${T},v1=${V1},v2=${digest({ message: ["later"] })},kid=k1`],
       }),
   ),
   {

@@ -1,3 +1,4 @@
+import { header, moment, type Part, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check } from "../check.ts";
 import type { Exchange } from "../delivery.ts";
 import { allAcknowledged, allRefused, refuses } from "../judge.ts";
@@ -6,6 +7,7 @@ import { RULES } from "../rules.ts";
 /** Clocks further apart than this make the exact limits of the window unjudgeable; a Date header is this coarse. */
 const CLOCK_SKEW_JUDGED_SECONDS = 2;
 
+const NOW = moment(0);
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 const LIMIT_HINT =
@@ -26,20 +28,18 @@ export const signatureTimeChecks: Check[] = [
   aged("stale-day", "refuses a delivery signed a day ago", DAY_SECONDS),
   aged("future-hour", "refuses a t an hour ahead", -HOUR_SECONDS),
   aged("future-decade", "refuses a t ten years ahead", -3_650 * DAY_SECONDS),
-  timestamps("milliseconds", "refuses a t in milliseconds", "must", LIMIT_HINT, (now) => [`${now}000`]),
-  timestamps("epoch", "refuses a t of zero or below", "must", LIMIT_HINT, (now) => ["0", "-1", `-${now}`]),
-  timestamps("not-a-number", "refuses a t that is not a number", "advice", NUMBER_HINT, () => [
-    "NaN",
-    "abc",
-    "undefined",
+  timestamps("milliseconds", "refuses a t in milliseconds", "must", LIMIT_HINT, [[NOW, "000"]]),
+  timestamps("epoch", "refuses a t of zero or below", "must", LIMIT_HINT, [["0"], ["-1"], ["-", NOW]]),
+  timestamps("not-a-number", "refuses a t that is not a number", "advice", NUMBER_HINT, [
+    ["NaN"],
+    ["abc"],
+    ["undefined"],
   ]),
-  timestamps(
-    "trailing-garbage",
-    "refuses a t with something behind the digits",
-    "advice",
-    NUMBER_HINT,
-    (now) => [`${now}abc`, `${now}.5`, `${now} `],
-  ),
+  timestamps("trailing-garbage", "refuses a t with something behind the digits", "advice", NUMBER_HINT, [
+    [NOW, "abc"],
+    [NOW, ".5"],
+    [NOW, " "],
+  ]),
   refuses(
     "signature",
     {
@@ -49,11 +49,11 @@ export const signatureTimeChecks: Check[] = [
       spec: RULES.tolerance,
       hint: "Refuse a header with two t, so that the one in the signed string is the one that is held against the clock.",
     },
-    ({ deliver, event, nowSeconds }) => {
+    ({ deliver, event }) => {
       const captured = { ageSeconds: 2 * HOUR_SECONDS, forged: true };
       return Promise.all([
-        deliver(event(), { ...captured, signature: ({ t, v1 }) => [`t=${t},v1=${v1},t=${nowSeconds()}`] }),
-        deliver(event(), { ...captured, signature: ({ t, v1 }) => [`t=${nowSeconds()},t=${t},v1=${v1}`] }),
+        deliver(event(), { ...captured, signature: [header`t=${T},v1=${V1},t=${NOW}`] }),
+        deliver(event(), { ...captured, signature: [header`t=${NOW},t=${T},v1=${V1}`] }),
       ]);
     },
   ),
@@ -108,12 +108,12 @@ function timestamps(
   title: string,
   level: Check["level"],
   hint: string,
-  values: (nowSeconds: number) => string[],
+  values: Part[][],
 ): Check {
   return refuses(
     "signature",
     { id: `signature.${name}`, title, level, spec: RULES.tolerance, hint },
-    ({ deliver, event, nowSeconds }) =>
-      Promise.all(values(nowSeconds()).map((timestamp) => deliver(event(), { timestamp, forged: true }))),
+    ({ deliver, event }) =>
+      Promise.all(values.map((timestamp) => deliver(event(), { timestamp, forged: true }))),
   );
 }

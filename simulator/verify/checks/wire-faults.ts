@@ -169,7 +169,10 @@ export const wireFaultChecks: Check[] = [
       await sleep(Math.min(timing.stallMs, 100));
       const exchanges = await Promise.all(
         Array.from({ length: 3 }, () =>
-          deliver(event(), { timeoutMs: Math.min(timing.responseTimeoutMs, 5_000) }),
+          deliver(event(), {
+            timeoutMs: Math.min(timing.responseTimeoutMs, 5_000),
+            note: "While twenty other connections were open and silent.",
+          }),
         ),
       );
       for (const wire of stalled) wire.close();
