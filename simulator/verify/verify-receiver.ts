@@ -1,5 +1,6 @@
 import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
+import { shellWord } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
 import { exploreCheck } from "./explore/explore.ts";
@@ -99,15 +100,14 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
   }
 }
 
-/** The words that start the same run again; the secret stays out of them. */
+/** The words that start the same run again, for a shell; the secret stays out of them. */
 function invocationOf({ url, command, observeUrl, events }: VerifyOptions): Report["invocation"] {
-  const selection = events === undefined ? "" : ` --events ${events.join(",")}`;
-  const observe = (observeUrl === undefined ? "" : ` --observe '${observeUrl}'`) + selection;
+  const selection = events === undefined ? "" : ` --events ${shellWord(events.join(","))}`;
+  const observe = (observeUrl === undefined ? "" : ` --observe ${shellWord(observeUrl)}`) + selection;
+  const address = shellWord(url);
   if (command === undefined) {
-    return { start: `voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET"${observe}`, end: "" };
+    return { start: `voice-agent-simulator verify ${address} --secret "$SIGNING_SECRET"${observe}`, end: "" };
   }
-  const words = command.map((word) =>
-    /^[\w./:=@-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`,
-  );
-  return { start: `voice-agent-simulator verify --url ${url}${observe}`, end: ` -- ${words.join(" ")}` };
+  const words = command.map(shellWord).join(" ");
+  return { start: `voice-agent-simulator verify --url ${address}${observe}`, end: ` -- ${words}` };
 }
