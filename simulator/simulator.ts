@@ -12,17 +12,21 @@ import { createEndpoints } from "./domain/endpoints.ts";
 import { createEventSummaries } from "./domain/event-summaries.ts";
 import { createEventLog } from "./domain/events.ts";
 import type { Fault } from "./domain/faults.ts";
-import { createJournal } from "./domain/journal.ts";
+import { createJournal, type Journal } from "./domain/journal.ts";
 import { createMeta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
 import { resetTables } from "./domain/reset.ts";
+import { createStories } from "./domain/stories.ts";
+import { createTraffic } from "./domain/traffic.ts";
 import { createTransaction } from "./domain/transaction.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import type { Scenario } from "./domain/world/scenario.ts";
 import { createWorld } from "./domain/world/world.ts";
 import { createSender } from "./sender/sender.ts";
-import { createStories } from "./stories.ts";
-import { createTraffic } from "./traffic.ts";
+import { createClockVerbs } from "./verbs/clock.ts";
+import { createDeliveryVerbs } from "./verbs/deliveries.ts";
+import { createEndpointVerbs } from "./verbs/endpoints.ts";
+import { createEventVerbs } from "./verbs/events.ts";
 
 export type SimulatorOptions = {
   /** Keeps the state in this file; in memory when absent. */
@@ -186,26 +190,30 @@ function compose(
     if (kind.startsWith("attempt.") || kind === "event.created" || kind === "clock.changed") remember();
   });
 
+  const told: Omit<Journal, "write"> = journal;
   dispatcher.start();
 
   return {
     seed,
-    clock,
-    journal,
     world,
-    events,
-    endpoints,
-    deliveries,
-    attempts,
-    deliverySummaries,
-    eventSummaries,
-    counts,
-    agenda,
-    dispatcher,
-    emitter,
+    endpoints: createEndpointVerbs({ endpoints, world, emitter, dispatcher }),
+    events: createEventVerbs({ events, eventSummaries, emitter }),
+    deliveries: createDeliveryVerbs({
+      deliveries,
+      deliverySummaries,
+      attempts,
+      events,
+      endpoints,
+      emitter,
+      dispatcher,
+      now: clock.now,
+    }),
+    clock: createClockVerbs({ clock, dispatcher, journal, wall }),
     stories,
     traffic,
-    wall,
+    counts,
+    /** What happens, as it happens, for everybody who watches. */
+    journal: told,
     readings,
     setReadings(next: Readings): void {
       settings.readings = next;
@@ -214,6 +222,8 @@ function compose(
     setBaseUrl(url: string): void {
       settings.baseUrl = url;
     },
+    /** Resolves when nothing is in flight and nothing is due now (with the clock `skip`: nothing is due any more). */
+    settled: dispatcher.settled,
     /** Forgets every event and delivery, and, unless told otherwise, every endpoint; the seeded world stays. */
     async reset(keep: { endpoints: boolean }): Promise<void> {
       await dispatcher.quiesce(() => {

@@ -48,13 +48,13 @@ export async function startSimulatorForCommand(flags: ServeFlags): Promise<Runni
   };
 }
 
-function apiFaultsOf(plan: ApiFaultPlan, { seed, world, emitter }: Simulator): ApiFaults {
+function apiFaultsOf(plan: ApiFaultPlan, { seed, world, events }: Simulator): ApiFaults {
   return createApiFaults({
     plan,
     seed,
     wait: (ms) => pause(ms),
     forget: (id) => void world.forget(id),
-    arrive: (orgId) => void emitter.live({ type: "call.completed", orgId }),
+    arrive: (orgId) => void events.live({ type: "call.completed", orgId }),
   });
 }
 

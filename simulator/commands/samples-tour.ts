@@ -1,5 +1,6 @@
 import { envelopeSchema, EVENT_TYPES } from "../../shared/events.ts";
 import type { Attempt } from "../domain/attempts.ts";
+import type { Emission } from "../domain/emitter.ts";
 import type { Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import type { Observer } from "../observer/observer.ts";
@@ -26,21 +27,21 @@ export async function sendSamples(options: {
   signal: AbortSignal;
 }): Promise<{ allHandled: boolean }> {
   const { running, endpointId, output, observer, signal } = options;
-  const { clock, dispatcher, emitter, deliveries, attempts, events } = running.simulator;
+  const { clock, deliveries, events } = running.simulator;
   output.line();
 
   const rows: Row[] = [];
   for (const type of EVENT_TYPES) {
     if (signal.aborted) break;
-    const result = emitter.emit({ type });
+    const result = events.emit({ type });
     if (!result.ok) throw new Error(`The world could not make a ${type}: ${result.message}`);
-    for (const { event, deliveryIds } of result.emissions) await follow(event, deliveryIds, "");
+    for (const emission of result.emissions) await follow(emission, "");
   }
   const [first] = rows;
   const firstEvent = first && events.find(first.eventId);
   if (firstEvent !== undefined && !signal.aborted) {
     const envelope = envelopeSchema.parse(JSON.parse(firstEvent.body.toString()));
-    await follow(envelope, emitter.replay(envelope, { newId: false }).deliveryIds, "again");
+    await follow(events.replay(envelope, { newId: false }), "again");
   }
 
   if (observer !== undefined) {
@@ -66,15 +67,11 @@ export async function sendSamples(options: {
   return { allHandled };
 
   /** Waits for the first attempt of what goes to our endpoint: a data file may know others, which are not judged here. */
-  async function follow(
-    event: { id: string; type: string },
-    deliveryIds: readonly string[],
-    note: string,
-  ): Promise<void> {
-    for (const id of deliveryIds) {
-      if (deliveries.find(id)?.endpointId !== endpointId) continue;
+  async function follow({ event, deliveries: created }: Emission, note: string): Promise<void> {
+    for (const { id, endpointId: to } of created) {
+      if (to !== endpointId) continue;
       await firstAttempt(id);
-      rows.push({ type: event.type, eventId: event.id, note, attempt: attempts.ofDelivery(id)[0] });
+      rows.push({ type: event.type, eventId: event.id, note, attempt: deliveries.attempts(id)[0] });
     }
   }
 
@@ -83,7 +80,7 @@ export async function sendSamples(options: {
     // A clock that is moved by hand would let a delivery that begins late wait for ever.
     const dueMs = deliveries.find(deliveryId)?.nextAttemptAtMs ?? 0;
     const aheadMs = dueMs - clock.now();
-    if (clock.mode === "manual" && aheadMs > 0) await dispatcher.advance(Math.ceil(aheadMs / 1000));
+    if (clock.mode === "manual" && aheadMs > 0) await clock.advance(Math.ceil(aheadMs / 1000));
     await over;
   }
 
@@ -92,7 +89,7 @@ export async function sendSamples(options: {
       const isOver = () =>
         signal.aborted ||
         deliveries.find(deliveryId)?.state !== "attempting" ||
-        typeof attempts.ofDelivery(deliveryId)[0]?.endedAtMs === "number";
+        typeof deliveries.attempts(deliveryId)[0]?.endedAtMs === "number";
       const look = () => {
         if (!isOver()) return;
         stop();

@@ -1,9 +1,23 @@
 import type { Request, Response } from "express";
 import type { z } from "zod";
+import type { Refusal, RefusalReason } from "../verbs/refusal.ts";
 
 /** An error of the control API: `{ "error", "message" }`, where the message says what to do. */
 export function answerError(response: Response, status: number, error: string, message: string): void {
   response.status(status).json({ error, message });
+}
+
+const STATUS_OF_REFUSAL: Record<RefusalReason, number> = {
+  not_found: 404,
+  invalid_request: 400,
+  endpoint_deleted: 409,
+  nothing_due: 409,
+  not_selected: 409,
+};
+
+/** The error that a refusal of the simulator's is. */
+export function answerRefusal(response: Response, { reason, message }: Refusal): void {
+  answerError(response, STATUS_OF_REFUSAL[reason], reason, message);
 }
 
 /** A whole list of the control API. */

@@ -1,12 +1,11 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
 import { envelopeSchema, EVENT_TYPES, isEventType } from "../../shared/events.ts";
-import type { Emission } from "../domain/emitter.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerError, answerPage, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, pageSchema } from "./schemas.ts";
-import { deliveryView, eventView } from "./views.ts";
+import { deliveryView, emissionsView, eventView } from "./views.ts";
 
 /** Bounds on one request: what a developer's machine takes without a pause. */
 const MOST_EVENTS = 10_000;
@@ -28,7 +27,7 @@ const listSchema = pageSchema.extend({ type: z.string().optional(), org_id: z.st
 
 /** Events: let one happen, send recorded ones again, look at what was emitted. */
 export function eventRoutes(simulator: Simulator): Router {
-  const { emitter, events, eventSummaries, deliveries, deliverySummaries } = simulator;
+  const { events, deliveries } = simulator;
   const router = Router();
 
   router.post("/events", (request, response) => {
@@ -36,10 +35,7 @@ export function eventRoutes(simulator: Simulator): Router {
     if (body === undefined) return;
     const { type, org_id: orgId, object, count, faults } = body;
     if (!isEventType(type)) return answerUnknownType(response, type);
-    const result = emitter.emit(
-      { type, ...(orgId !== undefined && { orgId }), ...(object && { object }), ...(faults && { faults }) },
-      count,
-    );
+    const result = events.emit({ type, orgId, object, faults }, count);
     if (!result.ok) return answerError(response, 400, "invalid_request", result.message);
     response.status(202).json(emissionsView(result.emissions));
   });
@@ -47,10 +43,10 @@ export function eventRoutes(simulator: Simulator): Router {
   router.post("/replay", (request, response) => {
     const body = readBody(replaySchema, request, response);
     if (body === undefined) return;
-    const settings = { newId: body.new_ids, ...(body.faults && { faults: body.faults }) };
+    const settings = { newId: body.new_ids, faults: body.faults };
     response
       .status(202)
-      .json(emissionsView(body.envelopes.map((envelope) => emitter.replay(envelope, settings))));
+      .json(emissionsView(body.envelopes.map((envelope) => events.replay(envelope, settings))));
   });
 
   router.get("/events", (request, response) => {
@@ -58,32 +54,21 @@ export function eventRoutes(simulator: Simulator): Router {
     if (query === undefined) return;
     const { limit, type, org_id: orgId, q: text, starting_after: after } = query;
     if (after !== undefined && events.find(after) === undefined) return answerNoEvent(response, after);
-    const page = eventSummaries.page({ limit, after, type, orgId, text });
+    const page = events.page({ limit, after, type, orgId, text });
     answerPage(response, page.events.map(eventView), page.next);
   });
 
   router.get("/events/:id", (request, response) => {
     const event = events.find(request.params.id);
-    const summary = eventSummaries.find(request.params.id);
+    const summary = events.summary(request.params.id);
     if (!event || !summary) return answerNoEvent(response, request.params.id);
-    const own = deliverySummaries.page({ eventId: event.id, limit: MOST_ENVELOPES });
+    const own = deliveries.page({ eventId: event.id, limit: MOST_ENVELOPES });
     response.json({
       ...eventView(summary),
       envelope: envelopeSchema.parse(JSON.parse(event.body.toString())),
       deliveries: own.deliveries.map(deliveryView),
     });
   });
-
-  function emissionsView(emissions: readonly Emission[]) {
-    const deliveryIds = emissions.flatMap((emission) => emission.deliveryIds);
-    return {
-      events: emissions.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
-      deliveries: deliveryIds.map((id) => {
-        const delivery = deliveries.find(id);
-        return { id, event_id: delivery?.eventId, endpoint_id: delivery?.endpointId };
-      }),
-    };
-  }
 
   return router;
 }

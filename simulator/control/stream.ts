@@ -41,13 +41,13 @@ export function streamRoutes(simulator: Simulator): Router {
   function messageOf(entry: JournalEntry): { name: string; data: unknown } | undefined {
     switch (entry.kind) {
       case "event.created": {
-        const event = simulator.eventSummaries.find(entry.eventId);
+        const event = simulator.events.summary(entry.eventId);
         return event && { name: "event", data: eventView(event) };
       }
       case "delivery.changed":
       case "attempt.started":
       case "attempt.ended": {
-        const delivery = simulator.deliverySummaries.find(entry.deliveryId);
+        const delivery = simulator.deliveries.summary(entry.deliveryId);
         return delivery && { name: "delivery", data: deliveryView(delivery) };
       }
       case "endpoint.changed": {

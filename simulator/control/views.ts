@@ -1,9 +1,10 @@
-import type { Attempt } from "../domain/attempts.ts";
 import type { DeliverySummary, JudgedAttempt } from "../domain/delivery-summaries.ts";
+import type { Emission } from "../domain/emitter.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { EventSummary } from "../domain/event-summaries.ts";
-import { formatFault } from "../domain/faults.ts";
+import { formatFault, formatFaults } from "../domain/faults.ts";
 import type { Simulator } from "../simulator.ts";
+import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import { signatureView } from "./signature-view.ts";
 
 /** How the control API shows things: snake_case, schedule times as ISO 8601, wall times named so. */
@@ -54,31 +55,41 @@ export function deliveryView(delivery: DeliverySummary) {
 }
 
 /** A delivery with everything: what was sent on each attempt, byte for byte, and what came back. */
-export function deliveryDetailView(simulator: Simulator, delivery: DeliverySummary) {
-  const endpoint = simulator.endpoints.find(delivery.endpointId);
-  const own = simulator.deliveries.find(delivery.id)?.body;
-  const body = own ?? simulator.events.find(delivery.eventId)?.body ?? Buffer.alloc(0);
-  const sent = new Map(
-    simulator.attempts.ofDelivery(delivery.id).map((attempt) => [attempt.number, attempt]),
-  );
+export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDetail) {
   return {
-    ...deliveryView(delivery),
+    ...deliveryView(summary),
     url: endpoint?.url ?? null,
-    attempts: delivery.attempts.map((judged) => {
-      const attempt = sent.get(judged.number);
-      return { ...attemptView(judged), ...(attempt && exchangeView(attempt, body, endpoint?.secret)) };
-    }),
+    attempts: attempts.map((attempt) => ({
+      ...attemptView(attempt),
+      request: { headers: attempt.requestHeaders, body: attempt.sentBody.toString() },
+      signature: signatureView(attempt, attempt.sentBody, endpoint?.secret),
+      answer: attempt.answer && {
+        headers: attempt.answer.headers,
+        body: attempt.answer.body.toString(),
+        truncated: attempt.answer.truncated,
+      },
+    })),
+  };
+}
+
+/** What was set off: the events, and their deliveries. */
+export function emissionsView(emissions: readonly Emission[]) {
+  return {
+    events: emissions.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
+    deliveries: emissions.flatMap(({ event, deliveries }) =>
+      deliveries.map(({ id, endpointId }) => ({ id, event_id: event.id, endpoint_id: endpointId })),
+    ),
   };
 }
 
 export function clockView(simulator: Simulator) {
-  const { clock, dispatcher, wall, counts } = simulator;
-  const nextMs = dispatcher.nextDueMs();
+  const { clock, counts } = simulator;
+  const nextMs = clock.nextDueMs();
   return {
     object: "clock",
     mode: clock.mode,
     now: iso(clock.now()),
-    wall_now: iso(wall.nowMs()),
+    wall_now: iso(clock.wallNowMs()),
     next_attempt_at: nextMs === undefined ? null : iso(nextMs),
     deliveries: counts.deliveries().byState,
   };
@@ -112,21 +123,8 @@ function attemptView(attempt: JudgedAttempt) {
     http_status: attempt.httpStatus,
     error: attempt.error,
     error_detail: attempt.errorDetail,
-    fault: attempt.injected.length === 0 ? null : attempt.injected.map(formatFault).join(", "),
+    fault: attempt.injected.length === 0 ? null : formatFaults(attempt.injected),
     blame: attempt.blame,
-  };
-}
-
-function exchangeView(attempt: Attempt, deliveryBody: Buffer, secret: string | undefined) {
-  const body = attempt.requestBody ?? deliveryBody;
-  return {
-    request: { headers: attempt.requestHeaders, body: body.toString() },
-    signature: signatureView(attempt, body, secret),
-    answer: attempt.answer && {
-      headers: attempt.answer.headers,
-      body: attempt.answer.body.toString(),
-      truncated: attempt.answer.truncated,
-    },
   };
 }
 

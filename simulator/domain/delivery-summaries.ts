@@ -67,6 +67,8 @@ const TEXT_CANDIDATES = `
 const BELOW = `d.seq < coalesce((SELECT seq FROM deliveries WHERE id = ?), 9223372036854775807)`;
 const URLS = `SELECT id, url FROM endpoints`;
 
+export type DeliverySummaries = ReturnType<typeof createDeliverySummaries>;
+
 /** Lists and searches of deliveries, which read neither what was sent nor what was answered. */
 export function createDeliverySummaries(options: {
   database: Database;

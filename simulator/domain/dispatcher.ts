@@ -22,6 +22,8 @@ export type SendRequest = Pick<AttemptRequest, "headers" | "body"> & {
   signal: AbortSignal;
 };
 
+export type Dispatcher = ReturnType<typeof createDispatcher>;
+
 export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer };
 
 /** Requests under way to one endpoint at a time: a slow one delays nobody but itself. */

@@ -2,7 +2,7 @@ import type { Envelope, EventType } from "../../shared/events.ts";
 import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
 import type { EventLog, EventOrigin, StoredEvent } from "./events.ts";
-import { fanOut } from "./fan-out.ts";
+import { type CreatedDelivery, fanOut } from "./fan-out.ts";
 import type { Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
@@ -11,18 +11,20 @@ import type { World } from "./world/world.ts";
 
 export type Occurrence = {
   type: EventType;
-  orgId?: string;
+  orgId?: string | undefined;
   /** Fields that replace the made-up ones, merged deeply. */
-  object?: Record<string, unknown>;
+  object?: Record<string, unknown> | undefined;
   /** Who calls; somebody of the world's choosing, if absent. */
-  caller?: Partial<Caller>;
-  faults?: readonly Fault[];
+  caller?: Partial<Caller> | undefined;
+  faults?: readonly Fault[] | undefined;
 };
 
-/** What an emission set off: the event, and the ids of its deliveries. */
-export type Emission = { event: StoredEvent; deliveryIds: string[] };
+/** What an emission set off: the event, and its deliveries. */
+export type Emission = { event: StoredEvent; deliveries: CreatedDelivery[] };
 
 export type EmissionResult = { ok: true; emissions: Emission[] } | { ok: false; message: string };
+
+export type ReplaySettings = { newId: boolean; faults?: readonly Fault[] | undefined };
 
 export type Emitter = ReturnType<typeof createEmitter>;
 
@@ -45,7 +47,7 @@ export function createEmitter(options: {
   const { world, events, endpoints, deliveries, journal, transaction, wake } = options;
 
   function publish(event: StoredEvent, to: readonly Endpoint[], faults: readonly Fault[] = []): Emission {
-    const deliveryIds = fanOut({
+    const created = fanOut({
       event,
       endpoints: to,
       deliveries,
@@ -54,13 +56,13 @@ export function createEmitter(options: {
       dueAtMs: event.origin === "replay" ? options.now() : event.createdAtMs,
       faults: [...options.faults, ...faults],
     });
-    return { event, deliveryIds };
+    return { event, deliveries: created };
   }
 
   function announce(emissions: readonly Emission[]): void {
-    for (const { event, deliveryIds } of emissions) {
-      journal.write({ kind: "event.created", eventId: event.id });
-      for (const deliveryId of deliveryIds) journal.write({ kind: "delivery.changed", deliveryId });
+    for (const emission of emissions) {
+      journal.write({ kind: "event.created", eventId: emission.event.id });
+      for (const { id } of emission.deliveries) journal.write({ kind: "delivery.changed", deliveryId: id });
     }
     wake();
   }
@@ -106,7 +108,7 @@ export function createEmitter(options: {
       return result;
     },
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
-    test(endpoint: Endpoint): EmissionResult {
+    test(endpoint: Endpoint): { ok: true; emission: Emission } | { ok: false; message: string } {
       const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes("call.completed");
       if (!isSelected && options.readings().test_event_ignores_selection === "no") {
         return {
@@ -115,22 +117,18 @@ export function createEmitter(options: {
             "This endpoint has not selected call.completed, and test events respect the selection here.",
         };
       }
-      const emissions = transaction(() => {
-        const happened = world.happen(
-          "call.completed",
-          endpoint.orgId === null ? {} : { orgId: endpoint.orgId },
-        );
+      const tested = transaction(() => {
+        const happened = world.happen("call.completed", { orgId: endpoint.orgId ?? undefined });
         if (!happened.ok) return happened;
         const { object, orgId } = happened;
         const event = events.append({ type: "call.completed", object, orgId, origin: "test" });
-        return [publish(event, [{ ...endpoint, eventTypes: [] }])];
+        return { ok: true as const, emission: publish(event, [{ ...endpoint, eventTypes: [] }]) };
       });
-      if (!Array.isArray(emissions)) return emissions;
-      announce(emissions);
-      return { ok: true, emissions };
+      if (tested.ok) announce([tested.emission]);
+      return tested;
     },
     /** Sends a recorded envelope to every endpoint that selected its type: under its own id, or under a new one. */
-    replay(envelope: Envelope, settings: { newId: boolean; faults?: readonly Fault[] }): Emission {
+    replay(envelope: Envelope, settings: ReplaySettings): Emission {
       const emission = transaction(() => {
         const id = settings.newId ? events.nextId() : envelope.id;
         const event = events.adopt({ ...envelope, id }) ?? events.find(id);

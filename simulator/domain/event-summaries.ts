@@ -38,6 +38,8 @@ const OF_TYPE = `WHERE ${BELOW} AND type = ? ORDER BY seq DESC`;
 const CANDIDATES = `SELECT id, type, org_id FROM events`;
 const TEXT_CANDIDATES = `SELECT id, type, org_id, summary, body FROM events`;
 
+export type EventSummaries = ReturnType<typeof createEventSummaries>;
+
 /** Lists and searches of events, which answer without their bodies. */
 export function createEventSummaries(options: {
   database: Database;

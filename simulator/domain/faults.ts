@@ -53,6 +53,11 @@ export function formatFault(fault: Fault): string {
   return fault.attempts === undefined ? fault.name : `${fault.name}:${fault.attempts}`;
 }
 
+/** Several faults as one text, such as `duplicate, drop-answer:1`. */
+export function formatFaults(faults: readonly Fault[]): string {
+  return faults.map(formatFault).join(", ");
+}
+
 /** The names in force on attempt `attempt` (counted from 1). */
 export function faultsOnAttempt(faults: readonly Fault[], attempt: number): ReadonlySet<FaultName> {
   return new Set(faults.filter((fault) => attempt <= (fault.attempts ?? attempt)).map((fault) => fault.name));

@@ -18,7 +18,7 @@ test("ten thousand deliveries are all within reach, and only those in sight exis
   const [oldest] = emit(simulator, "voicemail.created");
   emit(simulator, "call.completed", DELIVERIES - 2);
   const [newest] = emit(simulator, "booking.created");
-  await simulator.dispatcher.settled();
+  await simulator.settled();
   const page = await browser.openPage(url);
   const rows = page.locator(".windowed > li");
   await rows.locator(`[href$="${newest}"]`).waitFor();

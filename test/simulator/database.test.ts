@@ -35,8 +35,8 @@ function writeFirstVersion(file: string): void {
 test("a data file of the first release is brought up to date: types, summaries and counts are there", () => {
   const dataFile = join(temporaryDirectory(), "old.db");
   writeFirstVersion(dataFile);
-  const { deliverySummaries, counts } = openSimulator({ dataFile });
-  const { deliveries } = deliverySummaries.page({ limit: 10, type: "order.created" });
+  const { deliveries: verbs, counts } = openSimulator({ dataFile });
+  const { deliveries } = verbs.page({ limit: 10, type: "order.created" });
   expect(deliveries.map(({ state }) => state).toSorted()).toEqual(["dead", "dead", "delivered"]);
   expect(deliveries[0]?.summary).toMatch(/ ordered .+ · /);
   expect(counts.deliveries().byState).toEqual({ attempting: 0, delivered: 1, dead: 2 });

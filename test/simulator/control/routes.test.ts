@@ -290,16 +290,16 @@ describe("deliveries", () => {
     const { ask, simulator } = await startService({ clock: "manual" });
     const { body: registered } = await ask("POST", "/endpoints", { url: endpoint.url });
     const { body } = await ask("POST", "/events", { type: "call.completed" });
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const id = firstId(body["deliveries"]);
 
     expect(await ask("POST", `/deliveries/${id}/attempt`, {})).toMatchObject({ status: 202 });
     await endpoint.until(2);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const again = await ask("POST", `/deliveries/${id}/resend`, {});
     expect(again).toMatchObject({ status: 202, body: { resend_of: id, attempts: [] } });
     await endpoint.until(3);
-    await simulator.dispatcher.advanceUntilIdle();
+    await simulator.clock.run();
     const dead = await ask("POST", `/deliveries/${id}/attempt`, {});
     expect(dead).toMatchObject({ status: 409, body: error("nothing_due") });
 

@@ -14,11 +14,11 @@ async function startSearchable() {
     register(service.simulator, `http://localhost:9/${name}`),
   );
   for (const type of EVENT_TYPES) emit(service.simulator, type);
-  service.simulator.emitter.emit({
+  service.simulator.events.emit({
     type: "voicemail.created",
     object: { customer_name: "Zoë Jäger", message_text: 'I lost my "red" jacket' },
   });
-  await service.simulator.dispatcher.settled();
+  await service.simulator.settled();
   const list = async (path: string) => (await service.ask("GET", path)).body;
   const ids = async (path: string) => ((await list(path)).data ?? []).map(({ id }) => id);
   return { ...service, list, ids, kitchen: kitchen!, office: office! };
@@ -53,7 +53,7 @@ describe("lists", () => {
 
   test("of deliveries find what was sent where a fault changed it", async () => {
     const { simulator, ids } = await startSearchable();
-    simulator.emitter.emit({ type: "order.created", faults: [{ name: "unknown-fields" }] });
+    simulator.events.emit({ type: "order.created", faults: [{ name: "unknown-fields" }] });
     expect(await ids("/deliveries?q=added_in_a_later_version")).toHaveLength(2);
   });
 
@@ -107,7 +107,7 @@ describe("lists", () => {
     const before = openSimulator({ dataFile });
     register(before, endpoint.url);
     emit(before);
-    await before.dispatcher.settled();
+    await before.settled();
     await before.close();
     const database = new Database(dataFile);
     database.exec("UPDATE attempts SET request_headers = 'broken', answer_headers = 'broken'");
@@ -131,7 +131,7 @@ describe("counts", () => {
     const two = register(before.simulator, failing.url, { eventTypes: ["order.created"] });
     emit(before.simulator, "call.completed", 2);
     emit(before.simulator, "order.created");
-    await before.simulator.dispatcher.settled();
+    await before.simulator.settled();
     const expected = {
       object: "counts",
       deliveries: {
@@ -147,14 +147,14 @@ describe("counts", () => {
 
     const { simulator, ask } = await startService({ dataFile, clock: "manual" });
     expect((await ask("GET", "/counts")).body).toEqual(expected);
-    await simulator.dispatcher.advanceUntilIdle();
+    await simulator.clock.run();
     const by_endpoint = async () =>
       (await ask("GET", "/counts")).body["deliveries"] as Record<string, unknown>;
     expect((await by_endpoint())["by_endpoint"]).toMatchObject({ [two.id]: states(0, 0, 1) });
     const { body } = await ask("GET", "/deliveries?state=dead");
     await ask("POST", `/deliveries/${String(body.data?.[0]?.["id"])}/resend`, {});
     await ask("DELETE", `/endpoints/${two.id}`);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect((await by_endpoint())["by_endpoint"]).toMatchObject({ [two.id]: states(0, 0, 2) });
     await ask("POST", "/reset", {});
     expect((await ask("GET", "/counts")).body).toEqual({
@@ -194,7 +194,7 @@ describe("a failed attempt", () => {
       const { ask, simulator } = await startService({ send, clock: "manual" });
       register(simulator, "http://localhost:9/");
       await ask("POST", "/events", { type: "call.completed", ...(fault && { faults: [fault] }) });
-      await simulator.dispatcher.settled();
+      await simulator.settled();
       const { body } = await ask("GET", "/deliveries");
       expect(body.data?.at(-1)?.["attempts"]).toMatchObject([{ fault: shown, blame }]);
     },
@@ -206,7 +206,7 @@ describe("a failed attempt", () => {
     register(simulator, "http://localhost:9/");
     const faults = ["stale-timestamp:2", "unknown-fields:1"];
     await ask("POST", "/events", { type: "call.completed", faults });
-    await simulator.dispatcher.advance(600);
+    await simulator.clock.advance(600);
     const { body } = await ask("GET", "/deliveries");
     const attempts = body.data?.[0]?.attempts ?? [];
     expect(attempts.map((attempt) => attempt["fault"])).toEqual([

@@ -1,6 +1,6 @@
-import type { Emitter } from "./domain/emitter.ts";
-import type { WallTime } from "./domain/wall-time.ts";
-import type { World } from "./domain/world/world.ts";
+import type { Emitter } from "./emitter.ts";
+import type { WallTime } from "./wall-time.ts";
+import type { World } from "./world/world.ts";
 
 /** Timers hold no more than 24 days; a business that is quiet for longer is asked again meanwhile. */
 const LONGEST_WAIT_MS = 3_600_000;

@@ -1,8 +1,8 @@
-import type { Agenda } from "./domain/agenda.ts";
-import { didYouMean } from "./domain/suggest.ts";
-import type { Scenario } from "./domain/world/scenario.ts";
-import { SCENARIOS } from "./domain/world/scenarios.ts";
-import type { World } from "./domain/world/world.ts";
+import type { Agenda } from "./agenda.ts";
+import { didYouMean } from "./suggest.ts";
+import type { Scenario } from "./world/scenario.ts";
+import { SCENARIOS } from "./world/scenarios.ts";
+import type { World } from "./world/world.ts";
 
 /** A story that has begun: its steps lie ahead in schedule time. */
 export type Telling = { scenario: Scenario; steps: number; endsAtMs: number };
