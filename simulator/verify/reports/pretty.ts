@@ -52,7 +52,7 @@ function failureLines(report: Report, result: CheckResult, paint: Paint): string
     "",
     `  ${markOf(standingOf(result), paint)} ${paint("bold", check.id)}  ${check.title}${check.level === "advice" ? paint("dim", " (advice)") : ""}`,
     `    ${explanation}`,
-    `    rule:     ${check.spec.text} ${paint("dim", `(${check.spec.section})`)}`,
+    `    rule:     ${check.spec.text} ${paint("dim", `(${check.spec.section}; ${check.spec.page})`)}`,
     `    fix:      ${check.hint}`,
     ...(evidence === undefined ? [] : evidenceLines(evidence).map((line) => `    ${line}`)),
     ...(evidence?.curl === undefined ? [] : indented("curl:", evidence.curl)),
