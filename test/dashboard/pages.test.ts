@@ -135,7 +135,7 @@ test("a scenario is set off, and traffic is switched on and off", async () => {
   await expect.poll(() => simulator.counts.events().total, SOON).toBeGreaterThan(0);
 
   const traffic = page.getByRole("group", { name: "Happenings a minute" });
-  await traffic.getByRole("button", { name: "600/min" }).click();
+  await traffic.getByRole("button", { name: "600" }).click();
   await expect.poll(() => simulator.counts.events().byType.get("call.completed"), SOON).toBeGreaterThan(3);
   await traffic.getByRole("button", { name: "Off" }).click();
   await expect.poll(() => simulator.traffic.perMinute(), SOON).toBe(0);
