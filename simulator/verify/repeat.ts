@@ -37,16 +37,13 @@ export function curlFor(request: SentRequest): string | undefined {
       ...signing.headers.map((word) => `-H ${word}`),
       "--data-binary @-",
       ...(/[[\]{}]/.test(url.href) ? ["-g"] : []),
-      quoted(withoutUserInfo(url)),
+      quoted(withoutUserInfo(url.href)),
     ].join(" "),
   ].join("\n");
   return lines.length > CURL_MAXIMUM_CHARACTERS ? undefined : lines;
 }
 
-/** The address as the service uses it: it sends no user info, and none belongs in a report. */
-export function withoutUserInfo(url: string | URL): string {
-  const shown = new URL(url);
-  shown.username = "";
-  shown.password = "";
-  return shown.href;
+/** An address without the name and password that may stand in it: the service sends none, and no report shows them. */
+export function withoutUserInfo(url: string): string {
+  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1");
 }

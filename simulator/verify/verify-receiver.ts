@@ -6,6 +6,7 @@ import type { Check } from "./check.ts";
 import { exploreCheck } from "./explore/explore.ts";
 import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
+import { withoutUserInfo } from "./repeat.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
 
@@ -100,14 +101,19 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
   }
 }
 
-/** The words that start the same run again, for a shell; the secret stays out of them. */
+/** The words that start the same run again, for a shell; the secret and user info stay out of them. */
 function invocationOf({ url, command, observeUrl, events }: VerifyOptions): Report["invocation"] {
-  const selection = events === undefined ? "" : ` --events ${shellWord(events.join(","))}`;
-  const observe = (observeUrl === undefined ? "" : ` --observe ${shellWord(observeUrl)}`) + selection;
-  const address = shellWord(url);
-  if (command === undefined) {
-    return { start: `voice-agent-simulator verify ${address} --secret "$SIGNING_SECRET"${observe}`, end: "" };
-  }
-  const words = command.map(shellWord).join(" ");
-  return { start: `voice-agent-simulator verify --url ${address}${observe}`, end: ` -- ${words}` };
+  const options = [
+    ...(observeUrl === undefined ? [] : ["--observe", shellWord(withoutUserInfo(observeUrl))]),
+    ...(events === undefined ? [] : ["--events", shellWord(events.join(","))]),
+  ];
+  const address = shellWord(withoutUserInfo(url));
+  const start =
+    command === undefined
+      ? [address, "--secret", '"$SIGNING_SECRET"', ...options]
+      : ["--url", address, ...options];
+  return {
+    start: ["voice-agent-simulator verify", ...start].join(" "),
+    end: command === undefined ? "" : ` -- ${command.map(shellWord).join(" ")}`,
+  };
 }

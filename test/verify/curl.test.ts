@@ -2,16 +2,23 @@ import { expect, onTestFinished, test } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Check } from "../../simulator/verify/check.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { repeatCommand } from "../../simulator/verify/evidence.ts";
 import { curlFor } from "../../simulator/verify/repeat.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
+import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { DELIVERY_MUTANTS, SIGNATURE_MUTANTS } from "../mutants/mutants.ts";
 import { type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
+import { run as runCommand } from "../simulator/commands/in-process.ts";
 import { runInBash } from "./bash.ts";
 
 /** What a check sent, and the lines that are to send it again. */
 type Line = { of: string; exchange: Exchange; curl: string };
 
+/** Groups in which nothing has to be waited for, but for these. */
+const PLAIN_GROUPS = ["acknowledgement", "signature", "raw-bytes", "duplicates", "evolution", "readings"];
+const WAITING = ["acknowledgement.prompt", "readings.whole-answer"];
+const SEED = "'$(exit 1) `x` !1";
 const LANES = [0, 1, 2];
 const NO_WAITS = {
   ...QUICK,
@@ -33,29 +40,61 @@ test("each check's curl, pasted into bash, ends as the delivery did that it repe
   expect(await differing(lines)).toEqual([]);
 });
 
-test("each failure's curl shows what failed it, against the same receiver", async () => {
+test("each failure's curl and verify line show again what failed", async () => {
   const mutants = Object.entries({ ...SIGNATURE_MUTANTS, ...DELIVERY_MUTANTS });
-  const lines: Line[] = [];
+  const failures: (Line & { again: string; id: string; url: string })[] = [];
   const next = mutants.values();
   await Promise.all(
-    Array.from({ length: 12 }, async () => {
-      for (const [name, { plant, caughtBy, kills }] of next) {
-        if (kills === true) continue;
-        const { results } = await run(
-          await start(plant),
-          CATALOGUE.filter(({ id }) => id === caughtBy),
-        );
-        const failure = results.find(({ check, outcome }) => check.id === caughtBy && outcome === "failed");
+    Array.from({ length: 8 }, async () => {
+      for (const [name, { plant, caughtBy: id, kills }] of next) {
+        const checks = CATALOGUE.filter((check) => check.id === id && PLAIN_GROUPS.includes(check.group));
+        if (kills === true || checks.length === 0 || WAITING.includes(id)) continue;
+        const { url } = await start(plant);
+        const report = await verifyReceiver({
+          url,
+          secret: SECRET,
+          seed: SEED,
+          checks,
+          failOn: [],
+          readyTimeoutMs: 1,
+          now: Date.now,
+        });
+        const failure = report.results.find(({ check, outcome }) => check.id === id && outcome === "failed");
         const [exchange] = failure?.exchanges ?? [];
         const curl = exchange && curlFor(exchange.request);
         // How long somebody waited for nothing is not compared.
-        if (exchange?.outcome.kind === "answered" && curl !== undefined)
-          lines.push({ of: `${name}: ${caughtBy}`, exchange, curl });
+        if (failure === undefined || exchange?.outcome.kind !== "answered" || curl === undefined) continue;
+        failures.push({
+          of: `${name}: ${id}`,
+          id,
+          url,
+          exchange,
+          curl,
+          again: repeatCommand(report, failure),
+        });
       }
     }),
   );
-  expect(lines.length).toBeGreaterThan(80);
-  expect(await differing(lines)).toEqual([]);
+  expect(failures.length).toBeGreaterThan(70);
+  expect(await differing(failures)).toEqual([]);
+
+  const argvs = await runInBash(
+    failures.map(({ again }) => again),
+    { SIGNING_SECRET: SECRET },
+    `voice-agent-simulator() { printf '%s\\n' "$@"; }`,
+  );
+  const words = argvs.map((output) => output.trimEnd().split("\n"));
+  expect(words).toEqual(
+    failures.map(({ id, url }) => ["verify", url, "--secret", SECRET, "--only", id, "--seed", SEED]),
+  );
+  // The command itself then does the same for each check; one of each group shows it.
+  const samples = new Map(
+    failures.map((failure, index) => [failure.id.split(".")[0], { ...failure, argv: words[index] }]),
+  );
+  for (const { id, argv = [] } of samples.values()) {
+    const { code, out } = await runCommand(...argv, "--strict");
+    expect({ code, out }).toEqual({ code: 1, out: expect.stringContaining(` ${id}  `) });
+  }
 });
 
 async function start(plant: Parameters<typeof startMutant>[0] = {}): Promise<RunningReceiver> {
@@ -64,7 +103,7 @@ async function start(plant: Parameters<typeof startMutant>[0] = {}): Promise<Run
   return receiver;
 }
 
-function run(receiver: RunningReceiver, checks: readonly Check[]) {
+function runAll(receiver: RunningReceiver, checks: readonly Check[]) {
   return runChecks({
     url: receiver.url,
     secret: SECRET,
@@ -96,7 +135,7 @@ async function everythingSent(receiver: RunningReceiver): Promise<{ lines: Line[
       return verdict;
     },
   }));
-  await run(receiver, watched);
+  await runAll(receiver, watched);
   return { lines, without };
 }
 
