@@ -21,7 +21,7 @@ import { createTraffic } from "./domain/traffic.ts";
 import { createTransaction } from "./domain/transaction.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import type { Scenario } from "./domain/world/scenario.ts";
-import { createWorld } from "./domain/world/world.ts";
+import { createWorld, type World } from "./domain/world/world.ts";
 import { createSender } from "./sender/sender.ts";
 import { createClockVerbs } from "./verbs/clock.ts";
 import { createDeliveryVerbs } from "./verbs/deliveries.ts";
@@ -120,7 +120,7 @@ function compose(
     nowMs: clock.now,
     baseUrl: () => settings.baseUrl,
   });
-  const events = createEventLog({ database, seed, clock });
+  const events = createEventLog({ database, seed, clock, meta });
   const newSecret = () => `whsec_${randomBytes(24).toString("hex")}`;
   const endpoints = createEndpoints({ database, seed, clock, journal, allowedHosts, newSecret });
   const deliveries = createDeliveries({ database, seed });
@@ -195,6 +195,8 @@ function compose(
 
   return {
     seed,
+    /** What of the options has no effect, and why, for whoever asked for it. */
+    notes: notesOf(options, world),
     world,
     endpoints: createEndpointVerbs({ endpoints, world, emitter, dispatcher }),
     events: createEventVerbs({ events, eventSummaries, emitter }),
@@ -241,6 +243,20 @@ function compose(
       database.close();
     },
   };
+}
+
+/** A data file keeps the world that it was begun with. */
+function notesOf({ dataFile, calls, organizations }: SimulatorOptions, { origin }: World): string[] {
+  const asked = [
+    { option: "--calls", given: calls, kept: origin.calls },
+    { option: "--organizations", given: organizations, kept: origin.organizations },
+  ];
+  return asked
+    .filter(({ given, kept }) => dataFile !== undefined && given !== undefined && given !== kept)
+    .map(
+      ({ option, given, kept }) =>
+        `${option} ${given} has no effect: ${dataFile} was begun with ${kept}. Leave it out, or use another --data file.`,
+    );
 }
 
 /** A clock that is moved by hand goes on from where it stood; any other one from now, but never backwards. */

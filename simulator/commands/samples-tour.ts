@@ -41,7 +41,8 @@ export async function sendSamples(options: {
   const firstEvent = first && events.find(first.eventId);
   if (firstEvent !== undefined && !signal.aborted) {
     const envelope = envelopeSchema.parse(JSON.parse(firstEvent.body.toString()));
-    await follow(events.replay(envelope, { newId: false }), "again");
+    const again = events.replay([envelope], { newIds: false });
+    if (again.ok) for (const emission of again.emissions) await follow(emission, "again");
   }
 
   if (observer !== undefined) {

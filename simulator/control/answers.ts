@@ -13,6 +13,7 @@ const STATUS_OF_REFUSAL: Record<RefusalReason, number> = {
   endpoint_deleted: 409,
   nothing_due: 409,
   not_selected: 409,
+  id_taken: 409,
 };
 
 /** The error that a refusal of the simulator's is. */

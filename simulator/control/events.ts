@@ -3,7 +3,7 @@ import { z } from "zod";
 import { envelopeSchema, EVENT_TYPES, isEventType } from "../../shared/events.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerPage, readBody, readQuery } from "./answers.ts";
+import { answerError, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, pageSchema } from "./schemas.ts";
 import { deliveryView, emissionsView, eventView } from "./views.ts";
 
@@ -36,17 +36,16 @@ export function eventRoutes(simulator: Simulator): Router {
     const { type, org_id: orgId, object, count, faults } = body;
     if (!isEventType(type)) return answerUnknownType(response, type);
     const result = events.emit({ type, orgId, object, faults }, count);
-    if (!result.ok) return answerError(response, 400, "invalid_request", result.message);
+    if (!result.ok) return answerRefusal(response, result);
     response.status(202).json(emissionsView(result.emissions));
   });
 
   router.post("/replay", (request, response) => {
     const body = readBody(replaySchema, request, response);
     if (body === undefined) return;
-    const settings = { newId: body.new_ids, faults: body.faults };
-    response
-      .status(202)
-      .json(emissionsView(body.envelopes.map((envelope) => events.replay(envelope, settings))));
+    const replayed = events.replay(body.envelopes, { newIds: body.new_ids, faults: body.faults });
+    if (!replayed.ok) return answerRefusal(response, replayed);
+    response.status(202).json(emissionsView(replayed.emissions));
   });
 
   router.get("/events", (request, response) => {

@@ -3,7 +3,7 @@ import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
 import type { EventLog, EventOrigin, StoredEvent } from "./events.ts";
 import { type CreatedDelivery, fanOut } from "./fan-out.ts";
-import type { Fault } from "./faults.ts";
+import { FAULTS, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import type { Caller } from "./world/callers.ts";
@@ -24,7 +24,7 @@ export type Emission = { event: StoredEvent; deliveries: CreatedDelivery[] };
 
 export type EmissionResult = { ok: true; emissions: Emission[] } | { ok: false; message: string };
 
-export type ReplaySettings = { newId: boolean; faults?: readonly Fault[] | undefined };
+export type ReplaySettings = { newIds: boolean; faults?: readonly Fault[] | undefined };
 
 export type Emitter = ReturnType<typeof createEmitter>;
 
@@ -86,20 +86,22 @@ export function createEmitter(options: {
   }
 
   return {
-    /** Exactly one event of `type`, `count` times. The world has what goes with it (a voicemail has its call). */
+    /**
+     * Exactly one event of `type`, `count` times, or none where one of them cannot be. The world has what goes with each
+     * (a voicemail has its call).
+     */
     emit(occurrence: Occurrence, count = 1): EmissionResult {
-      const emissions: Emission[] = [];
-      const failure = transaction(() => {
+      const result = transaction((): EmissionResult => {
+        const emissions: Emission[] = [];
         for (let made = 0; made < count; made++) {
-          const result = happen(occurrence, "trigger", false);
-          if (!result.ok) return result;
-          emissions.push(...result.emissions);
+          const happened = happen(occurrence, "trigger", false);
+          if (!happened.ok) return happened;
+          emissions.push(...happened.emissions);
         }
-        return undefined;
+        return { ok: true, emissions };
       });
-      if (failure !== undefined) return failure;
-      announce(emissions);
-      return { ok: true, emissions };
+      if (result.ok) announce(result.emissions);
+      return result;
     },
     /** What the business itself does: the event, and the `call.completed` that belongs to it, in the order that is read. */
     live(occurrence: Occurrence): EmissionResult {
@@ -127,16 +129,23 @@ export function createEmitter(options: {
       if (tested.ok) announce([tested.emission]);
       return tested;
     },
-    /** Sends a recorded envelope to every endpoint that selected its type: under its own id, or under a new one. */
-    replay(envelope: Envelope, settings: ReplaySettings): Emission {
-      const emission = transaction(() => {
-        const id = settings.newId ? events.nextId() : envelope.id;
-        const event = events.adopt({ ...envelope, id }) ?? events.find(id);
-        if (event === undefined) throw new Error(`Event ${id} is neither new nor stored.`);
-        return publish({ ...event, origin: "replay" }, endpoints.list(), settings.faults);
+    /**
+     * Sends recorded envelopes to every endpoint that selected their type: under their own ids, or under new ones. All of
+     * them, or none where an id stands for another event here: one id has one body for ever.
+     */
+    replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmissionResult {
+      const result = transaction((): EmissionResult => {
+        const emissions: Emission[] = [];
+        for (const envelope of envelopes) {
+          const id = settings.newIds ? events.newId() : envelope.id;
+          const event = events.adopt({ ...envelope, id });
+          if (event === undefined) return { ok: false, message: idTaken(id) };
+          emissions.push(publish({ ...event, origin: "replay" }, endpoints.list(), settings.faults));
+        }
+        return { ok: true, emissions };
       });
-      announce([emission]);
-      return emission;
+      if (result.ok) announce(result.emissions);
+      return result;
     },
     /** A new delivery of the same event to the same endpoint, with six attempts of its own. */
     resend(delivery: Delivery): string {
@@ -147,7 +156,8 @@ export function createEmitter(options: {
         endpointId: delivery.endpointId,
         createdAtMs: nowMs,
         dueAtMs: nowMs,
-        faults: [],
+        // What made the bytes what they are stays with them.
+        faults: delivery.faults.filter(({ name }) => FAULTS[name].at === "body"),
         resendOf: delivery.id,
         ...(delivery.body && { body: delivery.body }),
       });
@@ -156,4 +166,11 @@ export function createEmitter(options: {
       return id;
     },
   };
+}
+
+function idTaken(id: string): string {
+  return (
+    `An event with the id ${id} and another content is stored already, and would be sent in its place: ` +
+    "give what you send an id of its own (--new-ids, or new_ids in the API)."
+  );
 }

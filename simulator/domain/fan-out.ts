@@ -28,7 +28,8 @@ export function fanOut(options: {
   const { event, deliveries, readings, dueAtMs } = options;
   const subscribed = options.endpoints.filter((endpoint) => isSubscribed(endpoint, event));
   return subscribed.flatMap((endpoint, index) => {
-    const faults = [...endpoint.faults, ...(options.faults ?? [])];
+    const wanted = [...endpoint.faults, ...(options.faults ?? [])];
+    const faults = wanted.filter(({ name }) => name !== "minimal-objects" || isOpenShape(event.type));
     const names = faultsOnAttempt(faults, 1);
     const ownId =
       readings.event_id_across_endpoints === "distinct" && index > 0

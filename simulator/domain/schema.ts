@@ -118,6 +118,9 @@ export const SUMMARY_TABLES = [
     WHERE endpoint_id = OLD.endpoint_id AND event_type = OLD.event_type AND state = OLD.state;
   END`,
 
+  // Ids went by the number of the row before they had a counter.
+  `INSERT INTO meta SELECT 'event_ids', CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'events'`,
+
   `CREATE TABLE event_counts (
     type TEXT PRIMARY KEY,
     count INTEGER NOT NULL

@@ -56,7 +56,10 @@ export type DeliveryControl = {
   finished(id: string): Promise<DeliveryRecord>;
   /** Sends the same event to the same endpoint again, as a new delivery, and resolves as `emit` does. */
   resend(id: string): Promise<DeliveryRecord>;
-  /** Sends an envelope, signed afresh, to every endpoint that selected its type: again, or a recorded one. */
+  /**
+   * Sends an envelope, signed afresh, to every endpoint that selected its type: again, or a recorded one. Throws where its
+   * id stands for another event here: `newId` sends it under an id of its own.
+   */
   replay(envelope: Envelope, options?: { newId?: boolean }): Promise<DeliveryRecord[]>;
 };
 
@@ -106,9 +109,10 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
       return get(resent.id);
     },
     async replay(envelope, { newId = false } = {}) {
-      const emission = events.replay(envelopeSchema.parse(envelope), { newId });
+      const replayed = events.replay([envelopeSchema.parse(envelope)], { newIds: newId });
+      const { emissions } = orThrow(replayed);
       await settled();
-      return emission.deliveries.map(({ id }) => get(id));
+      return emissions.flatMap((emission) => emission.deliveries.map(({ id }) => get(id)));
     },
   };
 }

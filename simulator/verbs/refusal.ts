@@ -7,7 +7,8 @@ export type RefusalReason =
   | "invalid_request"
   | "endpoint_deleted"
   | "nothing_due"
-  | "not_selected";
+  | "not_selected"
+  | "id_taken";
 
 export type Refusal = { ok: false; reason: RefusalReason; message: string };
 

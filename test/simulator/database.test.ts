@@ -43,6 +43,21 @@ test("a data file of the first release is brought up to date: types, summaries a
   expect(counts.events()).toEqual({ total: 1, byType: new Map([["order.created", 1]]) });
 });
 
+test("an option that a data file has settled already is said to have no effect", async () => {
+  const dataFile = join(temporaryDirectory(), "simulator.db");
+  const first = openSimulator({ dataFile, calls: 40 });
+  expect(first.notes).toEqual([]);
+  await first.close();
+  const same = openSimulator({ dataFile, calls: 40 });
+  expect(same.notes).toEqual([]);
+  await same.close();
+  const { notes } = openSimulator({ dataFile, calls: 50, organizations: 4 });
+  expect(notes).toEqual([
+    expect.stringMatching(/^--calls 50 has no effect: .* was begun with 40\./),
+    expect.stringMatching(/^--organizations 4 has no effect: .* was begun with 2\./),
+  ]);
+});
+
 test("a data file of a newer release is refused, in words", () => {
   const dataFile = join(temporaryDirectory(), "new.db");
   const database = new Database(dataFile);

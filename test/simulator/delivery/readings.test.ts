@@ -111,6 +111,32 @@ describe("retry_body", () => {
   });
 });
 
+test("retry_body reserialized: retries have their keys in another order, at every depth", async () => {
+  const endpoint = await startEndpoint((response, count) => response.writeHead(count < 3 ? 500 : 200).end());
+  const simulator = openSimulator({ clock: "skip", readings: readingsWith({ retry_body: "reserialized" }) });
+  register(simulator, endpoint.url);
+  emitOne(simulator, "order.created");
+  await simulator.settled();
+  const keys = endpoint.received.map(({ body }) => {
+    const order: string[] = [];
+    JSON.parse(body.toString(), (key, value: unknown) => {
+      order.push(key);
+      return value;
+    });
+    return order;
+  });
+  expect(keys[1]).not.toEqual(keys[0]);
+  expect(keys[1]?.toSorted()).toEqual(keys[0]?.toSorted());
+  expect(keys[2]).toEqual(keys[1]);
+  type Envelope = { data: { object: { items: object[] } } };
+  const [first, second] = endpoint.received.map(({ body }) => JSON.parse(body.toString()) as Envelope);
+  const deepKeys = (envelope?: Envelope) =>
+    [envelope, envelope?.data.object, envelope?.data.object.items[0]].map((value) =>
+      Object.keys(value ?? {}),
+    );
+  expect(deepKeys(second)).toEqual(deepKeys(first).map((own) => own.toReversed()));
+});
+
 describe("event_id_across_endpoints", () => {
   test.each<[Choice<"event_id_across_endpoints">, number]>([
     ["same", 1],

@@ -79,6 +79,31 @@ describe("an endpoint that always answers 500", () => {
   });
 });
 
+describe("moving the clock", () => {
+  test("twice at once moves it twice, and each is over when its own moment has come", async () => {
+    const simulator = openSimulator({ clock: "manual" });
+    const fromMs = simulator.clock.now();
+    const passed: [string, number][] = [];
+    const note = (name: string) => () => void passed.push([name, simulator.clock.now() - fromMs]);
+    const first = simulator.clock.advance(60).then(note("first"));
+    const second = simulator.clock.advance(300).then(note("second"));
+    await Promise.all([first, second]);
+    expect(simulator.clock.now() - fromMs).toBe(360_000);
+    expect(passed.map(([name]) => name).toSorted()).toEqual(["first", "second"]);
+    await simulator.clock.advance(1);
+    expect(simulator.clock.now() - fromMs).toBe(361_000);
+  });
+
+  test("to the end of the schedule and further at once comes to both", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await Promise.all([simulator.clock.run(), simulator.clock.advance(60)]);
+    expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", attemptsMade: 6 });
+  });
+});
+
 describe("the end of a delivery", () => {
   test.each([200, 201, 202, 204, 299])("is a %i: no further attempt", async (status) => {
     const endpoint = await startEndpoint(status);
