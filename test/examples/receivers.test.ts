@@ -30,9 +30,7 @@ describe.concurrent("verify finds nothing wrong with a conventional receiver", (
     );
   }
 
-  const observed = EXAMPLES.filter(
-    ({ file, observable }) => observable && (ROUNDS > 1 || file === "node-http.ts"),
-  );
+  const observed = EXAMPLES.filter(({ file }) => ROUNDS > 1 || file === "node-http.ts");
   for (const example of observed) {
     test.skipIf(example.absent !== undefined)(
       `with its effects read back, and killed, in ${example.file}`,

@@ -11,8 +11,6 @@ export type Example = {
   command: (path: string) => string[];
   /** Compiles what is in `path` and answers where the result is, in `folder`. */
   build?: (path: string, folder: string) => string;
-  /** Whether effects can be read back from it at /handled/{id}. */
-  observable: boolean;
   /** Why it cannot run on this machine. */
   absent?: string;
 };
@@ -27,27 +25,24 @@ const pythonWithFlask = PYTHONS.find((program) => runs(program, ["-c", HAS_FLASK
 
 /** Every example, by its file. */
 export const EXAMPLES: Example[] = [
-  { file: "node-http.ts", command: node, observable: true },
-  { file: "express-raw.ts", command: node, observable: true },
-  { file: "express-json.ts", command: node, observable: true },
-  { file: "fastify.ts", command: node, observable: true },
-  { file: "hono.ts", command: node, observable: true },
+  { file: "node-http.ts", command: node },
+  { file: "express-raw.ts", command: node },
+  { file: "express-json.ts", command: node },
+  { file: "fastify.ts", command: node },
+  { file: "hono.ts", command: node },
   {
     file: "http_server.py",
     command: (path) => [python ?? "python3", path],
-    observable: true,
     ...(python === undefined && { absent: "there is no python3 here" }),
   },
   {
     file: "flask_app.py",
     command: (path) => [pythonWithFlask ?? "python3", path],
-    observable: true,
     ...(pythonWithFlask === undefined && { absent: "no python3 here has flask (Debian: python3-flask)" }),
   },
   {
     file: "receiver.php",
     command: (path) => ["sh", "-c", 'php "$0" & exec php -S "127.0.0.1:$PORT" "$0"', path],
-    observable: true,
     ...(!runs("php", ["-r", 'exit(extension_loaded("pdo_sqlite") ? 0 : 1);']) && {
       absent: "no php here has pdo_sqlite (Debian: php-cli php-sqlite3)",
     }),
@@ -59,7 +54,6 @@ export const EXAMPLES: Example[] = [
       execFileSync("go", ["build", "-o", `${folder}/receiver`, path], { cwd: folder });
       return `${folder}/receiver`;
     },
-    observable: false,
     ...(!runs("go", ["version"]) && { absent: "there is no go here (Debian: golang-go)" }),
   },
 ];
