@@ -10,6 +10,7 @@ import { loadChecks } from "./checks/load.ts";
 import { rawByteChecks } from "./checks/raw-bytes.ts";
 import { readingChecks } from "./checks/readings.ts";
 import { acceptedSignatureChecks } from "./checks/signature-accepted.ts";
+import { formSignatureChecks } from "./checks/signature-forms.ts";
 import { refusedSignatureChecks } from "./checks/signature-refused.ts";
 import { signatureTimeChecks } from "./checks/signature-time.ts";
 import { wireFaultChecks } from "./checks/wire-faults.ts";
@@ -21,6 +22,7 @@ export const CATALOGUE: readonly Check[] = [
   ...acceptedSignatureChecks,
   ...signatureTimeChecks,
   ...refusedSignatureChecks,
+  ...formSignatureChecks,
   ...rawByteChecks,
   ...duplicateChecks,
   ...evolutionChecks,

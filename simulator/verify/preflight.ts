@@ -1,3 +1,4 @@
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import { bodyVariants } from "../signature-doctor/body-variants.ts";
 import { DIGEST_VARIANTS, SPELLING_VARIANTS } from "../signature-doctor/digest-variants.ts";
 import { messageVariants } from "../signature-doctor/message-variants.ts";
@@ -6,6 +7,7 @@ import { digest, header, moment, T } from "../signature-recipe/recipe.ts";
 import type { Check, CheckContext, Verdict } from "./check.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending } from "./judge.ts";
+import { whenReady } from "./readiness.ts";
 import { RULES } from "./rules.ts";
 
 /** The two questions without which no other can be asked. They head every report. */
@@ -43,37 +45,28 @@ export type Preflight = {
   /** Nobody was there, so nothing can be said about the receiver. */
   unreachable: boolean;
   accepts: Verdict;
-  exchanges: Exchange[];
-  /** How far the receiver's clock is ahead of ours, as far as its Date header tells. */
-  clockSkewSeconds: number;
 };
 
 /** Sends one genuine delivery of each type and, when all are refused, finds out why. */
 export async function preflight(context: CheckContext): Promise<Preflight> {
   const exchanges: Exchange[] = [];
   for (const type of context.events) {
-    const exchange = await context.deliver(context.event(type));
+    const envelope = context.event(type);
+    const exchange = await whenReady(context.timing, () => context.deliver(envelope));
     exchanges.push(exchange);
-    if (isAcknowledged(exchange)) {
-      const clockSkewSeconds = skewOf(exchange, context.nowSeconds());
-      return { unreachable: false, accepts: { outcome: "passed" }, exchanges, clockSkewSeconds };
-    }
+    if (isAcknowledged(exchange)) return { unreachable: false, accepts: { outcome: "passed" } };
     const { outcome } = exchange;
     if (outcome.kind === "no_answer" && ["dns", "refused", "tls"].includes(outcome.error)) {
       const reason = `${context.target.url} cannot be reached. ${outcome.message}`;
-      return {
-        unreachable: true,
-        accepts: { outcome: "unverified", reason },
-        exchanges,
-        clockSkewSeconds: 0,
-      };
+      return { unreachable: true, accepts: { outcome: "unverified", reason } };
     }
     // A second wait of ten seconds would tell no more than the first.
     if (outcome.kind === "no_answer" && outcome.error === "timeout") break;
+    if (outcome.kind === "answered" && outcome.status === 503) break;
   }
   const problem = await explain(context, exchanges);
   const accepts: Verdict = { outcome: "failed", problem, exchanges: exchanges.slice(0, 1) };
-  return { unreachable: false, accepts, exchanges, clockSkewSeconds: 0 };
+  return { unreachable: false, accepts };
 }
 
 async function explain(context: CheckContext, exchanges: Exchange[]): Promise<string> {
@@ -87,6 +80,17 @@ async function explain(context: CheckContext, exchanges: Exchange[]): Promise<st
   }
   if (status >= 300 && status <= 399) {
     return `The receiver answers ${status}, a redirect, to every delivery. The service follows none: give the URL that answers itself.`;
+  }
+  if (status === 503) {
+    return `The receiver still answers 503 after ${context.timing.readyMs / 1_000} s; give it longer with --ready-timeout.`;
+  }
+  const offset = context.clock.known();
+  const aheadSeconds = offset === undefined ? 0 : Math.round(offset.most);
+  if (Math.abs(aheadSeconds) >= SIGNATURE_TOLERANCE_SECONDS - 1) {
+    return (
+      `The receiver refuses every genuine delivery (${status}), and its clock is ${Math.abs(aheadSeconds)} s ` +
+      `${aheadSeconds > 0 ? "ahead of" : "behind"} ours: deliveries are too old or too new for it. Set its clock by NTP.`
+    );
   }
   const envelope = context.event();
   for (const { title, fix, options } of guesses(context.secret, Buffer.from(JSON.stringify(envelope)))) {
@@ -144,12 +148,4 @@ function guesses(secret: string, body: Buffer): { title: string; fix: string; op
       }),
     ),
   ];
-}
-
-/** Seconds by which the Date header is ahead of our clock; 0 when there is none. */
-function skewOf({ outcome }: Exchange, nowSeconds: number): number {
-  if (outcome.kind === "no_answer") return 0;
-  const date = outcome.headers.find(([name]) => name.toLowerCase() === "date")?.[1];
-  const at = date === undefined ? Number.NaN : Date.parse(date);
-  return Number.isNaN(at) ? 0 : at / 1_000 - nowSeconds;
 }

@@ -3,6 +3,8 @@ import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
 import { createContext, NEEDS } from "./context.ts";
+import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import { createReceiverClock } from "./receiver-clock.ts";
 import { createLedger } from "./ledger.ts";
 import type { Observer } from "../observer/observer.ts";
 import { acceptsCheck, observableCheck, preflight, reachableCheck } from "./preflight.ts";
@@ -42,13 +44,13 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   const ledger = createLedger({ nowMs: () => performance.now() });
   const results = new Map<string, CheckResult>();
   const pending: { check: Check; judge: (handled: HandledCounts) => Verdict; durationMs: number }[] = [];
-  let clockSkewSeconds = 0;
+  const clock = createReceiverClock({ local: isLoopbackHost(options.url), now: options.now });
   let effectsUnreadable: string | undefined;
   /** The check after which the receiver no longer listened. */
   let broughtDownBy: string | undefined;
 
   const contextFor = (checkId: string): CheckContext =>
-    createContext({ ...options, events, timing, ledger, checkId, clockSkewSeconds });
+    createContext({ ...options, events, timing, ledger, checkId, clock });
 
   function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs: number): void {
     results.set(check.id, {
@@ -56,6 +58,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
       outcome: verdict.outcome,
       exchanges: verdict.outcome === "failed" ? verdict.exchanges : [],
       durationMs,
+      ...(verdict.outcome === "passed" && verdict.note !== undefined && { explanation: verdict.note }),
       ...(verdict.outcome === "failed" && { explanation: verdict.problem }),
       ...(verdict.outcome === "unverified" && { explanation: verdict.reason }),
     });
@@ -131,7 +134,6 @@ export async function runChecks(options: RunOptions): Promise<Report> {
 
   const first = contextFor("preflight");
   const flight = await preflight(first);
-  clockSkewSeconds = flight.clockSkewSeconds;
   const accepted = flight.accepts.outcome === "passed";
   finish(reachableCheck, flight.unreachable ? flight.accepts : { outcome: "passed" }, 0);
   if (!flight.unreachable) finish(acceptsCheck, flight.accepts, 0);

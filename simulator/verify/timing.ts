@@ -4,6 +4,8 @@ import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 export type Timing = {
   /** How long an answer may take (SPEC §6 Delivery). */
   responseTimeoutMs: number;
+  /** How long a receiver may answer 503 after its start before that counts. */
+  readyMs: number;
   /** How long a check holds a connection open without finishing its request. */
   stallMs: number;
   /** How long a receiver has to handle what it acknowledged, after the last delivery. */
@@ -28,6 +30,7 @@ export type Timing = {
 
 export const DEFAULT_TIMING: Timing = {
   responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+  readyMs: 30_000,
   stallMs: 1_500,
   settleMs: 15_000,
   settleAfterCrashMs: 50_000,

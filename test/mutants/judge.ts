@@ -11,6 +11,7 @@ import { type Behaviour, SECRET, startMutant } from "./receiver.ts";
  */
 export const QUICK: Partial<Timing> = {
   responseTimeoutMs: 20_000,
+  readyMs: 2_000,
   stallMs: 900,
   settleMs: 5_000,
   quietMs: 60,

@@ -261,6 +261,24 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     expect([chosen.code, all.code]).toEqual([0, 1]);
   });
 
+  test("sends to another machine only when that is named, and says what", async ({ expect }) => {
+    const url = "https://receiver.invalid/webhooks";
+    const observe = ["--observe", "https://counts.invalid/{id}"];
+    const [refused, observed, allowed] = await Promise.all([
+      verify(url),
+      verify("http://127.0.0.1:1/webhooks", ...observe),
+      verify(url, ...observe, "--allow-host", "receiver.invalid", "--allow-host", "counts.invalid"),
+    ]);
+
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("add --allow-host receiver.invalid if it is yours to test");
+    expect(observed.stderr).toContain("add --allow-host counts.invalid");
+    expect(allowed.stderr).toMatch(
+      /Sending to receiver\.invalid: \d{3} checks with made-up deliveries, honest, forged/,
+    );
+    expect(allowed.code).toBe(3);
+  });
+
   test("lists its checks without running any", async ({ expect }) => {
     const { stdout, code } = await verifyCli(["--list", "--only", "crash", "--json"]);
 

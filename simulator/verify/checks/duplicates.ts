@@ -105,9 +105,9 @@ export const duplicateChecks: Check[] = [
       spec: RULES.types,
       hint: "call.completed and call.transferred of one call are two events with two ids: de-duplicate by event id, not by call id.",
     },
-    async ({ deliver, event }) => {
+    async ({ deliver, event, later }) => {
       const completed = event("call.completed");
-      const transferred = event("call.transferred", completed.data.object);
+      const transferred = later(completed, "call.transferred");
       return [await deliver(completed), await deliver(transferred)];
     },
   ),

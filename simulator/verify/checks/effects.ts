@@ -105,7 +105,8 @@ export const effectChecks: Check[] = [
             ...others.map((entry) => {
               const acknowledged = entry.acknowledgedAtMs !== undefined;
               const unsure = entry.genuine ? AT_MOST_ONCE : NEVER;
-              const expected = acknowledged && entry.documented ? ONCE : acknowledged ? AT_MOST_ONCE : unsure;
+              const due = entry.documented && !entry.superseded;
+              const expected = acknowledged && due ? ONCE : acknowledged ? AT_MOST_ONCE : unsure;
               return handledTimes(handled, entry.exchanges, expected);
             }),
           );

@@ -112,9 +112,9 @@ export const readingChecks: Check[] = [
       spec: RULES.duplicates,
       hint: "Whether two endpoints get the same event id is not stated. De-duplicate by event id alone.",
     },
-    async ({ deliver, event }) => {
+    async ({ deliver, event, later }) => {
       const first = event("voicemail.created");
-      const second = event("voicemail.created", first.data.object);
+      const second = later(first, "voicemail.created");
       return [await deliver(first), await deliver(second)];
     },
   ),
@@ -128,9 +128,9 @@ export const readingChecks: Check[] = [
       spec: RULES.types,
       hint: "The order of call.completed and call.transferred is not stated: let neither need the other.",
     },
-    async ({ deliver, event }) => {
+    async ({ deliver, event, later }) => {
       const transferred = event("call.transferred");
-      const completed = event("call.completed", transferred.data.object);
+      const completed = later(transferred, "call.completed");
       return [await deliver(transferred), await deliver(completed)];
     },
   ),

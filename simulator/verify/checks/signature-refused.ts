@@ -1,3 +1,4 @@
+import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
 import { BODY, digest, header, moment, type Part, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check } from "../check.ts";
 import type { DeliverOptions, Exchange } from "../delivery.ts";
@@ -87,6 +88,25 @@ export const refusedSignatureChecks: Check[] = [
       // A verdict that is remembered for a header shows only once the genuine one has arrived.
       await deliver(envelope);
       return [...before, ...(await send({ note }))];
+    },
+  ),
+  refuses(
+    "signature",
+    {
+      id: "signature.borrowed",
+      title: "refuses the signature of another delivery before a new event",
+      level: "must",
+      spec: RULES.signedString,
+      hint: "Verify each delivery over its own body, and remember no verdict for a header.",
+    },
+    async ({ deliver, event }) => {
+      const lender = await deliver(event());
+      const [, lent = ""] = lender.request.headers.find(([name]) => name === SIGNATURE_HEADER) ?? [];
+      const note = "Under the signature header of another delivery, right after that was taken.";
+      return [
+        await deliver(event(), { signature: [[lent]], note, forged: true }),
+        await deliver(event("voicemail.created"), { signature: [[lent]], note, forged: true }),
+      ];
     },
   ),
   forged("changed-t", "refuses a t that was changed after signing", RULES.signedString, [

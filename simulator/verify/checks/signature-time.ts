@@ -4,8 +4,8 @@ import type { Exchange } from "../delivery.ts";
 import { allAcknowledged, allRefused, refuses } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
-/** Clocks further apart than this make the exact limits of the window unjudgeable; a Date header is this coarse. */
-const CLOCK_SKEW_JUDGED_SECONDS = 2;
+/** How well the offset of the receiver's clock has to be known for an exact limit to be met. */
+const OFFSET_DECIDABLE_SECONDS = 0.25;
 
 const NOW = moment(0);
 const HOUR_SECONDS = 3_600;
@@ -59,7 +59,10 @@ export const signatureTimeChecks: Check[] = [
   ),
 ];
 
-/** A check at an exact limit of the window, which holds only when no second ticks over in between. */
+/**
+ * A check at an exact limit of the window, by the receiver's own clock. It holds only when no second ticks over in
+ * between, so it is sent early in one, and unverified where nobody can tell when that is.
+ */
 function limit(
   name: string,
   title: string,
@@ -74,21 +77,33 @@ function limit(
     group: "signature",
     spec: RULES.tolerance,
     hint: LIMIT_HINT,
-    run: async ({ deliver, event, withinOneSecond, clockSkewSeconds }) => {
-      if (Math.abs(clockSkewSeconds) > CLOCK_SKEW_JUDGED_SECONDS) {
+    phase: "stalled",
+    run: async ({ clock, deliver, event, nowSeconds, withinOneSecond }) => {
+      const offset = await clock.measure(() => deliver(event()));
+      if (offset === undefined) {
         return {
           outcome: "unverified",
-          reason:
-            `The receiver's clock is about ${clockSkewSeconds} s ahead of ours, so a limit cannot be met to the second. ` +
-            "Set both clocks by NTP.",
+          reason: "The receiver sends no Date header, so its clock is not known.",
+        };
+      }
+      if (offset.most - offset.least > OFFSET_DECIDABLE_SECONDS) {
+        const [least, most] = [offset.least.toFixed(1), offset.most.toFixed(1)];
+        return {
+          outcome: "unverified",
+          reason: `The receiver's clock is between ${least} and ${most} s ahead of ours: too unsure to meet a limit to the second.`,
         };
       }
       const forged = judge === allRefused;
-      const exchange = await withinOneSecond(() => deliver(event(), { ageSeconds, forged }));
+      const exchange = await withinOneSecond(offset, async (receiverSeconds) => {
+        const t = receiverSeconds - ageSeconds;
+        const sent = await deliver(event(), { ageSeconds: nowSeconds() - t, forged });
+        // The clock may have ticked over between the two readings of it.
+        return sent.request.headers.some(([, value]) => value.startsWith(`t=${t},`)) ? sent : undefined;
+      });
       if (exchange !== undefined) return judge([exchange]);
       return {
         outcome: "unverified",
-        reason: "No answer came within one second of the clock, in eight tries.",
+        reason: "No answer came within one second of the receiver's clock, in eight tries.",
       };
     },
   };

@@ -35,8 +35,15 @@ function groupLines(report: Report, group: string, results: CheckResult[], paint
   return [
     `${markOf(worst ?? "passed", paint)} ${paint("bold", group.padEnd(16))} ${parts.join(", ")}`,
     ...open.flatMap((result) => failureLines(report, result, paint)),
+    ...results.flatMap((result) => noteLine(result, paint)),
     ...unverifiedLines(results, paint),
   ];
+}
+
+/** What was found out beside a check that passed. */
+function noteLine(result: CheckResult, paint: Paint): string[] {
+  if (standingOf(result) !== "passed" || result.explanation === undefined) return [];
+  return [`  ${markOf("passed", paint)} ${result.check.id}: ${paint("dim", result.explanation)}`];
 }
 
 function markOf(standing: Standing, paint: Paint): string {

@@ -67,6 +67,7 @@ export const ACKNOWLEDGEMENT: Record<string, Mutant> = {
       "load.burst",
       "load.burst-at-first",
       "effects.each-type",
+      "effects.id-case",
       "effects.in-sequence",
       "effects.at-once",
       "effects.after-many-others",
