@@ -1,4 +1,4 @@
-import { verify, type SignatureProblem } from "../../shared/signature.ts";
+import { signingKey, verify, type SignatureProblem } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
 import type { Acceptance, Unavailable } from "../engine.ts";
 import { parseEnvelope } from "./envelope.ts";
@@ -29,32 +29,25 @@ export type Inbox = (delivery: Delivery) => Promise<Receipt>;
 
 /**
  * The way of a delivery into the inbox: verify, parse, store; in this order, so that nothing of an unsigned body is
- * looked at. Knows nothing of HTTP.
+ * looked at. Knows nothing of HTTP. Call it as soon as the delivery is there: from then on its time to be stored runs.
  */
 export function createInbox(options: {
   secrets: readonly string[];
   clock: Clock;
   store: GroupCommit;
 }): Inbox {
+  const secrets = options.secrets.map(signingKey);
+
   return async ({ signatures, body }) => {
-    const receivedAtMs = options.clock.nowMs();
-    const nowSeconds = Math.floor(receivedAtMs / 1_000);
-    const signature = verify({ headers: signatures, body, secrets: options.secrets, nowSeconds });
+    const nowSeconds = Math.floor(options.clock.nowMs() / 1_000);
+    const signature = verify({ headers: signatures, body, secrets, nowSeconds });
     if (!signature.ok) return { kind: "invalid_signature", reason: signature.reason };
 
     const parsed = parseEnvelope(body);
     if (!parsed.ok) return { kind: parsed.error, message: parsed.message };
 
-    const { id, type, objectId, orderingKey } = parsed;
-    const stored = await options.store({
-      id,
-      type,
-      objectId,
-      orderingKey,
-      source: "webhook",
-      receivedAtMs,
-      body,
-    });
+    const { id, type, objectId } = parsed;
+    const stored = await options.store({ id, type, objectId, source: "webhook", body });
     if (!stored.ok) return { kind: "unavailable", reason: stored.reason, detail: stored.detail };
 
     const { duplicate, differs } = stored.acceptance;

@@ -1,22 +1,27 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "@prometheus-io/client";
-import { isEventType } from "../../shared/events.ts";
-import type { Counts, Handled } from "../engine.ts";
+import type { Counts } from "../engine.ts";
 import type { Receipt } from "../intake/inbox.ts";
+import { knownType } from "./privacy.ts";
+import { createHandlingMetrics, createReports, type Reports } from "./handling-metrics.ts";
 
 export type Metrics = {
   received: (receipt: Receipt, seconds: number) => void;
   /** A request that was refused before it became a delivery. */
   refused: (reason: string) => void;
-  handled: (handled: Handled) => void;
-  workerRestarted: () => void;
+  /** What the worker process measured, and that it died. */
+  worker: Pick<Reports, "report" | "died">;
   text: () => Promise<{ contentType: string; body: string }>;
 };
 
 /**
  * The receiver's metrics for Prometheus: base units, no ids or URLs as labels, event types that nobody knows folded to
- * `other`. The depths are asked of the engine at each scrape.
+ * `other`. The depths are asked of the engine at each scrape; while it can't tell, they are left out. `workerAlive` is
+ * undefined where no worker belongs to this process.
  */
-export function createMetrics(options: { counts: () => Promise<Counts>; nowMs: () => number }): Metrics {
+export function createMetrics(options: {
+  counts: () => Promise<Counts>;
+  workerAlive?: (() => boolean) | undefined;
+}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -46,19 +51,16 @@ export function createMetrics(options: { counts: () => Promise<Counts>; nowMs: (
     labelNames: ["position"] as const,
     registers,
   });
-  const handling = new Histogram({
-    name: "receiver_handling_seconds",
-    help: "Duration of an attempt to handle an event, by type and outcome.",
-    labelNames: ["type", "outcome"] as const,
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
-    registers,
-  });
   const restarts = new Counter({
     name: "receiver_worker_restarts_total",
     help: "How often the worker process died or was ended because a handler blocked it.",
     registers,
   });
-  collectDepths(registry, options);
+  gaugeDepths(registers, options.counts);
+  gaugeWorker(registers, options.workerAlive);
+  const reports = createReports();
+  // Its metrics exist from the start, and where another process does the work.
+  const noWork = createHandlingMetrics();
 
   return {
     received: (receipt, seconds) => {
@@ -71,38 +73,53 @@ export function createMetrics(options: { counts: () => Promise<Counts>; nowMs: (
       }
     },
     refused: (reason) => rejections.inc({ reason }),
-    handled: ({ type, outcome, durationMs }) =>
-      handling.observe({ type: knownType(type), outcome }, durationMs / 1_000),
-    workerRestarted: () => restarts.inc(),
-    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    worker: {
+      report: reports.report,
+      died: () => {
+        reports.died();
+        restarts.inc();
+      },
+    },
+    text: async () => {
+      const worker = Registry.aggregate([await noWork.report(), ...reports.all()]);
+      return {
+        contentType: registry.contentType,
+        body: `${await registry.metrics()}\n${await worker.metrics()}`,
+      };
+    },
   };
 }
 
-/** Anybody with a secret can make up types; a label of each would fill the memory. */
-function knownType(type: string): string {
-  return isEventType(type) ? type : "other";
-}
-
-function collectDepths(
-  registry: Registry,
-  options: { counts: () => Promise<Counts>; nowMs: () => number },
-): void {
+function gaugeDepths(registers: Registry[], counts: () => Promise<Counts>): void {
   const depth = new Gauge({
     name: "receiver_inbox_events",
     help: "Events in the inbox by state.",
     labelNames: ["state"] as const,
-    registers: [registry],
+    registers,
     collect: async () => {
-      const { byState, oldestUnfinishedAtMs } = await options.counts();
-      for (const [state, events] of Object.entries(byState)) depth.set({ state }, events);
-      oldest.set(
-        oldestUnfinishedAtMs === null ? 0 : Math.max(0, options.nowMs() - oldestUnfinishedAtMs) / 1_000,
-      );
+      const counted = await counts().catch(() => undefined);
+      depth.reset();
+      oldest.reset();
+      if (!counted) return;
+      for (const [state, events] of Object.entries(counted.byState)) depth.set({ state }, events);
+      oldest.set((counted.oldestUnfinishedAgeMs ?? 0) / 1_000);
     },
   });
   const oldest = new Gauge({
     name: "receiver_oldest_unfinished_event_age_seconds",
     help: "Age of the oldest event that is neither done, ignored nor dead; 0 when there is none.",
-    registers: [registry],
+    registers,
+  });
+}
+
+function gaugeWorker(registers: Registry[], isAlive: (() => boolean) | undefined): void {
+  if (!isAlive) return;
+  new Gauge({
+    name: "receiver_worker_up",
+    help: "1 while the worker process gives signs of life, 0 while a handler blocks it or it is being started again.",
+    registers,
+    collect() {
+      this.set(isAlive() ? 1 : 0);
+    },
   });
 }
