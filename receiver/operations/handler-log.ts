@@ -23,7 +23,11 @@ export function createHandlerLog(
 ): HandlerLog {
   let ready: { lines: Log; scrub: Scrubber } | undefined;
   const prepare = (): { lines: Log; scrub: Scrubber } => ({
-    lines: log.child({ event_id: event.id, type: event.type, attempt: event.attempt }),
+    lines: log.child(
+      { event_id: event.id, type: event.type, attempt: event.attempt },
+      // Errors come to it described and scrubbed.
+      { serializers: { err: (described: unknown) => described } },
+    ),
     scrub: createScrubber(event.body),
   });
 

@@ -5,16 +5,16 @@ import { knownType } from "./privacy.ts";
 
 const NAME = "receiver_handling_seconds";
 
-/** As the library writes it; a handler may send its supervisor anything. */
-const reportSchema = z.array(
-  z.object({
+/** What the handlers' process counted since it started, as the metrics library writes it down. */
+export const handlingReportSchema = z.array(
+  z.looseObject({
     name: z.literal(NAME),
     help: z.string(),
     type: z.literal("histogram"),
     aggregator: z.literal("sum"),
     values: z
       .array(
-        z.object({
+        z.looseObject({
           value: z.number(),
           metricName: z.string().startsWith(NAME),
           labels: z.record(z.string(), z.union([z.string(), z.number()])),
@@ -24,13 +24,11 @@ const reportSchema = z.array(
   }),
 );
 
-/** Totals since the worker process started, as it tells its supervisor. */
-export type HandlingReport = z.infer<typeof reportSchema>;
+export type HandlingReport = z.infer<typeof handlingReportSchema>;
 
-/** What the worker process measures. */
 export type HandlingMetrics = { handled: (handled: Handled) => void; report: () => Promise<HandlingReport> };
 
-/** The worker's own metrics, counted where the work is done: nothing is said from process to process for each event. */
+/** Counts attempts where the handlers run; `report` is what goes to the process that is scraped. */
 export function createHandlingMetrics(): HandlingMetrics {
   const registry = new Registry();
   const handling = new Histogram({
@@ -43,32 +41,33 @@ export function createHandlingMetrics(): HandlingMetrics {
   return {
     handled: ({ type, outcome, durationMs }) =>
       handling.observe({ type: knownType(type), outcome }, durationMs / 1_000),
-    report: async () => reportSchema.parse(await registry.getMetricsAsJSON()),
+    report: async () => handlingReportSchema.parse(await registry.getMetricsAsJSON()),
   };
 }
 
-export type Reports = {
-  /** Takes the latest totals of the running worker process; what isn't a report changes nothing. */
-  report: (json: unknown) => void;
-  /** The worker process died: what it counted stays, and the next one counts from nothing. */
-  died: () => void;
-  /** To be summed. */
-  all: () => object[];
+export type HandlingTotals = {
+  /** Takes the latest totals of the running process. */
+  report: (report: HandlingReport) => void;
+  /** The process that reported is gone; the next one begins at zero. */
+  end: () => void;
+  text: () => Promise<string>;
 };
 
-/** Keeps the sums of what one worker process after the other has reported. */
-export function createReports(): Reports {
-  let retired: object = [];
-  let latest: object = [];
+/** Adds up what processes that come and go report, so that no sum ever gets smaller. */
+export function createHandlingTotals(): HandlingTotals {
+  // The metric is there from the start, and where another machine does the work.
+  const nothing = createHandlingMetrics().report();
+  let ended: HandlingReport = [];
+  let latest: HandlingReport = [];
+
   return {
-    report: (json) => {
-      const report = reportSchema.safeParse(json);
-      if (report.success) latest = report.data;
+    report: (report) => {
+      latest = report;
     },
-    died: () => {
-      retired = Registry.aggregate([retired, latest]).getMetricsAsArray();
+    end: () => {
+      ended = handlingReportSchema.parse(Registry.aggregate([ended, latest]).getMetricsAsArray());
       latest = [];
     },
-    all: () => [retired, latest],
+    text: async () => Registry.aggregate([await nothing, ended, latest]).metrics(),
   };
 }

@@ -2,14 +2,18 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "@pro
 import type { Counts } from "../engine.ts";
 import type { Receipt } from "../intake/inbox.ts";
 import { knownType } from "./privacy.ts";
-import { createHandlingMetrics, createReports, type Reports } from "./handling-metrics.ts";
+import { createHandlingTotals, type HandlingTotals } from "./handling-metrics.ts";
 
 export type Metrics = {
   received: (receipt: Receipt, seconds: number) => void;
   /** A request that was refused before it became a delivery. */
   refused: (reason: string) => void;
-  /** What the worker process measured, and that it died. */
-  worker: Pick<Reports, "report" | "died">;
+  worker: {
+    /** What the worker process counted since it started. */
+    report: HandlingTotals["report"];
+    /** It died: what it counted stays, and its restart is counted. */
+    died: () => void;
+  };
   text: () => Promise<{ contentType: string; body: string }>;
 };
 
@@ -58,9 +62,7 @@ export function createMetrics(options: {
   });
   gaugeDepths(registers, options.counts);
   gaugeWorker(registers, options.workerAlive);
-  const reports = createReports();
-  // Its metrics exist from the start, and where another process does the work.
-  const noWork = createHandlingMetrics();
+  const handling = createHandlingTotals();
 
   return {
     received: (receipt, seconds) => {
@@ -74,19 +76,16 @@ export function createMetrics(options: {
     },
     refused: (reason) => rejections.inc({ reason }),
     worker: {
-      report: reports.report,
+      report: handling.report,
       died: () => {
-        reports.died();
+        handling.end();
         restarts.inc();
       },
     },
-    text: async () => {
-      const worker = Registry.aggregate([await noWork.report(), ...reports.all()]);
-      return {
-        contentType: registry.contentType,
-        body: `${await registry.metrics()}\n${await worker.metrics()}`,
-      };
-    },
+    text: async () => ({
+      contentType: registry.contentType,
+      body: `${await registry.metrics()}\n${await handling.text()}`,
+    }),
   };
 }
 
