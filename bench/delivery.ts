@@ -46,15 +46,15 @@ async function deliverAll(deliveries: number): Promise<{ tookMs: number; sample:
   if (!created.ok) throw new Error(created.message);
   const { simulator } = created;
   simulator.endpoints.register({ url: endpoint.url, eventTypes: ["call.completed"] });
-  const emitted = simulator.emitter.emit({ type: "call.completed" }, deliveries);
+  const emitted = simulator.events.emit({ type: "call.completed" }, deliveries);
   if (!emitted.ok) throw new Error(emitted.message);
 
   const startedMs = performance.now();
   simulator.clock.setMode("skip");
-  await simulator.dispatcher.advanceUntilIdle();
+  await simulator.clock.run();
   const tookMs = performance.now() - startedMs;
 
-  const { dead } = simulator.deliveries.counts();
+  const { dead } = simulator.counts.deliveries().byState;
   if (dead !== deliveries) throw new Error(`${dead} of ${deliveries} deliveries are dead.`);
   const sample = emitted.emissions[0]?.event.body ?? Buffer.alloc(0);
   await simulator.close();

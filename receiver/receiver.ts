@@ -46,11 +46,13 @@ export async function startReceiver(options: {
   const { config, engine, clock, log } = options;
   const supervisor = config.role === "ingest" ? undefined : superviseWorker(options, () => metrics);
   const metrics = createMetrics({ counts: engine.ledger.counts, workerAlive: supervisor?.alive });
+  let storedBytes = 0;
   const health = createHealth({
     probe: engine.intake.probe,
     clock,
     freeBytes: async () => freeBytes(config.databaseFile),
     minimumFreeBytes: config.minimumFreeBytes,
+    storedBytes: () => storedBytes,
     // A blocked handler takes no intake out of a load balancer: where there is one, it is a metric and an alert.
     ...(supervisor && config.role === "worker" ? { workerAlive: supervisor.alive } : {}),
   });
@@ -85,10 +87,15 @@ export async function startReceiver(options: {
       return { url: undefined, adminUrl, stop };
     }
 
+    const commit = createGroupCommit({ accept: engine.intake.accept, clock });
     const inbox = createInbox({
       secrets: config.signingSecrets,
       clock,
-      store: createGroupCommit({ accept: engine.intake.accept, clock }),
+      store: async (event) => {
+        const stored = await commit(event);
+        if (stored.ok && !stored.acceptance.duplicate) storedBytes += event.body.byteLength;
+        return stored;
+      },
     });
     const app = createApp({ ...config, inbox, health, log, metrics, clock });
     const server = createHttpServer({ app, clock });

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
 import { SIGNATURE_TOLERANCE_SECONDS } from "./limits.ts";
 
 /** The header that every delivery carries; HTTP header names compare without regard to case. */
@@ -37,13 +37,18 @@ export type ParsedSignature =
   | { ok: true; timestamp: string; digests: string[] }
   | { ok: false; reason: SignatureProblem };
 
+/** A secret, made ready once for signing and verifying often. */
+export function signingKey(secret: string): KeyObject {
+  return createSecretKey(secret, "utf8");
+}
+
 /**
  * The value of the signature header for `body`, signed at `timestampSeconds` of Unix time (SPEC §6 Signature).
  * A string body is signed as its UTF-8 bytes.
  */
 export function sign(options: {
   body: Uint8Array | string;
-  secret: string;
+  secret: string | KeyObject;
   timestampSeconds: number;
 }): string {
   const t = String(options.timestampSeconds);
@@ -58,7 +63,7 @@ export function sign(options: {
 export function verify(options: {
   headers: readonly string[];
   body: Uint8Array;
-  secrets: readonly string[];
+  secrets: readonly (string | KeyObject)[];
   nowSeconds: number;
 }): Verification {
   const parsed = parseSignature(options.headers);
@@ -112,6 +117,6 @@ export function parseSignature(headers: readonly string[]): ParsedSignature {
   return { ok: true, timestamp, digests };
 }
 
-function digest(secret: string, timestamp: string, body: Uint8Array | string): Buffer {
+function digest(secret: string | KeyObject, timestamp: string, body: Uint8Array | string): Buffer {
   return createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest();
 }

@@ -1,13 +1,16 @@
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
-import { DELIVERY_TABLES } from "./domain/schema.ts";
+import { DELIVERY_TABLES, SUMMARY_TABLES } from "./domain/schema.ts";
+import { summaryOfBody } from "./domain/world/event-summary.ts";
 import { WORLD_MIGRATIONS } from "./domain/world/schema.ts";
 
 export type OpenedDatabase = { ok: true; database: Database.Database } | { ok: false; message: string };
 
 /** One entry a release, oldest first; `PRAGMA user_version` counts how many a file has seen. Append, never edit. */
-const MIGRATIONS = [[...DELIVERY_TABLES, ...WORLD_MIGRATIONS].join(";\n")];
+const MIGRATIONS = [[...DELIVERY_TABLES, ...WORLD_MIGRATIONS], SUMMARY_TABLES].map((tables) =>
+  tables.join(";\n"),
+);
 
 /**
  * Opens the simulator's state: in memory, or in `file`, which then survives a kill -9 (but belongs to one simulator at a
@@ -24,6 +27,7 @@ export function openDatabase(file?: string): OpenedDatabase {
     database.pragma("journal_mode = WAL");
     database.pragma("synchronous = NORMAL");
     database.pragma("foreign_keys = ON");
+    database.function("event_summary", { deterministic: true }, summaryOfBody);
     const problem = migrate(database);
     if (problem === undefined) return { ok: true, database };
     database.close();

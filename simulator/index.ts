@@ -12,6 +12,7 @@ import {
 } from "./library/deliveries.ts";
 import { createEndpointControl, type EndpointControl } from "./library/endpoints.ts";
 import { faultsFrom, type FaultText } from "./library/faults.ts";
+import { orThrow } from "./library/or-throw.ts";
 import { listen } from "./server.ts";
 import { createSimulator, type Simulator } from "./simulator.ts";
 
@@ -127,32 +128,21 @@ export async function startSimulator(options: StartOptions = {}): Promise<Runnin
         apiKey,
       })),
     async emit(type, { object, orgId, count = 1, faults = [] } = {}) {
-      const result = simulator.emitter.emit(
-        {
-          type,
-          faults: faultsFrom(faults),
-          ...(object && { object }),
-          ...(orgId !== undefined && { orgId }),
-        },
-        count,
-      );
-      if (!result.ok) throw new Error(result.message);
-      await deliveries.settled();
+      const happening = { type, object, orgId, faults: faultsFrom(faults) };
+      const { emissions } = orThrow(simulator.events.emit(happening, count));
+      await simulator.settled();
       return {
-        events: result.emissions.map(({ event }) => envelopeOf(event)),
-        deliveries: result.emissions.flatMap(({ deliveryIds }) =>
-          deliveryIds.map((id) => deliveries.get(id)),
-        ),
+        events: emissions.map(({ event }) => envelopeOf(event)),
+        deliveries: emissions.flatMap((emission) => emission.deliveries.map(({ id }) => deliveries.get(id))),
       };
     },
     async tell(scenario) {
       const told = simulator.stories.tell(
         typeof scenario === "string" ? scenario : added(scenario, simulator),
       );
-      if (!told.ok) throw new Error(told.message);
-      await deliveries.settled();
-      const { steps, endsAtMs } = told.telling;
-      return { name: told.telling.scenario.name, steps, endsAt: new Date(endsAtMs) };
+      const { scenario: begun, steps, endsAtMs } = orThrow(told).telling;
+      await simulator.settled();
+      return { name: begun.name, steps, endsAt: new Date(endsAtMs) };
     },
     deliveries,
     clock: createClockControl(simulator),

@@ -2,24 +2,31 @@ import { randomBytes, randomInt } from "node:crypto";
 import { openDatabase } from "./database.ts";
 import { createAgenda } from "./domain/agenda.ts";
 import { createAttempts } from "./domain/attempts.ts";
+import { createCounts } from "./domain/counts.ts";
 import { createClock, type ClockMode } from "./domain/clock.ts";
 import { createDeliveries } from "./domain/deliveries.ts";
+import { createDeliverySummaries } from "./domain/delivery-summaries.ts";
 import { createDispatcher, type Send } from "./domain/dispatcher.ts";
 import { createEmitter } from "./domain/emitter.ts";
 import { createEndpoints } from "./domain/endpoints.ts";
+import { createEventSummaries } from "./domain/event-summaries.ts";
 import { createEventLog } from "./domain/events.ts";
 import type { Fault } from "./domain/faults.ts";
-import { createJournal } from "./domain/journal.ts";
+import { createJournal, type Journal } from "./domain/journal.ts";
 import { createMeta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
 import { resetTables } from "./domain/reset.ts";
+import { createStories } from "./domain/stories.ts";
+import { createTraffic } from "./domain/traffic.ts";
 import { createTransaction } from "./domain/transaction.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import type { Scenario } from "./domain/world/scenario.ts";
-import { createWorld } from "./domain/world/world.ts";
+import { createWorld, type World } from "./domain/world/world.ts";
 import { createSender } from "./sender/sender.ts";
-import { createStories } from "./stories.ts";
-import { createTraffic } from "./traffic.ts";
+import { createClockVerbs } from "./verbs/clock.ts";
+import { createDeliveryVerbs } from "./verbs/deliveries.ts";
+import { createEndpointVerbs } from "./verbs/endpoints.ts";
+import { createEventVerbs } from "./verbs/events.ts";
 
 export type SimulatorOptions = {
   /** Keeps the state in this file; in memory when absent. */
@@ -113,11 +120,15 @@ function compose(
     nowMs: clock.now,
     baseUrl: () => settings.baseUrl,
   });
-  const events = createEventLog({ database, seed, clock });
+  const events = createEventLog({ database, seed, clock, meta });
   const newSecret = () => `whsec_${randomBytes(24).toString("hex")}`;
   const endpoints = createEndpoints({ database, seed, clock, journal, allowedHosts, newSecret });
   const deliveries = createDeliveries({ database, seed });
   const attempts = createAttempts({ database });
+  const monotonicMs = () => wall.monotonicMs();
+  const deliverySummaries = createDeliverySummaries({ database, attempts, monotonicMs });
+  const eventSummaries = createEventSummaries({ database, monotonicMs });
+  const counts = createCounts({ database });
   const agenda = createAgenda({ database, perform: (occurrence) => emitter.live(occurrence) });
   const send =
     options.send ??
@@ -179,23 +190,32 @@ function compose(
     if (kind.startsWith("attempt.") || kind === "event.created" || kind === "clock.changed") remember();
   });
 
+  const told: Omit<Journal, "write"> = journal;
   dispatcher.start();
 
   return {
     seed,
-    clock,
-    journal,
+    /** What of the options has no effect, and why, for whoever asked for it. */
+    notes: notesOf(options, world),
     world,
-    events,
-    endpoints,
-    deliveries,
-    attempts,
-    agenda,
-    dispatcher,
-    emitter,
+    endpoints: createEndpointVerbs({ endpoints, world, emitter, dispatcher }),
+    events: createEventVerbs({ events, eventSummaries, emitter }),
+    deliveries: createDeliveryVerbs({
+      deliveries,
+      deliverySummaries,
+      attempts,
+      events,
+      endpoints,
+      emitter,
+      dispatcher,
+      now: clock.now,
+    }),
+    clock: createClockVerbs({ clock, dispatcher, journal, wall }),
     stories,
     traffic,
-    wall,
+    counts,
+    /** What happens, as it happens, for everybody who watches. */
+    journal: told,
     readings,
     setReadings(next: Readings): void {
       settings.readings = next;
@@ -204,6 +224,8 @@ function compose(
     setBaseUrl(url: string): void {
       settings.baseUrl = url;
     },
+    /** Resolves when nothing is in flight and nothing is due now (with the clock `skip`: nothing is due any more). */
+    settled: dispatcher.settled,
     /** Forgets every event and delivery, and, unless told otherwise, every endpoint; the seeded world stays. */
     async reset(keep: { endpoints: boolean }): Promise<void> {
       await dispatcher.quiesce(() => {
@@ -221,6 +243,20 @@ function compose(
       database.close();
     },
   };
+}
+
+/** A data file keeps the world that it was begun with. */
+function notesOf({ dataFile, calls, organizations }: SimulatorOptions, { origin }: World): string[] {
+  const asked = [
+    { option: "--calls", given: calls, kept: origin.calls },
+    { option: "--organizations", given: organizations, kept: origin.organizations },
+  ];
+  return asked
+    .filter(({ given, kept }) => dataFile !== undefined && given !== undefined && given !== kept)
+    .map(
+      ({ option, given, kept }) =>
+        `${option} ${given} has no effect: ${dataFile} was begun with ${kept}. Leave it out, or use another --data file.`,
+    );
 }
 
 /** A clock that is moved by hand goes on from where it stood; any other one from now, but never backwards. */

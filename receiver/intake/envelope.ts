@@ -1,11 +1,25 @@
+import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 
 /** Levels of nesting that an envelope may have. The service's own have four or five. */
 const DEEPEST = 64;
 
-/** The least that makes an envelope an event. Everything beside it may change, and is none of the inbox's business. */
-const eventSchema = z.looseObject({ id: eventIdSchema, type: z.string() });
+/** Objects are named by short texts; anything else names none. */
+const objectIdSchema = z.string().min(1).max(256);
+
+/**
+ * The least that makes an envelope an event. Everything beside it may change, and is none of the inbox's business: it
+ * is neither looked at nor copied.
+ */
+const eventSchema = z.object({
+  id: eventIdSchema,
+  type: z.string(),
+  data: z
+    .object({ object: z.object({ id: objectIdSchema }) })
+    .optional()
+    .catch(undefined),
+});
 
 export type ParsedEnvelope =
   | { ok: true; id: string; type: string; objectId: string | null }
@@ -13,11 +27,12 @@ export type ParsedEnvelope =
 
 /** Takes apart the body of a delivery whose signature was verified. Never throws, whatever it holds. */
 export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
-  const text = decode(body);
-  if (text === undefined) return invalidJson("The body is not UTF-8.");
-  const json = parseJson(text);
+  if (!isUtf8(body)) return invalidJson("The body is not UTF-8.");
+  // A byte order mark stays in the text, where JSON.parse refuses it.
+  const json = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
   if (!json.ok) return invalidJson("The body is not JSON.");
-  if (depth(text) > DEEPEST) return invalidEvent(`The body is nested deeper than ${String(DEEPEST)} levels.`);
+  if (isDeeper(body, DEEPEST))
+    return invalidEvent(`The body is nested deeper than ${String(DEEPEST)} levels.`);
 
   const event = eventSchema.safeParse(json.value);
   if (!event.success) {
@@ -26,7 +41,8 @@ export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
       `The body is no event: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "invalid"}.`,
     );
   }
-  return { ok: true, id: event.data.id, type: event.data.type, objectId: objectIdOf(json.value) };
+  const { id, type, data } = event.data;
+  return { ok: true, id, type, objectId: data?.object.id ?? null };
 }
 
 function invalidJson(message: string): ParsedEnvelope {
@@ -37,15 +53,6 @@ function invalidEvent(message: string): ParsedEnvelope {
   return { ok: false, error: "invalid_event", message };
 }
 
-function decode(body: Uint8Array): string | undefined {
-  try {
-    // `ignoreBOM` keeps a byte order mark in the text, where JSON.parse refuses it.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
-  } catch {
-    return undefined;
-  }
-}
-
 function parseJson(text: string): { ok: true; value: unknown } | { ok: false } {
   try {
     return { ok: true, value: JSON.parse(text) };
@@ -54,27 +61,39 @@ function parseJson(text: string): { ok: true; value: unknown } | { ok: false } {
   }
 }
 
-/** How deeply valid JSON is nested, without recursion: a sender may well try a million brackets. */
-function depth(json: string): number {
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = [0x5b, 0x7b];
+const CLOSING = [0x5d, 0x7d];
+
+/** Whether valid JSON is nested deeper than `levels`; without recursion, since a sender may well try a million brackets. */
+function isDeeper(json: Uint8Array, levels: number): boolean {
+  // Nearly every body is done with here.
+  if (!hasMoreThan(json, levels)) return false;
   let level = 0;
-  let deepest = 0;
   let quoted = false;
   for (let at = 0; at < json.length; at += 1) {
-    const character = json[at];
+    const byte = json[at] ?? 0;
     if (quoted) {
-      if (character === "\\") at += 1;
-      else if (character === '"') quoted = false;
-    } else if (character === '"') quoted = true;
-    else if (character === "{" || character === "[") deepest = Math.max(deepest, (level += 1));
-    else if (character === "}" || character === "]") level -= 1;
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) quoted = false;
+    } else if (byte === QUOTE) quoted = true;
+    else if (OPENING.includes(byte)) {
+      level += 1;
+      if (level > levels) return true;
+    } else if (CLOSING.includes(byte)) level -= 1;
   }
-  return deepest;
+  return false;
 }
 
-const text = z.string().min(1).max(256).optional().catch(undefined);
-const objectSchema = z.object({ data: z.object({ object: z.object({ id: text }) }) });
-
-/** What names the object; reconcile compares by it. */
-function objectIdOf(envelope: unknown): string | null {
-  return objectSchema.safeParse(envelope).data?.data.object.id ?? null;
+/** Whether there are more opening brackets than `levels`, wherever they stand. */
+function hasMoreThan(json: Uint8Array, levels: number): boolean {
+  let found = 0;
+  for (const bracket of OPENING) {
+    for (let at = json.indexOf(bracket); at !== -1; at = json.indexOf(bracket, at + 1)) {
+      found += 1;
+      if (found > levels) return true;
+    }
+  }
+  return false;
 }

@@ -1,4 +1,4 @@
-import { verify, type SignatureProblem } from "../../shared/signature.ts";
+import { signingKey, verify, type SignatureProblem } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
 import type { Acceptance, Unavailable } from "../engine.ts";
 import { parseEnvelope } from "./envelope.ts";
@@ -29,16 +29,18 @@ export type Inbox = (delivery: Delivery) => Promise<Receipt>;
 
 /**
  * The way of a delivery into the inbox: verify, parse, store; in this order, so that nothing of an unsigned body is
- * looked at. Knows nothing of HTTP.
+ * looked at. Knows nothing of HTTP. Call it as soon as the delivery is there: from then on its time to be stored runs.
  */
 export function createInbox(options: {
   secrets: readonly string[];
   clock: Clock;
   store: GroupCommit;
 }): Inbox {
+  const secrets = options.secrets.map(signingKey);
+
   return async ({ signatures, body }) => {
     const nowSeconds = Math.floor(options.clock.nowMs() / 1_000);
-    const signature = verify({ headers: signatures, body, secrets: options.secrets, nowSeconds });
+    const signature = verify({ headers: signatures, body, secrets, nowSeconds });
     if (!signature.ok) return { kind: "invalid_signature", reason: signature.reason };
 
     const parsed = parseEnvelope(body);

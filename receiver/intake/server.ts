@@ -1,7 +1,8 @@
-import { createServer, type Server, type ServerOptions } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
-import type { RequestListener } from "node:http";
 import type { Clock } from "../clock.ts";
+import { createConnections, type ConnectionLimits } from "./connections.ts";
+import { answerProtocolError, refuseTunnel } from "./protocol-errors.ts";
 
 /** How long a client may take over its headers, and over the whole request. */
 export const HEADERS_TIMEOUT_MS = 5_000;
@@ -14,37 +15,48 @@ const KEEP_ALIVE_MS = 5_000;
 
 /** The port is shut once nobody has knocked for this long, or after so long at the latest. */
 const QUIET_MS = 200;
-const LONGEST_FAREWELL_MS = 3_000;
-const MAXIMUM_CONNECTIONS = 4_096;
+const LONGEST_FAREWELL_MS = 1_000;
 
 export type HttpServer = {
   /** Resolves to the port, also when it was asked for as 0. Rejects when the port is taken. */
   listen: (port: number, host: string) => Promise<number>;
   /**
-   * Waits until no new connection comes, shuts the port, and waits for the connections there are: requests are finished,
-   * idle ones get the time that their keep-alive promised them. What is left after `graceMs` is cut.
+   * Waits until no new connection comes, shuts the port, and lets requests be finished. Connections that say nothing are
+   * cut within a second, what is left after `graceMs` at the end of it.
    */
   drain: (graceMs: number) => Promise<void>;
 };
 
 /** An HTTP server with bounds on time and connections, whose protocol errors are JSON like every other answer. */
 export function createHttpServer(
-  options: { app: RequestListener; clock: Clock } & Pick<ServerOptions, "headersTimeout" | "requestTimeout">,
+  options: { app: RequestListener; clock: Clock } & ConnectionLimits &
+    Pick<ServerOptions, "headersTimeout" | "requestTimeout">,
 ): HttpServer {
-  const server = createServer(
-    {
-      headersTimeout: options.headersTimeout ?? HEADERS_TIMEOUT_MS,
-      requestTimeout: options.requestTimeout ?? REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: CHECK_INTERVAL_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-    },
-    options.app,
-  );
-  server.maxConnections = MAXIMUM_CONNECTIONS;
-  server.on("clientError", answerProtocolError);
+  const { app, clock } = options;
+  const server = createServer({
+    headersTimeout: options.headersTimeout ?? HEADERS_TIMEOUT_MS,
+    requestTimeout: options.requestTimeout ?? REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The app asks for it itself, and answers in JSON.
+    requireHostHeader: false,
+  });
+  const connections = createConnections(options);
   let knockedAtMs = Number.NEGATIVE_INFINITY;
-  server.on("connection", () => {
-    knockedAtMs = options.clock.monotonicMs();
+  server.on("connection", (socket) => {
+    knockedAtMs = clock.monotonicMs();
+    connections.admit(socket);
+  });
+  const handle: RequestListener = (request, response) => {
+    if (connections.begin(request, response)) app(request, response);
+  };
+  // Expectations are the app's as well: whether it wants the body, it knows best.
+  server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);
+  server.on("connect", (_request, socket: Socket) => {
+    connections.fail(socket, () => refuseTunnel(socket));
+  });
+  server.on("clientError", (error, socket: Socket) => {
+    connections.fail(socket, () => answerProtocolError(error, socket));
   });
 
   return {
@@ -58,9 +70,11 @@ export function createHttpServer(
         });
       }),
     drain: async (graceMs) => {
-      const endMs = options.clock.monotonicMs() + graceMs;
+      const endMs = clock.monotonicMs() + graceMs;
       await farewell(graceMs);
-      await drain(server, Math.max(0, endMs - options.clock.monotonicMs()), options.clock);
+      await close(server);
+      await connections.leave(endMs - clock.monotonicMs());
+      connections.stop();
     },
   };
 
@@ -69,67 +83,25 @@ export function createHttpServer(
    * kernel has accepted and we have not, and their clients would see a broken request.
    */
   async function farewell(graceMs: number): Promise<void> {
-    const untilMs = options.clock.monotonicMs() + Math.min(graceMs / 3, LONGEST_FAREWELL_MS);
+    const untilMs = clock.monotonicMs() + Math.min(graceMs / 3, LONGEST_FAREWELL_MS);
     for (;;) {
-      const nowMs = options.clock.monotonicMs();
+      const nowMs = clock.monotonicMs();
       const waitMs = Math.min(knockedAtMs + QUIET_MS, untilMs) - nowMs;
       if (waitMs <= 0) return;
-      await options.clock.sleep(waitMs);
+      await clock.sleep(waitMs);
     }
   }
 }
 
-const PROTOCOL_ERRORS: Record<string, { status: string; error: string; message: string }> = {
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    status: "408 Request Timeout",
-    error: "request_timeout",
-    message: "The request took too long to arrive.",
-  },
-  HPE_HEADER_OVERFLOW: {
-    status: "431 Request Header Fields Too Large",
-    error: "headers_too_large",
-    message: "The headers are too large.",
-  },
-};
-
-function answerProtocolError(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Gone, or in the middle of another answer: there is nothing to say.
-  if (
-    !socket.writable ||
-    error.code === "ECONNRESET" ||
-    (socket.bytesWritten > 0 && error.code !== "ERR_HTTP_REQUEST_TIMEOUT")
-  ) {
-    socket.destroy();
-    return;
-  }
-  const known = PROTOCOL_ERRORS[error.code ?? ""];
-  const { status, ...body } = known ?? {
-    status: "400 Bad Request",
-    error: "bad_request",
-    message: "This is not HTTP.",
-  };
-  const json = JSON.stringify(body);
-  socket.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${String(Buffer.byteLength(json))}\r\n\r\n${json}`,
-  );
-}
-
-async function drain(server: Server, graceMs: number, clock: Clock): Promise<void> {
+/** Shuts the port; what is connected stays so. */
+async function close(server: Server): Promise<void> {
   if (!server.listening) return;
-  const closed = new Promise<void>((resolve) => server.once("close", resolve));
-  // In the check phase, right after the loop has accepted whatever was waiting. And by the method of the plain server:
-  // the one for HTTP would at once cut idle connections, on which a client may be sending its next request.
-  setImmediate(() => NetServer.prototype.close.call(server));
-  const patience = new AbortController();
-  const gone = closed.then(() => patience.abort());
-  await Promise.race([
-    gone,
-    clock.sleep(Math.min(graceMs, KEEP_ALIVE_MS + CHECK_INTERVAL_MS), patience.signal),
-  ]);
-  server.closeIdleConnections();
-  await Promise.race([
-    gone,
-    clock.sleep(Math.max(0, graceMs - KEEP_ALIVE_MS - CHECK_INTERVAL_MS), patience.signal),
-  ]);
-  server.closeAllConnections();
+  await new Promise<void>((resolve) => {
+    // In the check phase, right after the loop has accepted whatever was waiting. And by the method of the plain server:
+    // the one for HTTP would at once cut idle connections, on which a client may be sending its next request.
+    setImmediate(() => {
+      NetServer.prototype.close.call(server);
+      resolve();
+    });
+  });
 }

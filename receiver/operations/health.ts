@@ -7,11 +7,17 @@ const FRESH_MS = 1_000;
 /** A database that doesn't answer the probe in this time is not ready. */
 const PROBE_LIMIT_MS = 3_000;
 
+/** The reserve of free disk lasts for as long as this at the rate of the same time before. */
+const RESERVE_SECONDS = 60;
+
+/** What an event's body costs on disk: in the log, in the inbox, and in what its handler may write. */
+const COST_OF_A_BYTE = 3;
+
 /** `ok`, or what is wrong. */
 export type Check = string;
 
 export type Health = {
-  /** Whether this process would do its work now, and what it looked at. */
+  /** Whether this process would do its part now, and what it looked at. */
   readiness: () => Promise<{ ready: boolean; checks: Record<string, Check> }>;
   draining: () => boolean;
   startDraining: () => void;
@@ -21,22 +27,29 @@ export type Health = {
 };
 
 /**
- * Health that tells the truth: the database took a write, the background loop gave a sign of life, the disk has room,
- * and nobody has asked us to stop. Nothing has to be restarted for it to turn good again.
+ * Health that tells the truth: the database took a write, the disk has room, and nobody has asked us to stop. Nothing has
+ * to be restarted for it to turn good again. Where events are taken, what handlers do is none of its business: while one
+ * of them blocks, the inbox goes on working.
  */
 export function createHealth(options: {
   probe: Intake["probe"];
   clock: Clock;
   freeBytes: () => Promise<number>;
   minimumFreeBytes: number;
-  /** Whether the handlers' process gave a sign of life, where that is what this process is there for. */
+  /** Bytes of bodies that were stored since the start. */
+  storedBytes?: () => number;
+  /** Of the role `worker` alone, which isn't ready without its worker process. */
   workerAlive?: () => boolean;
 }): Health {
   const { clock } = options;
+  const storedBytes = options.storedBytes ?? ((): number => 0);
   let draining = false;
   let diskLow = false;
   let probed: { atMs: number; result: Promise<Check> } | undefined;
+  let stopped = false;
   let cancel = (): void => undefined;
+  /** The total of each of the last seconds. */
+  const totals = [storedBytes()];
   void watchDisk();
 
   return {
@@ -46,7 +59,10 @@ export function createHealth(options: {
       draining = true;
     },
     diskLow: () => diskLow,
-    stop: () => cancel(),
+    stop: () => {
+      stopped = true;
+      cancel();
+    },
   };
 
   async function readiness(): Promise<{ ready: boolean; checks: Record<string, Check> }> {
@@ -79,7 +95,15 @@ export function createHealth(options: {
 
   async function watchDisk(): Promise<void> {
     // A file system that can't tell is no reason to refuse events.
-    diskLow = (await options.freeBytes().catch(() => Number.POSITIVE_INFINITY)) < options.minimumFreeBytes;
-    cancel = clock.after(FRESH_MS, () => void watchDisk());
+    const freeBytes = await options.freeBytes().catch(() => Number.POSITIVE_INFINITY);
+    diskLow = freeBytes < Math.max(options.minimumFreeBytes, bytesOfLastMinute() * COST_OF_A_BYTE);
+    if (!stopped) cancel = clock.after(FRESH_MS, () => void watchDisk());
+  }
+
+  function bytesOfLastMinute(): number {
+    const total = storedBytes();
+    totals.push(total);
+    const before = totals.length > RESERVE_SECONDS ? totals.shift() : totals[0];
+    return total - (before ?? 0);
   }
 }

@@ -1,25 +1,29 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "@prometheus-io/client";
-import { isEventType } from "../../shared/events.ts";
 import type { Counts } from "../engine.ts";
 import type { Receipt } from "../intake/inbox.ts";
-import { createHandlingTotals, type HandlingReport } from "./handling-metrics.ts";
+import { knownType } from "./privacy.ts";
+import { createHandlingTotals, type HandlingTotals } from "./handling-metrics.ts";
 
 export type Metrics = {
   received: (receipt: Receipt, seconds: number) => void;
   /** A request that was refused before it became a delivery. */
   refused: (reason: string) => void;
-  /** The handlers' process: what it reports, and that it died. */
-  worker: { report: (report: HandlingReport) => void; died: () => Promise<void> };
+  worker: {
+    /** What the worker process counted since it started. */
+    report: HandlingTotals["report"];
+    /** It died: what it counted stays, and its restart is counted. */
+    died: () => void;
+  };
   text: () => Promise<{ contentType: string; body: string }>;
 };
 
 /**
  * The receiver's metrics for Prometheus: base units, no ids or URLs as labels, event types that nobody knows folded to
- * `other`. The depths are asked of the engine at each scrape.
+ * `other`. The depths are asked of the engine at each scrape; while it can't tell, they are left out. `workerAlive` is
+ * undefined where no worker belongs to this process.
  */
 export function createMetrics(options: {
   counts: () => Promise<Counts>;
-  /** Whether the handlers' process gave a sign of life; undefined where there is none. */
   workerAlive?: (() => boolean) | undefined;
 }): Metrics {
   const registry = new Registry();
@@ -56,17 +60,9 @@ export function createMetrics(options: {
     help: "How often the worker process died or was ended because a handler blocked it.",
     registers,
   });
+  gaugeDepths(registers, options.counts);
+  gaugeWorker(registers, options.workerAlive);
   const handling = createHandlingTotals();
-  collectDepths(registry, options);
-  const { workerAlive } = options;
-  if (workerAlive) {
-    const up: Gauge = new Gauge({
-      name: "receiver_worker_up",
-      help: "1 while the handlers' process gives signs of life, 0 when it is blocked or gone.",
-      registers,
-      collect: (): void => up.set(workerAlive() ? 1 : 0),
-    });
-  }
 
   return {
     received: (receipt, seconds) => {
@@ -81,9 +77,9 @@ export function createMetrics(options: {
     refused: (reason) => rejections.inc({ reason }),
     worker: {
       report: handling.report,
-      died: async () => {
+      died: () => {
+        handling.end();
         restarts.inc();
-        await handling.end();
       },
     },
     text: async () => ({
@@ -93,29 +89,36 @@ export function createMetrics(options: {
   };
 }
 
-/** Anybody with a secret can make up types; a label of each would fill the memory. */
-function knownType(type: string): string {
-  return isEventType(type) ? type : "other";
-}
-
-function collectDepths(
-  registry: Registry,
-  options: { counts: () => Promise<Counts> },
-): void {
+function gaugeDepths(registers: Registry[], counts: () => Promise<Counts>): void {
   const depth = new Gauge({
     name: "receiver_inbox_events",
     help: "Events in the inbox by state.",
     labelNames: ["state"] as const,
-    registers: [registry],
+    registers,
     collect: async () => {
-      const { byState, oldestUnfinishedAgeMs } = await options.counts();
-      for (const [state, events] of Object.entries(byState)) depth.set({ state }, events);
-      oldest.set((oldestUnfinishedAgeMs ?? 0) / 1_000);
+      const counted = await counts().catch(() => undefined);
+      depth.reset();
+      oldest.reset();
+      if (!counted) return;
+      for (const [state, events] of Object.entries(counted.byState)) depth.set({ state }, events);
+      oldest.set((counted.oldestUnfinishedAgeMs ?? 0) / 1_000);
     },
   });
   const oldest = new Gauge({
     name: "receiver_oldest_unfinished_event_age_seconds",
     help: "Age of the oldest event that is neither done, ignored nor dead; 0 when there is none.",
-    registers: [registry],
+    registers,
+  });
+}
+
+function gaugeWorker(registers: Registry[], isAlive: (() => boolean) | undefined): void {
+  if (!isAlive) return;
+  new Gauge({
+    name: "receiver_worker_up",
+    help: "1 while the worker process gives signs of life, 0 while a handler blocks it or it is being started again.",
+    registers,
+    collect() {
+      this.set(isAlive() ? 1 : 0);
+    },
   });
 }

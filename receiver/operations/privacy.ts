@@ -1,79 +1,218 @@
-import { z } from "zod";
-
-/** Fields of the service's objects that hold what a caller said or who the caller is. */
-export const PERSONAL_FIELDS = new Set([
-  "phone",
-  "transcript",
-  "message_text",
-  "customer_name",
-  "recording_url",
-  "notes",
-  "transfer_to",
-]);
-
-const PHONE = /\+[0-9]{6,15}/g;
-const REDACTED_PHONE = "+10000000000";
-const REDACTED_TEXT = "[redacted]";
-
-const recordSchema = z.record(z.string(), z.unknown());
+import { isEventType } from "../../shared/events.ts";
 
 /**
- * A copy of an envelope without personal data, still valid by its schema: phone numbers become `+10000000000`, texts
- * become `[redacted]`. A field that isn't known to be harmless, such as those of an order, loses its text too.
+ * What may be shown of an event, in one place. It is a list of what is harmless, by field and pattern: everything else
+ * that an event contains may be about a person, whatever the service will come to send.
  */
-export function redactEnvelope(envelope: unknown): unknown {
-  const parsed = recordSchema.safeParse(envelope);
-  if (!parsed.success) return REDACTED_TEXT;
-  const data = recordSchema.safeParse(parsed.data["data"]);
-  if (!data.success) return parsed.data;
-  return { ...parsed.data, data: { ...data.data, object: redactObject(data.data["object"]) } };
+const HARMLESS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  id: like(/^(?:evt|call|vm|order|booking|ag|org)_[0-9a-f]{8,40}$/i),
+  call_id: like(/^call_[0-9a-f]{8,40}$/i),
+  agent_id: like(/^ag_[0-9a-f]{8,40}$/i),
+  org_id: like(/^org_[0-9a-f]{8,40}$/i),
+  type: (value) => typeof value === "string" && isEventType(value),
+  created: between(1_000_000_000, 9_999_999_999),
+  api_version: like(/^v[0-9]{1,3}$/),
+  object: like(/^(?:call|voicemail|order|booking)$/),
+  outcome: like(/^(?:completed|transferred|voicemail)$/),
+  reason: like(/^after_hours$/),
+  detected_language: like(/^[a-z]{2}(?:-[A-Z]{2})?$/),
+  created_at: like(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/),
+  duration_sec: between(0, 86_400),
+  transferred: isBoolean,
+  transfer_succeeded: isBoolean,
+  reviewed: isBoolean,
+  callback_made: isBoolean,
+};
+
+function like(pattern: RegExp): (value: unknown) => boolean {
+  return (value) => typeof value === "string" && pattern.test(value);
 }
 
-/** Fields whose text says nothing about a person, on every kind of object. */
-const HARMLESS_FIELDS = new Set([
-  "object",
-  "id",
-  "agent_id",
-  "call_id",
-  "outcome",
-  "detected_language",
-  "reason",
-  "created_at",
-  "status",
+function between(least: number, most: number): (value: unknown) => boolean {
+  return (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+}
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === "boolean";
+}
+
+/** Fields that the service documents: their names say nothing about anybody, though what they hold may. */
+const DOCUMENTED = new Set([
+  ...Object.keys(HARMLESS),
+  "data",
+  "phone",
+  "transcript",
+  "recording_url",
+  "transfer_to",
+  "customer_name",
+  "message_text",
+  "notes",
 ]);
 
-function redactObject(object: unknown): unknown {
-  const parsed = recordSchema.safeParse(object);
-  if (!parsed.success) return redactText(object);
-  return Object.fromEntries(
-    Object.entries(parsed.data).map(([field, value]) => [
-      field,
-      HARMLESS_FIELDS.has(field) ? value : redactValue(value),
-    ]),
-  );
+const REDACTED_TEXT = "[redacted]";
+const REDACTED_PHONE = "+10000000000";
+const ID_PREFIX = /^(?:evt|call|vm|ag|org)_/;
+const PHONE = /\+[0-9]{6,15}/g;
+
+/** The type of an event where it is shown or counted: anybody with a secret can make up others. */
+export function knownType(type: string): string {
+  return isEventType(type) ? type : "other";
 }
 
-function redactValue(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(redactValue);
-  if (typeof value === "object" && value !== null) return redactObject(value);
-  return redactText(value);
+/**
+ * A copy of an envelope with nothing in it but what is harmless, still valid by its schema: phone numbers become
+ * `+10000000000`, other texts `[redacted]`, numbers 0, unknown fields `field_1`, `field_2` …
+ */
+export function redactEnvelope(envelope: unknown): unknown {
+  return redact(envelope);
 }
 
-function redactText(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  return /^\+[0-9]+$/.test(value) ? REDACTED_PHONE : REDACTED_TEXT;
-}
-
-/** `text` without phone numbers and without any personal text of the event that `body` holds: safe to log and to store. */
-export function scrub(text: string, body: Uint8Array): string {
-  const secrets = new Set<string>();
-  collect(parseOrNothing(body), secrets);
-  let scrubbed = text;
-  // The longest first, so that no text hides behind a part of it that was replaced already.
-  for (const secret of [...secrets].toSorted((a, b) => b.length - a.length)) {
-    scrubbed = scrubbed.replaceAll(secret, REDACTED_TEXT);
+function redact(value: unknown, field = ""): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => redact(item));
+  if (isRecord(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner], index) => [
+        DOCUMENTED.has(name) ? name : `field_${String(index + 1)}`,
+        redact(inner, name),
+      ]),
+    );
   }
-  return scrubbed.replace(PHONE, REDACTED_PHONE).slice(0, 1_000);
+  if (value === null || isHarmless(field, value)) return value;
+  if (typeof value === "string") return redactText(value, field);
+  return typeof value === "boolean" ? false : 0;
+}
+
+function redactText(text: string, field: string): string {
+  // An id keeps its prefix, by which schemas know it.
+  if (field === "id" || field.endsWith("_id")) return (ID_PREFIX.exec(text)?.[0] ?? "") + REDACTED_TEXT;
+  return /^\+[0-9]+$/.test(text) ? REDACTED_PHONE : REDACTED_TEXT;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isHarmless(field: string, value: unknown): boolean {
+  return Object.hasOwn(HARMLESS, field) && HARMLESS[field]?.(value) === true;
+}
+
+/** The longest text that is scrubbed, and the longest that is left of it. */
+const LONGEST_INPUT = 20_000;
+const LONGEST_OUTPUT = 1_000;
+
+/** So many characters in a row that also stand in the event are a quotation. */
+const QUOTATION = 8;
+
+/** Most of what handlers say is short. */
+const SHORT_INPUT = 64;
+
+/** Texts up to this long are names and the like: each of their words is looked for. */
+const SHORT_TEXT = 40;
+
+/** Takes out of texts what they repeat of one event. */
+export type Scrubber = (text: string) => string;
+
+/** `text` without phone numbers and without anything of the event that `body` holds: safe to log and to store. */
+export function scrub(text: string, body: Uint8Array): string {
+  return createScrubber(body)(text);
+}
+
+/**
+ * Answers a function that takes out of a text what it repeats of the event: phone numbers, quotations of eight characters
+ * and more wherever they begin and end, also as JSON writes them, and single words and numbers. What is harmless stays.
+ */
+export function createScrubber(body: Uint8Array): Scrubber {
+  const { texts, words, harmless } = contentsOf(parseOrNothing(body));
+
+  return (text) => {
+    const input = text.slice(0, LONGEST_INPUT);
+    const marked = new Uint8Array(input.length);
+    markQuotations(input, texts, marked);
+    for (const { 0: word, index } of input.matchAll(WORD)) {
+      if (words.has(word.toLowerCase())) marked.fill(1, index, index + word.length);
+    }
+    for (const value of harmless) {
+      for (let at = input.indexOf(value); at !== -1; at = input.indexOf(value, at + value.length))
+        marked.fill(0, at, at + value.length);
+    }
+    return withoutMarked(input, marked).replace(PHONE, REDACTED_PHONE).slice(0, LONGEST_OUTPUT);
+  };
+}
+
+const WORD = /[\p{L}\p{N}]+/gu;
+
+/** Of a long text its numbers and names. Its other words are everybody's, and quotations of it are found anyway. */
+const TELLING_WORD = /(?<![\p{L}\p{N}])[0-9]{3,}(?![\p{L}\p{N}])|(?<=\p{Ll},? )\p{Lu}[\p{L}\p{N}]+/gu;
+
+type Contents = { texts: string; words: Set<string>; harmless: Set<string> };
+
+/** Everything that an event says. It is nested 64 deep at the most. */
+function contentsOf(envelope: unknown): Contents {
+  const texts: string[] = [];
+  const words = new Set<string>();
+  const harmless = new Set<string>();
+
+  const visit = (value: unknown, field: string): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item, "");
+    else if (isRecord(value)) {
+      for (const [name, inner] of Object.entries(value)) {
+        if (!DOCUMENTED.has(name)) take(name);
+        visit(inner, name);
+      }
+    } else if (typeof value === "string" || typeof value === "number") {
+      if (isHarmless(field, value)) harmless.add(String(value));
+      else take(String(value));
+    }
+  };
+  const take = (text: string): void => {
+    texts.push(text);
+    const escaped = JSON.stringify(text).slice(1, -1);
+    if (escaped !== text) texts.push(escaped);
+    const telling = text.length <= SHORT_TEXT ? WORD : TELLING_WORD;
+    for (const [word] of text.matchAll(telling)) if (word.length > 1) words.add(word.toLowerCase());
+  };
+  visit(envelope, "");
+  // No quotation reaches from one text into the next.
+  return { texts: texts.join("\u0000"), words, harmless: withoutShort(harmless) };
+}
+
+/** What is as short as `en` stands in any text by chance, and must not save a part of a quotation. */
+function withoutShort(values: ReadonlySet<string>): Set<string> {
+  return new Set([...values].filter((value) => value.length >= QUOTATION));
+}
+
+/** Marks every character of `input` that belongs to a quotation. */
+function markQuotations(input: string, texts: string, marked: Uint8Array): void {
+  const mark = (at: number): unknown => marked.fill(1, at, at + QUOTATION);
+  if (input.length <= SHORT_INPUT) {
+    for (let at = 0; at + QUOTATION <= input.length; at += 1) {
+      if (texts.includes(input.slice(at, at + QUOTATION))) mark(at);
+    }
+    return;
+  }
+  // The other way round, so that the work grows with the lengths and not with their product.
+  const places = new Map<string, number[]>();
+  for (let at = 0; at + QUOTATION <= input.length; at += 1) {
+    const piece = input.slice(at, at + QUOTATION);
+    const known = places.get(piece);
+    if (known) known.push(at);
+    else places.set(piece, [at]);
+  }
+  for (let at = 0; at + QUOTATION <= texts.length && places.size > 0; at += 1) {
+    const piece = texts.slice(at, at + QUOTATION);
+    places.get(piece)?.forEach(mark);
+    // Once is enough, however often the event says it.
+    places.delete(piece);
+  }
+}
+
+function withoutMarked(input: string, marked: Uint8Array): string {
+  let output = "";
+  for (let at = 0; at < input.length; at += 1) {
+    if (marked[at] === 0) output += input[at] ?? "";
+    else if (at === 0 || marked[at - 1] === 0) output += REDACTED_TEXT;
+  }
+  return output;
 }
 
 function parseOrNothing(body: Uint8Array): unknown {
@@ -81,18 +220,5 @@ function parseOrNothing(body: Uint8Array): unknown {
     return JSON.parse(Buffer.from(body).toString("utf8"));
   } catch {
     return undefined;
-  }
-}
-
-function collect(value: unknown, into: Set<string>): void {
-  if (Array.isArray(value)) {
-    for (const item of value) collect(item, into);
-    return;
-  }
-  const parsed = recordSchema.safeParse(value);
-  if (!parsed.success) return;
-  for (const [field, inner] of Object.entries(parsed.data)) {
-    if (PERSONAL_FIELDS.has(field) && typeof inner === "string" && inner !== "") into.add(inner);
-    else collect(inner, into);
   }
 }

@@ -7,7 +7,7 @@ import {
   type EventType,
 } from "../../shared/events.ts";
 import type { Atomically, Migration } from "../engine.ts";
-import type { Log } from "../operations/log.ts";
+import type { HandlerLog } from "../operations/handler-log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 
 /** An event as a handler sees it: the envelope, with `data.object` as the handler's schema describes it. */
@@ -30,7 +30,7 @@ export type HandlerContext = {
    */
   signal: AbortSignal;
   /** Writes to the receiver's log, with the event's id and type on every line. */
-  log: Log;
+  log: HandlerLog;
   /** The event's id: hand it to every service that you call, so that a second attempt has no second effect. */
   idempotencyKey: string;
   /**

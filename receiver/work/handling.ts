@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Atomically, Claim, Outcome } from "../engine.ts";
+import { createHandlerLog } from "../operations/handler-log.ts";
 import type { Log } from "../operations/log.ts";
 import { scrub } from "../operations/privacy.ts";
 import type { RestClient } from "../operations/rest-client.ts";
@@ -59,7 +60,7 @@ export function createHandling(options: {
       run({
         attempt: claim.attempt,
         signal: abort.signal,
-        log: options.log.child({ event_id: claim.id, type: claim.type, attempt: claim.attempt }),
+        log: createHandlerLog(options.log, claim),
         idempotencyKey: claim.id,
         atomically,
         api: options.api,

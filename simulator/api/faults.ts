@@ -55,7 +55,7 @@ export function createApiFaults(options: {
   seed: number;
   wait: (ms: number) => Promise<void>;
   /** Deletes a call or voicemail. */
-  forget: (id: string) => void;
+  forget: (orgId: string, id: string) => void;
   /** Lets a call come in at an organization, as the business itself would. */
   arrive: (orgId: string) => void;
 }) {
@@ -71,7 +71,7 @@ export function createApiFaults(options: {
       if (latencyMs > 0) await wait(latencyMs);
       if (fails) return true;
       if (request.startingAfter !== undefined) {
-        if (loses) forget(request.startingAfter);
+        if (loses) forget(request.orgId, request.startingAfter);
         for (let arrived = 0; arrived < plan.arrivals; arrived += 1) arrive(request.orgId);
       }
       return false;

@@ -1,10 +1,12 @@
 import { Command } from "commander";
 import type { EndpointResult } from "../domain/endpoints.ts";
-import { startReceiver, type ReceiverProcess, type StartFailure } from "../receiver-process.ts";
+import { createObserver } from "../observer/observer.ts";
+import { addressOf } from "../processes/listening.ts";
+import { startReceiver, type ReceiverProcess, type StartFailure } from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { simulatorOption } from "./control-client.ts";
-import { untilInterrupted } from "./interrupt.ts";
+import { interruptible } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -22,6 +24,9 @@ type Flags = ServeFlags & {
 };
 
 const LONGEST_READY_SECONDS = 600;
+/** How long the receiver may take to end in order; shorter where somebody waits for the prompt. */
+const GRACE_MS = 5_000;
+const INTERRUPTED_GRACE_MS = 600;
 
 /** `dev`: the service and the user's receiver together, every event type sent once, then open for play. */
 export function devCommand(): Command {
@@ -48,59 +53,79 @@ export function devCommand(): Command {
           EXIT.wrongUsage,
         );
       }
-      process.exitCode = await develop(command, flags, createOutput({ json: flags.json === true }));
+      const output = createOutput({ json: flags.json === true });
+      process.exitCode = await interruptible((signal) => develop(command, flags, output, signal));
     });
 }
 
-async function develop(command: string[], flags: Flags, output: Output): Promise<number> {
-  const interrupted = untilInterrupted().then(() => "interrupted" as const);
+async function develop(
+  command: string[],
+  flags: Flags,
+  output: Output,
+  interruption: AbortSignal,
+): Promise<number> {
   // Loaded only now: --help and a wrong option are answered at once.
   const { startSimulatorForCommand } = await import("./running-simulator.ts");
   const running = await startSimulatorForCommand(flags);
-  const endpoint = endpointFor(flags.url, running);
-  if (!endpoint.ok) {
+  try {
+    const endpoint = endpointFor(flags.url, running);
+    if (!endpoint.ok) throw new CommandError(`--url ${flags.url}: ${endpoint.message}`, EXIT.wrongUsage);
+    const { id, secret } = endpoint.endpoint;
+    output.note(`Starting your receiver: ${command.join(" ")}`);
+    const started = await startUserReceiver(command, flags, { output, running, secret, interruption });
+    if (!started.ok) {
+      const lines = started.output.map((line) => `  receiver | ${line}`);
+      throw new CommandError([started.message, ...lines].join("\n"));
+    }
+    const { receiver } = started;
+    try {
+      return await accompany(receiver, flags, { output, running, endpointId: id, interruption });
+    } finally {
+      await receiver.stop({ graceMs: interruption.aborted ? INTERRUPTED_GRACE_MS : GRACE_MS });
+    }
+  } finally {
     await running.close();
-    throw new CommandError(`--url ${flags.url}: ${endpoint.message}`, EXIT.wrongUsage);
   }
-  const { secret } = endpoint.endpoint;
+}
 
-  output.note(`Starting your receiver: ${command.join(" ")}`);
-  const started = await startUserReceiver(command, flags, output, running, secret);
-  if (!started.ok) {
-    await running.close();
-    throw new CommandError(
-      [started.message, ...started.output.map((line) => `  receiver | ${line}`)].join("\n"),
-    );
-  }
-  const { receiver } = started;
-  const died = receiver.exited().then((exit) => ({ exit }));
+/** Sends the samples to a receiver that listens, and stays until it ends or somebody wants an end. */
+async function accompany(
+  receiver: ReceiverProcess,
+  flags: Flags,
+  context: { output: Output; running: RunningSimulator; endpointId: string; interruption: AbortSignal },
+): Promise<number> {
+  const { output, running, endpointId, interruption } = context;
+  const death = new AbortController();
+  const died = receiver.exited().then((exit) => {
+    death.abort();
+    return exit;
+  });
+  const over = AbortSignal.any([interruption, death.signal]);
 
   const { sendSamples } = await import("./samples-tour.ts");
-  const tour = sendSamples({
-    running,
-    endpointId: endpoint.endpoint.id,
-    output,
-    ...(flags.observe !== undefined && { observeUrl: flags.observe }),
-  });
-  const first = await Promise.race([tour, interrupted, died]);
-  let exitCode: number = EXIT.ok;
-  if (typeof first === "object" && "exit" in first) exitCode = reportDeath(receiver, first.exit, output);
-  else if (typeof first === "object" && !first.allHandled) {
-    exitCode = EXIT.checkFailed;
-    if (flags.quiet === true)
-      for (const line of receiver.output()) output.note(output.style("dim", `receiver | ${line}`));
+  const observer = flags.observe === undefined ? undefined : createObserver(flags.observe);
+  const samples = await sendSamples({ running, endpointId, output, observer, signal: over });
+  const exitCode = samples.allHandled ? EXIT.ok : EXIT.checkFailed;
+  if (exitCode !== EXIT.ok && flags.quiet === true && !over.aborted) {
+    for (const line of receiver.output()) output.note(output.style("dim", `receiver | ${line}`));
   }
-
-  if (flags.once !== true && typeof first === "object" && !("exit" in first)) {
+  if (flags.once !== true && !over.aborted) {
     printWhatNext(running, flags, output);
     const stopLog = printLiveLog(running.simulator, output);
-    const second = await Promise.race([interrupted, died]);
+    await aborted(over);
     stopLog();
-    exitCode = typeof second === "object" ? reportDeath(receiver, second.exit, output) : EXIT.ok;
   }
-  await receiver.stop();
-  await running.close();
-  return exitCode;
+  if (death.signal.aborted) return reportDeath(receiver, await died, output);
+  if (!interruption.aborted) return exitCode;
+  // Who asked for one round got none.
+  return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 /** One that a data file has already keeps its secret, and what waits for it. */
@@ -112,17 +137,16 @@ function endpointFor(url: string, { simulator }: RunningSimulator): EndpointResu
 function startUserReceiver(
   command: string[],
   flags: Flags,
-  output: Output,
-  running: RunningSimulator,
-  secret: string,
+  context: { output: Output; running: RunningSimulator; secret: string; interruption: AbortSignal },
 ): Promise<{ ok: true; receiver: ReceiverProcess } | StartFailure> {
-  const url = new URL(flags.url);
+  const { output, running, secret, interruption } = context;
   return startReceiver({
     command,
     url: flags.url,
     readyTimeoutMs: flags.readyTimeout * 1000,
+    signal: interruption,
     env: {
-      PORT: url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port,
+      PORT: String(addressOf(flags.url).port),
       SIGNING_SECRET: secret,
       API_BASE_URL: running.server.url,
       API_KEY: running.simulator.world.organizations()[0]?.apiKey ?? "",

@@ -15,22 +15,23 @@ export function untilInterrupted(): Promise<void> {
   });
 }
 
-/** Does `work` with a signal that Ctrl-C or SIGTERM gives, so that it can stop in order and say how far it came. */
+/**
+ * Does `work` with a signal that Ctrl-C or SIGTERM gives, so that it can stop in order and say how far it came; a second
+ * one ends the process at once, and every process that it started.
+ */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const interruption = new AbortController();
+  // Stays installed until the work is done: as long as somebody listens, a signal ends neither us nor what we started.
   const interrupt = () => {
-    stopListening();
+    if (interruption.signal.aborted) process.exit(EXIT_INTERRUPTED);
     interruption.abort();
-  };
-  const stopListening = () => {
-    process.off("SIGINT", interrupt);
-    process.off("SIGTERM", interrupt);
   };
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", interrupt);
   try {
     return await work(interruption.signal);
   } finally {
-    stopListening();
+    process.off("SIGINT", interrupt);
+    process.off("SIGTERM", interrupt);
   }
 }

@@ -26,7 +26,7 @@ export function attemptLine(
   number: number,
 ): string | undefined {
   const delivery = simulator.deliveries.find(deliveryId);
-  const attempt = simulator.attempts.ofDelivery(deliveryId).find((one) => one.number === number);
+  const attempt = simulator.deliveries.attempts(deliveryId).find((one) => one.number === number);
   if (delivery === undefined || attempt === undefined) return undefined;
   const result = String(attempt.httpStatus ?? attempt.error ?? "?");
   const isSuccess = attempt.httpStatus !== null && attempt.httpStatus >= 200 && attempt.httpStatus <= 299;
@@ -44,8 +44,8 @@ function consequence(delivery: { state: string; nextAttemptAtMs: number | null }
 
 function printJson(simulator: Simulator, output: Output, entry: JournalEntry): void {
   if (entry.kind !== "attempt.ended") return;
-  const delivery = simulator.deliveries.find(entry.deliveryId);
-  if (delivery) output.value({ ...deliveryView(simulator, delivery), attempt: entry.number });
+  const delivery = simulator.deliveries.summary(entry.deliveryId);
+  if (delivery) output.value({ ...deliveryView(delivery), attempt: entry.number });
 }
 
 function time(output: Output): string {

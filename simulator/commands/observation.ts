@@ -1,60 +1,35 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { request } from "undici";
-import { z } from "zod";
+import type { Observer, Reading } from "../observer/observer.ts";
 
 /** What a receiver says became of an event: how often it was handled, in words. */
 export type Observation = { handled: number | undefined; words: string };
 
 const PATIENCE_MS = 20_000;
 const POLL_EVERY_MS = 50;
+/** States in which a receiver will not handle an event any more. */
+const FINAL_STATES: readonly (string | undefined)[] = ["dead", "ignored"];
 
-const answerSchema = z.looseObject({
-  handled: z.number(),
-  state: z.string().optional(),
-  duplicates: z.number().optional(),
-});
-
-/** Asks `template` (with `{id}` for the event id) until the event was handled, or says why it was not within 20 s. */
-export async function observe(template: string, eventId: string): Promise<Observation> {
-  const url = template.replaceAll("{id}", eventId);
-  const deadline = performance.now() + PATIENCE_MS;
-  let words = "";
-  let handled: number | undefined;
-  while (performance.now() < deadline) {
-    const answer = await ask(url);
-    if (answer.ok) {
-      handled = answer.handled;
-      words = answer.words;
-      if (handled > 0 || answer.isOver) return { handled, words };
-    } else words = answer.words;
-    await pause(POLL_EVERY_MS);
+/** Asks until the event was handled, or says why it was not within 20 s, or until `signal` ended the wait. */
+export async function observe(
+  observer: Observer,
+  eventId: string,
+  options: { signal: AbortSignal; patienceMs?: number },
+): Promise<Observation> {
+  const { signal, patienceMs = PATIENCE_MS } = options;
+  const deadlineMs = performance.now() + patienceMs;
+  for (;;) {
+    const reading = await observer(eventId, signal);
+    const isOver = reading.known && (reading.count > 0 || FINAL_STATES.includes(reading.state));
+    if (isOver || signal.aborted) return inWords(reading, "");
+    if (performance.now() >= deadlineMs) return inWords(reading, ` after ${patienceMs / 1000} s`);
+    await pause(POLL_EVERY_MS, undefined, { signal }).catch(() => {});
   }
-  return { handled, words: `${words} after ${PATIENCE_MS / 1000} s` };
 }
 
-async function ask(
-  url: string,
-): Promise<{ ok: true; handled: number; words: string; isOver: boolean } | { ok: false; words: string }> {
-  try {
-    const { statusCode, body } = await request(url, { headersTimeout: 2_000, bodyTimeout: 2_000 });
-    const text = await body.text();
-    if (statusCode !== 200) return { ok: false, words: `${url} answered ${statusCode}` };
-    const { handled, state, duplicates } = answerSchema.parse(JSON.parse(text));
-    const times = handled === 1 ? "once" : `${handled} times`;
-    const again =
-      duplicates === undefined || duplicates === 0
-        ? ""
-        : `, ${duplicates} duplicate${duplicates === 1 ? "" : "s"} seen`;
-    return {
-      ok: true,
-      handled,
-      words: `${state ?? "handled"}, handled ${times}${again}`,
-      isOver: state === "dead" || state === "ignored",
-    };
-  } catch (error) {
-    return {
-      ok: false,
-      words: `${url} told nothing (${error instanceof Error ? error.message : String(error)})`,
-    };
-  }
+function inWords(reading: Reading, after: string): Observation {
+  if (!reading.known) return { handled: undefined, words: reading.reason + after };
+  const { count, state = "handled", duplicates = 0 } = reading;
+  const times = count === 1 ? "once" : `${count} times`;
+  const again = duplicates === 0 ? "" : `, ${duplicates} duplicate${duplicates === 1 ? "" : "s"} seen`;
+  return { handled: count, words: `${state}, handled ${times}${again}${after}` };
 }

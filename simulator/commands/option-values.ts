@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { EVENT_TYPES, isEventType } from "../../shared/events.ts";
+import { EVENT_TYPES, type EventType, isEventType } from "../../shared/events.ts";
 import { parseDuration } from "../domain/duration.ts";
 import { didYouMean } from "../domain/suggest.ts";
 
@@ -32,7 +32,7 @@ export function webUrl(text: string): string {
 }
 
 /** Event types separated by commas. */
-export function eventSelection(text: string): string[] {
+export function eventSelection(text: string): EventType[] {
   const types = text
     .split(",")
     .map((type) => type.trim())
@@ -43,7 +43,7 @@ export function eventSelection(text: string): string[] {
       `There is no event type ${JSON.stringify(type)}.${didYouMean(type, EVENT_TYPES)} The types are ${EVENT_TYPES.join(", ")}.`,
     );
   }
-  return types;
+  return types.filter(isEventType);
 }
 
 /** A number of events a second, up to 100,000; fractions for less than one. */

@@ -1,3 +1,4 @@
+import type { ReplayProgress } from "../replay/state-file.ts";
 import type { Output } from "./output.ts";
 
 /** What became of one envelope: a status, a word for what went wrong, or `accepted` by the simulator. */
@@ -10,13 +11,11 @@ const SHOWN_FAILURES = 10;
 const HOPELESS = new Set(["refused", "dns"]);
 
 /** Counts and shows how a replay goes. */
-export function createReplayReport(options: { total: number; done: number; output: Output }) {
-  const { total, output } = options;
-  const outcomes = new Map<string, number>();
-  const failures: ReplayResult[] = [];
-  let done = options.done;
-  let sent = 0;
-  let acknowledged = 0;
+export function createReplayReport(options: { total: number; before: ReplayProgress; output: Output }) {
+  const { total, before, output } = options;
+  const outcomes = new Map(Object.entries(before.outcomes));
+  const failures: ReplayResult[] = [...before.failures];
+  let { done, sent, acknowledged } = before;
   let hopeless: ReplayResult | undefined;
 
   return {
@@ -38,6 +37,14 @@ export function createReplayReport(options: { total: number; done: number; outpu
       );
     },
     done: () => done,
+    /** How it went so far, for the command that goes on. */
+    progress: (): ReplayProgress => ({
+      done,
+      sent,
+      acknowledged,
+      outcomes: Object.fromEntries(outcomes),
+      failures,
+    }),
     failed: () => sent - acknowledged,
     isComplete: () => done === total,
     /** Nobody listens there: no use to go on. */

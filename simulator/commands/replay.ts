@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Command } from "commander";
 import type { Envelope } from "../../shared/events.ts";
 import { openSource, type Source } from "../replay/sources.ts";
-import { openStateFile, type StateFile } from "../replay/state-file.ts";
+import { openStateFile, type ReplayProgress, type StateFile } from "../replay/state-file.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import {
   addSimulatorOptions,
@@ -46,7 +46,7 @@ export function replayCommand(): Command {
     .option("--rate <number>", "at most so many a second", eventsASecond)
     .option(
       "--resume <file>",
-      "keep in this file how far it has come; the same command then goes on from there",
+      "keep in this file how far it has come and what failed; the same command then goes on from there",
     )
     .option("--skip <number>", "leave out the first so many", wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
     .option("--fault <name[:n]>", "do this wrong (repeatable)", collect, [])
@@ -64,10 +64,10 @@ async function replay(
   const target = await targetOf(flags, signal);
   const sources = await openSources(names, flags);
   const total = sources.reduce((sum, source) => sum + source.count, 0);
-  const { state, done } = resumption(names, total, flags);
-  if (done > 0) output.note(`Going on after ${done} of ${total}.`);
+  const { state, before } = resumption(names, total, flags);
+  if (before.done > 0) output.note(`Going on after ${before.done} of ${total}.`);
 
-  const report = createReplayReport({ total, done, output });
+  const report = createReplayReport({ total, before, output });
   await run(sources, { target, report, state, flags, signal });
   report.finish(target.name);
   if (report.isComplete()) {
@@ -105,14 +105,16 @@ function resumption(
   names: string[],
   total: number,
   flags: ReplayFlags,
-): { state: StateFile | undefined; done: number } {
+): { state: StateFile | undefined; before: ReplayProgress } {
   if (flags.skip > total) {
     throw new CommandError(`--skip ${flags.skip}: there are only ${total} envelopes.`, EXIT.wrongUsage);
   }
-  if (flags.resume === undefined) return { state: undefined, done: flags.skip };
+  const skipped = { done: flags.skip, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
+  if (flags.resume === undefined) return { state: undefined, before: skipped };
   const opened = openStateFile(flags.resume, { sources: names, total });
   if (!opened.ok) throw new CommandError(opened.message, EXIT.wrongUsage);
-  return { state: opened.state, done: Math.max(opened.done, flags.skip) };
+  const { state, progress } = opened;
+  return { state, before: { ...progress, done: Math.max(progress.done, flags.skip) } };
 }
 
 /** Sends everything that is not done yet, in its order, at the pace that was asked for. */
@@ -137,7 +139,7 @@ async function run(
     await pace();
     if (signal.aborted) return;
     report.add(await target.send(batch));
-    if (!signal.aborted && !report.isHopeless()) state?.save(report.done());
+    if (!signal.aborted && !report.isHopeless()) state?.save(report.progress());
     batch = [];
   }
 

@@ -19,6 +19,7 @@ export async function startSimulatorForCommand(flags: ServeFlags): Promise<Runni
   const created = createSimulator(simulatorOptions(flags));
   if (!created.ok) throw new CommandError(created.message);
   const { simulator } = created;
+  for (const note of simulator.notes) process.stderr.write(`${note}\n`);
 
   const token = isLoopback(flags.host) ? undefined : (flags.token ?? randomBytes(16).toString("hex"));
   const onError = (error: unknown) =>
@@ -48,13 +49,13 @@ export async function startSimulatorForCommand(flags: ServeFlags): Promise<Runni
   };
 }
 
-function apiFaultsOf(plan: ApiFaultPlan, { seed, world, emitter }: Simulator): ApiFaults {
+function apiFaultsOf(plan: ApiFaultPlan, { seed, world, events }: Simulator): ApiFaults {
   return createApiFaults({
     plan,
     seed,
     wait: (ms) => pause(ms),
-    forget: (id) => void world.forget(id),
-    arrive: (orgId) => void emitter.live({ type: "call.completed", orgId }),
+    forget: (orgId, id) => void world.forget(orgId, id),
+    arrive: (orgId) => void events.live({ type: "call.completed", orgId }),
   });
 }
 

@@ -1,7 +1,9 @@
 import { envelopeSchema, EVENT_TYPES } from "../../shared/events.ts";
 import type { Attempt } from "../domain/attempts.ts";
+import type { Emission } from "../domain/emitter.ts";
 import type { Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
+import type { Observer } from "../observer/observer.ts";
 import { observe, type Observation } from "./observation.ts";
 
 type Row = {
@@ -13,64 +15,91 @@ type Row = {
 };
 
 /**
- * Sends one event of each type and one duplicate, and shows what came back and, where the receiver tells, what became of
- * each. `allHandled` is false when a sample was not acknowledged, or is known not to have been handled exactly once.
+ * Sends one event of each type and one duplicate to an endpoint, and shows what came back and, where the receiver tells,
+ * what became of each. `allHandled` is false when a sample was not acknowledged, is known not to have been handled exactly
+ * once, or was not sent any more because `signal` ended the tour; what was seen until then is shown.
  */
 export async function sendSamples(options: {
   running: RunningSimulator;
   endpointId: string;
   output: Output;
-  observeUrl?: string;
+  observer: Observer | undefined;
+  signal: AbortSignal;
 }): Promise<{ allHandled: boolean }> {
-  const { running, output, observeUrl } = options;
-  const { emitter, deliveries, attempts } = running.simulator;
+  const { running, endpointId, output, observer, signal } = options;
+  const { clock, deliveries, events } = running.simulator;
   output.line();
 
   const rows: Row[] = [];
   for (const type of EVENT_TYPES) {
-    const result = emitter.emit({ type });
+    if (signal.aborted) break;
+    const result = events.emit({ type });
     if (!result.ok) throw new Error(`The world could not make a ${type}: ${result.message}`);
-    for (const { event, deliveryIds } of result.emissions) {
-      for (const id of deliveryIds) rows.push(await rowOf(event.type, event.id, id, ""));
-    }
+    for (const emission of result.emissions) await follow(emission, "");
   }
   const [first] = rows;
-  const firstEvent = first && running.simulator.events.find(first.eventId);
-  if (firstEvent !== undefined) {
+  const firstEvent = first && events.find(first.eventId);
+  if (firstEvent !== undefined && !signal.aborted) {
     const envelope = envelopeSchema.parse(JSON.parse(firstEvent.body.toString()));
-    const { deliveryIds } = emitter.replay(envelope, { newId: false });
-    for (const id of deliveryIds) rows.push(await rowOf(envelope.type, envelope.id, id, "again"));
+    const again = events.replay([envelope], { newIds: false });
+    if (again.ok) for (const emission of again.emissions) await follow(emission, "again");
   }
 
-  if (observeUrl !== undefined) {
-    for (const row of rows) row.observation = await observe(observeUrl, row.eventId);
+  if (observer !== undefined) {
+    const observed = rows.map(async (row) => {
+      row.observation = await observe(observer, row.eventId, { signal });
+    });
+    await Promise.all(observed);
   }
   for (const row of rows) print(row);
-  const allHandled = rows.length > EVENT_TYPES.length && rows.every(isHandled);
-  output.value({ object: "samples", all_handled: allHandled, samples: rows.map(valueOf) });
+  const allHandled = !signal.aborted && rows.length > EVENT_TYPES.length && rows.every(isHandled);
+  output.value({
+    object: "samples",
+    all_handled: allHandled,
+    interrupted: signal.aborted,
+    samples: rows.map(valueOf),
+  });
   output.line();
-  output.line(summary(rows, allHandled, observeUrl !== undefined, output));
+  output.line(
+    signal.aborted
+      ? `Interrupted: this is how far the samples came.`
+      : summary(rows, allHandled, observer !== undefined, output),
+  );
   return { allHandled };
 
-  async function rowOf(type: string, eventId: string, deliveryId: string, note: string): Promise<Row> {
-    await firstAttempt(deliveryId);
-    return { type, eventId, note, attempt: attempts.ofDelivery(deliveryId)[0] };
+  /** Waits for the first attempt of what goes to our endpoint: a data file may know others, which are not judged here. */
+  async function follow({ event, deliveries: created }: Emission, note: string): Promise<void> {
+    for (const { id, endpointId: to } of created) {
+      if (to !== endpointId) continue;
+      await firstAttempt(id);
+      rows.push({ type: event.type, eventId: event.id, note, attempt: deliveries.attempts(id)[0] });
+    }
   }
 
-  function firstAttempt(deliveryId: string): Promise<void> {
+  async function firstAttempt(deliveryId: string): Promise<void> {
+    const over = attemptOver(deliveryId);
+    // A clock that is moved by hand would let a delivery that begins late wait for ever.
+    const dueMs = deliveries.find(deliveryId)?.nextAttemptAtMs ?? 0;
+    const aheadMs = dueMs - clock.now();
+    if (clock.mode === "manual" && aheadMs > 0) await clock.advance(Math.ceil(aheadMs / 1000));
+    await over;
+  }
+
+  function attemptOver(deliveryId: string): Promise<void> {
     return new Promise((resolve) => {
-      const stop = running.simulator.journal.watch((entry) => {
-        if (entry.kind === "attempt.ended" && entry.deliveryId === deliveryId) done();
-      });
-      const done = () => {
+      const isOver = () =>
+        signal.aborted ||
+        deliveries.find(deliveryId)?.state !== "attempting" ||
+        typeof deliveries.attempts(deliveryId)[0]?.endedAtMs === "number";
+      const look = () => {
+        if (!isOver()) return;
         stop();
+        signal.removeEventListener("abort", look);
         resolve();
       };
-      if (
-        attempts.ofDelivery(deliveryId)[0]?.endedAtMs ||
-        deliveries.find(deliveryId)?.state !== "attempting"
-      )
-        done();
+      const stop = running.simulator.journal.watch(look);
+      signal.addEventListener("abort", look);
+      look();
     });
   }
 
@@ -84,7 +113,7 @@ export async function sendSamples(options: {
         eventId,
         output.style(isFine ? "green" : "red", status.padEnd(7)),
         took,
-        ` ${note === "" ? "" : "sent again: "}${observation?.words ?? (isFine ? "acknowledged" : "not acknowledged")}`,
+        ` ${note === "" ? "" : "sent again: "}${observation?.words ?? wordsOf(attempt)}`,
       ].join(" "),
     );
   }
@@ -120,6 +149,11 @@ function isHandled(row: Row): boolean {
 function isAcknowledged(attempt: Attempt | undefined): boolean {
   const status = attempt?.httpStatus ?? 0;
   return status >= 200 && status <= 299;
+}
+
+function wordsOf(attempt: Attempt | undefined): string {
+  if (attempt?.endedAtMs === undefined || attempt.endedAtMs === null) return "no answer yet";
+  return isAcknowledged(attempt) ? "acknowledged" : "not acknowledged";
 }
 
 function valueOf({ type, eventId, note, attempt, observation }: Row) {

@@ -70,10 +70,10 @@ async function forward(
   const { url, eventTypes, given } = settings;
   const existing = endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
   if (existing !== undefined && (given === undefined || given === existing.secret)) {
-    endpoints.change(existing, { eventTypes });
+    endpoints.change(existing.id, { eventTypes });
     return { url, secretLast4: endpointView(existing).secret_last4 };
   }
-  const registered = endpoints.register({ url, eventTypes, ...(given !== undefined && { secret: given }) });
+  const registered = endpoints.register({ url, eventTypes, secret: given });
   if (registered.ok) {
     if (existing !== undefined) endpoints.remove(existing.id);
     const { secret } = registered.endpoint;

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { SIGNATURE_HEADER, sign } from "../../shared/signature.ts";
+import { printfOf, quoted } from "../shell-words.ts";
 import { readBodyInput, type BodyInput } from "./body-input.ts";
 import { webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
@@ -46,27 +47,13 @@ export function signCommand(): Command {
     });
 }
 
-/** A file is sent from where it is; other bodies stand in the command, which text alone can. */
+/** A file is sent from where it is; another body is written by the shell itself. */
 function curlCommand(url: string, signature: string, { bytes, file }: BodyInput): string {
-  const data =
-    file !== undefined
-      ? `--data-binary ${quoted(`@${file}`)}`
-      : isText(bytes)
-        ? `--data-binary ${quoted(bytes.toString())}`
-        : "--data-binary @-";
+  const body = file === undefined ? `${printfOf(bytes)} | ` : "";
   return [
-    `curl -sS -i -X POST ${quoted(url)}`,
+    `${body}curl -sS -i -X POST ${quoted(url)}`,
     "-H 'Content-Type: application/json'",
     `-H ${quoted(`${SIGNATURE_HEADER}: ${signature}`)}`,
-    data,
+    `--data-binary ${file === undefined ? "@-" : quoted(`@${file}`)}`,
   ].join(" \\\n  ");
-}
-
-function isText(bytes: Buffer): boolean {
-  return Buffer.from(bytes.toString()).equals(bytes) && !bytes.includes(0) && bytes[0] !== 0x40;
-}
-
-/** One word of a POSIX shell, whatever is in it. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { EventType } from "../../shared/events.ts";
 import { type Level, LEVELS } from "../verify/check.ts";
 import type { Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
 import { CommandError, EXIT } from "./command-error.ts";
-import { collect, webUrl, wholeNumber } from "./option-values.ts";
+import { collect, eventSelection, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
-import { secretOption, wantSecret } from "./secret-option.ts";
+import { secretOption } from "./secret-option.ts";
+import { DEFAULT_URL, verifyTarget } from "./verify-target.ts";
 
 type Flags = {
   url?: string;
@@ -14,6 +16,7 @@ type Flags = {
   observe?: string;
   only: string[];
   skip: string[];
+  events?: EventType[];
   level?: Level;
   failOn: FailOn[];
   strict?: boolean;
@@ -22,11 +25,12 @@ type Flags = {
   report: string[];
   baseline?: string;
   readyTimeout: number;
+  effectsWithin?: number;
+  allowHost: string[];
   list?: boolean;
   json?: boolean;
 };
 
-const DEFAULT_URL = "http://localhost:3000/webhooks";
 const MOST_SCHEDULES = 100_000;
 const LONGEST_READY_SECONDS = 600;
 
@@ -45,6 +49,7 @@ export function verifyCommand(): Command {
       [],
     )
     .option("--skip <checks>", "all but these checks", list, [])
+    .option("--events <types>", "the types that the endpoint is registered for (all)", eventSelection)
     .addOption(
       new Option("--level <level>", "must: leave the advice out; advice: all of it, as without").choices(
         LEVELS,
@@ -66,10 +71,16 @@ export function verifyCommand(): Command {
     .option("--baseline <file>", "an earlier JSON report: fail only on what is new")
     .option(
       "--ready-timeout <seconds>",
-      "how long a receiver started by us may take to listen",
+      "how long it may take to listen, where we start it, and to answer other than 503",
       wholeNumber(1, LONGEST_READY_SECONDS),
       30,
     )
+    .option(
+      "--effects-within <seconds>",
+      "how long it may take to handle what it acknowledged, where it polls",
+      wholeNumber(1, LONGEST_READY_SECONDS),
+    )
+    .option("--allow-host <host>", "also judge a receiver on this host (repeatable)", collect, [])
     .option("--list", "print the checks and run nothing")
     .option("--json", "print the JSON report, or with --list the list as JSON")
     .addHelpText("after", HELP)
@@ -82,6 +93,7 @@ const HELP = `
 Examples:
   verify http://localhost:3000/webhooks --secret whsec_…
   verify --url http://localhost:3000/webhooks --observe 'http://localhost:3001/inbox/{id}' -- node server.js
+  verify https://staging.example.com/webhooks --allow-host staging.example.com --events call.completed
   verify http://localhost:3000/webhooks --level must --report junit=verify.xml --report markdown=verify.md
 
 Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing was verified).`;
@@ -90,10 +102,12 @@ async function verify(words: string[], flags: Flags): Promise<number> {
   // Loaded only now: --help and a wrong option are answered at once.
   const { selectChecks } = await import("../verify/catalogue.ts");
   const output = createOutput({ json: flags.json === true });
+  const events = flags.events !== undefined && flags.events.length > 0 ? { events: flags.events } : {};
   const selection: Selection = {
     ...(flags.only.length > 0 && { only: flags.only }),
     ...(flags.skip.length > 0 && { skip: flags.skip }),
     ...(flags.level !== undefined && { level: flags.level }),
+    ...events,
   };
   const selected = selectChecks(selection);
   if (!selected.ok) throw new CommandError(selected.message, EXIT.wrongUsage);
@@ -105,22 +119,26 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     return EXIT.ok;
   }
 
-  const target = targetOf(words, flags);
+  const target = verifyTarget(words, flags);
   const { loadBaseline, parseReportTargets, writeReports } = await import("../verify/reports/targets.ts");
   const targets = parseReportTargets(flags.report, flags.json === true);
   if (!targets.ok) throw new CommandError(targets.message, EXIT.wrongUsage);
   const baseline = flags.baseline === undefined ? undefined : await loadBaseline(flags.baseline);
   if (baseline?.ok === false) throw new CommandError(baseline.message, EXIT.wrongUsage);
 
+  for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
   const { verifyReceiver } = await import("../verify/verify-receiver.ts");
   const report = await verifyReceiver({
-    ...target,
+    ...target.receiver,
+    allowHosts: flags.allowHost,
     checks: selected.checks,
     seed: flags.seed ?? randomBytes(4).toString("hex"),
     readyTimeoutMs: flags.readyTimeout * 1_000,
     failOn: flags.strict === true ? FAIL_ON : flags.failOn,
     now: Date.now,
+    ...events,
     ...(flags.observe !== undefined && { observeUrl: flags.observe }),
+    ...(flags.effectsWithin !== undefined && { effectsWithinMs: flags.effectsWithin * 1_000 }),
     ...(flags.explore !== undefined && { explore: flags.explore }),
     ...(baseline !== undefined && { baseline: baseline.baseline }),
     onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
@@ -130,33 +148,11 @@ async function verify(words: string[], flags: Flags): Promise<number> {
   return EXIT_CODES[report.verdict];
 }
 
-/** What to judge: the receiver behind a URL, or the one that a command starts. */
-function targetOf(words: string[], flags: Flags): { url: string; secret: string; command?: string[] } {
-  const [first = ""] = words;
-  const hasUrl = /^https?:\/\//i.test(first);
-  const command = hasUrl ? words.slice(1) : words;
-  if (hasUrl && flags.url !== undefined) {
-    throw new CommandError(`There are two URLs: ${first} and --url ${flags.url}. Give one.`, EXIT.wrongUsage);
-  }
-  const url = hasUrl ? first : flags.url;
-  if (url !== undefined && URL.parse(url) === null) {
-    throw new CommandError(`${url} is no URL. Give a full one, such as ${DEFAULT_URL}.`, EXIT.wrongUsage);
-  }
-  if (flags.observe !== undefined && !(flags.observe.includes("{id}") && URL.parse(flags.observe) !== null)) {
-    throw new CommandError(
-      `--observe ${flags.observe}: give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.`,
-      EXIT.wrongUsage,
-    );
-  }
-  if (command.length > 0) {
-    const isGiven = flags.secret !== undefined && flags.secret !== "";
-    const secret = isGiven ? wantSecret(flags.secret) : `whsec_${randomBytes(24).toString("hex")}`;
-    return { url: url ?? DEFAULT_URL, secret, command };
-  }
-  if (url !== undefined) return { url, secret: wantSecret(flags.secret) };
-  throw new CommandError(
-    "verify needs a receiver: its URL and --secret, or after -- the command that starts it. See verify --help.",
-    EXIT.wrongUsage,
+/** What somebody beyond this machine is about to get. */
+function whatIsSent(host: string, checks: number): string {
+  return (
+    `Sending to ${host}: ${checks} checks with made-up deliveries, honest, forged, stale and repeated, in bursts of some ` +
+    "dozens at once, and requests that break off or hold connections open. Ctrl-C stops it."
   );
 }
 

@@ -1,14 +1,37 @@
 import type { Request, Response } from "express";
 import type { z } from "zod";
+import type { Refusal, RefusalReason } from "../verbs/refusal.ts";
 
 /** An error of the control API: `{ "error", "message" }`, where the message says what to do. */
 export function answerError(response: Response, status: number, error: string, message: string): void {
   response.status(status).json({ error, message });
 }
 
-/** A list of the control API. */
-export function answerList(response: Response, data: unknown[], more: Record<string, unknown> = {}): void {
-  response.json({ object: "list", data, ...more });
+const STATUS_OF_REFUSAL: Record<RefusalReason, number> = {
+  not_found: 404,
+  invalid_request: 400,
+  endpoint_deleted: 409,
+  nothing_due: 409,
+  not_selected: 409,
+  id_taken: 409,
+};
+
+/** The error that a refusal of the simulator's is. */
+export function answerRefusal(response: Response, { reason, message }: Refusal): void {
+  answerError(response, STATUS_OF_REFUSAL[reason], reason, message);
+}
+
+/** A whole list of the control API. */
+export function answerList(response: Response, data: unknown[]): void {
+  response.json({ object: "list", data });
+}
+
+/**
+ * A page of a list: where there may be more, `next_cursor` is the `starting_after` of the next page. Looking through a
+ * long list ends early, so a page may be short, or empty, though there are more.
+ */
+export function answerPage(response: Response, data: unknown[], next: string | null): void {
+  response.json({ object: "list", data, has_more: next !== null, next_cursor: next });
 }
 
 /** Reads the body by its schema, or answers 400 with each field that is wrong and why. */

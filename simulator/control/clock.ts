@@ -20,7 +20,7 @@ const modeSchema = z.strictObject({ mode: z.enum(CLOCK_MODES) });
 
 /** The schedule clock: show it, move it, change its mode. */
 export function clockRoutes(simulator: Simulator): Router {
-  const { clock, dispatcher, journal } = simulator;
+  const { clock } = simulator;
   const router = Router();
 
   router.get("/clock", (_request, response) => void response.json(clockView(simulator)));
@@ -29,8 +29,6 @@ export function clockRoutes(simulator: Simulator): Router {
     const body = readBody(modeSchema, request, response);
     if (body === undefined) return;
     clock.setMode(body.mode);
-    journal.write({ kind: "clock.changed" });
-    dispatcher.wake();
     response.json(clockView(simulator));
   });
 
@@ -38,9 +36,9 @@ export function clockRoutes(simulator: Simulator): Router {
   router.post("/clock/advance", async (request, response) => {
     const body = readBody(advanceSchema, request, response);
     if (body === undefined) return;
-    if ("seconds" in body) await dispatcher.advance(body.seconds);
-    else if (body.until === "idle") await dispatcher.advanceUntilIdle();
-    else await dispatcher.advanceToNext();
+    if ("seconds" in body) await clock.advance(body.seconds);
+    else if (body.until === "idle") await clock.run();
+    else await clock.next();
     response.json(clockView(simulator));
   });
 

@@ -1,11 +1,10 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
-import type { Endpoint } from "../domain/endpoints.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerList, readBody } from "./answers.ts";
+import { answerError, answerList, answerRefusal, readBody } from "./answers.ts";
 import { faultsSchema } from "./schemas.ts";
-import { endpointView } from "./views.ts";
+import { emissionsView, endpointView } from "./views.ts";
 
 const settingsSchema = z.strictObject({
   url: z.string(),
@@ -18,19 +17,15 @@ const changeSchema = settingsSchema.partial();
 const checkSchema = z.strictObject({ url: z.string() });
 
 /** Endpoints: register, look, change, remove, test (SPEC §6 Registration). */
-export function endpointRoutes(simulator: Simulator): Router {
-  const { endpoints, emitter, deliveries } = simulator;
+export function endpointRoutes({ endpoints }: Simulator): Router {
   const router = Router();
 
   router.post("/endpoints", (request, response) => {
     const body = readBody(registrationSchema, request, response);
-    if (body === undefined || !knowsOrganization(simulator, body.org_id, response)) return;
-    const registered = endpoints.register({
-      ...settingsOf(body),
-      url: body.url,
-      ...(body.secret !== undefined && { secret: body.secret }),
-    });
-    if (!registered.ok) return answerError(response, 400, "invalid_request", registered.message);
+    if (body === undefined) return;
+    const { url, secret } = body;
+    const registered = endpoints.register({ ...settingsOf(body), url, secret });
+    if (!registered.ok) return answerRefusal(response, registered);
     // The one time that the secret is told.
     response.status(201).json({ ...endpointView(registered.endpoint), secret: registered.endpoint.secret });
   });
@@ -44,70 +39,40 @@ export function endpointRoutes(simulator: Simulator): Router {
   router.get("/endpoints", (_request, response) => answerList(response, endpoints.list().map(endpointView)));
 
   router.get("/endpoints/:id", (request, response) => {
-    const endpoint = findEndpoint(simulator, request.params.id, response);
-    if (endpoint) response.json(endpointView(endpoint));
+    const endpoint = endpoints.find(request.params.id);
+    if (!endpoint) return answerNone(response, request.params.id);
+    response.json(endpointView(endpoint));
   });
 
   router.patch("/endpoints/:id", (request, response) => {
-    const endpoint = findEndpoint(simulator, request.params.id, response);
-    const body = endpoint && readBody(changeSchema, request, response);
-    if (!endpoint || !body || !knowsOrganization(simulator, body.org_id, response)) return;
-    const changed = endpoints.change(endpoint, settingsOf(body));
-    if (!changed.ok) return answerError(response, 400, "invalid_request", changed.message);
+    const { id } = request.params;
+    if (!endpoints.find(id)) return answerNone(response, id);
+    const body = readBody(changeSchema, request, response);
+    if (body === undefined) return;
+    const changed = endpoints.change(id, settingsOf(body));
+    if (!changed.ok) return answerRefusal(response, changed);
     response.json(endpointView(changed.endpoint));
   });
 
   router.delete("/endpoints/:id", (request, response) => {
-    const endpoint = findEndpoint(simulator, request.params.id, response);
-    if (!endpoint) return;
-    endpoints.remove(endpoint.id);
-    simulator.dispatcher.abandon(endpoint.id);
+    const removed = endpoints.remove(request.params.id);
+    if (!removed.ok) return answerRefusal(response, removed);
     response.status(204).end();
   });
 
   router.post("/endpoints/:id/test", (request, response) => {
-    const endpoint = findEndpoint(simulator, request.params.id, response);
-    if (!endpoint) return;
-    const result = emitter.test(endpoint);
-    if (!result.ok) return answerError(response, 409, "not_selected", result.message);
-    const ids = result.emissions.flatMap((emission) => emission.deliveryIds);
-    response.status(202).json({
-      events: result.emissions.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
-      deliveries: ids.map((id) => ({ id, event_id: deliveries.find(id)?.eventId, endpoint_id: endpoint.id })),
-    });
+    const tested = endpoints.test(request.params.id);
+    if (!tested.ok) return answerRefusal(response, tested);
+    response.status(202).json(emissionsView([tested.emission]));
   });
 
   return router;
 }
 
-function settingsOf(body: z.infer<typeof changeSchema>) {
-  const { url, event_types: eventTypes, org_id: orgId, faults } = body;
-  return {
-    ...(url !== undefined && { url }),
-    ...(eventTypes && { eventTypes }),
-    ...(orgId !== undefined && { orgId }),
-    ...(faults && { faults }),
-  };
+function settingsOf({ url, event_types: eventTypes, org_id: orgId, faults }: z.infer<typeof changeSchema>) {
+  return { url, eventTypes, orgId, faults };
 }
 
-function findEndpoint(simulator: Simulator, id: string, response: Response): Endpoint | undefined {
-  const endpoint = simulator.endpoints.find(id);
-  if (!endpoint) answerError(response, 404, "not_found", `There is no endpoint ${JSON.stringify(id)}.`);
-  return endpoint;
-}
-
-function knowsOrganization(
-  simulator: Simulator,
-  orgId: string | null | undefined,
-  response: Response,
-): boolean {
-  if (orgId === undefined || orgId === null || simulator.world.findOrganization(orgId)) return true;
-  const known = simulator.world.organizations().map(({ organization }) => organization.id);
-  answerError(
-    response,
-    400,
-    "invalid_request",
-    `There is no organization ${JSON.stringify(orgId)}: use one of ${known.join(", ")}.`,
-  );
-  return false;
+function answerNone(response: Response, id: string): void {
+  answerError(response, 404, "not_found", `There is no endpoint ${JSON.stringify(id)}.`);
 }

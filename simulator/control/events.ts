@@ -1,12 +1,11 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
 import { envelopeSchema, EVENT_TYPES, isEventType } from "../../shared/events.ts";
-import type { Emission } from "../domain/emitter.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerList, readBody, readQuery } from "./answers.ts";
+import { answerError, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, pageSchema } from "./schemas.ts";
-import { deliveryView, eventDetailView, eventView } from "./views.ts";
+import { deliveryView, emissionsView, eventView } from "./views.ts";
 
 /** Bounds on one request: what a developer's machine takes without a pause. */
 const MOST_EVENTS = 10_000;
@@ -24,11 +23,11 @@ const replaySchema = z.strictObject({
   new_ids: z.boolean().default(false),
   faults: faultsSchema.optional(),
 });
-const listSchema = pageSchema.extend({ type: z.string().optional() });
+const listSchema = pageSchema.extend({ type: z.string().optional(), org_id: z.string().optional() });
 
 /** Events: let one happen, send recorded ones again, look at what was emitted. */
 export function eventRoutes(simulator: Simulator): Router {
-  const { emitter, events, deliveries } = simulator;
+  const { events, deliveries } = simulator;
   const router = Router();
 
   router.post("/events", (request, response) => {
@@ -36,57 +35,39 @@ export function eventRoutes(simulator: Simulator): Router {
     if (body === undefined) return;
     const { type, org_id: orgId, object, count, faults } = body;
     if (!isEventType(type)) return answerUnknownType(response, type);
-    const result = emitter.emit(
-      { type, ...(orgId !== undefined && { orgId }), ...(object && { object }), ...(faults && { faults }) },
-      count,
-    );
-    if (!result.ok) return answerError(response, 400, "invalid_request", result.message);
+    const result = events.emit({ type, orgId, object, faults }, count);
+    if (!result.ok) return answerRefusal(response, result);
     response.status(202).json(emissionsView(result.emissions));
   });
 
   router.post("/replay", (request, response) => {
     const body = readBody(replaySchema, request, response);
     if (body === undefined) return;
-    const settings = { newId: body.new_ids, ...(body.faults && { faults: body.faults }) };
-    response
-      .status(202)
-      .json(emissionsView(body.envelopes.map((envelope) => emitter.replay(envelope, settings))));
+    const replayed = events.replay(body.envelopes, { newIds: body.new_ids, faults: body.faults });
+    if (!replayed.ok) return answerRefusal(response, replayed);
+    response.status(202).json(emissionsView(replayed.emissions));
   });
 
   router.get("/events", (request, response) => {
     const query = readQuery(listSchema, request, response);
     if (query === undefined) return;
-    const { limit, type, starting_after: cursor } = query;
-    const before = cursor === undefined ? undefined : events.find(cursor)?.seq;
-    if (cursor !== undefined && before === undefined) return answerNoEvent(response, cursor);
-    const page = events.list({
-      limit: limit + 1,
-      ...(type !== undefined && { type }),
-      ...(before !== undefined && { before }),
-    });
-    answerList(response, page.slice(0, limit).map(eventView), { has_more: page.length > limit });
+    const { limit, type, org_id: orgId, q: text, starting_after: after } = query;
+    if (after !== undefined && events.find(after) === undefined) return answerNoEvent(response, after);
+    const page = events.page({ limit, after, type, orgId, text });
+    answerPage(response, page.events.map(eventView), page.next);
   });
 
   router.get("/events/:id", (request, response) => {
     const event = events.find(request.params.id);
-    if (!event) return answerNoEvent(response, request.params.id);
-    const own = deliveries.list({ eventId: event.id, limit: MOST_ENVELOPES });
+    const summary = events.summary(request.params.id);
+    if (!event || !summary) return answerNoEvent(response, request.params.id);
+    const own = deliveries.page({ eventId: event.id, limit: MOST_ENVELOPES });
     response.json({
-      ...eventDetailView(event),
-      deliveries: own.map((delivery) => deliveryView(simulator, delivery)),
+      ...eventView(summary),
+      envelope: envelopeSchema.parse(JSON.parse(event.body.toString())),
+      deliveries: own.deliveries.map(deliveryView),
     });
   });
-
-  function emissionsView(emissions: readonly Emission[]) {
-    const deliveryIds = emissions.flatMap((emission) => emission.deliveryIds);
-    return {
-      events: emissions.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
-      deliveries: deliveryIds.map((id) => {
-        const delivery = deliveries.find(id);
-        return { id, event_id: delivery?.eventId, endpoint_id: delivery?.endpointId };
-      }),
-    };
-  }
 
   return router;
 }

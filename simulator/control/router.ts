@@ -21,7 +21,7 @@ export function createControl(simulator: Simulator): Router {
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
-  router.use(reportRoutes(() => simulator.wall.nowMs()));
+  router.use(reportRoutes(() => simulator.clock.wallNowMs()));
   router.use(express.json({ limit: LARGEST_BODY }));
   router.use(endpointRoutes(simulator));
   router.use(eventRoutes(simulator));

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { parseFault, type Fault } from "../domain/faults.ts";
 
+const LONGEST_QUERY_CHARACTERS = 200;
+
 /** Faults as they are written everywhere: `NAME`, or `NAME:N` for the first N attempts. */
 export const faultsSchema = z.array(
   z.string().transform((text, context): Fault => {
@@ -15,4 +17,11 @@ export const faultsSchema = z.array(
 export const pageSchema = z.object({
   limit: z.coerce.number().int().min(1).max(1_000).default(1_000),
   starting_after: z.string().optional(),
+  /** Free text; of nothing but white space it asks for nothing. */
+  q: z
+    .string()
+    .trim()
+    .max(LONGEST_QUERY_CHARACTERS)
+    .transform((text) => (text === "" ? undefined : text))
+    .optional(),
 });

@@ -41,14 +41,14 @@ export function streamRoutes(simulator: Simulator): Router {
   function messageOf(entry: JournalEntry): { name: string; data: unknown } | undefined {
     switch (entry.kind) {
       case "event.created": {
-        const event = simulator.events.find(entry.eventId);
+        const event = simulator.events.summary(entry.eventId);
         return event && { name: "event", data: eventView(event) };
       }
       case "delivery.changed":
       case "attempt.started":
       case "attempt.ended": {
-        const delivery = simulator.deliveries.find(entry.deliveryId);
-        return delivery && { name: "delivery", data: deliveryView(simulator, delivery) };
+        const delivery = simulator.deliveries.summary(entry.deliveryId);
+        return delivery && { name: "delivery", data: deliveryView(delivery) };
       }
       case "endpoint.changed": {
         const endpoint = simulator.endpoints.find(entry.endpointId);

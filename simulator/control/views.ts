@@ -1,10 +1,10 @@
-import { envelopeSchema } from "../../shared/events.ts";
-import type { Attempt } from "../domain/attempts.ts";
-import type { Delivery } from "../domain/deliveries.ts";
+import type { DeliverySummary, JudgedAttempt } from "../domain/delivery-summaries.ts";
+import type { Emission } from "../domain/emitter.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
-import type { StoredEvent } from "../domain/events.ts";
-import { formatFault } from "../domain/faults.ts";
+import type { EventSummary } from "../domain/event-summaries.ts";
+import { formatFault, formatFaults } from "../domain/faults.ts";
 import type { Simulator } from "../simulator.ts";
+import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import { signatureView } from "./signature-view.ts";
 
 /** How the control API shows things: snake_case, schedule times as ISO 8601, wall times named so. */
@@ -30,40 +30,39 @@ function lastCharacters(secret: string): string {
   return secret.length < 12 ? "" : secret.slice(-4);
 }
 
-export function eventView(event: StoredEvent) {
-  const { id, type, orgId, origin, createdAtMs } = event;
-  return { object: "event", id, type, org_id: orgId, origin, created_at: iso(createdAtMs) };
+export function eventView(event: EventSummary) {
+  const { id, type, orgId, origin, createdAtMs, summary } = event;
+  return { object: "event", id, type, org_id: orgId, origin, created_at: iso(createdAtMs), summary };
 }
 
-/** An event with the envelope that was sent. */
-export function eventDetailView(event: StoredEvent) {
-  return { ...eventView(event), envelope: envelopeSchema.parse(JSON.parse(event.body.toString())) };
-}
-
-/** A delivery with its attempts, their outcomes and times. */
-export function deliveryView(simulator: Simulator, delivery: Delivery) {
-  const event = simulator.events.find(delivery.eventId);
+/** A delivery with its attempts, their outcomes and times, whose doing a failure is, and what the event is about. */
+export function deliveryView(delivery: DeliverySummary) {
   return {
-    ...deliveryFields(delivery, event),
-    attempts: simulator.attempts.ofDelivery(delivery.id).map(attemptView),
+    object: "delivery",
+    id: delivery.id,
+    event_id: delivery.eventId,
+    event_type: delivery.eventType,
+    org_id: delivery.orgId,
+    endpoint_id: delivery.endpointId,
+    state: delivery.state,
+    created_at: iso(delivery.createdAtMs),
+    next_attempt_at: delivery.nextAttemptAtMs === null ? null : iso(delivery.nextAttemptAtMs),
+    faults: delivery.faults.map(formatFault),
+    resend_of: delivery.resendOf,
+    summary: delivery.summary,
+    attempts: delivery.attempts.map(attemptView),
   };
 }
 
 /** A delivery with everything: what was sent on each attempt, byte for byte, and what came back. */
-export function deliveryDetailView(simulator: Simulator, delivery: Delivery) {
-  const event = simulator.events.find(delivery.eventId);
-  const endpoint = simulator.endpoints.find(delivery.endpointId);
-  const body = delivery.body ?? event?.body ?? Buffer.alloc(0);
+export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDetail) {
   return {
-    ...deliveryFields(delivery, event),
+    ...deliveryView(summary),
     url: endpoint?.url ?? null,
-    attempts: simulator.attempts.ofDelivery(delivery.id).map((attempt) => ({
+    attempts: attempts.map((attempt) => ({
       ...attemptView(attempt),
-      request: {
-        headers: attempt.requestHeaders,
-        body: (attempt.requestBody ?? body).toString(),
-      },
-      signature: signatureView(attempt, attempt.requestBody ?? body, endpoint?.secret),
+      request: { headers: attempt.requestHeaders, body: attempt.sentBody.toString() },
+      signature: signatureView(attempt, attempt.sentBody, endpoint?.secret),
       answer: attempt.answer && {
         headers: attempt.answer.headers,
         body: attempt.answer.body.toString(),
@@ -73,36 +72,46 @@ export function deliveryDetailView(simulator: Simulator, delivery: Delivery) {
   };
 }
 
+/** What was set off: the events, and their deliveries. */
+export function emissionsView(emissions: readonly Emission[]) {
+  return {
+    events: emissions.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
+    deliveries: emissions.flatMap(({ event, deliveries }) =>
+      deliveries.map(({ id, endpointId }) => ({ id, event_id: event.id, endpoint_id: endpointId })),
+    ),
+  };
+}
+
 export function clockView(simulator: Simulator) {
-  const { clock, dispatcher, wall, deliveries } = simulator;
-  const nextMs = dispatcher.nextDueMs();
+  const { clock, counts } = simulator;
+  const nextMs = clock.nextDueMs();
   return {
     object: "clock",
     mode: clock.mode,
     now: iso(clock.now()),
-    wall_now: iso(wall.nowMs()),
+    wall_now: iso(clock.wallNowMs()),
     next_attempt_at: nextMs === undefined ? null : iso(nextMs),
-    deliveries: deliveries.counts(),
+    deliveries: counts.deliveries().byState,
   };
 }
 
-function deliveryFields(delivery: Delivery, event: StoredEvent | undefined) {
+/** How many deliveries there are in each state, of each type and for each endpoint, and how many events. */
+export function countsView({ counts }: Simulator) {
+  const deliveries = counts.deliveries();
+  const events = counts.events();
   return {
-    object: "delivery",
-    id: delivery.id,
-    event_id: delivery.eventId,
-    event_type: event?.type ?? null,
-    org_id: event?.orgId ?? null,
-    endpoint_id: delivery.endpointId,
-    state: delivery.state,
-    created_at: iso(delivery.createdAtMs),
-    next_attempt_at: delivery.nextAttemptAtMs === null ? null : iso(delivery.nextAttemptAtMs),
-    faults: delivery.faults.map(formatFault),
-    resend_of: delivery.resendOf,
+    object: "counts",
+    deliveries: {
+      total: deliveries.total,
+      by_state: deliveries.byState,
+      by_type: Object.fromEntries(deliveries.byType),
+      by_endpoint: Object.fromEntries(deliveries.byEndpoint),
+    },
+    events: { total: events.total, by_type: Object.fromEntries(events.byType) },
   };
 }
 
-function attemptView(attempt: Attempt) {
+function attemptView(attempt: JudgedAttempt) {
   return {
     number: attempt.number,
     scheduled_at: iso(attempt.scheduledAtMs),
@@ -114,6 +123,8 @@ function attemptView(attempt: Attempt) {
     http_status: attempt.httpStatus,
     error: attempt.error,
     error_detail: attempt.errorDetail,
+    fault: attempt.injected.length === 0 ? null : formatFaults(attempt.injected),
+    blame: attempt.blame,
   };
 }
 

@@ -14,6 +14,7 @@ export function dashboardHeaders(page: string): RequestHandler {
         defaultSrc: ["'none'"],
         scriptSrc: ["'self'", ...importMapHashes(page)],
         styleSrc: ["'self'"],
+        fontSrc: ["'self'"],
         imgSrc: ["'self'"],
         mediaSrc: ["'self'"],
         connectSrc: ["'self'"],

@@ -1,15 +1,18 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { Router } from "express";
 import { dashboardHeaders } from "./headers.ts";
 
-/** What the import map names, in the files of the packages themselves: nothing is bundled. */
+/** What the import map and the style sheets name, in the files of the packages themselves: nothing is bundled. */
 const VENDOR = {
-  "preact.js": "preact",
-  "preact-hooks.js": "preact/hooks",
-  "htm.js": "htm",
-} as const;
+  "preact.js": import.meta.resolve("preact"),
+  "preact-hooks.js": import.meta.resolve("preact/hooks"),
+  "htm.js": import.meta.resolve("htm"),
+  "inter-latin.woff2": import.meta.resolve("@fontsource-variable/inter/files/inter-latin-wght-normal.woff2"),
+  "inter-latin-ext.woff2": import.meta
+    .resolve("@fontsource-variable/inter/files/inter-latin-ext-wght-normal.woff2"),
+};
 
 /**
  * The dashboard, at `/dashboard`: one page and plain modules, which do everything through the control API. Works
@@ -17,18 +20,18 @@ const VENDOR = {
  */
 export function createDashboard(): Router {
   const assets = fileURLToPath(new URL("public", import.meta.url));
-  const page = withPreloads(readFileSync(join(assets, "index.html"), "utf8"), assets);
+  const page = withAssets(readFileSync(join(assets, "index.html"), "utf8"), assets);
   const router = Router();
   router.get("/", (_request, response) => response.redirect("/dashboard"));
   router.use("/dashboard", dashboardHeaders(page));
 
   // Checked on each load, so that a newer version is never mixed with modules of an older one.
   const freshly = { cacheControl: false, setHeaders: noCache };
-  for (const [name, specifier] of Object.entries(VENDOR)) {
-    const file = fileURLToPath(import.meta.resolve(specifier));
+  for (const [name, url] of Object.entries(VENDOR)) {
+    const file = fileURLToPath(url);
     router.get(`/dashboard/vendor/${name}`, (_request, response) => {
       noCache(response);
-      response.type("text/javascript").sendFile(file, { cacheControl: false, dotfiles: "allow" });
+      response.type(extname(name)).sendFile(file, { cacheControl: false, dotfiles: "allow" });
     });
   }
   router.use("/dashboard/assets", express.static(assets, { ...freshly, index: false, redirect: false }));
@@ -44,14 +47,28 @@ export function createDashboard(): Router {
   return router;
 }
 
-/** Names every module in the page, so that a browser fetches all at once instead of one import after the other. */
-function withPreloads(page: string, assets: string): string {
-  const files = readdirSync(assets, { recursive: true, encoding: "utf8" }).map((file) =>
-    file.replaceAll("\\", "/"),
+/**
+ * Names every style sheet and every module in the page, so that a browser fetches all at once instead of one import
+ * after the other. The tokens come first: all other sheets build on them, and none on another.
+ */
+function withAssets(page: string, assets: string): string {
+  const files = readdirSync(assets, { recursive: true, encoding: "utf8" })
+    .map((file) => file.replaceAll("\\", "/"))
+    .toSorted();
+  const sheets = files.filter((file) => file.endsWith(".css"));
+  const modules = files.filter((file) => file.endsWith(".js") && !page.includes(`/${file}"`));
+  const styles = [...sheets.filter(isFirst), ...sheets.filter((file) => !isFirst(file))].map(
+    (file) => `<link rel="stylesheet" href="/dashboard/assets/${file}" />`,
   );
-  const modules = files.filter((file) => file.endsWith(".js") && !page.includes(`/${file}"`)).toSorted();
-  const links = modules.map((file) => `<link rel="modulepreload" href="/dashboard/assets/${file}" />`);
-  return page.replace('<script type="module"', `${links.join("\n    ")}\n    <script type="module"`);
+  const preloads = modules.map((file) => `<link rel="modulepreload" href="/dashboard/assets/${file}" />`);
+  // A module that is fetched before the import map stands would be fetched without it.
+  return page
+    .replace("<script src", `${styles.join("\n    ")}\n    <script src`)
+    .replace('<script type="module"', `${preloads.join("\n    ")}\n    <script type="module"`);
+}
+
+function isFirst(sheet: string): boolean {
+  return sheet === "styles/tokens.css" || sheet === "styles/base.css";
 }
 
 function noCache(response: { setHeader(name: string, value: string): unknown }): void {

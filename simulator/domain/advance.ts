@@ -13,6 +13,8 @@ export function createAdvance(options: {
 }) {
   const { clock, journal, nextDueMs, settled, isStopped, wake } = options;
   let walks = 0;
+  /** The furthest moment that somebody is on the way to: who asks for more meanwhile goes on from there. */
+  let furthestMs = 0;
 
   async function walkTo(targetMs: number): Promise<void> {
     walks++;
@@ -34,8 +36,12 @@ export function createAdvance(options: {
 
   return {
     isUnderWay: () => walks > 0,
-    /** Moves by `seconds`, making every attempt that falls due on the way, in order of due time. */
-    by: (seconds: number): Promise<void> => walkTo(clock.now() + seconds * 1000),
+    /** Moves by `seconds`, making every attempt that falls due on the way, in order of due time. Two at once add up. */
+    by: (seconds: number): Promise<void> => {
+      const fromMs = walks === 0 ? clock.now() : Math.max(clock.now(), furthestMs);
+      furthestMs = fromMs + seconds * 1000;
+      return walkTo(furthestMs);
+    },
     /** Moves to the next due time and makes the attempts that are due then. */
     toNext: async (): Promise<void> => {
       await settled();

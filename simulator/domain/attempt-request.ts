@@ -1,3 +1,4 @@
+import { envelopeSchema } from "../../shared/events.ts";
 import { SIGNATURE_HEADER, sign } from "../../shared/signature.ts";
 import type { FaultName } from "./faults.ts";
 import type { Readings } from "./readings.ts";
@@ -45,13 +46,23 @@ function timestampShiftSeconds(faults: ReadonlySet<FaultName>): number {
   return faults.has("future-timestamp") ? FAULTY_TIMESTAMP_SHIFT_SECONDS : 0;
 }
 
-/** The same JSON value in other bytes. */
+/** The same JSON value in other bytes: keys in the opposite order, on lines of their own. */
 function reserialize(body: Buffer): Buffer {
   const value: unknown = JSON.parse(body.toString());
-  return Buffer.from(JSON.stringify(value, null, 2));
+  return Buffer.from(JSON.stringify(reordered(value), null, 2));
 }
 
-/** One character changed, still valid JSON: only the signature can tell. */
+function reordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reordered);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [key, reordered(inner)]);
+  return Object.fromEntries(entries.toReversed());
+}
+
+/** Says something else than what was signed, and is still an envelope: only the signature can tell. */
 function tamper(body: Buffer): Buffer {
-  return Buffer.from(body.toString().replace('"api_version":"v1"', '"api_version":"v2"'));
+  const envelope = envelopeSchema.parse(JSON.parse(body.toString()));
+  return Buffer.from(
+    JSON.stringify({ ...envelope, api_version: envelope.api_version === "v2" ? "v1" : "v2" }),
+  );
 }

@@ -20,8 +20,9 @@ export type Outcome = { status: number } | { error: AttemptError; detail?: strin
 /** What is kept of an answer: its headers, and its body up to 16 KiB. */
 export type Answer = { headers: Record<string, string | string[]>; body: Buffer; truncated: boolean };
 
-/** One HTTP try. `…AtMs` are schedule time unless the name says wall. */
-export type Attempt = {
+/** One HTTP try, without what was sent and answered. `…AtMs` are schedule time unless the name says wall. */
+export type AttemptSummary = {
+  deliveryId: string;
   number: number;
   scheduledAtMs: number;
   startedAtMs: number;
@@ -34,6 +35,10 @@ export type Attempt = {
   httpStatus: number | null;
   error: AttemptError | null;
   errorDetail: string | null;
+};
+
+/** One HTTP try with everything. */
+export type Attempt = AttemptSummary & {
   requestHeaders: Record<string, string>;
   /** The bytes sent, where they were not the delivery's own. */
   requestBody: Buffer | null;
@@ -43,7 +48,8 @@ export type Attempt = {
 /** An attempt that was begun and not ended. */
 type LeftOpen = { deliveryId: string; number: number; startedAtMs: number };
 
-type AttemptRow = {
+type SummaryRow = {
+  delivery_id: string;
   number: number;
   scheduled_at: number;
   started_at: number;
@@ -54,6 +60,9 @@ type AttemptRow = {
   http_status: number | null;
   error: AttemptError | null;
   error_detail: string | null;
+};
+
+type AttemptRow = SummaryRow & {
   request_headers: string;
   request_body: Buffer | null;
   answer_headers: string | null;
@@ -70,6 +79,10 @@ const CLOSE = `
     answer_headers = ?, answer_body = ?, answer_truncated = ?
   WHERE delivery_id = ? AND number = ? AND ended_at IS NULL`;
 const OF_DELIVERY = `SELECT * FROM attempts WHERE delivery_id = ? ORDER BY number`;
+const SUMMARIES = `
+  SELECT delivery_id, number, scheduled_at, started_at, ended_at, wall_started_at, duration_ms, signature_timestamp,
+    http_status, error, error_detail
+  FROM attempts WHERE delivery_id IN (SELECT value FROM json_each(?)) ORDER BY delivery_id, number`;
 const LEFT_OPEN = `
   SELECT delivery_id AS deliveryId, number, started_at AS startedAtMs FROM attempts WHERE ended_at IS NULL`;
 
@@ -84,6 +97,7 @@ export function createAttempts(options: { database: Database }) {
   const open = database.prepare(OPEN);
   const close = database.prepare(CLOSE);
   const ofDelivery = database.prepare<[string], AttemptRow>(OF_DELIVERY);
+  const summaries = database.prepare<[string], SummaryRow>(SUMMARIES);
   const leftOpen = database.prepare<[], LeftOpen>(LEFT_OPEN);
 
   return {
@@ -136,6 +150,12 @@ export function createAttempts(options: { database: Database }) {
       );
     },
     ofDelivery: (deliveryId: string): Attempt[] => ofDelivery.all(deliveryId).map(fromRow),
+    /** The attempts of many deliveries, by delivery id; reads no headers and no bodies. */
+    summariesOf: (deliveryIds: readonly string[]): Map<string, AttemptSummary[]> =>
+      Map.groupBy(
+        summaries.all(JSON.stringify(deliveryIds)).map(summaryFromRow),
+        ({ deliveryId }) => deliveryId,
+      ),
     /** Attempts that an earlier life of this data file began and did not end. */
     leftOpen: (): LeftOpen[] => leftOpen.all(),
   };
@@ -143,6 +163,16 @@ export function createAttempts(options: { database: Database }) {
 
 function fromRow(row: AttemptRow): Attempt {
   return {
+    ...summaryFromRow(row),
+    requestHeaders: requestHeadersSchema.parse(JSON.parse(row.request_headers)),
+    requestBody: row.request_body,
+    answer: row.answer_headers === null ? null : answerOf(row, row.answer_headers),
+  };
+}
+
+function summaryFromRow(row: SummaryRow): AttemptSummary {
+  return {
+    deliveryId: row.delivery_id,
     number: row.number,
     scheduledAtMs: row.scheduled_at,
     startedAtMs: row.started_at,
@@ -153,9 +183,6 @@ function fromRow(row: AttemptRow): Attempt {
     httpStatus: row.http_status,
     error: row.error,
     errorDetail: row.error_detail,
-    requestHeaders: requestHeadersSchema.parse(JSON.parse(row.request_headers)),
-    requestBody: row.request_body,
-    answer: row.answer_headers === null ? null : answerOf(row, row.answer_headers),
   };
 }
 

@@ -13,6 +13,7 @@ export type Delivery = {
   seq: number;
   id: string;
   eventId: string;
+  eventType: string;
   endpointId: string;
   state: DeliveryState;
   createdAtMs: number;
@@ -28,6 +29,7 @@ export type Delivery = {
 
 export type NewDelivery = {
   eventId: string;
+  eventType: string;
   endpointId: string;
   createdAtMs: number;
   dueAtMs: number;
@@ -48,6 +50,7 @@ type DeliveryRow = {
   seq: number;
   id: string;
   event_id: string;
+  event_type: string;
   endpoint_id: string;
   state: DeliveryState;
   created_at: number;
@@ -59,8 +62,9 @@ type DeliveryRow = {
 };
 
 const INSERT = `
-  INSERT INTO deliveries (id, event_id, endpoint_id, state, created_at, next_attempt_at, faults, body, resend_of)
-  VALUES (?, ?, ?, 'attempting', ?, ?, ?, ?, ?)`;
+  INSERT INTO deliveries (id, event_id, event_type, endpoint_id, state, created_at, next_attempt_at, faults, body,
+    resend_of)
+  VALUES (?, ?, ?, ?, 'attempting', ?, ?, ?, ?, ?)`;
 const FIND = `SELECT * FROM deliveries WHERE id = ?`;
 const DUE = `
   SELECT * FROM deliveries
@@ -88,7 +92,6 @@ const HURRY = `UPDATE deliveries SET next_attempt_at = ? WHERE id = ? AND next_a
 const ABANDON = `
   UPDATE deliveries SET state = 'dead', next_attempt_at = NULL
   WHERE endpoint_id = ? AND next_attempt_at IS NOT NULL RETURNING id`;
-const COUNTS = `SELECT state, count(*) AS count FROM deliveries GROUP BY state`;
 // The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'deliveries'`;
 
@@ -106,15 +109,14 @@ export function createDeliveries(options: { database: Database; seed: number }) 
   const settle = database.prepare(SETTLE);
   const hurry = database.prepare(HURRY);
   const abandon = database.prepare<[string], string>(ABANDON).pluck();
-  const counts = database.prepare<[], { state: DeliveryState; count: number }>(COUNTS);
   const lastSeq = database.prepare<[], number>(LAST_SEQ).pluck();
 
   return {
     create(delivery: NewDelivery): string {
       const id = stableId("dlv_", 16, seed, "delivery", (lastSeq.get() ?? 0) + 1);
-      const { eventId, endpointId, createdAtMs, dueAtMs, body = null, resendOf = null } = delivery;
+      const { eventId, eventType, endpointId, createdAtMs, dueAtMs, body = null, resendOf = null } = delivery;
       const faults = JSON.stringify(delivery.faults.map(formatFault));
-      insert.run(id, eventId, endpointId, createdAtMs, dueAtMs, faults, body, resendOf);
+      insert.run(id, eventId, eventType, endpointId, createdAtMs, dueAtMs, faults, body, resendOf);
       return id;
     },
     find(id: string): Delivery | undefined {
@@ -154,10 +156,6 @@ export function createDeliveries(options: { database: Database; seed: number }) 
     hurry: (id: string, nowMs: number): boolean => hurry.run(nowMs, id, nowMs).changes > 0,
     /** Ends whatever waits for an endpoint that is gone; answers which deliveries that were. */
     abandon: (endpointId: string): string[] => abandon.all(endpointId),
-    counts(): Record<DeliveryState, number> {
-      const zero = { attempting: 0, delivered: 0, dead: 0 };
-      return Object.assign(zero, Object.fromEntries(counts.all().map((row) => [row.state, row.count])));
-    },
   };
 }
 
@@ -166,6 +164,7 @@ function fromRow(row: DeliveryRow): Delivery {
     seq: row.seq,
     id: row.id,
     eventId: row.event_id,
+    eventType: row.event_type,
     endpointId: row.endpoint_id,
     state: row.state,
     createdAtMs: row.created_at,

@@ -5,7 +5,7 @@ import type { ScheduleClock } from "./clock.ts";
 import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
 import type { EventLog } from "./events.ts";
-import { faultsOnAttempt, type FaultName } from "./faults.ts";
+import { faultsOnAttempt, injectedFaults, type FaultName } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import { createSettlement, settleInterrupted } from "./settlement.ts";
@@ -21,6 +21,8 @@ export type SendRequest = Pick<AttemptRequest, "headers" | "body"> & {
   faults: ReadonlySet<FaultName>;
   signal: AbortSignal;
 };
+
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer };
 
@@ -180,7 +182,8 @@ export function createDispatcher(options: {
     transaction(() => {
       attempts.close(delivery.id, number, { endedAtMs, durationMs, outcome, answer });
       const { id: deliveryId, endpointId } = delivery;
-      settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome });
+      const isInjected = injectedFaults(delivery.faults, number).length > 0;
+      settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome, isInjected });
     });
     journal.write({ kind: "attempt.ended", deliveryId: delivery.id, number });
     wake();

@@ -2,8 +2,8 @@ import type { Envelope, EventType } from "../../shared/events.ts";
 import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
 import type { EventLog, EventOrigin, StoredEvent } from "./events.ts";
-import { fanOut } from "./fan-out.ts";
-import type { Fault } from "./faults.ts";
+import { type CreatedDelivery, fanOut } from "./fan-out.ts";
+import { FAULTS, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import type { Caller } from "./world/callers.ts";
@@ -11,18 +11,20 @@ import type { World } from "./world/world.ts";
 
 export type Occurrence = {
   type: EventType;
-  orgId?: string;
+  orgId?: string | undefined;
   /** Fields that replace the made-up ones, merged deeply. */
-  object?: Record<string, unknown>;
+  object?: Record<string, unknown> | undefined;
   /** Who calls; somebody of the world's choosing, if absent. */
-  caller?: Partial<Caller>;
-  faults?: readonly Fault[];
+  caller?: Partial<Caller> | undefined;
+  faults?: readonly Fault[] | undefined;
 };
 
-/** What an emission set off: the event, and the ids of its deliveries. */
-export type Emission = { event: StoredEvent; deliveryIds: string[] };
+/** What an emission set off: the event, and its deliveries. */
+export type Emission = { event: StoredEvent; deliveries: CreatedDelivery[] };
 
 export type EmissionResult = { ok: true; emissions: Emission[] } | { ok: false; message: string };
+
+export type ReplaySettings = { newIds: boolean; faults?: readonly Fault[] | undefined };
 
 export type Emitter = ReturnType<typeof createEmitter>;
 
@@ -45,7 +47,7 @@ export function createEmitter(options: {
   const { world, events, endpoints, deliveries, journal, transaction, wake } = options;
 
   function publish(event: StoredEvent, to: readonly Endpoint[], faults: readonly Fault[] = []): Emission {
-    const deliveryIds = fanOut({
+    const created = fanOut({
       event,
       endpoints: to,
       deliveries,
@@ -54,13 +56,13 @@ export function createEmitter(options: {
       dueAtMs: event.origin === "replay" ? options.now() : event.createdAtMs,
       faults: [...options.faults, ...faults],
     });
-    return { event, deliveryIds };
+    return { event, deliveries: created };
   }
 
   function announce(emissions: readonly Emission[]): void {
-    for (const { event, deliveryIds } of emissions) {
-      journal.write({ kind: "event.created", eventId: event.id });
-      for (const deliveryId of deliveryIds) journal.write({ kind: "delivery.changed", deliveryId });
+    for (const emission of emissions) {
+      journal.write({ kind: "event.created", eventId: emission.event.id });
+      for (const { id } of emission.deliveries) journal.write({ kind: "delivery.changed", deliveryId: id });
     }
     wake();
   }
@@ -84,20 +86,22 @@ export function createEmitter(options: {
   }
 
   return {
-    /** Exactly one event of `type`, `count` times. The world has what goes with it (a voicemail has its call). */
+    /**
+     * Exactly one event of `type`, `count` times, or none where one of them cannot be. The world has what goes with each
+     * (a voicemail has its call).
+     */
     emit(occurrence: Occurrence, count = 1): EmissionResult {
-      const emissions: Emission[] = [];
-      const failure = transaction(() => {
+      const result = transaction((): EmissionResult => {
+        const emissions: Emission[] = [];
         for (let made = 0; made < count; made++) {
-          const result = happen(occurrence, "trigger", false);
-          if (!result.ok) return result;
-          emissions.push(...result.emissions);
+          const happened = happen(occurrence, "trigger", false);
+          if (!happened.ok) return happened;
+          emissions.push(...happened.emissions);
         }
-        return undefined;
+        return { ok: true, emissions };
       });
-      if (failure !== undefined) return failure;
-      announce(emissions);
-      return { ok: true, emissions };
+      if (result.ok) announce(result.emissions);
+      return result;
     },
     /** What the business itself does: the event, and the `call.completed` that belongs to it, in the order that is read. */
     live(occurrence: Occurrence): EmissionResult {
@@ -106,7 +110,7 @@ export function createEmitter(options: {
       return result;
     },
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
-    test(endpoint: Endpoint): EmissionResult {
+    test(endpoint: Endpoint): { ok: true; emission: Emission } | { ok: false; message: string } {
       const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes("call.completed");
       if (!isSelected && options.readings().test_event_ignores_selection === "no") {
         return {
@@ -115,40 +119,45 @@ export function createEmitter(options: {
             "This endpoint has not selected call.completed, and test events respect the selection here.",
         };
       }
-      const emissions = transaction(() => {
-        const happened = world.happen(
-          "call.completed",
-          endpoint.orgId === null ? {} : { orgId: endpoint.orgId },
-        );
+      const tested = transaction(() => {
+        const happened = world.happen("call.completed", { orgId: endpoint.orgId ?? undefined });
         if (!happened.ok) return happened;
         const { object, orgId } = happened;
         const event = events.append({ type: "call.completed", object, orgId, origin: "test" });
-        return [publish(event, [{ ...endpoint, eventTypes: [] }])];
+        return { ok: true as const, emission: publish(event, [{ ...endpoint, eventTypes: [] }]) };
       });
-      if (!Array.isArray(emissions)) return emissions;
-      announce(emissions);
-      return { ok: true, emissions };
+      if (tested.ok) announce([tested.emission]);
+      return tested;
     },
-    /** Sends a recorded envelope to every endpoint that selected its type: under its own id, or under a new one. */
-    replay(envelope: Envelope, settings: { newId: boolean; faults?: readonly Fault[] }): Emission {
-      const emission = transaction(() => {
-        const id = settings.newId ? events.nextId() : envelope.id;
-        const event = events.adopt({ ...envelope, id }) ?? events.find(id);
-        if (event === undefined) throw new Error(`Event ${id} is neither new nor stored.`);
-        return publish({ ...event, origin: "replay" }, endpoints.list(), settings.faults);
+    /**
+     * Sends recorded envelopes to every endpoint that selected their type: under their own ids, or under new ones. All of
+     * them, or none where an id stands for another event here: one id has one body for ever.
+     */
+    replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmissionResult {
+      const result = transaction((): EmissionResult => {
+        const emissions: Emission[] = [];
+        for (const envelope of envelopes) {
+          const id = settings.newIds ? events.newId() : envelope.id;
+          const event = events.adopt({ ...envelope, id });
+          if (event === undefined) return { ok: false, message: idTaken(id) };
+          emissions.push(publish({ ...event, origin: "replay" }, endpoints.list(), settings.faults));
+        }
+        return { ok: true, emissions };
       });
-      announce([emission]);
-      return emission;
+      if (result.ok) announce(result.emissions);
+      return result;
     },
     /** A new delivery of the same event to the same endpoint, with six attempts of its own. */
     resend(delivery: Delivery): string {
       const nowMs = options.now();
       const id = deliveries.create({
         eventId: delivery.eventId,
+        eventType: delivery.eventType,
         endpointId: delivery.endpointId,
         createdAtMs: nowMs,
         dueAtMs: nowMs,
-        faults: [],
+        // What made the bytes what they are stays with them.
+        faults: delivery.faults.filter(({ name }) => FAULTS[name].at === "body"),
         resendOf: delivery.id,
         ...(delivery.body && { body: delivery.body }),
       });
@@ -157,4 +166,11 @@ export function createEmitter(options: {
       return id;
     },
   };
+}
+
+function idTaken(id: string): string {
+  return (
+    `An event with the id ${id} and another content is stored already, and would be sent in its place: ` +
+    "give what you send an id of its own (--new-ids, or new_ids in the API)."
+  );
 }

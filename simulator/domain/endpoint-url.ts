@@ -64,6 +64,11 @@ function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "");
 }
 
+/** Whether the host of `url` is this machine by its name or address; nothing is looked up. */
+export function isLoopbackHost(url: string): boolean {
+  return isLoopbackName(bareHost(new URL(url)));
+}
+
 function isLoopbackName(host: string): boolean {
   if (isIP(host) !== 0) return contains(LOOPBACK, host);
   return host === "localhost" || host.endsWith(".localhost");

@@ -24,10 +24,15 @@ export type Endpoint = {
 
 export type EndpointSettings = {
   url: string;
-  orgId?: string | null;
-  eventTypes?: string[];
-  secret?: string;
-  faults?: Fault[];
+  orgId?: string | null | undefined;
+  eventTypes?: string[] | undefined;
+  secret?: string | undefined;
+  faults?: Fault[] | undefined;
+};
+
+/** What is to be otherwise; what is undefined stays. */
+export type EndpointChanges = {
+  [Name in keyof Omit<EndpointSettings, "secret">]?: EndpointSettings[Name] | undefined;
 };
 
 export type EndpointResult = { ok: true; endpoint: Endpoint } | { ok: false; message: string };
@@ -109,20 +114,26 @@ export function createEndpoints(options: {
         url,
         JSON.stringify(endpoint.eventTypes),
         secret,
-        formatFaults(endpoint.faults),
+        faultList(endpoint.faults),
         createdAtMs,
       );
       journal.write({ kind: "endpoint.changed", endpointId: id });
       return { ok: true, endpoint };
     },
     /** Changes an endpoint that exists; its secret stays. Pending deliveries go to the new address. */
-    change(endpoint: Endpoint, settings: Omit<Partial<EndpointSettings>, "secret">): EndpointResult {
-      const changed = { ...endpoint, ...settings };
+    change(endpoint: Endpoint, changes: EndpointChanges): EndpointResult {
+      const changed: Endpoint = {
+        ...endpoint,
+        url: changes.url ?? endpoint.url,
+        orgId: changes.orgId === undefined ? endpoint.orgId : changes.orgId,
+        eventTypes: changes.eventTypes ?? endpoint.eventTypes,
+        faults: changes.faults ?? endpoint.faults,
+      };
       const problem = settingsProblem(changed, allowedHosts);
       if (problem !== undefined) return { ok: false, message: problem };
       changed.url = new URL(changed.url).href;
       const { id, orgId, url, eventTypes, faults } = changed;
-      update.run(orgId, url, JSON.stringify(eventTypes), formatFaults(faults), id);
+      update.run(orgId, url, JSON.stringify(eventTypes), faultList(faults), id);
       journal.write({ kind: "endpoint.changed", endpointId: id });
       return { ok: true, endpoint: changed };
     },
@@ -164,7 +175,7 @@ function settingsProblem(
   return checked.ok ? undefined : checked.message;
 }
 
-function formatFaults(faults: readonly Fault[]): string {
+function faultList(faults: readonly Fault[]): string {
   return JSON.stringify(faults.map(formatFault));
 }
 

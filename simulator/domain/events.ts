@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Database } from "better-sqlite3";
 import type { Envelope } from "../../shared/events.ts";
 import type { ScheduleClock } from "./clock.ts";
+import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
+import { eventSummary } from "./world/event-summary.ts";
 
 /** Who asked for an event: the business itself, a user, a replay, or the dashboard's test action. */
 export type EventOrigin = "world" | "trigger" | "replay" | "test";
@@ -26,27 +29,47 @@ type EventRow = {
   body: Buffer;
 };
 
-const INSERT = `INSERT INTO events (id, type, org_id, created_at, origin, body) VALUES (?, ?, ?, ?, ?, ?)`;
+const INSERT = `
+  INSERT INTO events (id, type, org_id, created_at, origin, body, summary) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const FIND = `SELECT * FROM events WHERE id = ?`;
-const LIST = `SELECT * FROM events WHERE seq < ? AND type = coalesce(?, type) ORDER BY seq DESC LIMIT ?`;
-// The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
-const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'`;
 
 export type EventLog = ReturnType<typeof createEventLog>;
 
 /** Every event that the service emitted, with the exact bytes of its body. */
-export function createEventLog(options: { database: Database; seed: number; clock: ScheduleClock }) {
-  const { database, seed, clock } = options;
+export function createEventLog(options: {
+  database: Database;
+  seed: number;
+  clock: ScheduleClock;
+  meta: Meta;
+}) {
+  const { database, seed, clock, meta } = options;
   const insert = database.prepare(INSERT);
   const find = database.prepare<[string], EventRow>(FIND);
-  const list = database.prepare<[number, string | null, number], EventRow>(LIST);
-  const lastSeq = database.prepare<[], number>(LAST_SEQ).pluck();
 
   function store(envelope: Envelope, origin: EventOrigin, createdAtMs: number): StoredEvent {
     const { id, type, org_id: orgId } = envelope;
     const body = Buffer.from(JSON.stringify(envelope));
-    const { lastInsertRowid } = insert.run(id, type, orgId, createdAtMs, origin, body);
+    const { lastInsertRowid } = insert.run(
+      id,
+      type,
+      orgId,
+      createdAtMs,
+      origin,
+      body,
+      eventSummary(envelope),
+    );
     return { seq: Number(lastInsertRowid), id, type, orgId, createdAtMs, origin, body };
+  }
+
+  /**
+   * An id that no event has. Ids have a counter of their own, so that recorded events of whatever origin change none of
+   * them; and where one was recorded that our own would come to, that is passed over.
+   */
+  function newId(): string {
+    for (;;) {
+      const id = stableId("evt_", 32, seed, "event", meta.count("event_ids"));
+      if (find.get(id) === undefined) return id;
+    }
   }
 
   return {
@@ -59,7 +82,7 @@ export function createEventLog(options: { database: Database; seed: number; cloc
     }): StoredEvent {
       const createdAtMs = clock.now();
       const envelope = {
-        id: this.nextId(),
+        id: newId(),
         type: event.type,
         created: Math.floor(createdAtMs / 1000),
         api_version: "v1",
@@ -68,19 +91,20 @@ export function createEventLog(options: { database: Database; seed: number; cloc
       };
       return store(envelope, event.origin, createdAtMs);
     },
-    /** An event that somebody recorded earlier, under its own id; undefined when that id is here already. */
+    /** An event that somebody recorded earlier, under its own id; undefined when another one has that id. */
     adopt(envelope: Envelope): StoredEvent | undefined {
-      return find.get(envelope.id) === undefined ? store(envelope, "replay", clock.now()) : undefined;
+      const known = find.get(envelope.id);
+      if (known === undefined) return store(envelope, "replay", clock.now());
+      const isSame = isDeepStrictEqual(
+        JSON.parse(known.body.toString()),
+        JSON.parse(JSON.stringify(envelope)),
+      );
+      return isSame ? fromRow(known) : undefined;
     },
-    /** The id that the next new event gets. */
-    nextId: () => stableId("evt_", 32, seed, "event", (lastSeq.get() ?? 0) + 1),
+    newId,
     find(id: string): StoredEvent | undefined {
       const row = find.get(id);
       return row && fromRow(row);
-    },
-    /** Newest first; `before` is the `seq` to start below. */
-    list(query: { limit: number; before?: number; type?: string }): StoredEvent[] {
-      return list.all(query.before ?? Number.MAX_SAFE_INTEGER, query.type ?? null, query.limit).map(fromRow);
     },
   };
 }

@@ -6,13 +6,15 @@ import { faultsOnAttempt, type Fault, type FaultName } from "./faults.ts";
 import { createRandom, stableId } from "./random.ts";
 import type { Readings } from "./readings.ts";
 
+export type CreatedDelivery = { id: string; endpointId: string };
+
 const DUPLICATE_AFTER_MS = 1_000;
 const DELAY_MS = 30_000;
 const REORDER_WITHIN_MS = 5_000;
 
 /**
  * Creates the deliveries of one event: one for every endpoint that selected it (SPEC §3), and more where a fault asks
- * for duplicates. Answers the ids of the new deliveries.
+ * for duplicates.
  */
 export function fanOut(options: {
   event: StoredEvent;
@@ -22,26 +24,30 @@ export function fanOut(options: {
   seed: number;
   dueAtMs: number;
   faults?: readonly Fault[];
-}): string[] {
+}): CreatedDelivery[] {
   const { event, deliveries, readings, dueAtMs } = options;
   const subscribed = options.endpoints.filter((endpoint) => isSubscribed(endpoint, event));
   return subscribed.flatMap((endpoint, index) => {
-    const faults = [...endpoint.faults, ...(options.faults ?? [])];
+    const wanted = [...endpoint.faults, ...(options.faults ?? [])];
+    const faults = wanted.filter(({ name }) => name !== "minimal-objects" || isOpenShape(event.type));
     const names = faultsOnAttempt(faults, 1);
     const ownId =
       readings.event_id_across_endpoints === "distinct" && index > 0
         ? distinctId(options.seed, event, index)
         : undefined;
     const body = faultyBody(event, names, ownId);
-    const create = (atMs: number) =>
-      deliveries.create({
+    const create = (atMs: number): CreatedDelivery => ({
+      endpointId: endpoint.id,
+      id: deliveries.create({
         eventId: event.id,
+        eventType: event.type,
         endpointId: endpoint.id,
         createdAtMs: dueAtMs,
         dueAtMs: atMs,
         faults,
         ...(body && { body }),
-      });
+      }),
+    });
     return dueTimes(names, dueAtMs, options.seed, event).map(create);
   });
 }

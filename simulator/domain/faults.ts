@@ -53,9 +53,26 @@ export function formatFault(fault: Fault): string {
   return fault.attempts === undefined ? fault.name : `${fault.name}:${fault.attempts}`;
 }
 
+/** Several faults as one text, such as `duplicate, drop-answer:1`. */
+export function formatFaults(faults: readonly Fault[]): string {
+  return faults.map(formatFault).join(", ");
+}
+
 /** The names in force on attempt `attempt` (counted from 1). */
 export function faultsOnAttempt(faults: readonly Fault[], attempt: number): ReadonlySet<FaultName> {
   return new Set(faults.filter((fault) => attempt <= (fault.attempts ?? attempt)).map((fault) => fault.name));
+}
+
+/**
+ * The faults that change what attempt `attempt` (counted from 1) of a delivery says or hears. Faults of the fan-out only
+ * decide how often and when an event goes out; each of its attempts is then what the service sends. A changed body is the
+ * body of every attempt.
+ */
+export function injectedFaults(faults: readonly Fault[], attempt: number): Fault[] {
+  return faults.filter(({ name, attempts = attempt }) => {
+    const { at } = FAULTS[name];
+    return at === "body" || (at !== "fan-out" && attempt <= attempts);
+  });
 }
 
 function isFaultName(name: string): name is FaultName {

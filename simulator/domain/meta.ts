@@ -1,21 +1,29 @@
 import type { Database } from "better-sqlite3";
 
 /** What a data file remembers about itself. */
-export type MetaName = "seed" | "schedule_ms" | "journal_id" | "calls" | "epoch_ms";
+export type MetaName = "seed" | "schedule_ms" | "journal_id" | "event_ids";
 
 const GET = `SELECT value FROM meta WHERE name = ?`;
+const COUNT = `
+  INSERT INTO meta (name, value) VALUES (?, '1')
+  ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`;
 const SET = `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+
+export type Meta = ReturnType<typeof createMeta>;
 
 /** Numbers by name, kept in the data file. */
 export function createMeta(database: Database) {
   const get = database.prepare<[MetaName], string>(GET).pluck();
   const set = database.prepare(SET);
+  const count = database.prepare<[MetaName], number>(COUNT).pluck();
 
   return {
     get(name: MetaName): number | undefined {
       const value = get.get(name);
       return value === undefined ? undefined : Number(value);
     },
+    /** Counts one up, from 1; what is rolled back was not counted. */
+    count: (name: MetaName): number => count.get(name) ?? 1,
     set: (name: MetaName, value: number): void => void set.run(name, String(value)),
   };
 }

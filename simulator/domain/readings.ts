@@ -111,6 +111,14 @@ export const READINGS = {
     summary: "The failure flag counts failed attempts in a row, or deliveries in a row that died.",
     reason: "Counting attempts shows a broken endpoint within minutes instead of after days.",
   },
+  flag_counts_injected: {
+    choices: ["no", "yes"],
+    default: "no",
+    section: "SPEC §6 Registration",
+    summary:
+      "A failure after a fault that the simulator put into the attempt on purpose counts for the failure flag, or does not.",
+    reason: "The flag is about the endpoint, and what we did wrong says nothing about it.",
+  },
   transfer_to_form: {
     choices: ["string", "object"],
     default: "string",
@@ -172,6 +180,9 @@ const readingsSchema = z.object({
     .enum(READINGS.test_event_ignores_selection.choices)
     .default(READINGS.test_event_ignores_selection.default),
   flag_counts: z.enum(READINGS.flag_counts.choices).default(READINGS.flag_counts.default),
+  flag_counts_injected: z
+    .enum(READINGS.flag_counts_injected.choices)
+    .default(READINGS.flag_counts_injected.default),
   transfer_to_form: z.enum(READINGS.transfer_to_form.choices).default(READINGS.transfer_to_form.default),
   transfer_succeeded_form: z
     .enum(READINGS.transfer_succeeded_form.choices)

@@ -79,3 +79,57 @@ export const DELIVERY_TABLES = [
   ) STRICT;
   CREATE INDEX agenda_due ON agenda (due_at, seq)`,
 ] as const;
+
+/**
+ * What lists show of a delivery without reading any body, and how many deliveries there are of each kind: kept by the
+ * database itself, so that no crash and no rolled back write can make them differ from the rows.
+ *
+ * `event_summary(body)` is a function of the connection that runs the migration.
+ */
+export const SUMMARY_TABLES = [
+  `ALTER TABLE events ADD COLUMN summary TEXT NOT NULL DEFAULT '';
+  UPDATE events SET summary = event_summary(body)`,
+
+  `ALTER TABLE deliveries ADD COLUMN event_type TEXT NOT NULL DEFAULT '';
+  UPDATE deliveries SET event_type = (SELECT type FROM events WHERE events.id = deliveries.event_id);
+  CREATE INDEX deliveries_by_type ON deliveries (event_type, seq);
+  CREATE INDEX events_by_type ON events (type, seq)`,
+
+  `CREATE TABLE delivery_counts (
+    endpoint_id TEXT NOT NULL,
+    event_type TEXT NOT NULL,
+    state TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (endpoint_id, event_type, state)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO delivery_counts SELECT endpoint_id, event_type, state, count(*) FROM deliveries GROUP BY 1, 2, 3;
+  CREATE TRIGGER delivery_created AFTER INSERT ON deliveries BEGIN
+    INSERT INTO delivery_counts VALUES (NEW.endpoint_id, NEW.event_type, NEW.state, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER delivery_settled AFTER UPDATE OF state ON deliveries WHEN OLD.state <> NEW.state BEGIN
+    UPDATE delivery_counts SET count = count - 1
+    WHERE endpoint_id = OLD.endpoint_id AND event_type = OLD.event_type AND state = OLD.state;
+    INSERT INTO delivery_counts VALUES (NEW.endpoint_id, NEW.event_type, NEW.state, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER delivery_removed AFTER DELETE ON deliveries BEGIN
+    UPDATE delivery_counts SET count = count - 1
+    WHERE endpoint_id = OLD.endpoint_id AND event_type = OLD.event_type AND state = OLD.state;
+  END`,
+
+  // Ids went by the number of the row before they had a counter.
+  `INSERT INTO meta SELECT 'event_ids', CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'events'`,
+
+  `CREATE TABLE event_counts (
+    type TEXT PRIMARY KEY,
+    count INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO event_counts SELECT type, count(*) FROM events GROUP BY 1;
+  CREATE TRIGGER event_created AFTER INSERT ON events BEGIN
+    INSERT INTO event_counts VALUES (NEW.type, 1) ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER event_removed AFTER DELETE ON events BEGIN
+    UPDATE event_counts SET count = count - 1 WHERE type = OLD.type;
+  END`,
+] as const;

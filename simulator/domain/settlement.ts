@@ -1,7 +1,9 @@
 import { delayAfterAttempt } from "../../shared/retry-policy.ts";
 import type { Attempts, Outcome } from "./attempts.ts";
+import { isSuccess } from "./blame.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Endpoints } from "./endpoints.ts";
+import { injectedFaults } from "./faults.ts";
 import type { Readings } from "./readings.ts";
 
 /** An attempt that is over. Times are schedule time. */
@@ -12,6 +14,8 @@ export type EndedAttempt = {
   startedAtMs: number;
   endedAtMs: number;
   outcome: Outcome;
+  /** Whether we did something wrong to it on purpose. */
+  isInjected: boolean;
 };
 
 /**
@@ -27,14 +31,16 @@ export function createSettlement(options: {
 
   return (attempt: EndedAttempt): void => {
     const { deliveryId, endpointId, number } = attempt;
-    if (isSuccess(attempt.outcome)) {
+    if ("status" in attempt.outcome && isSuccess(attempt.outcome.status)) {
       deliveries.settle(deliveryId, "delivered", null);
       endpoints.countSuccess(endpointId);
       return;
     }
     const readings = options.readings();
     const delaySeconds = delayAfterAttempt(number);
-    if (readings.flag_counts === "attempts" || delaySeconds === undefined) endpoints.countFailure(endpointId);
+    const isCounted = readings.flag_counts === "attempts" || delaySeconds === undefined;
+    const isTheirs = !attempt.isInjected || readings.flag_counts_injected === "yes";
+    if (isCounted && isTheirs) endpoints.countFailure(endpointId);
     if (delaySeconds === undefined || endpoints.find(endpointId) === undefined) {
       deliveries.settle(deliveryId, "dead", null);
       return;
@@ -58,15 +64,13 @@ export function settleInterrupted(options: {
 }): void {
   const { attempts, deliveries, settle, nowMs } = options;
   for (const { deliveryId, number, startedAtMs } of attempts.leftOpen()) {
-    const endpointId = deliveries.find(deliveryId)?.endpointId;
-    if (endpointId === undefined) continue;
+    const delivery = deliveries.find(deliveryId);
+    if (delivery === undefined) continue;
+    const { endpointId } = delivery;
+    const isInjected = injectedFaults(delivery.faults, number).length > 0;
     const outcome = { error: "interrupted" } as const;
     const endedAtMs = Math.max(nowMs, startedAtMs);
     attempts.close(deliveryId, number, { endedAtMs, durationMs: null, outcome });
-    settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome });
+    settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome, isInjected });
   }
-}
-
-function isSuccess(outcome: Outcome): boolean {
-  return "status" in outcome && outcome.status >= 200 && outcome.status <= 299;
 }

@@ -16,15 +16,11 @@ export type ClockControl = {
 };
 
 export function createClockControl(simulator: Simulator): ClockControl {
-  const { clock, dispatcher, journal } = simulator;
+  const { clock } = simulator;
   return {
     now: () => new Date(clock.now()),
     mode: () => clock.mode,
-    setMode(mode) {
-      clock.setMode(mode);
-      journal.write({ kind: "clock.changed" });
-      dispatcher.wake();
-    },
+    setMode: (mode) => clock.setMode(mode),
     async advance(duration) {
       const seconds = typeof duration === "number" ? duration : parseDuration(duration);
       if (seconds === undefined || !(seconds >= 0)) {
@@ -32,9 +28,9 @@ export function createClockControl(simulator: Simulator): ClockControl {
           `${JSON.stringify(duration)} is no duration: give seconds, or a text such as "5m" or "12h".`,
         );
       }
-      await dispatcher.advance(seconds);
+      await clock.advance(seconds);
     },
-    next: () => dispatcher.advanceToNext(),
-    run: () => dispatcher.advanceUntilIdle(),
+    next: () => clock.next(),
+    run: () => clock.run(),
   };
 }

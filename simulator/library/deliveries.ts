@@ -1,8 +1,12 @@
 import { envelopeSchema, type Envelope } from "../../shared/events.ts";
-import type { Answer, Attempt, AttemptError } from "../domain/attempts.ts";
-import type { Delivery, DeliveryState } from "../domain/deliveries.ts";
+import type { Answer, AttemptError } from "../domain/attempts.ts";
+import type { Blame } from "../domain/blame.ts";
+import type { DeliveryState } from "../domain/deliveries.ts";
 import type { StoredEvent } from "../domain/events.ts";
+import { formatFaults } from "../domain/faults.ts";
 import type { Simulator } from "../simulator.ts";
+import type { DeliveryDetail } from "../verbs/deliveries.ts";
+import { orThrow } from "./or-throw.ts";
 
 /** One event on its way to one endpoint. Times without `wall` are schedule time. */
 export type DeliveryRecord = {
@@ -30,6 +34,10 @@ export type AttemptRecord = {
   signatureTimestamp: number;
   httpStatus: number | null;
   error: AttemptError | null;
+  /** What was done wrong to it on purpose. */
+  fault: string | null;
+  /** Whose doing its failure is; null when it did not fail. */
+  blame: Blame | null;
   request: { headers: Record<string, string>; body: Buffer };
   /** What came back, its body up to 16 KiB; null when nothing did. */
   answer: Answer | null;
@@ -48,40 +56,38 @@ export type DeliveryControl = {
   finished(id: string): Promise<DeliveryRecord>;
   /** Sends the same event to the same endpoint again, as a new delivery, and resolves as `emit` does. */
   resend(id: string): Promise<DeliveryRecord>;
-  /** Sends an envelope, signed afresh, to every endpoint that selected its type: again, or a recorded one. */
+  /**
+   * Sends an envelope, signed afresh, to every endpoint that selected its type: again, or a recorded one. Throws where its
+   * id stands for another event here: `newId` sends it under an id of its own.
+   */
   replay(envelope: Envelope, options?: { newId?: boolean }): Promise<DeliveryRecord[]>;
 };
 
 const MOST_LISTED = 1_000;
 
 export function createDeliveryControl(simulator: Simulator): DeliveryControl {
-  const { deliveries, attempts, events, emitter, dispatcher, journal } = simulator;
+  const { deliveries, events, journal, settled } = simulator;
 
   function get(id: string): DeliveryRecord {
-    const delivery = deliveries.find(id);
-    if (delivery === undefined) throw new Error(`There is no delivery ${JSON.stringify(id)}.`);
-    return record(delivery);
+    const detail = deliveries.detail(id);
+    if (detail === undefined) throw new Error(`There is no delivery ${JSON.stringify(id)}.`);
+    return record(detail);
   }
 
-  function record(delivery: Delivery): DeliveryRecord {
-    const event = events.find(delivery.eventId);
-    const body = delivery.body ?? event?.body ?? Buffer.alloc(0);
-    return {
-      id: delivery.id,
-      eventId: delivery.eventId,
-      eventType: event?.type ?? "",
-      endpointId: delivery.endpointId,
-      state: delivery.state,
-      nextAttemptAt: delivery.nextAttemptAtMs === null ? null : new Date(delivery.nextAttemptAtMs),
-      resendOf: delivery.resendOf,
-      attempts: attempts.ofDelivery(delivery.id).map((attempt) => attemptRecord(attempt, body)),
-    };
+  function list({ limit = MOST_LISTED, ...search }: DeliverySearch = {}): DeliveryRecord[] {
+    const records: DeliveryRecord[] = [];
+    for (let after: string | null | undefined; after !== null && records.length < limit;) {
+      const page = deliveries.page({ ...search, after, limit: limit - records.length });
+      records.push(...page.deliveries.map(({ id }) => get(id)));
+      after = page.next;
+    }
+    return records;
   }
 
   return {
-    list: ({ limit = MOST_LISTED, ...search } = {}) => deliveries.list({ ...search, limit }).map(record),
+    list,
     get,
-    settled: () => dispatcher.settled(),
+    settled,
     finished: (id) =>
       new Promise((resolve, reject) => {
         const look = () => {
@@ -98,16 +104,15 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
         });
       }),
     async resend(id) {
-      const delivery = deliveries.find(get(id).id);
-      if (delivery === undefined) throw new Error(`There is no delivery ${JSON.stringify(id)}.`);
-      const resentId = emitter.resend(delivery);
-      await dispatcher.settled();
-      return get(resentId);
+      const resent = orThrow(deliveries.resend(id));
+      await settled();
+      return get(resent.id);
     },
     async replay(envelope, { newId = false } = {}) {
-      const { deliveryIds } = emitter.replay(envelopeSchema.parse(envelope), { newId });
-      await dispatcher.settled();
-      return deliveryIds.map(get);
+      const replayed = events.replay([envelopeSchema.parse(envelope)], { newIds: newId });
+      const { emissions } = orThrow(replayed);
+      await settled();
+      return emissions.flatMap((emission) => emission.deliveries.map(({ id }) => get(id)));
     },
   };
 }
@@ -117,7 +122,20 @@ export function envelopeOf(event: StoredEvent): Envelope {
   return envelopeSchema.parse(JSON.parse(event.body.toString()));
 }
 
-function attemptRecord(attempt: Attempt, body: Buffer): AttemptRecord {
+function record({ summary, attempts }: DeliveryDetail): DeliveryRecord {
+  return {
+    id: summary.id,
+    eventId: summary.eventId,
+    eventType: summary.eventType,
+    endpointId: summary.endpointId,
+    state: summary.state,
+    nextAttemptAt: summary.nextAttemptAtMs === null ? null : new Date(summary.nextAttemptAtMs),
+    resendOf: summary.resendOf,
+    attempts: attempts.map(attemptRecord),
+  };
+}
+
+function attemptRecord(attempt: DeliveryDetail["attempts"][number]): AttemptRecord {
   return {
     number: attempt.number,
     scheduledAt: new Date(attempt.scheduledAtMs),
@@ -127,7 +145,9 @@ function attemptRecord(attempt: Attempt, body: Buffer): AttemptRecord {
     signatureTimestamp: attempt.signatureTimestamp,
     httpStatus: attempt.httpStatus,
     error: attempt.error,
-    request: { headers: attempt.requestHeaders, body: attempt.requestBody ?? body },
+    fault: attempt.injected.length === 0 ? null : formatFaults(attempt.injected),
+    blame: attempt.blame,
+    request: { headers: attempt.requestHeaders, body: attempt.sentBody },
     answer: attempt.answer,
   };
 }

@@ -1,8 +1,9 @@
 import type { EventType } from "../../shared/events.ts";
-import type { Endpoint, EndpointResult } from "../domain/endpoints.ts";
+import type { Endpoint } from "../domain/endpoints.ts";
 import { formatFault } from "../domain/faults.ts";
 import type { Simulator } from "../simulator.ts";
 import { faultsFrom, type FaultText } from "./faults.ts";
+import { orThrow } from "./or-throw.ts";
 
 export type EndpointRequest = {
   /** https, or http on loopback. */
@@ -42,46 +43,34 @@ export type EndpointControl = {
   test(id: string): Promise<string>;
 };
 
-export function createEndpointControl(simulator: Simulator): EndpointControl {
-  const { endpoints, emitter, dispatcher } = simulator;
-
-  function find(id: string): Endpoint {
-    const endpoint = endpoints.find(id);
-    if (endpoint === undefined) throw new Error(`There is no endpoint ${JSON.stringify(id)}.`);
-    return endpoint;
-  }
-
+export function createEndpointControl({ endpoints, settled }: Simulator): EndpointControl {
   return {
-    add: ({ url, ...rest }) => done(endpoints.register({ url, ...settingsOf(rest) })),
+    add: (request) =>
+      record(orThrow(endpoints.register({ ...settingsOf(request), url: request.url })).endpoint),
     list: () => endpoints.list().map(record),
-    get: (id) => record(find(id)),
-    change: (id, { url, ...rest }) =>
-      done(endpoints.change(find(id), { ...(url !== undefined && { url }), ...settingsOf(rest) })),
-    remove(id) {
-      endpoints.remove(find(id).id);
-      dispatcher.abandon(id);
+    get(id) {
+      const endpoint = endpoints.find(id);
+      if (endpoint === undefined) throw new Error(`There is no endpoint ${JSON.stringify(id)}.`);
+      return record(endpoint);
     },
+    change: (id, changes) => record(orThrow(endpoints.change(id, settingsOf(changes))).endpoint),
+    remove: (id) => void orThrow(endpoints.remove(id)),
     async test(id) {
-      const result = emitter.test(find(id));
-      if (!result.ok) throw new Error(result.message);
-      await dispatcher.settled();
-      return result.emissions[0]?.event.id ?? "";
+      const { emission } = orThrow(endpoints.test(id));
+      await settled();
+      return emission.event.id;
     },
   };
 }
 
-function settingsOf({ eventTypes, orgId, secret, faults }: Omit<EndpointRequest, "url">) {
+function settingsOf({ url, eventTypes, orgId, secret, faults }: Partial<EndpointRequest>) {
   return {
-    ...(eventTypes && { eventTypes: [...eventTypes] }),
-    ...(orgId !== undefined && { orgId }),
-    ...(secret !== undefined && { secret }),
-    ...(faults && { faults: faultsFrom(faults) }),
+    url,
+    orgId,
+    secret,
+    eventTypes: eventTypes && [...eventTypes],
+    faults: faults && faultsFrom(faults),
   };
-}
-
-function done(result: EndpointResult): EndpointRecord {
-  if (!result.ok) throw new Error(result.message);
-  return record(result.endpoint);
 }
 
 function record(endpoint: Endpoint): EndpointRecord {

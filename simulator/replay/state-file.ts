@@ -1,19 +1,36 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 
-const stateSchema = z.strictObject({ sources: z.array(z.string()), total: z.int(), done: z.int().min(0) });
+const progressSchema = z.strictObject({
+  /** How many envelopes are through, from the first on. */
+  done: z.int().min(0),
+  sent: z.int().min(0).default(0),
+  acknowledged: z.int().min(0).default(0),
+  /** How often each outcome came. */
+  outcomes: z.record(z.string(), z.int()).default({}),
+  /** The first that were not acknowledged. */
+  failures: z
+    .array(z.strictObject({ eventId: z.string(), outcome: z.union([z.int(), z.string()]) }))
+    .default([]),
+});
+const stateSchema = progressSchema.extend({ sources: z.array(z.string()), total: z.int() });
 
-export type OpenedState = { ok: true; done: number; state: StateFile } | { ok: false; message: string };
+/** How far a replay has come, and how it went until there. */
+export type ReplayProgress = z.infer<typeof progressSchema>;
+
+export type OpenedState =
+  | { ok: true; progress: ReplayProgress; state: StateFile }
+  | { ok: false; message: string };
 
 export type StateFile = {
-  /** Remembers that the first `done` envelopes are through. */
-  save: (done: number) => void;
+  save: (progress: ReplayProgress) => void;
   /** Forgets everything: the replay has come to its end. */
   remove: () => void;
 };
 
 /**
- * How far a replay has come, kept in `path` so that the same command goes on there after any interruption. A file that
+ * How far a replay has come and what failed of it, kept in `path` so that the same command goes on there after any
+ * interruption, and ends as it would have ended without one. A file that
  * belongs to another replay is refused.
  */
 export function openStateFile(path: string, replay: { sources: string[]; total: number }): OpenedState {
@@ -32,10 +49,10 @@ export function openStateFile(path: string, replay: { sources: string[]; total: 
   }
   return {
     ok: true,
-    done: kept?.done ?? 0,
+    progress: progressSchema.strip().parse(kept ?? { done: 0 }),
     state: {
-      save(done) {
-        writeFileSync(`${path}.new`, `${JSON.stringify({ ...replay, done })}\n`);
+      save(progress) {
+        writeFileSync(`${path}.new`, `${JSON.stringify({ ...replay, ...progress })}\n`);
         renameSync(`${path}.new`, path);
       },
       remove: () => rmSync(path, { force: true }),

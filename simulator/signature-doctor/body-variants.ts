@@ -1,20 +1,20 @@
-import type { Deviation } from "./deviation.ts";
+import type { Departure } from "./deviation.ts";
 import { JSON_VARIANTS } from "./json-variants.ts";
-
-export type BodyVariant = { deviation: Deviation | undefined; bytes: Buffer };
 
 const RAW_BODY =
   "Take the raw bytes of the request before anything parses them (express.raw(), request.get_data(), php://input, io.ReadAll).";
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** The body itself, and what the known mistakes make of it; each different from all before it. */
-export function bodyVariants(body: Buffer): BodyVariant[] {
-  const variants: BodyVariant[] = [{ deviation: undefined, bytes: body }];
+/** What the known mistakes make of the body; each different from it and from all before it. */
+export function bodyVariants(body: Buffer): Departure[] {
+  const variants: Departure[] = [];
+  const known = [body];
   const add = (id: string, title: string, bytes: Buffer | string | undefined, fix = RAW_BODY) => {
     if (bytes === undefined) return;
     const buffer = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
-    if (variants.some((variant) => variant.bytes.equals(buffer))) return;
-    variants.push({ deviation: { id, title, fix }, bytes: buffer });
+    if (known.some((other) => other.equals(buffer))) return;
+    known.push(buffer);
+    variants.push({ deviation: { id, title, fix }, change: { body: () => buffer } });
   };
   const text = body.toString("utf8");
 

@@ -1,3 +1,5 @@
+import type { Digest } from "../signature-recipe/recipe.ts";
+
 /** One way in which code departs from the rule of SPEC §6 Signature. */
 export type Deviation = {
   /** A stable name for programs. */
@@ -7,3 +9,6 @@ export type Deviation = {
   /** What to do about it. */
   fix: string;
 };
+
+/** A way of signing that differs from the service's in one thing, and what is to be said about it. */
+export type Departure = { deviation: Deviation; change: Omit<Digest, "kind"> };

@@ -1,10 +1,10 @@
-import { createHmac } from "node:crypto";
-import { bodyVariants, type BodyVariant } from "./body-variants.ts";
-import type { Deviation } from "./deviation.ts";
-import { DIGEST_VARIANTS, SPELLINGS, type DigestVariant } from "./digest-variants.ts";
+import { hashOf, SPELL } from "../signature-recipe/evaluate.ts";
+import { bodyVariants } from "./body-variants.ts";
+import type { Departure, Deviation } from "./deviation.ts";
+import { DIGEST_VARIANTS, SPELLING_VARIANTS } from "./digest-variants.ts";
 import { readHeader } from "./header.ts";
-import { messageVariants, type MessageVariant } from "./message-variants.ts";
-import { secretVariants, type SecretVariant } from "./secret-variants.ts";
+import { messageVariants } from "./message-variants.ts";
+import { secretVariants } from "./secret-variants.ts";
 
 export type Diagnosis = {
   /** Whether the header verifies for this body and secret at this time. */
@@ -18,9 +18,6 @@ export type Diagnosis = {
   /** How many recipes were tried. */
   tried: number;
 };
-
-/** One way to come to a digest: right in everything, or wrong in some of it. */
-type Recipe = { body: BodyVariant; secret: SecretVariant; message: MessageVariant; digest: DigestVariant };
 
 const ID_PATTERN = /"id"\s*:\s*"(evt_[0-9a-fA-F]{32})"/;
 /** A clock of one's own in the place of the header's t is looked for this far around. */
@@ -92,58 +89,37 @@ function createSearch(options: {
 }) {
   const { header, body, secret, nowSeconds, t } = options;
   const eventId = ID_PATTERN.exec(body.toString("latin1"))?.[1] ?? "";
-  const bodies = bodyVariants(body);
-  const secrets = secretVariants(secret);
-  const messages = messageVariants({ t, header: header.trim(), eventId });
+  const kinds = [
+    bodyVariants(body),
+    secretVariants(secret),
+    messageVariants({ t, header: header.trim(), eventId }),
+    DIGEST_VARIANTS,
+  ];
   let tried = 0;
 
   function find(target: string): Deviation[] | undefined {
-    for (const recipe of recipes()) {
+    for (const departures of combinations()) {
       tried += 1;
-      const digest = compute(recipe);
-      const spelling = SPELLINGS.find(({ spell }) => spell(digest) === target);
-      if (spelling === undefined) continue;
-      const { body: bodyPart, secret: secretPart, message, digest: digestPart } = recipe;
-      return [bodyPart, secretPart, message, digestPart, spelling].flatMap(
-        ({ deviation }) => deviation ?? [],
+      const changes = departures.reduce<Departure["change"]>(
+        (all, { change }) => ({ ...all, ...change }),
+        {},
       );
+      const hash = hashOf(changes, { body, secret, nowSeconds, t });
+      const deviations = departures.map(({ deviation }) => deviation);
+      if (SPELL.hex(hash) === target) return deviations;
+      const spelling = SPELLING_VARIANTS.find(({ change }) => SPELL[change.spelling](hash) === target);
+      if (spelling !== undefined) return [...deviations, spelling.deviation];
     }
     return ownClock(target);
   }
 
-  /** Every recipe with at most two deviations, those with fewer first. */
-  function* recipes(): Generator<Recipe> {
-    const [rightBody] = bodies;
-    const [rightSecret] = secrets;
-    const [rightMessage] = messages;
-    const [rightDigest] = DIGEST_VARIANTS;
-    if (!rightBody || !rightSecret || !rightMessage || !rightDigest) return;
-    const right: Recipe = {
-      body: rightBody,
-      secret: rightSecret,
-      message: rightMessage,
-      digest: rightDigest,
-    };
-    const wrong: Partial<Recipe>[][] = [
-      bodies.slice(1).map((variant) => ({ body: variant })),
-      secrets.slice(1).map((variant) => ({ secret: variant })),
-      messages.slice(1).map((variant) => ({ message: variant })),
-      DIGEST_VARIANTS.slice(1).map((variant) => ({ digest: variant })),
-    ];
-    yield right;
-    for (const changes of wrong) for (const change of changes) yield { ...right, ...change };
-    for (const [index, first] of wrong.entries())
-      for (const second of wrong.slice(index + 1))
-        for (const one of first) for (const other of second) yield { ...right, ...one, ...other };
-  }
-
-  function compute({ body: { bytes }, secret: { key }, message, digest }: Recipe): Buffer {
-    const parts = [
-      Buffer.from(message.before),
-      message.withoutBody === true ? EMPTY : bytes,
-      Buffer.from(message.after),
-    ];
-    return digest.digest(key, Buffer.concat(parts));
+  /** The service's own recipe, then each with one departure from it, then each with two of different kinds. */
+  function* combinations(): Generator<Departure[]> {
+    yield [];
+    for (const kind of kinds) for (const departure of kind) yield [departure];
+    for (const [index, first] of kinds.entries())
+      for (const second of kinds.slice(index + 1))
+        for (const one of first) for (const other of second) yield [one, other];
   }
 
   /** The code took its own time in the place of the header's t. */
@@ -166,11 +142,9 @@ function createSearch(options: {
   return { find, tried: () => tried };
 }
 
-const EMPTY = Buffer.alloc(0);
-
 /** The digest of SPEC §6 over the text of t as it stands, which need not be a number. */
 function digestOf(body: Buffer, secret: string, t: string): string {
-  return createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex");
+  return SPELL.hex(hashOf({}, { body, secret, nowSeconds: 0, t }));
 }
 
 /** What the user's code printed, without what is often printed around it. */

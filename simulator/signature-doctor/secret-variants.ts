@@ -1,17 +1,17 @@
-import type { Deviation } from "./deviation.ts";
-
-export type SecretVariant = { deviation: Deviation | undefined; key: Buffer };
+import type { Departure } from "./deviation.ts";
 
 const AS_SHOWN = "Use the secret as the dashboard showed it, character by character, as UTF-8 text.";
 
-/** The secret itself, and what the known mistakes make of it; each different from all before it. */
-export function secretVariants(secret: string): SecretVariant[] {
-  const variants: SecretVariant[] = [{ deviation: undefined, key: Buffer.from(secret) }];
+/** What the known mistakes make of the secret; each different from it and from all before it. */
+export function secretVariants(secret: string): Departure[] {
+  const variants: Departure[] = [];
+  const known: Buffer[] = [Buffer.from(secret)];
   const add = (id: string, title: string, key: string | Buffer | undefined, fix = AS_SHOWN) => {
     if (key === undefined) return;
     const buffer = typeof key === "string" ? Buffer.from(key) : key;
-    if (variants.some((variant) => variant.key.equals(buffer))) return;
-    variants.push({ deviation: { id, title, fix }, key: buffer });
+    if (known.some((other) => other.equals(buffer))) return;
+    known.push(buffer);
+    variants.push({ deviation: { id, title, fix }, change: { key: () => buffer } });
   };
 
   const trim =

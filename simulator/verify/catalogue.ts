@@ -1,3 +1,4 @@
+import type { EventType } from "../../shared/events.ts";
 import { type Check, GROUPS, type Level } from "./check.ts";
 import { acknowledgementChecks } from "./checks/acknowledgement.ts";
 import { crashChecks } from "./checks/crash.ts";
@@ -9,6 +10,7 @@ import { loadChecks } from "./checks/load.ts";
 import { rawByteChecks } from "./checks/raw-bytes.ts";
 import { readingChecks } from "./checks/readings.ts";
 import { acceptedSignatureChecks } from "./checks/signature-accepted.ts";
+import { formSignatureChecks } from "./checks/signature-forms.ts";
 import { refusedSignatureChecks } from "./checks/signature-refused.ts";
 import { signatureTimeChecks } from "./checks/signature-time.ts";
 import { wireFaultChecks } from "./checks/wire-faults.ts";
@@ -20,6 +22,7 @@ export const CATALOGUE: readonly Check[] = [
   ...acceptedSignatureChecks,
   ...signatureTimeChecks,
   ...refusedSignatureChecks,
+  ...formSignatureChecks,
   ...rawByteChecks,
   ...duplicateChecks,
   ...evolutionChecks,
@@ -32,7 +35,7 @@ export const CATALOGUE: readonly Check[] = [
   ...crashChecks,
 ];
 
-export type Selection = { only?: string[]; skip?: string[]; level?: Level };
+export type Selection = { only?: string[]; skip?: string[]; level?: Level; events?: readonly EventType[] };
 
 export type Selected = { ok: true; checks: Check[] } | { ok: false; message: string };
 
@@ -51,10 +54,16 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
     (check) =>
       (selection.only === undefined || selection.only.some((pattern) => matches(check, pattern))) &&
       selection.skip?.some((pattern) => matches(check, pattern)) !== true &&
-      (selection.level !== "must" || check.level === "must"),
+      (selection.level !== "must" || check.level === "must") &&
+      isSentTo(selection.events, check),
   );
   if (checks.length > 0) return { ok: true, checks };
   return { ok: false, message: "The selection leaves no check to run. See verify --list." };
+}
+
+/** Whether an endpoint that is registered for `events` gets everything that the check is about. */
+function isSentTo(events: readonly EventType[] | undefined, { about = [] }: Check): boolean {
+  return events === undefined || about.every((type) => events.some((selected) => selected === type));
 }
 
 function matches(check: Check, pattern: string): boolean {

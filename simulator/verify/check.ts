@@ -1,8 +1,9 @@
-import type { Envelope } from "../../shared/events.ts";
-import type { ReceiverProcess } from "../receiver-process.ts";
+import type { Envelope, EventType } from "../../shared/events.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Delivery, Exchange } from "./delivery.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Material } from "./material.ts";
+import type { ClockOffset, ReceiverClock } from "./receiver-clock.ts";
 import type { Rule } from "./rules.ts";
 import type { Timing } from "./timing.ts";
 import type { Target, WireConnection } from "./wire.ts";
@@ -40,6 +41,8 @@ export type Check = {
   /** A sentence about the receiver, such as "accepts call.completed". */
   title: string;
   level: Level;
+  /** The event types that it cannot do without; it is left out of the run of an endpoint that one is not sent to. */
+  about?: readonly (EventType | "new types")[];
   group: Group;
   spec: Rule;
   /** How a receiver that fails is usually put right. */
@@ -61,7 +64,11 @@ export type Need = "observe" | "command";
 
 /** What one check found. */
 export type Verdict =
-  | { outcome: "passed" }
+  | {
+      outcome: "passed";
+      /** What was found out beside it, in one sentence. */
+      note?: string;
+    }
   | {
       outcome: "failed";
       /** What the receiver did, in one sentence. */
@@ -84,22 +91,32 @@ export type CheckContext = Delivery & {
   target: Target;
   secret: string;
   seed: string;
+  /** The types that the endpoint is registered for. */
+  events: readonly EventType[];
   timing: Timing;
   ledger: Ledger;
   /** An event of `type`, with an id that no other check uses. */
   event: Material["event"];
   /** Marks an event that a receiver need not act on, since its type is not documented. */
   undocumented: (envelope: Envelope) => Envelope;
+  /** A later event about the object of `earlier`: its effect may take the place of the earlier one's. */
+  later: (earlier: Envelope, type: EventType) => Envelope;
   /** A connection to write to byte by byte. */
   open: () => Promise<WireConnection>;
   /** Unix time in seconds, as this machine's clock says. */
   nowSeconds: () => number;
-  /** Runs `send` right after a new second began, again if the answer came too late in it; eight tries. */
-  withinOneSecond: (send: () => Promise<Exchange>) => Promise<Exchange | undefined>;
+  /**
+   * Runs `send` early in a second of the receiver's clock, which it is given, and again when the answer came too late in
+   * it or there was none to judge; eight tries.
+   */
+  withinOneSecond: (
+    offset: ClockOffset,
+    send: (receiverSeconds: number) => Promise<Exchange | undefined>,
+  ) => Promise<Exchange | undefined>;
   /** Polls until `condition` holds or `withinMs` have passed; whether it holds. */
   waitUntil: (condition: () => Promise<boolean>, withinMs: number) => Promise<boolean>;
-  /** How far the receiver's clock is ahead of ours, as far as its Date header tells. */
-  clockSkewSeconds: number;
+  /** The receiver's clock, as far as its answers tell. */
+  clock: ReceiverClock;
   /** Reads how often an event was handled up to now; unknown when nothing can be observed. */
   handledNow: (eventId: string) => Promise<Handled>;
   /** The receiver's process, in the command form. */

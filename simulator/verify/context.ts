@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReceiverProcess } from "../receiver-process.ts";
+import type { EventType } from "../../shared/events.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { CheckContext, Need } from "./check.ts";
 import { createDelivery } from "./delivery.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
-import type { Observer } from "./observe.ts";
+import type { Observer } from "../observer/observer.ts";
+import type { ReceiverClock } from "./receiver-clock.ts";
 import type { Timing } from "./timing.ts";
 import { openWire, parseTarget } from "./wire.ts";
 
@@ -26,27 +28,37 @@ export function createContext(options: {
   secret: string;
   seed: string;
   checkId: string;
+  events: readonly EventType[];
   timing: Timing;
   ledger: Ledger;
-  clockSkewSeconds: number;
+  clock: ReceiverClock;
   now: () => number;
   observe?: Observer;
   receiver?: ReceiverProcess;
 }): CheckContext {
-  const { checkId, ledger, now, timing } = options;
+  const { checkId, clock, ledger, now, timing } = options;
   const target = parseTarget(options.url);
   const nowSeconds = (): number => Math.floor(now() / 1_000);
   const timeoutMs = timing.responseTimeoutMs;
-  const material = createMaterial({ seed: options.seed, scope: checkId, nowSeconds });
+  const material = createMaterial({ seed: options.seed, scope: checkId, events: options.events, nowSeconds });
+
+  const delivery = createDelivery({ target, secret: options.secret, timeoutMs, checkId, ledger, nowSeconds });
 
   return {
-    ...createDelivery({ target, secret: options.secret, timeoutMs, checkId, ledger, nowSeconds }),
+    ...delivery,
     target,
     secret: options.secret,
     seed: options.seed,
     timing,
+    events: options.events,
     ledger,
-    clockSkewSeconds: options.clockSkewSeconds,
+    async deliver(...parts) {
+      const sentAtMs = now();
+      const exchange = await delivery.deliver(...parts);
+      clock.learn(exchange, sentAtMs);
+      return exchange;
+    },
+    clock,
     nowSeconds,
     receiver: options.receiver,
     event: (...parts) => material.event(...parts),
@@ -55,14 +67,22 @@ export function createContext(options: {
       ledger.undocumented(envelope.id);
       return envelope;
     },
-    async withinOneSecond(send) {
+    later(earlier, type) {
+      ledger.superseded(earlier.id);
+      return material.event(type, earlier.data.object);
+    },
+    async withinOneSecond({ least, most }, send) {
       const { from, to, answeredBy } = EARLY_IN_SECOND_MS;
+      const earliestMs = (): number => now() + least * 1_000;
+      /** Within the second of the earliest that the receiver's clock may say; more than 1,000 when that has passed. */
+      const latestIntoMs = (): number => (earliestMs() % 1_000) + (most - least) * 1_000;
       for (let tries = 0; tries < LIMIT_TRIES; tries += 1) {
-        const intoSecondMs = now() % 1_000;
-        if (intoSecondMs < from || intoSecondMs > to) await sleep(1_000 - intoSecondMs + from);
-        const second = nowSeconds();
-        const exchange = await send();
-        if (nowSeconds() === second && now() % 1_000 <= answeredBy) return exchange;
+        const intoSecondMs = earliestMs() % 1_000;
+        if (intoSecondMs < from || latestIntoMs() > to) await sleep((1_000 - intoSecondMs + from) % 1_000);
+        const second = Math.floor(earliestMs() / 1_000);
+        const exchange = await send(second);
+        const isSame = Math.floor(earliestMs() / 1_000) === second;
+        if (exchange !== undefined && isSame && latestIntoMs() <= answeredBy) return exchange;
       }
       return undefined;
     },

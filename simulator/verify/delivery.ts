@@ -1,6 +1,7 @@
-import { createHmac } from "node:crypto";
 import type { Envelope } from "../../shared/events.ts";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
+import { evaluate } from "../signature-recipe/evaluate.ts";
+import { GENUINE, moment, type Part, type SignatureRecipe } from "../signature-recipe/recipe.ts";
 import type { Ledger } from "./ledger.ts";
 import { openWire, type Outcome, type Target, type WireConnection } from "./wire.ts";
 
@@ -10,13 +11,13 @@ export type Deliverable = Envelope | Uint8Array;
 /** How a delivery differs from the one that the service would send. */
 export type DeliverOptions = {
   /** Signs with another secret. */
-  secret?: string | Buffer;
+  secret?: string;
   /** How old `t` is; negative for one in the future. */
   ageSeconds?: number;
-  /** The value of `t` as it is written and signed, in place of a point in time. */
-  timestamp?: string;
+  /** What `t` says, in place of the moment that `ageSeconds` gives. */
+  timestamp?: Part[];
   /** The values of the signature header, one header each; none leaves it out. */
-  signature?: (parts: SignatureParts) => (string | Buffer)[];
+  signature?: Part[][];
   /** Signs these bytes, though others are sent. */
   signedBody?: Uint8Array;
   signatureHeaderName?: string;
@@ -26,20 +27,13 @@ export type DeliverOptions = {
   httpVersion?: "1.0" | "1.1";
   /** Leaves the connection open for the next request. */
   keepAlive?: boolean;
+  /** What went on beside or before it without which it would end otherwise: a sentence for the evidence. */
+  note?: string;
   /** The receiver must not take this for an event: it is forged, stale or incomplete. */
   forged?: boolean;
   /** Another way to put the request on the wire than in one piece, and its description. */
   manner?: { note: string; send: (wire: WireConnection, composed: Composed) => Promise<void> };
   timeoutMs?: number;
-};
-
-export type SignatureParts = {
-  t: string;
-  v1: string;
-  /** The hexadecimal digest of anything, with the right secret unless another is given. */
-  digest: (signed: string | Uint8Array, secret?: string | Buffer) => string;
-  body: Buffer;
-  secret: string;
 };
 
 /** A whole signed request, as bytes. */
@@ -50,9 +44,10 @@ export type SentRequest = {
   url: string;
   headers: [name: string, value: string][];
   body: Buffer;
-  /** What a shell needs to sign the request afresh. */
-  signed: { t: string; v1: string; ageSeconds: number };
-  /** How it was sent, where that matters. */
+  /** How its signature came about, so that the request can be signed afresh. */
+  signature: { headerName: string; recipe: SignatureRecipe };
+  httpVersion: "1.0" | "1.1";
+  /** How it was sent, or what went on beside it, where that matters: one request alone does not repeat it. */
   note?: string;
 };
 
@@ -73,30 +68,24 @@ export function createDelivery(options: {
 
   function compose(what: Deliverable, changes: DeliverOptions = {}): Composed {
     const body = Buffer.from(what instanceof Uint8Array ? what : JSON.stringify(what));
-    const ageSeconds = changes.ageSeconds ?? 0;
-    const t = changes.timestamp ?? String(options.nowSeconds() - ageSeconds);
-    const digest = (signed: string | Uint8Array, secret: string | Buffer = options.secret): string =>
-      createHmac("sha256", secret).update(signed).digest("hex");
-    const signedBytes = Buffer.concat([Buffer.from(`${t}.`), changes.signedBody ?? body]);
-    const v1 = digest(signedBytes, changes.secret);
-    const signatures = changes.signature?.({ t, v1, digest, body, secret: options.secret }) ?? [
-      `t=${t},v1=${v1}`,
-    ];
+    const note = changes.manner?.note ?? changes.note;
+    const headerName = changes.signatureHeaderName ?? SIGNATURE_HEADER;
+    const recipe = recipeOf(changes);
+    const nowSeconds = options.nowSeconds();
+    const signatures = evaluate(recipe, { secret: options.secret, body, nowSeconds });
 
     const headers: [string, string][] = [
       ["Host", target.host],
       ["User-Agent", "voice-agent-simulator-verify"],
       ...(changes.headers ?? [["Content-Type", "application/json"]]),
       // Header bytes beyond ASCII travel as Latin-1, one byte a character.
-      ...signatures.map((value): [string, string] => [
-        changes.signatureHeaderName ?? SIGNATURE_HEADER,
-        typeof value === "string" ? value : value.toString("latin1"),
-      ]),
+      ...signatures.map((value): [string, string] => [headerName, value.toString("latin1")]),
       changes.chunked === true ? ["Transfer-Encoding", "chunked"] : ["Content-Length", String(body.length)],
       ...(changes.keepAlive === true ? [] : [["Connection", "close"] satisfies [string, string]]),
     ];
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    const requestLine = `POST ${target.path} HTTP/${changes.httpVersion ?? "1.1"}\r\n`;
+    const httpVersion = changes.httpVersion ?? "1.1";
+    const requestLine = `POST ${target.path} HTTP/${httpVersion}\r\n`;
     return {
       head: Buffer.from(`${requestLine}${lines}\r\n`, "latin1"),
       body,
@@ -105,8 +94,9 @@ export function createDelivery(options: {
         url: target.url,
         headers,
         body,
-        signed: { t, v1, ageSeconds },
-        ...(changes.manner !== undefined && { note: changes.manner.note }),
+        signature: { headerName, recipe },
+        httpVersion,
+        ...(note !== undefined && { note }),
       },
     };
   }
@@ -137,6 +127,23 @@ export function createDelivery(options: {
 /** Whether the sender would count the delivery as done: a final 2xx in time. */
 export function isAcknowledged({ outcome }: Exchange): boolean {
   return outcome.kind === "answered" && outcome.status >= 200 && outcome.status <= 299;
+}
+
+/** What these changes make of the service's own recipe. */
+function recipeOf({
+  secret,
+  ageSeconds = 0,
+  timestamp,
+  signature,
+  signedBody,
+}: DeliverOptions): SignatureRecipe {
+  return {
+    ...GENUINE,
+    t: timestamp ?? [moment(ageSeconds)],
+    ...(signature !== undefined && { headers: signature }),
+    ...(secret !== undefined && { key: secret }),
+    ...(signedBody !== undefined && { signedBody }),
+  };
 }
 
 function chunk(body: Buffer): Buffer {

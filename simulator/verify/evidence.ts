@@ -1,3 +1,4 @@
+import { shellWord } from "../shell-words.ts";
 import type { Exchange } from "./delivery.ts";
 import { curlFor } from "./repeat.ts";
 import type { CheckResult, Report } from "./report.ts";
@@ -37,7 +38,7 @@ export function evidenceOf({ request, outcome, durationMs }: Exchange): Evidence
 /** The command that runs one check again, with the same events. */
 export function repeatCommand({ invocation, seed }: Report, { check }: CheckResult): string {
   const options = check.again ?? `--only ${check.id}`;
-  return `${[invocation.start, options].join(" ").trimEnd()} --seed ${seed}${invocation.end}`;
+  return `${[invocation.start, options].join(" ").trimEnd()} --seed ${shellWord(seed)}${invocation.end}`;
 }
 
 function shortened(body: Buffer): string {

@@ -56,6 +56,13 @@ export function allRefused(exchanges: Exchange[]): Verdict {
   return { outcome: "passed" };
 }
 
+/** Passed when no exchange ended with a 2xx; for more than a receiver may find the time to refuse. */
+export function noneAcknowledged(exchanges: Exchange[]): Verdict {
+  const wrong = exchanges.find(isAcknowledged);
+  if (wrong === undefined) return { outcome: "passed" };
+  return { outcome: "failed", problem: `It should be refused, but ${ending(wrong)}.`, exchanges: [wrong] };
+}
+
 /** The first verdict that is not `passed`. */
 export function every(...verdicts: Verdict[]): Verdict {
   return verdicts.find((verdict) => verdict.outcome !== "passed") ?? { outcome: "passed" };

@@ -13,6 +13,8 @@ export type LedgerEntry = {
   forgeryAccepted: boolean;
   /** A type that the service documents, so that a receiver can be expected to act on it. */
   documented: boolean;
+  /** A later event is about the same object: its effect may have taken the place of this one's. */
+  superseded: boolean;
   exchanges: Exchange[];
 };
 
@@ -22,8 +24,9 @@ const EXCHANGES_KEPT = 12;
 
 /** Keeps account of every event that was sent, so that effects can be held against acknowledgements. */
 export function createLedger(options: { nowMs: () => number }) {
-  const entries = new Map<string, LedgerEntry>();
+  const entries = new Map<string, Omit<LedgerEntry, "superseded">>();
   const undocumented = new Set<string>();
+  const superseded = new Set<string>();
 
   return {
     record(delivery: { checkId: string; exchange: Exchange; forged: boolean; connected: boolean }): void {
@@ -50,6 +53,9 @@ export function createLedger(options: { nowMs: () => number }) {
     },
     /** Says that nobody can be expected to act on this event, only to acknowledge it. */
     undocumented: (eventId: string): void => void undocumented.add(eventId),
-    all: (): LedgerEntry[] => [...entries.values()],
+    /** Says that a later event is about the object of this one, for a receiver that keeps one effect an object. */
+    superseded: (eventId: string): void => void superseded.add(eventId),
+    all: (): LedgerEntry[] =>
+      [...entries.values()].map((entry) => ({ ...entry, superseded: superseded.has(entry.eventId) })),
   };
 }

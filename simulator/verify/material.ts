@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Envelope, EventType } from "../../shared/events.ts";
+import { type Envelope, EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import { sampleObjects, sampleOrganization } from "../../shared/samples.ts";
 
 export type Material = ReturnType<typeof createMaterial>;
@@ -8,7 +8,13 @@ export type Material = ReturnType<typeof createMaterial>;
  * Makes events whose ids depend on nothing but `seed`, `scope` and how many were made before, so that checks can run
  * in any order, or at once, and still send the same.
  */
-export function createMaterial(options: { seed: string; scope: string; nowSeconds: () => number }) {
+export function createMaterial(options: {
+  seed: string;
+  scope: string;
+  /** The types that the endpoint is registered for: others are put in place of what it would not be sent. */
+  events: readonly EventType[];
+  nowSeconds: () => number;
+}) {
   let made = 0;
 
   function hex(label: string): string {
@@ -26,14 +32,20 @@ export function createMaterial(options: { seed: string; scope: string; nowSecond
     return sample;
   }
 
+  function selected(type: EventType): EventType {
+    if (options.events.includes(type)) return type;
+    return options.events[EVENT_TYPES.indexOf(type) % options.events.length] ?? type;
+  }
+
   return {
     hex,
     /** A new event of a documented type; `changes` are laid over its object, `envelope` over the rest. */
     event(
-      type: EventType = "call.completed",
+      wanted: EventType = "call.completed",
       changes: Record<string, unknown> = {},
       envelope: Partial<Envelope> & Record<string, unknown> = {},
     ): Envelope {
+      const type = selected(wanted);
       made += 1;
       const label = String(made);
       return {

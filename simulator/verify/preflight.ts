@@ -1,7 +1,13 @@
-import { EVENT_TYPES } from "../../shared/events.ts";
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
+import { bodyVariants } from "../signature-doctor/body-variants.ts";
+import { DIGEST_VARIANTS, SPELLING_VARIANTS } from "../signature-doctor/digest-variants.ts";
+import { messageVariants } from "../signature-doctor/message-variants.ts";
+import { secretVariants } from "../signature-doctor/secret-variants.ts";
+import { digest, header, moment, T } from "../signature-recipe/recipe.ts";
 import type { Check, CheckContext, Verdict } from "./check.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending } from "./judge.ts";
+import { whenReady } from "./readiness.ts";
 import { RULES } from "./rules.ts";
 
 /** The two questions without which no other can be asked. They head every report. */
@@ -39,37 +45,28 @@ export type Preflight = {
   /** Nobody was there, so nothing can be said about the receiver. */
   unreachable: boolean;
   accepts: Verdict;
-  exchanges: Exchange[];
-  /** How far the receiver's clock is ahead of ours, as far as its Date header tells. */
-  clockSkewSeconds: number;
 };
 
 /** Sends one genuine delivery of each type and, when all are refused, finds out why. */
 export async function preflight(context: CheckContext): Promise<Preflight> {
   const exchanges: Exchange[] = [];
-  for (const type of EVENT_TYPES) {
-    const exchange = await context.deliver(context.event(type));
+  for (const type of context.events) {
+    const envelope = context.event(type);
+    const exchange = await whenReady(context.timing, () => context.deliver(envelope));
     exchanges.push(exchange);
-    if (isAcknowledged(exchange)) {
-      const clockSkewSeconds = skewOf(exchange, context.nowSeconds());
-      return { unreachable: false, accepts: { outcome: "passed" }, exchanges, clockSkewSeconds };
-    }
+    if (isAcknowledged(exchange)) return { unreachable: false, accepts: { outcome: "passed" } };
     const { outcome } = exchange;
     if (outcome.kind === "no_answer" && ["dns", "refused", "tls"].includes(outcome.error)) {
       const reason = `${context.target.url} cannot be reached. ${outcome.message}`;
-      return {
-        unreachable: true,
-        accepts: { outcome: "unverified", reason },
-        exchanges,
-        clockSkewSeconds: 0,
-      };
+      return { unreachable: true, accepts: { outcome: "unverified", reason } };
     }
     // A second wait of ten seconds would tell no more than the first.
     if (outcome.kind === "no_answer" && outcome.error === "timeout") break;
+    if (outcome.kind === "answered" && outcome.status === 503) break;
   }
   const problem = await explain(context, exchanges);
   const accepts: Verdict = { outcome: "failed", problem, exchanges: exchanges.slice(0, 1) };
-  return { unreachable: false, accepts, exchanges, clockSkewSeconds: 0 };
+  return { unreachable: false, accepts };
 }
 
 async function explain(context: CheckContext, exchanges: Exchange[]): Promise<string> {
@@ -84,10 +81,22 @@ async function explain(context: CheckContext, exchanges: Exchange[]): Promise<st
   if (status >= 300 && status <= 399) {
     return `The receiver answers ${status}, a redirect, to every delivery. The service follows none: give the URL that answers itself.`;
   }
-  for (const { mistake, options } of MISTAKES) {
-    const exchange = await context.deliver(context.event(), { ...options, forged: true });
+  if (status === 503) {
+    return `The receiver still answers 503 after ${context.timing.readyMs / 1_000} s; give it longer with --ready-timeout.`;
+  }
+  const offset = context.clock.known();
+  const aheadSeconds = offset === undefined ? 0 : Math.round(offset.most);
+  if (Math.abs(aheadSeconds) >= SIGNATURE_TOLERANCE_SECONDS - 1) {
+    return (
+      `The receiver refuses every genuine delivery (${status}), and its clock is ${Math.abs(aheadSeconds)} s ` +
+      `${aheadSeconds > 0 ? "ahead of" : "behind"} ours: deliveries are too old or too new for it. Set its clock by NTP.`
+    );
+  }
+  const envelope = context.event();
+  for (const { title, fix, options } of guesses(context.secret, Buffer.from(JSON.stringify(envelope)))) {
+    const exchange = await context.deliver(envelope, { ...options, forged: true });
     if (isAcknowledged(exchange)) {
-      return `The receiver refuses every genuine delivery (${status}), but accepts one signed wrongly: it ${mistake}.`;
+      return `The receiver refuses every genuine delivery (${status}), but accepts one that is signed wrongly. ${title} ${fix}`;
     }
   }
   if (status >= 500) return `The receiver fails on every delivery: ${ending(first)}.`;
@@ -97,87 +106,46 @@ async function explain(context: CheckContext, exchanges: Exchange[]): Promise<st
   );
 }
 
-/** Well-known wrong recipes: a receiver that accepts one of them has made that mistake. */
-const MISTAKES: { mistake: string; options: DeliverOptions }[] = [
-  {
-    mistake: "signs the body alone, without t and the period before it",
-    options: { signature: ({ t, body, digest }) => [`t=${t},v1=${digest(body)}`] },
-  },
-  {
-    mistake: "leaves out the period between t and the body",
-    options: {
-      signature: ({ t, body, digest }) => [`t=${t},v1=${digest(Buffer.concat([Buffer.from(t), body]))}`],
-    },
-  },
-  {
-    mistake: "takes t for milliseconds",
-    options: {
-      signature: ({ t, body, digest }) => [
-        `t=${t}000,v1=${digest(Buffer.concat([Buffer.from(`${t}000.`), body]))}`,
-      ],
-    },
-  },
-  {
-    mistake: "expects v1 in base64 instead of hexadecimal",
-    options: { signature: ({ t, v1 }) => [`t=${t},v1=${Buffer.from(v1, "hex").toString("base64")}`] },
-  },
-  {
-    mistake: "expects v1 in upper case",
-    options: { signature: ({ t, v1 }) => [`t=${t},v1=${v1.toUpperCase()}`] },
-  },
-  {
-    mistake: "decodes the secret from base64 before it uses it as a key",
-    options: { signature: ({ t, body, digest, secret }) => [decodedKey(t, body, digest, secret, "base64")] },
-  },
-  {
-    mistake: "decodes the secret from hexadecimal before it uses it as a key",
-    options: { signature: ({ t, body, digest, secret }) => [decodedKey(t, body, digest, secret, "hex")] },
-  },
-  {
-    mistake:
-      "verifies over JSON that it wrote again (with spaces behind commas and colons), not over the raw body",
-    options: {
-      signature: ({ t, body, digest }) => [
-        `t=${t},v1=${digest(`${t}.${spaced(JSON.parse(body.toString("utf8")))}`)}`,
-      ],
-    },
-  },
-  {
-    mistake: "verifies over JSON that it wrote again with two spaces of indentation, not over the raw body",
-    options: {
-      signature: ({ t, body, digest }) => [
-        `t=${t},v1=${digest(`${t}.${JSON.stringify(JSON.parse(body.toString("utf8")), null, 2)}`)}`,
-      ],
-    },
-  },
+/** Mistakes of which a receiver that makes one accepts what is signed that way, the likeliest first. */
+const GUESSED = [
+  "message-body-only",
+  "message-no-period",
+  "spelling-upper-case",
+  "spelling-base64",
+  "secret-base64-decoded",
+  "secret-hex-decoded",
+  "secret-prefix-stripped",
+  "body-reserialized-python",
+  "body-reserialized-python-unicode",
+  "body-reserialized-indent-2",
+  "body-reserialized-go",
+  "body-reserialized-php",
+  "digest-sha512",
+  "digest-sha1",
 ];
 
-function decodedKey(
-  t: string,
-  body: Buffer,
-  digest: (signed: Uint8Array, secret: Buffer) => string,
-  secret: string,
-  encoding: "base64" | "hex",
-): string {
-  const key = Buffer.from(secret.replace(/^whsec_/, ""), encoding);
-  return `t=${t},v1=${digest(Buffer.concat([Buffer.from(`${t}.`), body]), key)}`;
-}
-
-/** JSON as Python's json.dumps and others write it: a space behind each comma and colon. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
-  if (typeof value === "object" && value !== null) {
-    return `{${Object.entries(value)
-      .map(([key, member]) => `${JSON.stringify(key)}: ${spaced(member)}`)
-      .join(", ")}}`;
-  }
-  return JSON.stringify(value);
-}
-
-/** Seconds by which the Date header is ahead of our clock; 0 when there is none. */
-function skewOf({ outcome }: Exchange, nowSeconds: number): number {
-  if (outcome.kind === "no_answer") return 0;
-  const date = outcome.headers.find(([name]) => name.toLowerCase() === "date")?.[1];
-  const at = date === undefined ? Number.NaN : Date.parse(date);
-  return Number.isNaN(at) ? 0 : at / 1_000 - nowSeconds;
+/** The guesses for one delivery, which `explain` would name the same way. */
+function guesses(secret: string, body: Buffer): { title: string; fix: string; options: DeliverOptions }[] {
+  const departures = [
+    ...messageVariants({ t: "", header: "", eventId: "" }),
+    ...SPELLING_VARIANTS,
+    ...secretVariants(secret),
+    ...bodyVariants(body),
+    ...DIGEST_VARIANTS,
+  ];
+  const inMilliseconds = {
+    title: "t is taken for milliseconds.",
+    fix: "t is Unix time in seconds.",
+    options: { timestamp: [moment(0), "000"] },
+  };
+  return [
+    inMilliseconds,
+    ...GUESSED.flatMap((id) => departures.filter(({ deviation }) => deviation.id === id)).map(
+      ({ deviation: { title, fix }, change }) => ({
+        title,
+        fix,
+        options: { signature: [header`t=${T},v1=${digest(change)}`] },
+      }),
+    ),
+  ];
 }

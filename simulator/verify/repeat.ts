@@ -1,42 +1,49 @@
-import { SIGNATURE_HEADER } from "../../shared/signature.ts";
+import { printfOf, quoted } from "../shell-words.ts";
+import { shellSignature } from "../signature-recipe/shell.ts";
 import type { SentRequest } from "./delivery.ts";
 
+/** A shell takes more, but nobody reads more. */
+const CURL_MAXIMUM_CHARACTERS = 32_768;
 const CURL_BODY_MAXIMUM_BYTES = 8_192;
+/** What curl says by itself, or what is of no account. */
+const CURLS_OWN = new Set(["host", "content-length", "connection", "user-agent"]);
+/** The service waits no longer for an answer (SPEC §8). */
+const CURL_SECONDS = 10;
 
 /**
- * Shell lines that send `request` once more, dated and signed afresh with `$SIGNING_SECRET`; undefined where curl
- * cannot do what was done: an odd manner of sending, or a body too large or too binary for a shell.
+ * Lines for bash or zsh that send `request` once more, dated and signed afresh by the same recipe with
+ * `$SIGNING_SECRET`; undefined where curl cannot do what was done: an odd manner of sending, or something too large for a
+ * command line.
  */
 export function curlFor(request: SentRequest): string | undefined {
-  const body = request.body.toString("utf8");
-  const isText = Buffer.from(body).equals(request.body) && !body.includes("\0");
-  if (request.note !== undefined || request.body.length > CURL_BODY_MAXIMUM_BYTES || !isText)
-    return undefined;
+  const { body, signature, note } = request;
+  if (note !== undefined || body.length > CURL_BODY_MAXIMUM_BYTES) return undefined;
+  const signing = shellSignature(signature.recipe, signature.headerName);
+  if (signing === undefined) return undefined;
 
-  const { t, v1, ageSeconds } = request.signed;
-  const isDated = /^\d{9,11}$/.test(t);
-  const offset = ageSeconds === 0 ? "" : ` ${ageSeconds > 0 ? "-" : "+"} ${Math.abs(ageSeconds)}`;
-  const date = offset === "" ? "$(date +%s)" : `$(( $(date +%s)${offset} ))`;
-  const headers = request.headers
-    .filter(([name]) => !["host", "content-length", "connection", "user-agent"].includes(name.toLowerCase()))
-    .map(([name, value]) => {
-      if (name.toLowerCase() !== SIGNATURE_HEADER.toLowerCase()) return `-H ${quoted(`${name}: ${value}`)}`;
-      // What depends on the time is computed again; a forged digest stays as it was.
-      const fresh = isDated ? value.replaceAll(v1, "$V1").replaceAll(`t=${t}`, "t=$T") : value;
-      return fresh === value ? `-H ${quoted(`${name}: ${value}`)}` : `-H "${name}: ${fresh}"`;
-    });
-  const sign = `V1=$(printf '%s' "$T.$BODY" | openssl dgst -sha256 -hmac "$SIGNING_SECRET" -r | cut -d' ' -f1)`;
-  const usesSignature = headers.some((header) => header.includes("$V1"));
-  const usesTime = usesSignature || headers.some((header) => header.includes("$T"));
-  return [
-    `BODY=${quoted(body)}`,
-    ...(usesTime ? [`T=${date}`] : []),
-    ...(usesSignature ? [sign] : []),
-    ["curl -i", ...headers, '--data-binary "$BODY"', quoted(request.url)].join(" "),
+  const others = request.headers.filter(
+    ([name]) => !CURLS_OWN.has(name.toLowerCase()) && name !== signature.headerName,
+  );
+  const hasType = others.some(([name]) => name.toLowerCase() === "content-type");
+  const url = new URL(request.url);
+  const lines = [
+    `body() { ${printfOf(body)}; }`,
+    ...signing.lines,
+    [
+      `body | curl -i -m ${CURL_SECONDS}`,
+      ...(request.httpVersion === "1.0" ? ["--http1.0"] : url.protocol === "https:" ? ["--http1.1"] : []),
+      ...(hasType ? [] : ["-H 'Content-Type:'"]),
+      ...others.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+      ...signing.headers.map((word) => `-H ${word}`),
+      "--data-binary @-",
+      ...(/[[\]{}]/.test(url.href) ? ["-g"] : []),
+      quoted(withoutUserInfo(url.href)),
+    ].join(" "),
   ].join("\n");
+  return lines.length > CURL_MAXIMUM_CHARACTERS ? undefined : lines;
 }
 
-/** `text` as one word of a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+/** An address without the name and password that may stand in it: the service sends none, and no report shows them. */
+export function withoutUserInfo(url: string): string {
+  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1");
 }

@@ -5,7 +5,7 @@ import type { Exchange } from "./delivery.ts";
 export type CheckResult = {
   check: Omit<Check, "run">;
   outcome: "passed" | "failed" | "unverified";
-  /** What the receiver did wrong, or why nothing could be judged. */
+  /** What the receiver did wrong, why nothing could be judged, or what was found out beside a check that passed. */
   explanation?: string;
   /** What was sent and what came back, the telling exchange first. */
   exchanges: Exchange[];

@@ -1,9 +1,12 @@
-import type { ReceiverProcess } from "../receiver-process.ts";
+import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
 import { createContext, NEEDS } from "./context.ts";
+import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import { createReceiverClock } from "./receiver-clock.ts";
 import { createLedger } from "./ledger.ts";
-import type { Observer } from "./observe.ts";
+import type { Observer } from "../observer/observer.ts";
 import { acceptsCheck, observableCheck, preflight, reachableCheck } from "./preflight.ts";
 import { type CheckResult, type Report, verdictOf } from "./report.ts";
 import { settle } from "./settle.ts";
@@ -18,6 +21,8 @@ export type RunOptions = {
   /** How to start this run again, for the report. */
   invocation?: Report["invocation"];
   checks: readonly Check[];
+  /** The event types that the endpoint is registered for; all unless given. */
+  events?: readonly EventType[];
   /** Reads effects back; without it what needs them is unverified. */
   observe?: Observer;
   /** The receiver's process, in the command form; without it crash checks are unverified. */
@@ -34,17 +39,18 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   const { checks, observe } = options;
   const startedAt = new Date(options.now());
   const begunAtMs = performance.now();
+  const events = options.events ?? EVENT_TYPES;
   const timing = { ...DEFAULT_TIMING, ...options.timing };
   const ledger = createLedger({ nowMs: () => performance.now() });
   const results = new Map<string, CheckResult>();
   const pending: { check: Check; judge: (handled: HandledCounts) => Verdict; durationMs: number }[] = [];
-  let clockSkewSeconds = 0;
+  const clock = createReceiverClock({ local: isLoopbackHost(options.url), now: options.now });
   let effectsUnreadable: string | undefined;
   /** The check after which the receiver no longer listened. */
   let broughtDownBy: string | undefined;
 
   const contextFor = (checkId: string): CheckContext =>
-    createContext({ ...options, timing, ledger, checkId, clockSkewSeconds });
+    createContext({ ...options, events, timing, ledger, checkId, clock });
 
   function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs: number): void {
     results.set(check.id, {
@@ -52,6 +58,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
       outcome: verdict.outcome,
       exchanges: verdict.outcome === "failed" ? verdict.exchanges : [],
       durationMs,
+      ...(verdict.outcome === "passed" && verdict.note !== undefined && { explanation: verdict.note }),
       ...(verdict.outcome === "failed" && { explanation: verdict.problem }),
       ...(verdict.outcome === "unverified" && { explanation: verdict.reason }),
     });
@@ -127,7 +134,6 @@ export async function runChecks(options: RunOptions): Promise<Report> {
 
   const first = contextFor("preflight");
   const flight = await preflight(first);
-  clockSkewSeconds = flight.clockSkewSeconds;
   const accepted = flight.accepts.outcome === "passed";
   finish(reachableCheck, flight.unreachable ? flight.accepts : { outcome: "passed" }, 0);
   if (!flight.unreachable) finish(acceptsCheck, flight.accepts, 0);

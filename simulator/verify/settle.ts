@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Handled, HandledCounts } from "./check.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import type { Observer } from "./observe.ts";
+import type { Observer } from "../observer/observer.ts";
 
 /** An event whose count is wanted, and whether it is expected to be handled at all. */
-type Settling = Pick<LedgerEntry, "eventId" | "acknowledgedAtMs" | "documented">;
+type Settling = Pick<LedgerEntry, "eventId" | "acknowledgedAtMs" | "documented"> & { superseded?: boolean };
 
 const READERS = 8;
 const POLL_MS = 50;
@@ -21,7 +21,8 @@ export async function settle(options: {
 }): Promise<HandledCounts> {
   const { entries, observe, quietMs } = options;
   let waiting = entries.filter(
-    ({ acknowledgedAtMs, documented }) => acknowledgedAtMs !== undefined && documented,
+    ({ acknowledgedAtMs, documented, superseded }) =>
+      acknowledgedAtMs !== undefined && documented && superseded !== true,
   );
   let dueAt = performance.now() + options.withinMs;
   for (;;) {

@@ -4,6 +4,8 @@ import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 export type Timing = {
   /** How long an answer may take (SPEC §6 Delivery). */
   responseTimeoutMs: number;
+  /** How long a receiver may answer 503 after its start before that counts. */
+  readyMs: number;
   /** How long a check holds a connection open without finishing its request. */
   stallMs: number;
   /** How long a receiver has to handle what it acknowledged, after the last delivery. */
@@ -12,6 +14,8 @@ export type Timing = {
   settleAfterCrashMs: number;
   /** How long nothing may change before effects are counted. */
   quietMs: number;
+  /** The delay before the second attempt of a delivery that was refused; each later one is that much longer. */
+  retryMs: number;
   /** How long a receiver is left alone between one kill and the next. */
   restMs: number;
   /** An event should be handled this long after it was acknowledged. */
@@ -26,10 +30,12 @@ export type Timing = {
 
 export const DEFAULT_TIMING: Timing = {
   responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+  readyMs: 30_000,
   stallMs: 1_500,
   settleMs: 15_000,
   settleAfterCrashMs: 50_000,
   quietMs: 400,
+  retryMs: 200,
   restMs: 1_000,
   promptMs: 5_000,
   promptAnswerMs: 2_000,

@@ -1,11 +1,15 @@
-import { startReceiver } from "../receiver-process.ts";
+import type { EventType } from "../../shared/events.ts";
+import { startReceiver } from "../processes/receiver-process.ts";
+import { shellWord } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
 import { exploreCheck } from "./explore/explore.ts";
-import { createObserver } from "./observe.ts";
+import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
+import { withoutUserInfo } from "./repeat.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
+import { DEFAULT_TIMING, type Timing } from "./timing.ts";
 
 /** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
 const API_BASE_URL = "http://127.0.0.1:4010";
@@ -16,13 +20,20 @@ export type VerifyOptions = {
   secret: string;
   seed: string;
   checks: readonly Check[];
+  /** The event types that the endpoint is registered for; all unless given. */
+  events?: readonly EventType[];
+  /** Hosts beyond this machine that the user says may be sent to; only repeated in the words that start the run again. */
+  allowHosts?: readonly string[];
   /** Program and arguments that start the receiver; without it, it runs already. */
   command?: string[];
   observeUrl?: string;
   /** How many random schedules to search. */
   explore?: number;
   baseline?: Baseline;
+  /** How long the receiver has to listen, where we start it, and to answer anything but 503. */
   readyTimeoutMs: number;
+  /** How long it may take to handle what it acknowledged. */
+  effectsWithinMs?: number;
   /** What fails the run besides failed `must` checks. */
   failOn: readonly FailOn[];
   now: () => number;
@@ -82,7 +93,9 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       seed,
       checks,
       invocation: invocationOf(options),
+      timing: timingOf(options),
       now: options.now,
+      ...(options.events !== undefined && { events: options.events }),
       ...(options.observeUrl !== undefined && { observe: createObserver(options.observeUrl) }),
       ...(receiver !== undefined && { receiver }),
       ...(options.onProgress !== undefined && { onProgress: options.onProgress }),
@@ -95,14 +108,32 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
   }
 }
 
-/** The words that start the same run again; the secret stays out of them. */
-function invocationOf({ url, command, observeUrl }: VerifyOptions): Report["invocation"] {
-  const observe = observeUrl === undefined ? "" : ` --observe '${observeUrl}'`;
+/** What the user says about time, in place of what is assumed. */
+function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs }: VerifyOptions): Partial<Timing> {
+  if (effectsWithinMs === undefined) return { readyMs };
+  const { settleMs, settleAfterCrashMs } = DEFAULT_TIMING;
+  return {
+    readyMs,
+    promptMs: effectsWithinMs,
+    settleMs: Math.max(settleMs, effectsWithinMs),
+    settleAfterCrashMs: Math.max(settleAfterCrashMs, effectsWithinMs),
+  };
+}
+
+/** The words that start the same run again, for a shell; the secret and user info stay out of them. */
+function invocationOf(options: VerifyOptions): Report["invocation"] {
+  const { url, command, observeUrl, events, effectsWithinMs, allowHosts = [] } = options;
+  const given = [
+    ...(observeUrl === undefined ? [] : ["--observe", withoutUserInfo(observeUrl)]),
+    ...(events === undefined ? [] : ["--events", events.join(",")]),
+    ...(effectsWithinMs === undefined ? [] : ["--effects-within", String(effectsWithinMs / 1_000)]),
+    ...allowHosts.flatMap((host) => ["--allow-host", host]),
+  ];
+  const more = given.map((word) => ` ${shellWord(word)}`).join("");
+  const address = shellWord(withoutUserInfo(url));
   if (command === undefined) {
-    return { start: `voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET"${observe}`, end: "" };
+    return { start: `voice-agent-simulator verify ${address} --secret "$SIGNING_SECRET"${more}`, end: "" };
   }
-  const words = command.map((word) =>
-    /^[\w./:=@-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`,
-  );
-  return { start: `voice-agent-simulator verify --url ${url}${observe}`, end: ` -- ${words.join(" ")}` };
+  const words = command.map(shellWord).join(" ");
+  return { start: `voice-agent-simulator verify --url ${address}${more}`, end: ` -- ${words}` };
 }

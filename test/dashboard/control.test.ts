@@ -20,7 +20,7 @@ describe("the signature of an attempt", () => {
       type: "call.completed",
       faults,
     });
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const path = `/deliveries/${body.deliveries[0]?.id}`;
     const show = async () => {
       const { body: delivery } = await control<{ attempts: { signature: Record<string, unknown> }[] }>(

@@ -42,8 +42,8 @@ describe("from an empty dashboard to a delivered event", () => {
     await page.getByLabel("customer_name").fill("Ada Lovelace");
     await page.getByRole("button", { name: "Trigger", exact: true }).click();
     await page.getByRole("link", { name: "Watch it" }).click();
-    const head = page.locator(".page-head");
-    await head.getByText("Attempting").waitFor();
+    const head = page.locator(".detail-title");
+    await head.getByText("In progress").waitFor();
     const slots = page.locator(".timeline li");
     await slots.nth(0).getByText("500 Server Error").waitFor();
     await slots.nth(1).getByText("in 1:00").waitFor();
@@ -55,7 +55,7 @@ describe("from an empty dashboard to a delivered event", () => {
     await slots.nth(1).getByText("500 Server Error").waitFor();
     for (let attempt = 3; attempt <= 6; attempt++) await page.keyboard.press("n");
     await slots.nth(5).getByText("500 Server Error").waitFor();
-    await head.getByText("Dead").waitFor();
+    await head.getByText("Gave up").waitFor();
     expect(receiver.received).toHaveLength(6);
     expect(await slots.locator(".slot-box").count()).toBe(6);
     expect(await page.getByRole("button", { name: "Next attempt now" }).isDisabled()).toBe(true);
@@ -63,7 +63,7 @@ describe("from an empty dashboard to a delivered event", () => {
     expect(elapsedMs / 3_600_000).toBeCloseTo(14.6, 1);
 
     // The endpoint is flagged, and its secret nowhere to be seen.
-    await page.locator(".facts").getByRole("link", { name: receiver.url }).click();
+    await page.locator(".delivery-facts").getByRole("link", { name: receiver.url }).click();
     await page.getByText("Failing: 6 failures in a row").waitFor();
     await page.getByText(`••••${secret.slice(-4)}`).waitFor();
     expect(await page.content()).not.toContain(secret);
@@ -76,10 +76,10 @@ describe("from an empty dashboard to a delivered event", () => {
     // Mend the receiver and resend.
     receiver.behave(200);
     await page.goBack();
-    await head.getByText("Dead").waitFor();
+    await head.getByText("Gave up").waitFor();
     await page.keyboard.press("r");
     await head.getByText("Delivered").waitFor();
-    await page.getByText("Resent for").waitFor();
+    await page.getByText("resent for").waitFor();
     await slots.nth(0).getByText("200 OK").waitFor();
     expect(receiver.received).toHaveLength(7);
     expect(receiver.received[6]?.body).toEqual(receiver.received[0]?.body);
@@ -97,7 +97,7 @@ describe("from an empty dashboard to a delivered event", () => {
     expect(curl).toContain(receiver.url);
 
     // The endpoint is healthy again; deleting it asks first.
-    await page.locator(".facts").getByRole("link", { name: receiver.url }).click();
+    await page.locator(".delivery-facts").getByRole("link", { name: receiver.url }).click();
     await page.getByText("Healthy").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     const confirm = page.getByRole("dialog", { name: "Delete this endpoint?" });
@@ -115,7 +115,7 @@ describe("from an empty dashboard to a delivered event", () => {
     const page = await browser.openPage(url);
     const beforeMs = simulator.clock.now();
 
-    await page.locator(".feed-row").nth(1).click();
+    await page.locator(".feed-row").first().click();
     await page.locator(".timeline").getByText("in 1:00").waitFor();
     receiver.behave(204);
     await page.keyboard.press("a");
@@ -140,7 +140,7 @@ describe("from an empty dashboard to a delivered event", () => {
     await page.getByRole("heading", { name: receiver.url }).waitFor();
     await page.getByRole("button", { name: "Send a test event" }).click();
     await page.getByRole("link", { name: "Watch it" }).click();
-    await page.locator(".page-head").getByText("Delivered").waitFor();
+    await page.locator(".detail-title").getByText("Delivered").waitFor();
 
     expect(JSON.parse(String(receiver.received[0]?.body))).toMatchObject({ type: "call.completed" });
   });

@@ -52,7 +52,9 @@ test("the import map is the only script inside the page, and every file that the
   for (const file of files) {
     const response = await fetch(new URL(file, url));
     expect({ file, status: response.status }).toEqual({ file, status: 200 });
-    expect(response.headers.get("content-type")).toMatch(/^(text\/(javascript|css)|image\/svg\+xml)/);
+    expect(response.headers.get("content-type")).toMatch(
+      /^(text\/(javascript|css)|image\/svg\+xml|font\/woff2)/,
+    );
     expect(response.headers.get("cache-control")).toBe("no-cache");
     expect(response.headers.get("etag")).not.toBeNull();
     await response.arrayBuffer();

@@ -54,8 +54,8 @@ test("what happens shows without a reload, and a reset empties the list", async 
   await row.getByText("in 0:40").waitFor();
   receiver.behave(200);
   await control(origin, "POST", "/clock/advance", { seconds: 40 });
-  await row.getByText("Delivered").waitFor();
-  await page.getByRole("button", { name: "1 delivered" }).waitFor();
+  await row.getByText("200 OK").waitFor();
+  await page.getByRole("button", { name: "Delivered 1" }).waitFor();
 
   await control(origin, "POST", "/reset", { keep_endpoints: true });
   await expectShown(page.getByText("Nothing has happened yet"));
@@ -87,5 +87,5 @@ test("the clock's modes and buttons do what they say", async () => {
   await expect.poll(() => simulator.clock.mode, SOON).toBe("skip");
   await control(origin, "POST", "/events", { type: "call.completed" });
   await receiver.until(12);
-  await page.getByRole("button", { name: "2 dead" }).waitFor();
+  await page.getByRole("button", { name: "Gave up 2" }).waitFor();
 });

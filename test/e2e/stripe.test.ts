@@ -21,7 +21,7 @@ describe("stripe's library", () => {
     const simulator = openSimulator({ clock: "skip", readings });
     register(simulator, endpoint.url, { secret: SECRET });
     for (const type of EVENT_TYPES) emit(simulator, type);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(endpoint.received).toHaveLength(6 * EVENT_TYPES.length);
     for (const { body, signature } of endpoint.received) {
       expect(webhooks.constructEvent(body, signature, SECRET)).toEqual(JSON.parse(body.toString()));

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -37,27 +38,32 @@ export function run(entry: string, args: readonly string[], env: NodeJS.ProcessE
     await exited;
   });
 
+  /** The first of `lines` that `matches`; rejects with all that was said when the process ends before. */
+  function firstOf(lines: readonly string[], matches: (line: string) => boolean): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = lines.find(matches);
+        if (found === undefined) return;
+        waiters.delete(look);
+        resolve(found);
+      };
+      waiters.add(look);
+      look();
+      void exited.then(({ code, signal }) =>
+        reject(new Error(`ended (${code ?? signal}):\n${[...out, ...errors].join("\n")}`)),
+      );
+    });
+  }
+
   return {
     child,
     out,
     errors,
     exited,
-    /** The first line of stdout that `matches`; rejects with all that was said when the process ends before. */
-    line(matches: (line: string) => boolean): Promise<string> {
-      return new Promise((resolve, reject) => {
-        const look = () => {
-          const found = out.find(matches);
-          if (found === undefined) return;
-          waiters.delete(look);
-          resolve(found);
-        };
-        waiters.add(look);
-        look();
-        void exited.then(({ code, signal }) =>
-          reject(new Error(`ended (${code ?? signal}):\n${[...out, ...errors].join("\n")}`)),
-        );
-      });
-    },
+    /** The first line of stdout that `matches`. */
+    line: (matches: (line: string) => boolean) => firstOf(out, matches),
+    /** The first line of stderr that `matches`. */
+    error: (matches: (line: string) => boolean) => firstOf(errors, matches),
     async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<Exit> {
       child.kill(signal);
       return exited;
@@ -72,6 +78,16 @@ export async function serve(args: readonly string[]) {
     url: string;
   };
   return { ...process, url: banner.url };
+}
+
+/** Whether a process still runs; one that has ended but that nobody collected does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync("/proc") || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    return false;
+  }
 }
 
 async function exitOf(child: ChildProcess): Promise<Exit> {

@@ -33,9 +33,9 @@ export function register(simulator: Simulator, url: string, more: Partial<Endpoi
 
 /** Lets `count` events happen; answers the ids of all of their deliveries. */
 export function emit(simulator: Simulator, type: EventType = "call.completed", count = 1): string[] {
-  const result = simulator.emitter.emit({ type }, count);
+  const result = simulator.events.emit({ type }, count);
   if (!result.ok) throw new Error(result.message);
-  return result.emissions.flatMap(({ deliveryIds }) => deliveryIds);
+  return result.emissions.flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
 }
 
 /** Lets one event happen; answers its only delivery. */
@@ -49,6 +49,13 @@ export function deliveryOf(simulator: Simulator, id: string): Delivery {
   const delivery = simulator.deliveries.find(id);
   if (delivery === undefined) throw new Error(`There is no delivery ${id}.`);
   return delivery;
+}
+
+/** Sends a delivery again; answers the id of the new one. */
+export function resend(simulator: Simulator, id: string): string {
+  const result = simulator.deliveries.resend(id);
+  if (!result.ok) throw new Error(result.message);
+  return result.id;
 }
 
 /** Resolves with the first journal entry from now on that `matches`. */
@@ -67,7 +74,7 @@ export function nextEntry(
 
 /** Seconds of schedule time from the end of each attempt to the start of the next. */
 export function gapsSeconds(simulator: Simulator, deliveryId: string): number[] {
-  const attempts = simulator.attempts.ofDelivery(deliveryId);
+  const attempts = simulator.deliveries.attempts(deliveryId);
   return attempts.slice(1).map((attempt, index) => {
     const previous = attempts[index];
     return (attempt.scheduledAtMs - (previous?.endedAtMs ?? Number.NaN)) / 1000;

@@ -11,9 +11,11 @@ import { type Behaviour, SECRET, startMutant } from "./receiver.ts";
  */
 export const QUICK: Partial<Timing> = {
   responseTimeoutMs: 20_000,
+  readyMs: 2_000,
   stallMs: 900,
   settleMs: 5_000,
   quietMs: 60,
+  retryMs: 20,
   restMs: 500,
   promptMs: 3_000,
   promptAnswerMs: 3_000,

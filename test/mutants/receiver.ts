@@ -33,6 +33,8 @@ export type Behaviour = {
   digestAccepted(candidate: string, expected: Buffer, state: State): boolean;
   /** The verdict after all of the above, for those who do not care. */
   verdict(verified: boolean, headers: string[], state: State): boolean;
+  /** Whether this request is verified at all. */
+  verifies(request: IncomingMessage, body: Buffer): boolean;
   parse(body: Buffer, state: State): unknown;
   /** Whether the parsed event is taken; true, or the status that refuses it. */
   acceptable(event: Event, state: State): true | number;
@@ -97,6 +99,8 @@ export async function startMutant(changes: Partial<Behaviour>, now: () => number
     },
   };
   const webhooks = createServer(behaviour.serverOptions, (request, response) => {
+    // Its clock is the one that is given, which a Date header by node itself would not show.
+    response.sendDate = false;
     void receive(request, response, behaviour, state);
   });
   webhooks.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -145,7 +149,8 @@ async function receive(
   if (body.length > behaviour.maximumBodyBytes) return answer(413);
   behaviour.onUnverified(body, state);
   const headers = behaviour.signatureHeaders(request);
-  if (!behaviour.verdict(verified(headers, body, behaviour, state), headers, state)) return answer(401);
+  const isRefused = !behaviour.verdict(verified(headers, body, behaviour, state), headers, state);
+  if (isRefused && behaviour.verifies(request, body)) return answer(401);
 
   const event = behaviour.parse(body, state);
   if (!isEvent(event)) return answer(400);
@@ -219,6 +224,7 @@ export const CORRECT: Behaviour = {
   digestAccepted: (candidate, expected) =>
     /^[0-9a-f]{64}$/.test(candidate) && timingSafeEqual(Buffer.from(candidate, "hex"), expected),
   verdict: (isVerified) => isVerified,
+  verifies: () => true,
   parse: (body) => {
     try {
       return JSON.parse(body.toString("utf8")) as unknown;

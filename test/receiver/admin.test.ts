@@ -113,32 +113,3 @@ describe("the metrics", () => {
     },
   );
 });
-
-describe("too much at once", () => {
-  test("is refused while it lasts, whoever sends it, and then taken again", async () => {
-    const { connect } = await import("node:net");
-    const { startAdmissionServer } = await import("./helpers/admission-server.ts");
-    const { port, close } = await startAdmissionServer({ maximumHeldBytes: 100_000 });
-    const send = (bytes: number, length: number) => {
-      const socket = connect(port, "127.0.0.1");
-      socket.on("error", () => undefined);
-      socket.write(`POST /webhooks HTTP/1.1\r\nHost: x\r\nContent-Length: ${String(length)}\r\n\r\n`);
-      socket.write(Buffer.alloc(bytes));
-      return socket;
-    };
-    const status = async (socket: ReturnType<typeof send>) =>
-      new Promise<number>((resolve) =>
-        socket.once("data", (data) => resolve(Number(data.toString().split(" ")[1]))),
-      );
-    const held = [send(60_000, 90_000), send(30_000, 90_000)];
-    const over = send(20_000, 20_000);
-    expect(await status(over)).toBe(503);
-    for (const socket of held) socket.destroy();
-    for (;;) {
-      const answered = await status(send(20_000, 20_000));
-      if (answered === 200) break;
-      expect(answered).toBe(503);
-    }
-    close();
-  });
-});

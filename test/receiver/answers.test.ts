@@ -30,7 +30,7 @@ describe("what was signed and sent as agreed", () => {
     expectStored(await sendRaw(url, rawRequest(url, { body })));
     const again = await sendRaw(url, rawRequest(url, { body }));
     expect({ status: again.status, json: again.json }).toEqual({ status: 200, json: DUPLICATE });
-    expect(await engine.find(idOf(body))).toMatchObject({ state: "pending", duplicates: 1 });
+    expect(await engine.ledger.find(idOf(body))).toMatchObject({ state: "pending", duplicates: 1 });
   });
 
   test("is new for exactly one of many who bring it at the same time", async () => {
@@ -41,7 +41,7 @@ describe("what was signed and sent as agreed", () => {
     );
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(answers.filter(({ json }) => !(json as typeof STORED).duplicate)).toHaveLength(1);
-    expect(await engine.find(idOf(body))).toMatchObject({ duplicates: 39 });
+    expect(await engine.ledger.find(idOf(body))).toMatchObject({ duplicates: 39 });
   });
 
   test("is a duplicate under the same id even with another body, and both hashes are logged", async () => {
@@ -51,8 +51,8 @@ describe("what was signed and sent as agreed", () => {
     await sendRaw(url, rawRequest(url, { body: first }));
     const answer = await sendRaw(url, rawRequest(url, { body: second }));
     expect(answer.json).toEqual(DUPLICATE);
-    const found = await engine.find(idOf(first));
-    expect(Buffer.from((await engine.body(found?.seq ?? 0)) ?? []).equals(first)).toBe(true);
+    const found = await engine.ledger.find(idOf(first));
+    expect(Buffer.from((await engine.ledger.body(found?.seq ?? 0)) ?? []).equals(first)).toBe(true);
     expect(
       logLines.some((line) => /"stored_sha256":"[0-9a-f]{64}","received_sha256":"[0-9a-f]{64}"/.test(line)),
     ).toBe(true);
@@ -151,7 +151,7 @@ describe("the signature", () => {
       : change(valid);
     const answer = await sendRaw(url, rawRequest(url, { body, signatures }));
     expectError(answer, 401, "invalid_signature");
-    expect(await engine.find(idOf(body))).toBeUndefined();
+    expect(await engine.ledger.find(idOf(body))).toBeUndefined();
   });
 
   test.for([
@@ -304,6 +304,22 @@ describe("another request", () => {
     expectError(await sendRaw(url, huge), 431, "headers_too_large");
   });
 
+  test.for([
+    ["the checks", "POST", "/healthz", 405, "GET, HEAD"],
+    ["a proxy's way", "CONNECT", "receiver:443", 405, "POST"],
+  ] as const)("by %s is told which methods there are", async ([, method, path, status, allow]) => {
+    const { url } = receiver();
+    const answer = await sendRaw(url, rawRequest(url, { method, path }));
+    expectError(answer, status, "method_not_allowed");
+    expect(answer.headers.get("allow")).toBe(allow);
+  });
+
+  test("that names the whole address finds the path in it", async () => {
+    const { url } = receiver();
+    expectStored(await sendRaw(url, rawRequest(url, { path: `${url}?from=proxy`, body: newBody() })));
+    expectError(await sendRaw(url, rawRequest(url, { path: "http://x", body: newBody() })), 404, "not_found");
+  });
+
   test("finds the health checks", async () => {
     const { url } = receiver();
     expect((await sendRaw(url, rawRequest(url, { method: "GET", path: "/healthz" }))).status).toBe(200);
@@ -314,20 +330,20 @@ describe("another request", () => {
 });
 
 describe("when nothing can be stored", () => {
-  test.for(["busy", "full", "read_only", "io_error"] as const)(
+  test.for(["busy", "full", "read_only", "io_error", "connection_lost", "outcome_unknown"] as const)(
     "because the database is %s, the answer is 503",
     async (reason) => {
       const { url, engine } = await startTestReceiver({
         wrapEngine: (engine) => ({
           ...engine,
-          accept: async () => ({ ok: false, reason, detail: "made up" }),
+          intake: { ...engine.intake, accept: async () => ({ ok: false, reason, detail: "made up" }) },
         }),
       });
       const body = newBody();
       const answer = await sendRaw(url, rawRequest(url, { body }));
       expectError(answer, 503, "unavailable");
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect(await engine.find(idOf(body))).toBeUndefined();
+      expect(await engine.ledger.find(idOf(body))).toBeUndefined();
     },
   );
 });

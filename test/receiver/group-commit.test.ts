@@ -3,19 +3,11 @@ import { systemClock } from "../../receiver/clock.ts";
 import type { AcceptResult, NewEvent } from "../../receiver/engine.ts";
 import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
 import { newEventId } from "./helpers/events.ts";
+import { handClock } from "./helpers/intake.ts";
 import { signalled } from "./helpers/until.ts";
 
 function newEvent(bodyBytes = 10): NewEvent {
-  const body = Buffer.alloc(bodyBytes);
-  return {
-    id: newEventId(),
-    type: "t",
-    objectId: null,
-    orderingKey: null,
-    source: "webhook",
-    receivedAtMs: 0,
-    body,
-  };
+  return { id: newEventId(), type: "t", objectId: null, source: "webhook", body: Buffer.alloc(bodyBytes) };
 }
 
 /** An engine whose commits are finished by hand. */
@@ -31,21 +23,24 @@ function slowEngine() {
 }
 
 const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const STORED = { ok: true, acceptance: { duplicate: false } };
+const TIMEOUT = { ok: false, reason: "timeout" };
 
-test("what arrives during a commit goes into the next one, together, and nothing is answered before its own", async () => {
+test("what arrives together and during a commit is committed together, and nothing is answered before its own commit", async () => {
   const engine = slowEngine();
-  const store = createGroupCommit({ engine, clock: systemClock });
+  const store = createGroupCommit({ ...engine, clock: systemClock });
   const answered: number[] = [];
-  const stores = Array.from({ length: 5 }, async (_, index) =>
-    store(newEvent()).then(() => answered.push(index)),
-  );
+  const add = async (index: number): Promise<unknown> => store(newEvent()).then(() => answered.push(index));
+  const stores = [add(0), add(1)];
   await settled();
-  expect(engine.commits.map(({ batch }) => batch.length)).toEqual([1]);
+  stores.push(add(2), add(3), add(4));
+  await settled();
+  expect(engine.commits.map(({ batch }) => batch.length)).toEqual([2]);
   expect(answered).toEqual([]);
   engine.commits[0]!.finish();
   await settled();
-  expect(answered).toEqual([0]);
-  expect(engine.commits.map(({ batch }) => batch.length)).toEqual([1, 4]);
+  expect(answered).toEqual([0, 1]);
+  expect(engine.commits.map(({ batch }) => batch.length)).toEqual([2, 3]);
   engine.commits[1]!.finish();
   await Promise.all(stores);
   expect(answered).toEqual([0, 1, 2, 3, 4]);
@@ -53,54 +48,110 @@ test("what arrives during a commit goes into the next one, together, and nothing
 
 test("a commit that fails is a no to each of its events, and the next is tried", async () => {
   const engine = slowEngine();
-  const store = createGroupCommit({ engine, clock: systemClock });
+  const store = createGroupCommit({ ...engine, clock: systemClock });
   const first = store(newEvent());
+  await settled();
   const second = store(newEvent());
   engine.commits[0]!.finish({ ok: false, reason: "full", detail: "no room" });
   expect(await first).toEqual({ ok: false, reason: "full", detail: "no room" });
   await settled();
   engine.commits[1]!.finish();
-  expect(await second).toEqual({ ok: true, acceptance: { duplicate: false } });
+  expect(await second).toEqual(STORED);
+});
+
+test("each event gets the answer to itself; one without an answer was not stored", async () => {
+  const store = createGroupCommit({
+    accept: async () => ({ ok: true, acceptances: [{ duplicate: true }, { duplicate: false }] }),
+    clock: systemClock,
+  });
+  const [first, second, third] = [store(newEvent()), store(newEvent()), store(newEvent())];
+  expect(await first).toEqual({ ok: true, acceptance: { duplicate: true } });
+  expect(await second).toEqual(STORED);
+  expect(await third).toMatchObject({ ok: false, reason: "io_error" });
 });
 
 test("an engine that throws is a no as well", async () => {
-  const store = createGroupCommit({
-    engine: { accept: () => Promise.reject(new Error("surprise")) },
-    clock: systemClock,
-  });
+  const accept = () => Promise.reject(new Error("surprise"));
+  const store = createGroupCommit({ accept, clock: systemClock });
   expect(await store(newEvent())).toEqual({ ok: false, reason: "io_error", detail: "surprise" });
 });
 
 test("what waits is bounded in bytes and in number, and room returns", async () => {
   const engine = slowEngine();
-  const store = createGroupCommit({ engine, clock: systemClock });
+  const store = createGroupCommit({ ...engine, clock: systemClock });
+  const finishAll = async (): Promise<void> => {
+    for (let next = 0; ; next += 1) {
+      await settled();
+      if (!engine.commits[next]) return;
+      engine.commits[next]!.finish();
+    }
+  };
   const big = Array.from({ length: 65 }, () => store(newEvent(1_048_576)));
   expect(await big.at(-1)).toMatchObject({ ok: false, reason: "overloaded" });
-  engine.commits[0]!.finish();
-  await settled();
-  engine.commits[1]!.finish();
-  await Promise.all(big);
+  await finishAll();
+  expect(await big.at(-2)).toEqual(STORED);
+  // A commit is bounded too: eight of these at a time.
+  expect(Math.max(...engine.commits.map(({ batch }) => batch.length))).toBe(8);
+
+  engine.commits.length = 0;
   const many = Array.from({ length: 10_001 }, () => store(newEvent(1)));
   expect(await many.at(-1)).toMatchObject({ ok: false, reason: "overloaded" });
+  await finishAll();
+  expect(await many.at(-2)).toEqual(STORED);
 });
 
-test("a commit that takes too long is answered as a time-out, and its late end changes nothing", async () => {
+test("an event larger than a commit may be is committed alone", async () => {
   const engine = slowEngine();
-  let expire = (): void => undefined;
-  const clock = {
-    ...systemClock,
-    after: (_ms: number, run: () => void) => {
-      expire = run;
-      return () => undefined;
-    },
-  };
-  const store = createGroupCommit({ engine, clock });
-  const stored = store(newEvent());
-  expire();
-  expect(await stored).toMatchObject({ ok: false, reason: "timeout" });
+  const store = createGroupCommit({ ...engine, clock: systemClock });
+  const stored = [store(newEvent(10)), store(newEvent(16 * 1_048_576)), store(newEvent(10))];
+  for (const batches of [[1], [1, 1], [1, 1, 1]]) {
+    await settled();
+    expect(engine.commits.map(({ batch }) => batch.length)).toEqual(batches);
+    engine.commits.at(-1)!.finish();
+  }
+  expect(await Promise.all(stored)).toEqual([STORED, STORED, STORED]);
+});
+
+test("what has no answer 8 s after it arrived is answered as a time-out, in a commit or waiting behind one", async () => {
+  const engine = slowEngine();
+  const clock = handClock();
+  const store = createGroupCommit({ ...engine, clock });
+  const answers: Record<string, unknown> = {};
+  const add = (name: string): void => void store(newEvent()).then((answer) => (answers[name] = answer));
+  add("committing");
+  await settled();
+  clock.pass(3_000);
+  add("waiting");
+  clock.pass(4_999);
+  await settled();
+  expect(answers).toEqual({});
+  clock.pass(1);
+  await settled();
+  expect(answers).toMatchObject({ committing: TIMEOUT });
+  clock.pass(2_999);
+  await settled();
+  expect(answers["waiting"]).toBeUndefined();
+  clock.pass(1);
+  await settled();
+  expect(answers).toMatchObject({ waiting: TIMEOUT });
+
+  // The late end changes nothing, and what was refused while it waited is not committed any more.
+  add("after");
   engine.commits[0]!.finish();
   await settled();
-  const next = store(newEvent());
+  expect(engine.commits.map(({ batch }) => batch.length)).toEqual([1, 1]);
   engine.commits[1]!.finish();
-  expect(await next).toMatchObject({ ok: true });
+  await settled();
+  expect(answers).toMatchObject({ committing: TIMEOUT, waiting: TIMEOUT, after: STORED });
+});
+
+test("a commit that never ends makes nobody wait longer, and what it holds stays counted", async () => {
+  const clock = handClock();
+  const store = createGroupCommit({ accept: () => new Promise(() => undefined), clock });
+  for (let second = 0; second < 30; second += 1) {
+    const stored = store(newEvent());
+    await settled();
+    clock.pass(8_000);
+    expect(await stored).toMatchObject(TIMEOUT);
+  }
 });

@@ -24,8 +24,8 @@ test(
           const status = await exchange(url, mutate(original));
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           // Whatever was stored under this id is what was signed.
-          const found = await engine.find(idOf(body));
-          if (found && !body.equals((await engine.body(found.seq))!)) changed.push(found.id);
+          const found = await engine.ledger.find(idOf(body));
+          if (found && !body.equals((await engine.ledger.body(found.seq))!)) changed.push(found.id);
         }),
       );
     }

@@ -5,10 +5,11 @@ import { z } from "zod";
 import { COMMANDS } from "../../simulator/commands/catalogue.ts";
 import { FAULT_NAMES } from "../../simulator/domain/faults.ts";
 import { READINGS } from "../../simulator/domain/readings.ts";
+import { RULES } from "../../simulator/verify/rules.ts";
 import { filesOf, ROOT } from "./files.ts";
 
 /** What users read; decisions are history and may name what is gone. */
-const pages = filesOf(/^(?:[^/]+|docs\/[^/]+|receiver\/README|simulator\/README)\.md$/);
+const pages = filesOf(/^(?:[^/]+|docs\/[^/]+|(?:examples|receiver|simulator)\/README)\.md$/);
 const everyPage = filesOf(/\.md$/);
 const text = [...pages]
   .filter(([path]) => path !== "CHANGELOG.md")
@@ -47,6 +48,16 @@ describe("links", () => {
       return !headings(page).includes(anchor);
     });
     expect(dead.map(({ path, target }) => `${path}: ${target}`)).toEqual([]);
+  });
+});
+
+describe("rules that verify cites", () => {
+  test("are explained where it says", () => {
+    const dead = Object.values(RULES).filter(({ page }) => {
+      const [file = "", anchor = ""] = page.split("#");
+      return !headings(pages.get(file) ?? "").includes(anchor);
+    });
+    expect(dead.map(({ page }) => page)).toEqual([]);
   });
 });
 

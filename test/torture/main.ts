@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-// npm run torture [-- FACTOR]: the long runs of both programs, one after the other; 1 is about an hour and a half.
-for (const script of ["receiver.ts", "simulator.ts"]) {
+// npm run torture [-- FACTOR]: the long runs, one after the other; 1 is about an hour and three quarters.
+for (const script of ["receiver.ts", "simulator.ts", "verify.ts"]) {
   const file = join(import.meta.dirname, script);
   const { status } = spawnSync(process.execPath, [...process.execArgv, file, ...process.argv.slice(2)], {
     stdio: "inherit",

@@ -8,7 +8,7 @@ import { type Behaviour, CORRECT, type RunningReceiver, SECRET, startMutant } fr
 import { verifyCli } from "./cli.ts";
 import { freePort } from "./free-port.ts";
 
-const NODE_RECEIVER = fileURLToPath(new URL("receivers/node-http.ts", import.meta.url));
+const NODE_RECEIVER = fileURLToPath(new URL("../../examples/receivers/node-http.ts", import.meta.url));
 
 let folder: string;
 const running: RunningReceiver[] = [];
@@ -55,7 +55,7 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     );
     expect(stdout).toContain("received: 409 after");
     expect(stdout).toContain(
-      "curl -i -H 'Content-Type: application/json' -H \"X-Service-Signature: t=$T,v1=$V1\"",
+      "| curl -i -m 10 -H 'Content-Type: application/json' -H \"X-Service-Signature: t=$T,v1=$V1\"",
     );
     expect(stdout).toContain(
       `again:    voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET" --only duplicates.in-sequence --seed abc`,
@@ -84,7 +84,9 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     const { code, stdout } = await verify(url);
 
     expect(code).toBe(1);
-    expect(stdout).toContain("it signs the body alone, without t and the period before it.");
+    expect(stdout).toContain(
+      "accepts one that is signed wrongly. The body alone was hashed, without t and the period before it.",
+    );
   });
 
   test("tells a wrong path from a wrong secret", async ({ expect }) => {
@@ -245,6 +247,38 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     });
   });
 
+  test("judges an endpoint that is registered for some events by these", async ({ expect }) => {
+    const url = await start({
+      acceptable: ({ type }) => type.startsWith("call.tr") || type === "order.created" || 400,
+    });
+    const only = ["--only", "acknowledgement,evolution,raw-bytes,readings"];
+    const [chosen, all] = await Promise.all([
+      verify(url, ...only, "--events", "call.transferred,order.created", "--strict"),
+      verify(url, ...only),
+    ]);
+
+    expect(chosen.stdout).toMatch(/PASSED {2}\d\d passed, 0 failed, 0 advice, 0 unverified/);
+    expect([chosen.code, all.code]).toEqual([0, 1]);
+  });
+
+  test("sends to another machine only when that is named, and says what", async ({ expect }) => {
+    const url = "https://receiver.invalid/webhooks";
+    const observe = ["--observe", "https://counts.invalid/{id}"];
+    const [refused, observed, allowed] = await Promise.all([
+      verify(url),
+      verify("http://127.0.0.1:1/webhooks", ...observe),
+      verify(url, ...observe, "--allow-host", "receiver.invalid", "--allow-host", "counts.invalid"),
+    ]);
+
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("add --allow-host receiver.invalid if it is yours to test");
+    expect(observed.stderr).toContain("add --allow-host counts.invalid");
+    expect(allowed.stderr).toMatch(
+      /Sending to receiver\.invalid: \d{3} checks with made-up deliveries, honest, forged/,
+    );
+    expect(allowed.code).toBe(3);
+  });
+
   test("lists its checks without running any", async ({ expect }) => {
     const { stdout, code } = await verifyCli(["--list", "--only", "crash", "--json"]);
 
@@ -311,7 +345,8 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
         "--json",
       ];
       const selection = ["--skip", "crash,load,wire,signature"];
-      const { stdout } = await verifyCli([...words, ...selection, "--", process.execPath, NODE_RECEIVER]);
+      const command = ["--", process.execPath, NODE_RECEIVER];
+      const { stdout } = await verifyCli([...words, ...selection, ...command], { DATABASE: ":memory:" });
       const { checks } = JSON.parse(stdout) as { checks: { id: string; outcome: string }[] };
       return checks.map(({ id, outcome }) => `${id} ${outcome}`);
     };

@@ -1,14 +1,11 @@
 import { render } from "preact";
-import { useErrorBoundary } from "preact/hooks";
-import { Problem } from "./components/empty.js";
-import { PageHead } from "./components/page.js";
+import { Guarded } from "./components/guarded.js";
 import { Shell } from "./components/shell.js";
 import { html } from "./core/html.js";
 import { listenToKeys } from "./core/keys.js";
 import { startLive } from "./core/live.js";
-import { followLinks, hrefTo, useRoute } from "./core/route.js";
+import { followLinks, useRoute } from "./core/route.js";
 import { ConsolePage } from "./pages/console.js";
-import { DeliveryPage } from "./pages/delivery.js";
 import { EndpointsPage } from "./pages/endpoints.js";
 import { EventPage } from "./pages/event.js";
 import { LivePage } from "./pages/live.js";
@@ -20,8 +17,7 @@ import { WorldPage } from "./pages/world.js";
 
 /** What is shown at which address; the parts in brackets become the properties of the page. */
 const PAGES = [
-  [/^\/$/, LivePage],
-  [/^\/deliveries\/(?<id>[^/]+)$/, DeliveryPage],
+  [/^\/(?:deliveries\/(?<id>[^/]+))?$/, LivePage],
   [/^\/events\/(?<id>[^/]+)$/, EventPage],
   [/^\/endpoints(?:\/(?<id>[^/]+))?$/, EndpointsPage],
   [/^\/trigger$/, TriggerPage],
@@ -34,6 +30,9 @@ const PAGES = [
 function App() {
   const { path, query } = useRoute();
   const [Page, params] = pageAt(path);
+  // The list stays as it is while one opens what is in it.
+  if (Page === LivePage)
+    return html`<${Shell} path=${path} isFull><${Page} ...${params} query=${query} /><//>`;
   return html`<${Shell} path=${path}>
     <${Guarded} key=${path}><${Page} key=${params.id} ...${params} query=${query} /><//>
   <//>`;
@@ -55,16 +54,6 @@ function decoded(part) {
   } catch {
     return part;
   }
-}
-
-/** A page that cannot show something says so; everything around it goes on. */
-function Guarded({ children }) {
-  const [error] = useErrorBoundary();
-  if (error === undefined) return children;
-  return html`<${PageHead} title="This page failed" />
-    <${Problem} error=${{ message: `It met something that it cannot show: ${error.message}.` }}>
-      <p><a href=${hrefTo("/")}>Back to Live</a></p>
-    <//>`;
 }
 
 followLinks();

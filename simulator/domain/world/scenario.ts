@@ -5,6 +5,8 @@ import { didYouMean } from "../suggest.ts";
 import { LANGUAGES } from "./organizations.ts";
 
 const MOST_STEPS = 1_000;
+/** Of all steps together, each as often as it says. */
+const MOST_HAPPENINGS = 10_000;
 const LONGEST_SECONDS = 30 * 86_400;
 
 const callerSchema = z.strictObject({
@@ -49,6 +51,13 @@ export function parseScenario(json: unknown): ParsedScenario {
   const parsed = scenarioSchema.safeParse(json);
   if (!parsed.success) return { ok: false, message: parsed.error.issues.map(explain).join(" ") };
   const { callers, steps } = parsed.data;
+  const happenings = steps.reduce((sum, { times }) => sum + times, 0);
+  if (happenings > MOST_HAPPENINGS) {
+    return {
+      ok: false,
+      message: `steps: with their times they are ${happenings} happenings, and a scenario has ${MOST_HAPPENINGS} at most.`,
+    };
+  }
   const names = Object.keys(callers);
   for (const [index, { caller, object = {} }] of steps.entries()) {
     const inTexts = Array.from(JSON.stringify(object).matchAll(PLACEHOLDER), ([, name = ""]) => name);

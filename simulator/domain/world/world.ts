@@ -123,11 +123,12 @@ export function createWorld(options: {
     /** What happens by itself, step by step, where `perMinute` calls come in a minute. */
     traffic: (index: number, perMinute: number): TrafficStep =>
       trafficStep({ seed, index, perMinute, businesses }),
-    /** Deletes a call or voicemail; false when there is none. */
-    forget(id: string): boolean {
-      const exists = timeline.find(id) !== undefined;
-      if (exists) items.forget(id);
-      return exists;
+    /** Deletes a call or voicemail of an organization; false when it has none of that id. */
+    forget(orgId: string, id: string): boolean {
+      const business = businessOf(orgId);
+      const isOwn = business !== undefined && timeline.find(id)?.organization === business.number;
+      if (isOwn) items.forget(id);
+      return isOwn;
     },
     /** Puts the world back to its history. What happens from then on has new ids. */
     reset: (): void => items.clear(),

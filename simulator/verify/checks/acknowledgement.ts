@@ -11,6 +11,7 @@ const everyType: Check[] = EVENT_TYPES.map((type) =>
       id: `acknowledgement.${type.replace(".", "-")}`,
       title: `acknowledges ${type}`,
       level: "must",
+      about: [type],
       spec: RULES.types,
       hint: "Answer 2xx for every event type, also for those that you have no use for; a refusal is repeated six times.",
     },

@@ -1,6 +1,7 @@
 import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
 import type { Check } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
+import { attempts, taken } from "../attempts.ts";
 import { accepts, allAcknowledged, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
@@ -37,7 +38,10 @@ export const duplicateChecks: Check[] = [
     hint: "Let the database decide who was first (a unique id, insert or ignore); the others are acknowledged as duplicates.",
     run: async ({ deliver, event }) => {
       const envelope = event("booking.created");
-      return allAcknowledged(await Promise.all(Array.from({ length: 10 }, () => deliver(envelope))));
+      const note = "One of ten copies at once.";
+      return allAcknowledged(
+        await Promise.all(Array.from({ length: 10 }, () => deliver(envelope, { note }))),
+      );
     },
   },
   {
@@ -49,7 +53,8 @@ export const duplicateChecks: Check[] = [
     hint: "Copies that arrive together must not shut each other out for good.",
     run: async ({ deliver, event }) => {
       const envelope = event("order.created");
-      const exchanges = await Promise.all(Array.from({ length: 10 }, () => deliver(envelope)));
+      const note = "One of ten copies at once.";
+      const exchanges = await Promise.all(Array.from({ length: 10 }, () => deliver(envelope, { note })));
       if (exchanges.some(isAcknowledged)) return { outcome: "passed" };
       return { outcome: "failed", problem: "None of ten copies of an event was acknowledged.", exchanges };
     },
@@ -62,7 +67,7 @@ export const duplicateChecks: Check[] = [
     spec: RULES.duplicates,
     hint: ACKNOWLEDGE_HINT,
     phase: "alone",
-    run: async ({ deliver, event }) => {
+    run: async ({ deliver, event, timing }) => {
       const envelope = event("call.completed");
       await deliver(envelope, {
         manner: {
@@ -73,7 +78,7 @@ export const duplicateChecks: Check[] = [
           },
         },
       });
-      return allAcknowledged([await deliver(envelope)]);
+      return taken(await attempts({ deliver, timing }, envelope));
     },
   },
   accepts(
@@ -96,12 +101,13 @@ export const duplicateChecks: Check[] = [
       id: "duplicates.same-call-two-types",
       title: "acknowledges one call under two types",
       level: "must",
+      about: ["call.completed", "call.transferred"],
       spec: RULES.types,
       hint: "call.completed and call.transferred of one call are two events with two ids: de-duplicate by event id, not by call id.",
     },
-    async ({ deliver, event }) => {
+    async ({ deliver, event, later }) => {
       const completed = event("call.completed");
-      const transferred = event("call.transferred", completed.data.object);
+      const transferred = later(completed, "call.transferred");
       return [await deliver(completed), await deliver(transferred)];
     },
   ),

@@ -24,7 +24,7 @@ export const effectChecks: Check[] = [
   effect("forged", "never handles a forged event", RULES.forged, FORGED_HINT, async ({ deliver, event }) => {
     const exchanges = [
       await deliver(event("order.created"), { secret: "not-the-secret", forged: true }),
-      await deliver(event("order.created"), { signature: () => [], forged: true }),
+      await deliver(event("order.created"), { signature: [], forged: true }),
       await deliver(event("booking.created"), { ageSeconds: 3_600, forged: true }),
     ];
     return (handled) => handledTimes(handled, exchanges, NEVER);
@@ -105,7 +105,8 @@ export const effectChecks: Check[] = [
             ...others.map((entry) => {
               const acknowledged = entry.acknowledgedAtMs !== undefined;
               const unsure = entry.genuine ? AT_MOST_ONCE : NEVER;
-              const expected = acknowledged && entry.documented ? ONCE : acknowledged ? AT_MOST_ONCE : unsure;
+              const due = entry.documented && !entry.superseded;
+              const expected = acknowledged && due ? ONCE : acknowledged ? AT_MOST_ONCE : unsure;
               return handledTimes(handled, entry.exchanges, expected);
             }),
           );

@@ -14,10 +14,16 @@ export const evolutionChecks: Check[] = [
   changed("unknown-envelope-field", "ignores an unknown field of the envelope", RULES.evolution, LOOSE_HINT, {
     envelope: { trace_id: "tr_1", attempt_hint: { number: 1 } },
   }),
-  changed("unknown-data-field", "ignores an unknown field beside data.object", RULES.evolution, LOOSE_HINT, {
-    data: { previous_attributes: { outcome: "completed" } },
-  }),
+  changed(
+    "unknown-data-field",
+    "ignores an unknown field beside data.object",
+    RULES.envelope,
+    LOOSE_HINT,
+    { data: { previous_attributes: { outcome: "completed" } } },
+    "advice",
+  ),
   changed("unknown-object-field", "ignores unknown fields of the object", RULES.evolution, LOOSE_HINT, {
+    about: [],
     object: { sentiment: 0.8, tags: ["vip"], summary: null, nested: { deeper: [[{}]] } },
   }),
   accepts(
@@ -26,6 +32,7 @@ export const evolutionChecks: Check[] = [
       id: "evolution.unknown-type",
       title: "acknowledges an event type that it does not know",
       level: "must",
+      about: ["new types"],
       spec: RULES.evolution,
       hint: "An endpoint without a selection gets new types the day they appear. Store or drop it, but answer 2xx.",
     },
@@ -70,15 +77,39 @@ export const evolutionChecks: Check[] = [
     { type: "voicemail.created", object: { reviewed: true, callback_made: true } },
   ),
   changed(
-    "empty-strings",
-    "acknowledges empty strings and a call of no length",
+    "empty-call",
+    "acknowledges a call of no length in which nothing was said",
     RULES.openValues,
     'A caller who hangs up at once leaves an empty transcript and 0 seconds; do not take 0 or "" for missing.',
-    { object: { transcript: "", recording_url: "", duration_sec: 0, detected_language: "" } },
+    { object: { transcript: "", duration_sec: 0 } },
   ),
-  changed("large-transcript", "acknowledges a transcript of 200 KB", RULES.envelope, SIZE_HINT, {
-    object: { transcript: "Caller: Could you say that again, please?\n".repeat(4_900) },
+  changed(
+    "empty-strings",
+    "acknowledges an empty recording_url and language",
+    RULES.openValues,
+    "A call without recording is still a call: take a field that you do not need as it comes.",
+    { object: { recording_url: "", detected_language: "" } },
+    "advice",
+  ),
+  changed(
+    "integer-extremes",
+    "acknowledges a duration and a created beyond 32 bits",
+    RULES.envelope,
+    "Keep integers in 64 bits; a column of 32 ends in 2038.",
+    { object: { duration_sec: 2_147_483_648 }, envelope: { created: 4_294_967_296 } },
+    "advice",
+  ),
+  changed("long-transcript", "acknowledges the transcript of an hour's call", RULES.envelope, SIZE_HINT, {
+    object: { transcript: "Caller: Could you say that again, please?\n".repeat(1_400) },
   }),
+  changed(
+    "large-transcript",
+    "acknowledges a transcript of 200 KB",
+    RULES.envelope,
+    SIZE_HINT,
+    { object: { transcript: "Caller: Could you say that again, please?\n".repeat(4_900) } },
+    "advice",
+  ),
   changed(
     "very-large-transcript",
     "acknowledges a transcript of 900 KB",
@@ -93,7 +124,6 @@ export const evolutionChecks: Check[] = [
     RULES.envelope,
     "The id is evt_ and 32 hexadecimal characters, of either case.",
     { envelope: { id: (id: string) => `evt_${id.slice(4).toUpperCase()}` } },
-    "advice",
   ),
   changed(
     "other-api-version",
@@ -106,7 +136,10 @@ export const evolutionChecks: Check[] = [
 ];
 
 type Changes = {
+  /** `call.completed` unless given. */
   type?: EventType;
+  /** The types that have what is changed; `type` when an object's documented field is. */
+  about?: readonly EventType[];
   object?: Record<string, unknown>;
   data?: Record<string, unknown>;
   envelope?: Record<string, unknown> & { id?: (id: string) => string };
@@ -120,14 +153,20 @@ function changed(
   changes: Changes,
   level: Check["level"] = "must",
 ): Check {
-  return accepts("evolution", { id: `evolution.${name}`, title, level, spec, hint }, ({ deliver, event }) => {
-    const envelope = event(changes.type ?? "call.completed", changes.object);
-    const { id: changeId = (id: string) => id, ...rest } = changes.envelope ?? {};
-    return deliver({
-      ...envelope,
-      ...rest,
-      id: changeId(envelope.id),
-      data: { ...envelope.data, ...changes.data },
-    });
-  });
+  const type = changes.type ?? "call.completed";
+  const about = changes.about ?? (changes.object === undefined ? [] : [type]);
+  return accepts(
+    "evolution",
+    { id: `evolution.${name}`, title, level, about, spec, hint },
+    ({ deliver, event }) => {
+      const envelope = event(type, changes.object);
+      const { id: changeId = (id: string) => id, ...rest } = changes.envelope ?? {};
+      return deliver({
+        ...envelope,
+        ...rest,
+        id: changeId(envelope.id),
+        data: { ...envelope.data, ...changes.data },
+      });
+    },
+  );
 }

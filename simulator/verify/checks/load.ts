@@ -1,6 +1,7 @@
-import { EVENT_TYPES } from "../../../shared/events.ts";
-import type { Check } from "../check.ts";
-import { allAcknowledged, allRefused, every } from "../judge.ts";
+import { type Envelope, EVENT_TYPES } from "../../../shared/events.ts";
+import { attempts, taken } from "../attempts.ts";
+import type { Check, CheckContext } from "../check.ts";
+import { allAcknowledged, noneAcknowledged, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
 const LOAD_HINT =
@@ -10,17 +11,29 @@ const LOAD_HINT =
 export const loadChecks: Check[] = [
   {
     id: "load.burst",
-    title: "acknowledges a burst of deliveries at once",
+    title: "acknowledges each delivery of a burst, or its repetition",
     level: "must",
+    group: "load",
+    spec: RULES.retries,
+    hint: "Answer 503 to what you cannot take now, and take it when it is repeated; forget whatever you refused.",
+    phase: "alone",
+    run: async ({ deliver, event, timing }) => {
+      const sent = burst(event, timing).map((envelope) => attempts({ deliver, timing }, envelope));
+      return every(...(await Promise.all(sent)).map(taken));
+    },
+  },
+  {
+    id: "load.burst-at-first",
+    title: "acknowledges a burst of deliveries at the first attempt",
+    level: "advice",
     group: "load",
     spec: RULES.answer,
     hint: LOAD_HINT,
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
-      const envelopes = Array.from({ length: timing.burst }, (_, n) =>
-        event(EVENT_TYPES[n % EVENT_TYPES.length]),
-      );
-      return allAcknowledged(await Promise.all(envelopes.map((envelope) => deliver(envelope))));
+      const note = `One of ${timing.burst} at once.`;
+      const sent = burst(event, timing).map((envelope) => deliver(envelope, { note }));
+      return allAcknowledged(await Promise.all(sent));
     },
   },
   {
@@ -33,7 +46,10 @@ export const loadChecks: Check[] = [
     phase: "alone",
     run: async ({ deliver, event }) => {
       const envelope = event();
-      return allAcknowledged(await Promise.all(Array.from({ length: 30 }, () => deliver(envelope))));
+      const note = "One of thirty copies at once.";
+      return allAcknowledged(
+        await Promise.all(Array.from({ length: 30 }, () => deliver(envelope, { note }))),
+      );
     },
   },
   {
@@ -45,11 +61,14 @@ export const loadChecks: Check[] = [
     hint: "Refuse a forged delivery before it costs anything, and never lock out an address for it: proxies share one.",
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
+      const note = `Among ${timing.burst} forged ones and five honest ones at once.`;
       const forged = Array.from({ length: timing.burst }, () =>
-        deliver(event(), { secret: "not-the-secret", forged: true }),
+        deliver(event(), { secret: "not-the-secret", forged: true, note }),
       );
-      const honest = await Promise.all(Array.from({ length: 5 }, () => deliver(event("voicemail.created"))));
-      return every(allAcknowledged(honest), allRefused(await Promise.all(forged)));
+      const honest = await Promise.all(
+        Array.from({ length: 5 }, () => attempts({ deliver, timing }, event("voicemail.created"))),
+      );
+      return every(...honest.map(taken), noneAcknowledged(await Promise.all(forged)));
     },
   },
   {
@@ -61,7 +80,11 @@ export const loadChecks: Check[] = [
     hint: LOAD_HINT,
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
-      const exchanges = await Promise.all(Array.from({ length: timing.burst }, () => deliver(event())));
+      const exchanges = await Promise.all(
+        Array.from({ length: timing.burst }, () =>
+          deliver(event(), { note: `One of ${timing.burst} at once.` }),
+        ),
+      );
       const slowest = exchanges.reduce((worst, next) => (next.durationMs > worst.durationMs ? next : worst));
       if (slowest.durationMs <= timing.responseTimeoutMs / 2) return allAcknowledged(exchanges);
       return {
@@ -72,3 +95,7 @@ export const loadChecks: Check[] = [
     },
   },
 ];
+
+function burst(event: CheckContext["event"], { burst: length }: CheckContext["timing"]): Envelope[] {
+  return Array.from({ length }, (_, n) => event(EVENT_TYPES[n % EVENT_TYPES.length]));
+}

@@ -1,5 +1,5 @@
 import type { Envelope } from "../../../shared/events.ts";
-import type { Check } from "../check.ts";
+import type { Check, Level } from "../check.ts";
 import { accepts, refuses } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
@@ -31,20 +31,11 @@ export const rawByteChecks: Check[] = [
   spelled("emoji", "accepts a body with characters beyond the basic plane, plain and escaped", (event) =>
     JSON.stringify(event).replaceAll("Sofia", String.raw`🍕 👩‍🍳 \ud83c\udf55`),
   ),
-  spelled("line-separators", "accepts a body with U+2028 and U+0000 in its strings", (event) =>
-    JSON.stringify(event).replaceAll("Sofia", `\u2028\u2029${String.raw`\u0000`}`),
+  spelled("line-separators", "accepts a body with U+2028 and U+2029 in its strings", (event) =>
+    JSON.stringify(event).replaceAll("Sofia", "\u2028\u2029"),
   ),
-  spelled("numbers", "accepts numbers written as 94.0 and 9.4e1", (event) =>
-    JSON.stringify(event).replace(
-      '"duration_sec":94',
-      '"duration_sec":94.0,"weight":9.4e1,"zero":-0.0,"ratio":1E-7',
-    ),
-  ),
-  spelled("big-numbers", "accepts numbers beyond 2^53", (event) =>
-    JSON.stringify(event).replace(
-      '"duration_sec":94',
-      '"duration_sec":94,"big":9007199254740993,"huge":1e400',
-    ),
+  spelled("numbers", "accepts unknown numbers written as 9.40 and 1E-7", (event) =>
+    withMembers(event, '"weight":9.40,"zero":-0.0,"ratio":1E-7'),
   ),
   spelled(
     "trailing-newline",
@@ -56,14 +47,20 @@ export const rawByteChecks: Check[] = [
     "accepts a body that begins with white space",
     (event) => `\r\n  ${JSON.stringify(event)}`,
   ),
-  spelled("repeated-key", "accepts a body in which a key occurs twice", (event) =>
-    JSON.stringify(event).replace('"duration_sec":94', '"duration_sec":93,"duration_sec":94'),
+  oddity("nul", "accepts a body with U+0000 in a string", (event) =>
+    JSON.stringify(event).replaceAll("Sofia", String.raw`\u0000`),
   ),
-  spelled("prototype-key", "accepts a body with keys such as __proto__ and constructor", (event) =>
-    JSON.stringify(event).replace(
-      '"duration_sec":94',
-      '"duration_sec":94,"__proto__":{"a":1},"constructor":{"b":2}',
-    ),
+  oddity("big-numbers", "accepts numbers beyond 2^53 and beyond a double", (event) =>
+    withMembers(event, '"big":9007199254740993,"huge":1e400'),
+  ),
+  oddity("integer-as-float", "accepts an integer written with a fraction of zero", (event) =>
+    JSON.stringify(event).replace(`"created":${event.created}`, `"created":${event.created}.0`),
+  ),
+  oddity("repeated-key", "accepts a body in which a key occurs twice", (event) =>
+    withMembers(event, '"weight":1,"weight":2'),
+  ),
+  oddity("prototype-key", "accepts a body with keys such as __proto__ and constructor", (event) =>
+    withMembers(event, '"__proto__":{"a":1},"constructor":{"b":2}'),
   ),
   altered("reformatted", "refuses a body that was reformatted after signing", RAW_HINT, (event) => ({
     signed: JSON.stringify(event),
@@ -105,14 +102,26 @@ export const rawByteChecks: Check[] = [
   })),
 ];
 
-function spelled(name: string, title: string, spell: (event: Envelope) => string): Check {
+/** A check that an honest body is accepted, however its JSON is written. */
+function spelled(
+  name: string,
+  title: string,
+  spell: (event: Envelope) => string,
+  level: Level = "must",
+): Check {
   return accepts(
     "raw-bytes",
-    { id: `raw-bytes.${name}`, title, level: "must", spec: RULES.signedString, hint: RAW_HINT },
-    ({ deliver, event }) => deliver(Buffer.from(spell(event()))),
+    { id: `raw-bytes.${name}`, title, level, spec: RULES.signedString, hint: RAW_HINT },
+    ({ deliver, event }) => deliver(Buffer.from(spell(withName(event())))),
   );
 }
 
+/** The same for JSON that the service has no reason to write. */
+function oddity(name: string, title: string, spell: (event: Envelope) => string): Check {
+  return spelled(name, title, spell, "advice");
+}
+
+/** A check that a body is refused whose bytes are not those that were signed. */
 function altered(
   name: string,
   title: string,
@@ -123,10 +132,31 @@ function altered(
     "raw-bytes",
     { id: `raw-bytes.${name}`, title, level: "must", spec: RULES.signedString, hint },
     ({ deliver, event }) => {
-      const { signed, sent } = alter(event());
+      const { signed, sent } = alter(withName(event()));
       return deliver(Buffer.from(sent), { signedBody: Buffer.from(signed), forged: true });
     },
   );
+}
+
+/** A field for text in the object of each type; those of orders and bookings are nowhere published. */
+const TEXT_FIELDS: Record<string, string> = {
+  "call.completed": "transcript",
+  "call.transferred": "transcript",
+  "voicemail.created": "message_text",
+};
+
+/** The event with a name in its text, to be spelled in other ways. */
+function withName(event: Envelope): Envelope {
+  const field = TEXT_FIELDS[event.type] ?? "note";
+  return {
+    ...event,
+    data: { object: { ...event.data.object, [field]: "Agent: Open 24/7, this is Sofia." } },
+  };
+}
+
+/** The event's body with more members in its object, written as they are given. */
+function withMembers(event: Envelope, members: string): string {
+  return JSON.stringify(event).replace('"data":{"object":{', () => `"data":{"object":{${members},`);
 }
 
 /** The event's body with one raw byte in place of a word. */

@@ -1,3 +1,4 @@
+import { digest, header, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check } from "../check.ts";
 import { accepts, allAcknowledged, every } from "../judge.ts";
 import { type Rule, RULES } from "../rules.ts";
@@ -84,13 +85,13 @@ export const readingChecks: Check[] = [
     },
     ({ deliver, event }) =>
       deliver(event(), {
-        signature: ({ t, v1, digest }) => [`t=${t},v1=${v1},v2=${digest("later")},kid=k1`],
+        signature: [header`t=${T},v1=${V1},v2=${digest({ message: ["later"] })},kid=k1`],
       }),
   ),
   {
     id: "readings.reserialized-retry",
     title: "acknowledges a retry whose body is written differently",
-    level: "advice",
+    level: "must",
     group: "readings",
     spec: RULES.duplicates,
     hint: "The id makes it the same event, whatever its bytes; verify each delivery over its own body.",
@@ -107,13 +108,13 @@ export const readingChecks: Check[] = [
     {
       id: "readings.distinct-ids",
       title: "acknowledges one object under two event ids",
-      level: "advice",
+      level: "must",
       spec: RULES.duplicates,
       hint: "Whether two endpoints get the same event id is not stated. De-duplicate by event id alone.",
     },
-    async ({ deliver, event }) => {
+    async ({ deliver, event, later }) => {
       const first = event("voicemail.created");
-      const second = event("voicemail.created", first.data.object);
+      const second = later(first, "voicemail.created");
       return [await deliver(first), await deliver(second)];
     },
   ),
@@ -122,13 +123,14 @@ export const readingChecks: Check[] = [
     {
       id: "readings.completed-last",
       title: "acknowledges the transfer of a call before its completion",
-      level: "advice",
+      level: "must",
+      about: ["call.completed", "call.transferred"],
       spec: RULES.types,
       hint: "The order of call.completed and call.transferred is not stated: let neither need the other.",
     },
-    async ({ deliver, event }) => {
+    async ({ deliver, event, later }) => {
       const transferred = event("call.transferred");
-      const completed = event("call.completed", transferred.data.object);
+      const completed = later(transferred, "call.completed");
       return [await deliver(transferred), await deliver(completed)];
     },
   ),
@@ -137,11 +139,9 @@ export const readingChecks: Check[] = [
     {
       id: "readings.test-event",
       title: "acknowledges a test event whose call the API does not know",
-      level: "advice",
-      spec: {
-        section: "SPEC §6 Registration",
-        text: "A test action sends a synthetic call.completed event.",
-      },
+      level: "must",
+      about: ["call.completed"],
+      spec: RULES.test,
       hint: "The dashboard's test event is synthetic: do not look its call up before you answer.",
     },
     ({ deliver, event }) =>
@@ -184,7 +184,7 @@ function reading(
 ): Check {
   return accepts(
     "readings",
-    { id: `readings.${name}`, title, level: "must", spec, hint },
+    { id: `readings.${name}`, title, level: "must", about: [type], spec, hint },
     ({ deliver, event }) => deliver(event(type, object)),
   );
 }
@@ -192,7 +192,7 @@ function reading(
 function minimal(name: string, title: string, type: "order.created" | "booking.created"): Check {
   return accepts(
     "readings",
-    { id: `readings.${name}`, title, level: "must", spec: RULES.orderShape, hint: SHAPE_HINT },
+    { id: `readings.${name}`, title, level: "must", about: [type], spec: RULES.orderShape, hint: SHAPE_HINT },
     ({ deliver, event }) => {
       const envelope = event(type);
       return deliver({

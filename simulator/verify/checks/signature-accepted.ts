@@ -1,6 +1,10 @@
+import { digest, header, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check } from "../check.ts";
 import { accepts } from "../judge.ts";
 import { RULES } from "../rules.ts";
+
+/** What another secret than the receiver's makes of the same delivery. */
+const OLD_SECRETS = digest({ key: "whsec_before_rotation" });
 
 /** Whether every honest form of the signature header is accepted. */
 export const acceptedSignatureChecks: Check[] = [
@@ -27,7 +31,7 @@ export const acceptedSignatureChecks: Check[] = [
       spec: RULES.header,
       hint: "Read the header as key=value pairs, not by position.",
     },
-    ({ deliver, event }) => deliver(event(), { signature: ({ t, v1 }) => [`v1=${v1},t=${t}`] }),
+    ({ deliver, event }) => deliver(event(), { signature: [header`v1=${V1},t=${T}`] }),
   ),
   accepts(
     "signature",
@@ -39,12 +43,8 @@ export const acceptedSignatureChecks: Check[] = [
       hint: "While a secret is rotated a sender may sign with both: try every v1 before refusing.",
     },
     async ({ deliver, event }) => [
-      await deliver(event(), {
-        signature: ({ t, v1, digest }) => [`t=${t},v1=${digest("other", "old")},v1=${v1}`],
-      }),
-      await deliver(event(), {
-        signature: ({ t, v1, digest }) => [`t=${t},v1=${v1},v1=${digest("other", "old")}`],
-      }),
+      await deliver(event(), { signature: [header`t=${T},v1=${OLD_SECRETS},v1=${V1}`] }),
+      await deliver(event(), { signature: [header`t=${T},v1=${V1},v1=${OLD_SECRETS}`] }),
     ],
   ),
   accepts(
@@ -56,11 +56,12 @@ export const acceptedSignatureChecks: Check[] = [
       spec: RULES.tolerance,
       hint: "Clocks differ and networks take time: the window is 300 s on both sides.",
     },
-    async ({ deliver, event }) => [
-      await deliver(event(), { ageSeconds: 8 }),
-      await deliver(event(), { ageSeconds: -8 }),
-      await deliver(event(), { ageSeconds: 200 }),
-      await deliver(event(), { ageSeconds: -200 }),
-    ],
+    ({ clock, deliver, event }) => {
+      // By the receiver's clock, as far as it is known.
+      const aheadSeconds = Math.round(clock.known()?.most ?? 0);
+      return Promise.all(
+        [8, -8, 200, -200].map((age) => deliver(event(), { ageSeconds: age - aheadSeconds })),
+      );
+    },
   ),
 ];

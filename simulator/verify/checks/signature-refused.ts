@@ -1,9 +1,12 @@
+import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
+import { BODY, digest, header, moment, type Part, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check } from "../check.ts";
-import type { SignatureParts } from "../delivery.ts";
+import type { DeliverOptions, Exchange } from "../delivery.ts";
 import { refuses } from "../judge.ts";
 import { type Rule, RULES } from "../rules.ts";
 
-type Header = (parts: SignatureParts) => string | Buffer;
+/** Right in form, but over something else and with another key. */
+const UNRELATED = digest({ message: ["x"], key: "wrong" });
 
 const HINTS: Record<string, string> = {
   [RULES.missing.section]:
@@ -26,17 +29,17 @@ export const refusedSignatureChecks: Check[] = [
       spec: RULES.missing,
       hint: "No header, no event: answer 401 before anything else is looked at.",
     },
-    ({ deliver, event }) => deliver(event(), { forged: true, signature: () => [] }),
+    ({ deliver, event }) => deliver(event(), { forged: true, signature: [] }),
   ),
-  forged("empty-header", "refuses an empty signature header", RULES.missing, [() => ""]),
-  forged("no-t", "refuses a header without t", RULES.missing, [({ v1 }) => `v1=${v1}`]),
+  forged("empty-header", "refuses an empty signature header", RULES.missing, [[]]),
+  forged("no-t", "refuses a header without t", RULES.missing, [header`v1=${V1}`]),
   forged("empty-t", "refuses an empty t, though the rest is signed", RULES.missing, [
-    ({ body, digest }) => `t=,v1=${digest(Buffer.concat([Buffer.from("."), body]))}`,
+    header`t=,v1=${digest({ message: [".", BODY] })}`,
   ]),
-  forged("no-v1", "refuses a header without v1", RULES.missing, [({ t }) => `t=${t}`]),
-  forged("empty-v1", "refuses an empty v1", RULES.missing, [({ t }) => `t=${t},v1=`]),
+  forged("no-v1", "refuses a header without v1", RULES.missing, [header`t=${T}`]),
+  forged("empty-v1", "refuses an empty v1", RULES.missing, [header`t=${T},v1=`]),
   forged("other-scheme", "refuses a right digest under another key than v1", RULES.missing, [
-    ({ t, v1 }) => `t=${t},v0=${v1}`,
+    header`t=${T},v0=${V1}`,
   ]),
   refuses(
     "signature",
@@ -72,51 +75,69 @@ export const refusedSignatureChecks: Check[] = [
     async ({ deliver, event }) => {
       const envelope = event();
       const body = Buffer.from(JSON.stringify(envelope));
-      // The genuine one goes first, so that a verdict remembered for its header would be found out.
-      await deliver(envelope);
+      const note = "Right after the genuine delivery, under the same signature header.";
       const places = [body.indexOf("evt_") + 4, body.indexOf("Caller"), body.lastIndexOf("org_") + 4];
-      return Promise.all(
-        places.map((at) => {
-          const changed = Buffer.from(body);
-          changed[at] = changed[at] === 0x61 ? 0x62 : 0x61;
-          return deliver(changed, { signedBody: body, forged: true });
-        }),
-      );
+      const changed = places.map((at) => {
+        const bytes = Buffer.from(body);
+        bytes[at] = bytes[at] === 0x61 ? 0x62 : 0x61;
+        return bytes;
+      });
+      const send = (options: DeliverOptions): Promise<Exchange[]> =>
+        Promise.all(changed.map((bytes) => deliver(bytes, { signedBody: body, forged: true, ...options })));
+      const before = await send({});
+      // A verdict that is remembered for a header shows only once the genuine one has arrived.
+      await deliver(envelope);
+      return [...before, ...(await send({ note }))];
+    },
+  ),
+  refuses(
+    "signature",
+    {
+      id: "signature.borrowed",
+      title: "refuses the signature of another delivery before a new event",
+      level: "must",
+      spec: RULES.signedString,
+      hint: "Verify each delivery over its own body, and remember no verdict for a header.",
+    },
+    async ({ deliver, event }) => {
+      const lender = await deliver(event());
+      const [, lent = ""] = lender.request.headers.find(([name]) => name === SIGNATURE_HEADER) ?? [];
+      const note = "Under the signature header of another delivery, right after that was taken.";
+      return [
+        await deliver(event(), { signature: [[lent]], note, forged: true }),
+        await deliver(event("voicemail.created"), { signature: [[lent]], note, forged: true }),
+      ];
     },
   ),
   forged("changed-t", "refuses a t that was changed after signing", RULES.signedString, [
-    ({ t, body, digest }) => `t=${t},v1=${digest(Buffer.concat([Buffer.from(`${Number(t) - 2}.`), body]))}`,
+    header`t=${T},v1=${digest({ message: [moment(2), ".", BODY] })}`,
   ]),
   forged("body-only", "refuses a digest over the body alone", RULES.signedString, [
-    ({ t, body, digest }) => `t=${t},v1=${digest(body)}`,
+    header`t=${T},v1=${digest({ message: [BODY] })}`,
   ]),
   forged("no-period", "refuses a digest over t and body without the period", RULES.signedString, [
-    ({ t, body, digest }) => `t=${t},v1=${digest(Buffer.concat([Buffer.from(t), body]))}`,
+    header`t=${T},v1=${digest({ message: [T, BODY] })}`,
   ]),
   forged("first-digit", "refuses a digest whose first digit is wrong", RULES.compare, [
-    ({ t, v1 }) => `t=${t},v1=${otherDigit(v1.slice(0, 1))}${v1.slice(1)}`,
+    header`t=${T},v1=${digest({ wrongDigit: "first" })}`,
   ]),
   forged("last-digit", "refuses a digest whose last digit is wrong", RULES.compare, [
-    ({ t, v1 }) => `t=${t},v1=${v1.slice(0, -1)}${otherDigit(v1.slice(-1))}`,
+    header`t=${T},v1=${digest({ wrongDigit: "last" })}`,
   ]),
   {
     ...forged(
       "short-digest",
       "refuses a digest that was cut short",
       RULES.compare,
-      [1, 2, 8, 32, 62, 63].map(
-        (length): Header =>
-          ({ t, v1 }) =>
-            `t=${t},v1=${v1.slice(0, length)}`,
-      ),
+      [1, 2, 8, 32, 62, 63].map((keep) => header`t=${T},v1=${digest({ keep })}`),
     ),
     phase: "alone",
   },
   {
     ...forged("long-digest", "refuses a digest with more behind it", RULES.compare, [
-      ({ t, v1 }) => `t=${t},v1=${v1}0`,
-      ({ t, v1 }) => `t=${t},v1=${v1}00`,
-      ({ t, v1 }) => `t=${t},v1=${v1}${v1}`,
+      header`t=${T},v1=${V1}0`,
+      header`t=${T},v1=${V1}00`,
+      header`t=${T},v1=${V1}${V1}`,
     ]),
     phase: "alone",
   },
@@ -126,26 +147,24 @@ export const refusedSignatureChecks: Check[] = [
       "refuses a digest that is not hexadecimal",
       RULES.digest,
       ["z".repeat(64), "0".repeat(64), "undefined", "null", "0x", "%00"].map(
-        (odd): Header =>
-          ({ t }) =>
-            `t=${t},v1=${odd}`,
+        (odd) => header`t=${T},v1=${odd}`,
       ),
     ),
     phase: "alone",
   },
   {
     ...forged("multibyte-digest", "refuses a digest of characters beyond ASCII", RULES.compare, [
-      ({ t }) => Buffer.from(`t=${t},v1=${"é".repeat(64)}`, "latin1"),
-      ({ t }) => Buffer.from(`t=${t},v1=${"é".repeat(32)}`, "utf8"),
-      ({ t }) => Buffer.from(`t=${t},v1=${"é".repeat(64)}`, "utf8"),
+      header`t=${T},v1=${Buffer.from("é".repeat(64), "latin1")}`,
+      header`t=${T},v1=${"é".repeat(32)}`,
+      header`t=${T},v1=${"é".repeat(64)}`,
     ]),
     phase: "alone",
   },
   {
     ...forged("long-header", "refuses a signature header of thousands of characters", RULES.compare, [
-      ({ t }) => `t=${t},v1=${"0".repeat(6_000)}`,
-      ({ t, digest }) => `t=${t}${`,v1=${digest("x", "wrong")}`.repeat(60)}`,
-      ({ t }) => `t=${t},${",".repeat(4_000)}`,
+      header`t=${T},v1=${"0".repeat(6_000)}`,
+      [...header`t=${T}`, ...Array.from({ length: 60 }, () => header`,v1=${UNRELATED}`).flat()],
+      header`t=${T},${",".repeat(4_000)}`,
     ]),
     phase: "alone",
   },
@@ -153,14 +172,14 @@ export const refusedSignatureChecks: Check[] = [
     "upper-case",
     "refuses a digest in upper case",
     RULES.digest,
-    [({ t, v1 }) => `t=${t},v1=${v1.toUpperCase()}`],
+    [header`t=${T},v1=${digest({ spelling: "upper-case hex" })}`],
     "advice",
   ),
   forged(
     "base64",
     "refuses a digest in base64",
     RULES.digest,
-    [({ t, v1 }) => `t=${t},v1=${Buffer.from(v1, "hex").toString("base64url")}`],
+    [header`t=${T},v1=${digest({ spelling: "base64url" })}`],
     "advice",
   ),
   refuses(
@@ -173,11 +192,11 @@ export const refusedSignatureChecks: Check[] = [
       hint: "The service sends one. Look at the raw header list: many frameworks join repeated headers or keep one of them.",
     },
     ({ deliver, event }) => {
-      const wrong: Header = ({ t, digest }) => `t=${t},v1=${digest("x", "wrong")}`;
-      const right: Header = ({ t, v1 }) => `t=${t},v1=${v1}`;
+      const wrong = header`t=${T},v1=${UNRELATED}`;
+      const right = header`t=${T},v1=${V1}`;
       return Promise.all([
-        deliver(event(), { forged: true, signature: (parts) => [wrong(parts), right(parts)] }),
-        deliver(event(), { forged: true, signature: (parts) => [right(parts), wrong(parts)] }),
+        deliver(event(), { forged: true, signature: [wrong, right] }),
+        deliver(event(), { forged: true, signature: [right, wrong] }),
       ]);
     },
   ),
@@ -188,19 +207,13 @@ function forged(
   name: string,
   title: string,
   spec: Rule,
-  headers: Header[],
+  headers: Part[][],
   level: Check["level"] = "must",
 ): Check {
   return refuses(
     "signature",
     { id: `signature.${name}`, title, level, spec, hint: HINTS[spec.section] ?? spec.text },
     ({ deliver, event }) =>
-      Promise.all(
-        headers.map((header) => deliver(event(), { forged: true, signature: (parts) => [header(parts)] })),
-      ),
+      Promise.all(headers.map((value) => deliver(event(), { forged: true, signature: [value] }))),
   );
-}
-
-function otherDigit(digit: string): string {
-  return digit === "0" ? "1" : "0";
 }

@@ -1,11 +1,13 @@
+import { header, moment, type Part, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check } from "../check.ts";
 import type { Exchange } from "../delivery.ts";
 import { allAcknowledged, allRefused, refuses } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
-/** Clocks further apart than this make the exact limits of the window unjudgeable; a Date header is this coarse. */
-const CLOCK_SKEW_JUDGED_SECONDS = 2;
+/** How well the offset of the receiver's clock has to be known for an exact limit to be met. */
+const OFFSET_DECIDABLE_SECONDS = 0.25;
 
+const NOW = moment(0);
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 const LIMIT_HINT =
@@ -16,30 +18,28 @@ const NUMBER_HINT =
 /** Whether t is held against the clock, on both sides, to the second. */
 export const signatureTimeChecks: Check[] = [
   limit("past-299", "accepts a delivery signed 299 s ago", "must", 299, allAcknowledged),
-  // A clock that is read with fractions is past 300 s within the same second, so this one asks for whole seconds.
+  // A clock that is read with fractions is past 300 s within the same second, so the two at 300 s ask for whole seconds.
   limit("past-300", "accepts a delivery signed exactly 300 s ago", "advice", 300, allAcknowledged),
   limit("past-301", "refuses a delivery signed 301 s ago", "must", 301, allRefused),
   limit("future-299", "accepts a t 299 s ahead of the clock", "must", -299, allAcknowledged),
-  limit("future-300", "accepts a t exactly 300 s ahead of the clock", "must", -300, allAcknowledged),
+  limit("future-300", "accepts a t exactly 300 s ahead of the clock", "advice", -300, allAcknowledged),
   limit("future-301", "refuses a t 301 s ahead of the clock", "must", -301, allRefused),
   aged("stale-hour", "refuses a delivery signed an hour ago", HOUR_SECONDS),
   aged("stale-day", "refuses a delivery signed a day ago", DAY_SECONDS),
   aged("future-hour", "refuses a t an hour ahead", -HOUR_SECONDS),
   aged("future-decade", "refuses a t ten years ahead", -3_650 * DAY_SECONDS),
-  timestamps("milliseconds", "refuses a t in milliseconds", "must", LIMIT_HINT, (now) => [`${now}000`]),
-  timestamps("epoch", "refuses a t of zero or below", "must", LIMIT_HINT, (now) => ["0", "-1", `-${now}`]),
-  timestamps("not-a-number", "refuses a t that is not a number", "advice", NUMBER_HINT, () => [
-    "NaN",
-    "abc",
-    "undefined",
+  timestamps("milliseconds", "refuses a t in milliseconds", "must", LIMIT_HINT, [[NOW, "000"]]),
+  timestamps("epoch", "refuses a t of zero or below", "must", LIMIT_HINT, [["0"], ["-1"], ["-", NOW]]),
+  timestamps("not-a-number", "refuses a t that is not a number", "advice", NUMBER_HINT, [
+    ["NaN"],
+    ["abc"],
+    ["undefined"],
   ]),
-  timestamps(
-    "trailing-garbage",
-    "refuses a t with something behind the digits",
-    "advice",
-    NUMBER_HINT,
-    (now) => [`${now}abc`, `${now}.5`, `${now} `],
-  ),
+  timestamps("trailing-garbage", "refuses a t with something behind the digits", "advice", NUMBER_HINT, [
+    [NOW, "abc"],
+    [NOW, ".5"],
+    [NOW, " "],
+  ]),
   refuses(
     "signature",
     {
@@ -49,17 +49,20 @@ export const signatureTimeChecks: Check[] = [
       spec: RULES.tolerance,
       hint: "Refuse a header with two t, so that the one in the signed string is the one that is held against the clock.",
     },
-    ({ deliver, event, nowSeconds }) => {
+    ({ deliver, event }) => {
       const captured = { ageSeconds: 2 * HOUR_SECONDS, forged: true };
       return Promise.all([
-        deliver(event(), { ...captured, signature: ({ t, v1 }) => [`t=${t},v1=${v1},t=${nowSeconds()}`] }),
-        deliver(event(), { ...captured, signature: ({ t, v1 }) => [`t=${nowSeconds()},t=${t},v1=${v1}`] }),
+        deliver(event(), { ...captured, signature: [header`t=${T},v1=${V1},t=${NOW}`] }),
+        deliver(event(), { ...captured, signature: [header`t=${NOW},t=${T},v1=${V1}`] }),
       ]);
     },
   ),
 ];
 
-/** A check at an exact limit of the window, which holds only when no second ticks over in between. */
+/**
+ * A check at an exact limit of the window, by the receiver's own clock. It holds only when no second ticks over in
+ * between, so it is sent early in one, and unverified where nobody can tell when that is.
+ */
 function limit(
   name: string,
   title: string,
@@ -74,21 +77,33 @@ function limit(
     group: "signature",
     spec: RULES.tolerance,
     hint: LIMIT_HINT,
-    run: async ({ deliver, event, withinOneSecond, clockSkewSeconds }) => {
-      if (Math.abs(clockSkewSeconds) > CLOCK_SKEW_JUDGED_SECONDS) {
+    phase: "stalled",
+    run: async ({ clock, deliver, event, nowSeconds, withinOneSecond }) => {
+      const offset = await clock.measure(() => deliver(event()));
+      if (offset === undefined) {
         return {
           outcome: "unverified",
-          reason:
-            `The receiver's clock is about ${clockSkewSeconds} s ahead of ours, so a limit cannot be met to the second. ` +
-            "Set both clocks by NTP.",
+          reason: "The receiver sends no Date header, so its clock is not known.",
+        };
+      }
+      if (offset.most - offset.least > OFFSET_DECIDABLE_SECONDS) {
+        const [least, most] = [offset.least.toFixed(1), offset.most.toFixed(1)];
+        return {
+          outcome: "unverified",
+          reason: `The receiver's clock is between ${least} and ${most} s ahead of ours: too unsure to meet a limit to the second.`,
         };
       }
       const forged = judge === allRefused;
-      const exchange = await withinOneSecond(() => deliver(event(), { ageSeconds, forged }));
+      const exchange = await withinOneSecond(offset, async (receiverSeconds) => {
+        const t = receiverSeconds - ageSeconds;
+        const sent = await deliver(event(), { ageSeconds: nowSeconds() - t, forged });
+        // The clock may have ticked over between the two readings of it.
+        return sent.request.headers.some(([, value]) => value.startsWith(`t=${t},`)) ? sent : undefined;
+      });
       if (exchange !== undefined) return judge([exchange]);
       return {
         outcome: "unverified",
-        reason: "No answer came within one second of the clock, in eight tries.",
+        reason: "No answer came within one second of the receiver's clock, in eight tries.",
       };
     },
   };
@@ -108,12 +123,12 @@ function timestamps(
   title: string,
   level: Check["level"],
   hint: string,
-  values: (nowSeconds: number) => string[],
+  values: Part[][],
 ): Check {
   return refuses(
     "signature",
     { id: `signature.${name}`, title, level, spec: RULES.tolerance, hint },
-    ({ deliver, event, nowSeconds }) =>
-      Promise.all(values(nowSeconds()).map((timestamp) => deliver(event(), { timestamp, forged: true }))),
+    ({ deliver, event }) =>
+      Promise.all(values.map((timestamp) => deliver(event(), { timestamp, forged: true }))),
   );
 }

@@ -39,7 +39,7 @@ function testCase(report: Report, result: CheckResult): string {
   }
   const details = [
     explanation,
-    `Rule: ${check.spec.text} (${check.spec.section})`,
+    `Rule: ${check.spec.text} (${check.spec.section}; ${check.spec.page})`,
     `Fix: ${check.hint}`,
     ...result.exchanges.slice(0, 1).flatMap((exchange) => evidenceLines(evidenceOf(exchange))),
     `Again: ${repeatCommand(report, result)}`,

@@ -51,7 +51,7 @@ function details(report: Report, result: CheckResult): string[] {
     "",
     plain(explanation),
     "",
-    `- Rule: ${plain(check.spec.text)} (${check.spec.section})`,
+    `- Rule: ${plain(check.spec.text)} (${check.spec.section}; ${check.spec.page})`,
     `- Fix: ${plain(check.hint)}`,
     "",
     ...(evidence === undefined ? [] : fenced(evidenceLines(evidence).join("\n"), "text")),

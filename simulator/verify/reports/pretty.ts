@@ -35,8 +35,15 @@ function groupLines(report: Report, group: string, results: CheckResult[], paint
   return [
     `${markOf(worst ?? "passed", paint)} ${paint("bold", group.padEnd(16))} ${parts.join(", ")}`,
     ...open.flatMap((result) => failureLines(report, result, paint)),
+    ...results.flatMap((result) => noteLine(result, paint)),
     ...unverifiedLines(results, paint),
   ];
+}
+
+/** What was found out beside a check that passed. */
+function noteLine(result: CheckResult, paint: Paint): string[] {
+  if (standingOf(result) !== "passed" || result.explanation === undefined) return [];
+  return [`  ${markOf("passed", paint)} ${result.check.id}: ${paint("dim", result.explanation)}`];
 }
 
 function markOf(standing: Standing, paint: Paint): string {
@@ -52,7 +59,7 @@ function failureLines(report: Report, result: CheckResult, paint: Paint): string
     "",
     `  ${markOf(standingOf(result), paint)} ${paint("bold", check.id)}  ${check.title}${check.level === "advice" ? paint("dim", " (advice)") : ""}`,
     `    ${explanation}`,
-    `    rule:     ${check.spec.text} ${paint("dim", `(${check.spec.section})`)}`,
+    `    rule:     ${check.spec.text} ${paint("dim", `(${check.spec.section}; ${check.spec.page})`)}`,
     `    fix:      ${check.hint}`,
     ...(evidence === undefined ? [] : evidenceLines(evidence).map((line) => `    ${line}`)),
     ...(evidence?.curl === undefined ? [] : indented("curl:", evidence.curl)),

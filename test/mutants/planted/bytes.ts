@@ -16,6 +16,7 @@ export const BYTES: Record<string, Mutant> = {
       "raw-bytes.emoji",
       "raw-bytes.numbers",
       "raw-bytes.big-numbers",
+      "raw-bytes.integer-as-float",
       "raw-bytes.trailing-newline",
       "raw-bytes.leading-space",
       "raw-bytes.repeated-key",
@@ -121,6 +122,22 @@ export const BYTES: Record<string, Mutant> = {
   "no-nul": {
     bug: "fails on U+0000, as a text column of PostgreSQL does",
     plant: { acceptable: ({ data }) => !JSON.stringify(data).includes(String.raw`\u0000`) || 500 },
+    caughtBy: "raw-bytes.nul",
+  },
+  "whole-numbers": {
+    bug: "refuses an integer with a fraction of zero",
+    plant: {
+      parse: (body, state) =>
+        /"created":\d+\.0/.test(body.toString()) ? undefined : CORRECT.parse(body, state),
+    },
+    caughtBy: "raw-bytes.integer-as-float",
+  },
+  "lines-by-unicode": {
+    bug: "splits the body at every line separator of Unicode and joins it with line breaks",
+    plant: {
+      signedStrings: (t, body) => [`${t}.${body.toString("utf8").replaceAll(/[\u2028\u2029]/g, "\n")}`],
+    },
     caughtBy: "raw-bytes.line-separators",
+    alsoBy: ["raw-bytes.replacement-character"],
   },
 };

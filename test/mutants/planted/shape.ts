@@ -56,7 +56,26 @@ export const SHAPE: Record<string, Mutant> = {
   "falsy-is-missing": {
     bug: "takes an empty transcript for a missing one",
     plant: { acceptable: only("call", "transcript", (value) => value !== "") },
+    caughtBy: "evolution.empty-call",
+  },
+  "url-required": {
+    bug: "takes recording_url for a URL",
+    plant: { acceptable: only("call", "recording_url", (value) => URL.canParse(value)) },
     caughtBy: "evolution.empty-strings",
+  },
+  "integers-of-32-bits": {
+    bug: "keeps integers in 32 bits",
+    plant: {
+      acceptable: ({ created, data }) =>
+        Math.max(created, Number(data.object["duration_sec"] ?? 0)) < 2 ** 31 || 500,
+    },
+    caughtBy: "evolution.integer-extremes",
+  },
+  "small-body-limit": {
+    bug: "reads 50 KB of body at most",
+    plant: { maximumBodyBytes: 51_200 },
+    caughtBy: "evolution.long-transcript",
+    alsoBy: ["evolution.large-transcript", "evolution.very-large-transcript"],
   },
   "default-body-limit": {
     bug: "reads 100 KB of body at most, the default of a well-known parser",
@@ -119,6 +138,7 @@ export const SHAPE: Record<string, Mutant> = {
       "wire.lives-on",
       "readings.distinct-ids",
       "load.burst",
+      "load.burst-at-first",
       "load.among-forgeries",
       "effects.each-type",
       "effects.distinct-ids",

@@ -201,7 +201,35 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     burst: 40,
-    caughtBy: "load.burst",
+    caughtBy: "load.burst-at-first",
     alsoBy: ["load.prompt"],
+  },
+  "too-busy-for-good": {
+    bug: "answers 429 to more than 25 events at once, and 409 when they are repeated, having kept their ids",
+    plant: {
+      beforeAnswer: async ({ id }, state) => {
+        if (state.open.get(id) === 2) return 409;
+        const underWay = [...state.open.values()].filter((value) => value === 1).length;
+        state.open.set(id, underWay < 25 ? 1 : 2);
+        if (underWay >= 25) return 429;
+        await lull(state);
+        state.open.delete(id);
+        return undefined;
+      },
+    },
+    burst: 40,
+    caughtBy: "load.burst",
+    alsoBy: ["load.burst-at-first", "load.prompt"],
+  },
+  "parses-first": {
+    bug: "parses before it verifies, and lets the parser throw",
+    plant: {
+      onUnverified: (body, state) => {
+        if (CORRECT.parse(body, state) === undefined && /^[ -~]{1,99}$/.test(body.toString("latin1")))
+          state.die();
+      },
+    },
+    caughtBy: "wire.forged-rubbish",
+    kills: true,
   },
 };

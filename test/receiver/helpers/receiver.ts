@@ -5,7 +5,8 @@ import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { loadConfig, type Config } from "../../../receiver/config.ts";
 import type { Engine } from "../../../receiver/engine.ts";
-import { createSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
+import { openEngine } from "../../../receiver/engines/open.ts";
+import { backoffMs } from "../../../receiver/work/backoff.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { startReceiver, type Receiver } from "../../../receiver/receiver.ts";
 import { SECRET } from "./events.ts";
@@ -61,7 +62,14 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
   };
   const config = testConfig(environment);
   const clock = options.clock ?? systemClock;
-  const real = createSqliteEngine({ file: config.databaseFile, clock, workerId: "test" });
+  const real = await openEngine({
+    databaseFile: config.databaseFile,
+    clock,
+    retry: {
+      maximumAttempts: config.maximumAttempts,
+      backoffMs: (attempt) => backoffMs(attempt, Math.random),
+    },
+  });
   const engine = options.wrapEngine?.(real) ?? real;
   const logLines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => void logLines.push(line) } });
@@ -69,7 +77,6 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
     config,
     engine,
     clock,
-    random: Math.random,
     log,
     environment: { ...process.env, ...environment },
     ...(options.workerFile ? { workerFile: options.workerFile } : {}),

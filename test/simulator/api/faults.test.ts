@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ApiFaultPlan, createApiFaults, parseApiFaults } from "../../../simulator/api/faults.ts";
-import { RESTAURANT, walkCalls } from "../world/test-world.ts";
+import { RESTAURANT, SERVICES, walkCalls } from "../world/test-world.ts";
 import { startApi } from "./test-api.ts";
 
 function planOf(text: string): ApiFaultPlan {
@@ -18,7 +18,7 @@ async function startFaultyApi(text: string, options: { seed?: number; calls?: nu
         plan: planOf(text),
         seed: options.seed ?? 1,
         wait: async (ms) => void waited.push(ms),
-        forget: (id) => void world.forget(id),
+        forget: (orgId, id) => void world.forget(orgId, id),
         arrive: (orgId) => void world.happen("call.completed", { orgId }),
       }),
   });
@@ -112,6 +112,14 @@ describe("--api-faults", () => {
     );
     expect(seen).toEqual(walkCalls(world, RESTAURANT));
     expect(seen).toHaveLength(200 - lost.length);
+  });
+
+  test("lost-cursor deletes nothing of another organization", async () => {
+    const { get, world } = await startFaultyApi("lost-cursor=1", { calls: 400 });
+    const page = world.calls(SERVICES, { limit: 1 });
+    const foreign = String(page.ok && page.data[0]?.["id"]);
+    expect((await get(`/api/v1/calls?starting_after=${foreign}`)).status).toBe(400);
+    expect(world.findCall(foreign)).toBeDefined();
   });
 
   test("arrivals come in between the pages, and a walk still gives every older call once", async () => {

@@ -10,9 +10,17 @@ if (behaviour === "dies") {
   process.exit(7);
 }
 const statuses: Record<string, number> = { works: 200, rejects: 401, elsewhere: 404, fails: 500 };
+if (behaviour === "stubborn") process.on("SIGTERM", () => process.stdout.write("no end\n"));
 if (behaviour !== "deaf") {
   createServer((request, response) => {
     request.resume();
+    if (behaviour === "silent" || behaviour === "stubborn") {
+      process.stdout.write(`asked ${process.pid}\n`);
+      return;
+    }
     request.once("end", () => response.writeHead(statuses[behaviour ?? ""] ?? 200).end());
   }).listen(Number(PORT), "127.0.0.1");
-} else setInterval(() => {}, 1_000);
+} else {
+  process.stdout.write(`deaf ${process.pid}\n`);
+  setInterval(() => {}, 1_000);
+}

@@ -1,7 +1,11 @@
 import { createServer, type AddressInfo } from "node:net";
-import { expect, test } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import { run as spawnRun } from "../../helpers/process.ts";
+import { startSimulator } from "../../../simulator/index.ts";
+import { isAlive, run as spawnRun } from "../../helpers/process.ts";
 import { run } from "./in-process.ts";
 
 const RECEIVER = ["node", "test/simulator/commands/dev-receiver.ts"];
@@ -50,10 +54,56 @@ test.each([
   ["dies", 3, ["The receiver ended before it listened", "receiver | cannot find module express"]],
   ["deaf", 3, ["nothing listened on 127.0.0.1"]],
 ])("a receiver that %s: exit code %d, and why", async (behaviour, code, messages) => {
-  const started = await dev(behaviour, "--once", "--ready-timeout", "2");
+  const started = await dev(behaviour, "--once", "--ready-timeout", "1");
   expect(await started.exited).toEqual({ code, signal: null });
   const said = [...started.out, ...started.errors].join("\n");
   for (const message of messages) expect(said).toContain(message);
+});
+
+test.each([
+  [
+    "while the receiver starts",
+    "deaf",
+    /receiver \| deaf (\d+)/,
+    ["Interrupted before the receiver listened"],
+  ],
+  [
+    "during the tour",
+    "silent",
+    /receiver \| asked (\d+)/,
+    ["call.completed", "no answer yet", "Interrupted"],
+  ],
+])("Ctrl-C %s ends both within a second, with what is known", async (_, behaviour, started, said) => {
+  const running = await dev(behaviour, "--once");
+  const pid = Number(started.exec(await running.error((line) => started.test(line)))?.[1]);
+  const startedMs = performance.now();
+  expect(await running.kill("SIGINT")).toEqual({ code: 3, signal: null });
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  const lines = [...running.out, ...running.errors].join("\n");
+  for (const words of said) expect(lines).toContain(words);
+});
+
+test("a second Ctrl-C ends both at once, though the receiver ignores the first", async () => {
+  const running = await dev("stubborn", "--once");
+  const line = await running.error((text) => text.includes("asked"));
+  const pid = Number(/asked (\d+)/.exec(line)?.[1]);
+  running.child.kill("SIGINT");
+  await running.error((text) => text.includes("no end"));
+  expect(await running.kill("SIGINT")).toEqual({ code: 130, signal: null });
+  await expect.poll(() => isAlive(pid)).toBe(false);
+});
+
+test("with a data file, only the receiver at --url is judged, and a clock that stands still is moved", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "dev-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const dataFile = join(folder, "simulator.db");
+  const earlier = await startSimulator({ dataFile, calls: 0 });
+  earlier.endpoints.add({ url: `http://127.0.0.1:${await freePort()}/nobody-is-here` });
+  await earlier.close();
+  const started = await dev("works", "--once", "--data", dataFile, "--clock", "manual", "--fault", "delay");
+  expect(await started.exited).toEqual({ code: 0, signal: null });
+  expect(started.out.join("\n")).not.toContain("refused");
 });
 
 test.each([

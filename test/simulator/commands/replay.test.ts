@@ -156,11 +156,65 @@ test("killed on the way, the same command goes on where it was", async () => {
 
   receiver.behave(200);
   const second = await run(...args);
-  expect(second).toMatchObject({ code: 0, out: `4 sent to ${receiver.url}.\n` });
+  expect(second).toMatchObject({ code: 0, out: `8 sent to ${receiver.url}.\n` });
   expect(second.err).toContain("Going on after 4 of 8.");
   // The fifth was under way when the kill came: it is sent again, under its own id.
   expect(idsOf(receiver).slice(4)).toEqual([4, 4, 5, 6, 7].map((index) => envelopes(8)[index]?.id));
   expect(existsSync(state)).toBe(false);
+});
+
+test("what failed before an interruption is told at the end, which is not 0", async () => {
+  const receiver = await startEndpoint((response, count) =>
+    response.writeHead(count === 2 ? 500 : 200).end(),
+  );
+  const file = writeJsonLines(4);
+  const state = join(temporaryDirectory(), "replay.state");
+  const failure = { eventId: envelopes(2)[1]?.id, outcome: 500 };
+  const progress = { done: 2, sent: 2, acknowledged: 1, outcomes: { 200: 1, 500: 1 }, failures: [failure] };
+  writeFileSync(state, JSON.stringify({ sources: [file], total: 4, ...progress }));
+  receiver.behave(200);
+  const options = ["--to", receiver.url, "--secret", secret, "--resume", state, "--json"];
+  const { code, json } = await run("replay", file, ...options);
+  expect(code).toBe(1);
+  expect(json()).toMatchObject({
+    done: 4,
+    sent: 4,
+    acknowledged: 3,
+    failed: 1,
+    outcomes: { 200: 3, 500: 1 },
+    failures: [{ event_id: failure.eventId, outcome: 500 }],
+  });
+});
+
+test("the state file has what failed, for the command that goes on", async () => {
+  const state = join(temporaryDirectory(), "replay.state");
+  const file = writeJsonLines(3);
+  const states: unknown[] = [];
+  const receiver = await startEndpoint((response, count) => {
+    if (count > 1) states.push(JSON.parse(readFileSync(state, "utf8")));
+    response.writeHead(count === 1 ? 503 : 200).end();
+  });
+  await run("replay", file, "--to", receiver.url, "--secret", secret, "--resume", state);
+  const failures = [{ eventId: envelopes(1)[0]?.id, outcome: 503 }];
+  expect(states).toMatchObject([
+    { done: 1, sent: 1, acknowledged: 0, outcomes: { 503: 1 }, failures },
+    { done: 2, sent: 2, acknowledged: 1, outcomes: { 200: 1, 503: 1 }, failures },
+  ]);
+});
+
+test("an edited envelope under the id of a stored event is refused, and offered an id of its own", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint();
+  simulator.endpoints.add({ url: receiver.url });
+  const { events } = await simulator.emit("voicemail.created");
+  const file = join(temporaryDirectory(), "edited.json");
+  writeFileSync(file, JSON.stringify({ ...events[0], created: 1 }));
+  const refused = await sim("replay", file);
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("--new-ids") });
+  expect(receiver.received).toHaveLength(1);
+  expect(await sim("replay", file, "--new-ids")).toMatchObject({ code: 0 });
+  await receiver.until(2);
+  expect(JSON.parse(receiver.received[1]?.body.toString() ?? "")).toMatchObject({ created: 1 });
 });
 
 test("interrupted, it says how far it came and how to go on", async () => {

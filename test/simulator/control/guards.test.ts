@@ -248,7 +248,7 @@ describe("a signing secret", () => {
     });
     const reader = streamed.body?.getReader();
     const { body } = await ask("POST", "/events", { type: "call.completed" });
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     await ask("PATCH", `/endpoints/${id}`, { event_types: ["call.completed"] });
     let stream = "";
     while (!stream.includes('"event_types":["call.completed"]')) {

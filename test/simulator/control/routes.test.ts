@@ -124,8 +124,14 @@ describe("events", () => {
       org_id: expect.any(String),
       origin: "trigger",
       created_at: time,
+      summary: expect.stringMatching(/^\S.{10,}/),
     };
-    expect((await ask("GET", "/events")).body).toEqual({ object: "list", data: [view], has_more: false });
+    expect((await ask("GET", "/events")).body).toEqual({
+      object: "list",
+      data: [view],
+      has_more: false,
+      next_cursor: null,
+    });
     const shown = await ask("GET", `/events/${id}`);
     expect(shown.body).toMatchObject({
       ...view,
@@ -198,6 +204,8 @@ describe("deliveries", () => {
     duration_ms: expect.any(Number),
     signature_timestamp: expect.any(Number),
     error_detail: null,
+    fault: null,
+    blame: "receiver",
     ...more,
   });
 
@@ -218,6 +226,7 @@ describe("deliveries", () => {
     expect(listed.body).toEqual({
       object: "list",
       has_more: false,
+      next_cursor: null,
       data: [
         {
           object: "delivery",
@@ -231,6 +240,7 @@ describe("deliveries", () => {
           next_attempt_at: time,
           faults: [],
           resend_of: null,
+          summary: expect.stringMatching(/ called · completed, /),
           attempts: [
             attempt(1, { http_status: 503, error: null }),
             attempt(2, { http_status: 503, error: null }),
@@ -280,16 +290,16 @@ describe("deliveries", () => {
     const { ask, simulator } = await startService({ clock: "manual" });
     const { body: registered } = await ask("POST", "/endpoints", { url: endpoint.url });
     const { body } = await ask("POST", "/events", { type: "call.completed" });
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const id = firstId(body["deliveries"]);
 
     expect(await ask("POST", `/deliveries/${id}/attempt`, {})).toMatchObject({ status: 202 });
     await endpoint.until(2);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const again = await ask("POST", `/deliveries/${id}/resend`, {});
     expect(again).toMatchObject({ status: 202, body: { resend_of: id, attempts: [] } });
     await endpoint.until(3);
-    await simulator.dispatcher.advanceUntilIdle();
+    await simulator.clock.run();
     const dead = await ask("POST", `/deliveries/${id}/attempt`, {});
     expect(dead).toMatchObject({ status: 409, body: error("nothing_due") });
 

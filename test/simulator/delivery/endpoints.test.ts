@@ -9,6 +9,7 @@ import {
   openSimulator,
   readingsWith,
   register,
+  resend,
 } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
@@ -19,20 +20,20 @@ describe("the failure flag", () => {
     const { id } = register(simulator, endpoint.url);
     const state = () => simulator.endpoints.find(id);
     emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(state()).toMatchObject({ consecutiveFailures: 1, flagged: false });
-    await simulator.dispatcher.advanceToNext();
+    await simulator.clock.next();
     expect(state()).toMatchObject({ consecutiveFailures: 2, flagged: false });
-    await simulator.dispatcher.advanceToNext();
+    await simulator.clock.next();
     expect(state()).toMatchObject({ consecutiveFailures: 3, flagged: true });
-    await simulator.dispatcher.advanceUntilIdle();
+    await simulator.clock.run();
     expect(state()).toMatchObject({ consecutiveFailures: 6, flagged: true });
 
     emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(endpoint.received).toHaveLength(7);
     endpoint.behave(200);
-    await simulator.dispatcher.advanceToNext();
+    await simulator.clock.next();
     expect(state()).toMatchObject({ consecutiveFailures: 0, flagged: false });
   });
 
@@ -44,7 +45,7 @@ describe("the failure flag", () => {
     const { id } = register(simulator, endpoint.url);
     for (let round = 0; round < 3; round++) {
       emitOne(simulator);
-      await simulator.dispatcher.settled();
+      await simulator.settled();
       expect(simulator.endpoints.find(id)).toMatchObject({ consecutiveFailures: 0, flagged: false });
     }
     expect(endpoint.received).toHaveLength(9);
@@ -60,12 +61,12 @@ describe("the failure flag", () => {
       [3, true],
     ] as const) {
       emitOne(simulator);
-      await simulator.dispatcher.settled();
+      await simulator.settled();
       expect(simulator.endpoints.find(id)).toMatchObject({ consecutiveFailures: deaths, flagged });
     }
     endpoint.behave(200);
     emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(simulator.endpoints.find(id)).toMatchObject({ consecutiveFailures: 0, flagged: false });
   });
 });
@@ -96,9 +97,9 @@ describe("several endpoints", () => {
     register(simulator, all.url);
     register(simulator, voicemails.url, { eventTypes: ["voicemail.created"] });
     register(simulator, restaurant.url, { orgId: first?.organization.id ?? "" });
-    simulator.emitter.emit({ type: "voicemail.created", orgId: second?.organization.id ?? "" });
-    simulator.emitter.emit({ type: "call.completed", orgId: first?.organization.id ?? "" });
-    await simulator.dispatcher.settled();
+    simulator.events.emit({ type: "voicemail.created", orgId: second?.organization.id ?? "" });
+    simulator.events.emit({ type: "call.completed", orgId: first?.organization.id ?? "" });
+    await simulator.settled();
     const types = (endpoint: typeof all) =>
       endpoint.received.map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type).toSorted();
     expect(types(all)).toEqual(["call.completed", "voicemail.created"]);
@@ -113,7 +114,7 @@ describe("several endpoints", () => {
     register(simulator, failing.url);
     register(simulator, healthy.url, { secret: "whsec_other" });
     const [first = "", second = ""] = emit(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(deliveryOf(simulator, first).state).toBe("dead");
     expect(deliveryOf(simulator, second).state).toBe("delivered");
     expect([failing.received.length, healthy.received.length]).toEqual([6, 1]);
@@ -129,9 +130,9 @@ describe("while deliveries wait", () => {
     const simulator = openSimulator({ clock: "manual" });
     const endpoint = register(simulator, old.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
-    expect(simulator.endpoints.change(endpoint, { url: moved.url }).ok).toBe(true);
-    await simulator.dispatcher.advanceUntilIdle();
+    await simulator.settled();
+    expect(simulator.endpoints.change(endpoint.id, { url: moved.url }).ok).toBe(true);
+    await simulator.clock.run();
     expect([old.received.length, moved.received.length]).toEqual([1, 1]);
     expect(moved.received[0]?.body).toEqual(old.received[0]?.body);
     expect(deliveryOf(simulator, id)).toMatchObject({ state: "delivered", attemptsMade: 2 });
@@ -142,13 +143,12 @@ describe("while deliveries wait", () => {
     const simulator = openSimulator({ clock: "manual" });
     const { id: endpointId } = register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     simulator.endpoints.remove(endpointId);
-    simulator.dispatcher.abandon(endpointId);
-    await simulator.dispatcher.advanceUntilIdle();
+    await simulator.clock.run();
     expect(endpoint.received).toHaveLength(1);
     expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", attemptsMade: 1 });
-    expect(simulator.attempts.ofDelivery(id)).toHaveLength(1);
+    expect(simulator.deliveries.attempts(id)).toHaveLength(1);
   });
 
   test.each([
@@ -166,9 +166,8 @@ describe("while deliveries wait", () => {
       const id = emitOne(simulator);
       await endpoint.until(1);
       simulator.endpoints.remove(endpointId);
-      simulator.dispatcher.abandon(endpointId);
       answer();
-      await simulator.dispatcher.advanceUntilIdle();
+      await simulator.clock.run();
       expect(deliveryOf(simulator, id).state).toBe(state);
       expect(endpoint.received).toHaveLength(1);
     },
@@ -181,9 +180,9 @@ describe("sending again", () => {
     const simulator = openSimulator({ clock: "skip" });
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
-    const again = simulator.emitter.resend(deliveryOf(simulator, id));
-    await simulator.dispatcher.settled();
+    await simulator.settled();
+    const again = resend(simulator, id);
+    await simulator.settled();
     expect(again).not.toBe(id);
     expect(endpoint.received).toHaveLength(12);
     expect(new Set(endpoint.received.map(({ body }) => body.toString("hex"))).size).toBe(1);
@@ -197,11 +196,11 @@ describe("sending again", () => {
     const simulator = openSimulator({ clock: "manual" });
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const before = deliveryOf(simulator, id);
     endpoint.behave(200);
-    const again = simulator.emitter.resend(before);
-    await simulator.dispatcher.settled();
+    const again = resend(simulator, id);
+    await simulator.settled();
     expect(deliveryOf(simulator, again).state).toBe("delivered");
     expect(deliveryOf(simulator, id)).toEqual(before);
   });
@@ -215,7 +214,7 @@ describe("the test action", () => {
     const endpoint = register(simulator, tested.url, { eventTypes: ["order.created"] });
     register(simulator, other.url);
     const delivered = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
-    expect(simulator.emitter.test(endpoint)).toMatchObject({ ok: true });
+    expect(simulator.endpoints.test(endpoint.id)).toMatchObject({ ok: true });
     await delivered;
     expect(JSON.parse(tested.received[0]?.body.toString() ?? "")).toMatchObject({
       type: "call.completed",
@@ -231,11 +230,11 @@ describe("a reset", () => {
     const simulator = openSimulator({ clock: "skip" });
     register(simulator, endpoint.url);
     emit(simulator, "call.completed", 3);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     await simulator.reset({ endpoints: true });
-    expect(simulator.deliveries.list({ limit: 10 })).toEqual([]);
+    expect(simulator.deliveries.page({ limit: 10 }).deliveries).toEqual([]);
     emit(simulator, "call.completed", 3);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const ids = endpoint.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
     expect(new Set(ids).size).toBe(6);
   });

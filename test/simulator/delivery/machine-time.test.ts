@@ -13,11 +13,11 @@ async function waitingForTheSecondAttempt() {
   const simulator = openSimulator({ clock: "real", wall });
   register(simulator, endpoint.url);
   const id = emitOne(simulator);
-  await simulator.dispatcher.settled();
+  await simulator.settled();
   /** Lets a second of wall time pass and everything that is due by then come to its end. */
   const second = async () => {
     wall.pass(1_000);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
   };
   return { endpoint, wall, simulator, id, second };
 }
@@ -29,7 +29,7 @@ describe("a machine that sleeps for twelve hours", () => {
     await second();
     expect(endpoint.received).toHaveLength(2);
     // The third is due 5 min after the second ended, not after it should have been made.
-    const [, late] = simulator.attempts.ofDelivery(id);
+    const [, late] = simulator.deliveries.attempts(id);
     expect(deliveryOf(simulator, id).nextAttemptAtMs).toBe((late?.endedAtMs ?? 0) + 300_000);
     for (let count = 0; count < 5; count++) await second();
     expect(endpoint.received).toHaveLength(2);
@@ -41,7 +41,7 @@ describe("a machine that sleeps for twelve hours", () => {
     const simulator = openSimulator({ clock: "real", wall });
     register(simulator, endpoint.url);
     emit(simulator, "call.completed", 50);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(endpoint.received).toHaveLength(50);
 
     const held: (() => void)[] = [];
@@ -53,7 +53,7 @@ describe("a machine that sleeps for twelve hours", () => {
     expect(endpoint.received).toHaveLength(66);
     endpoint.behave(500);
     for (const answer of held) answer();
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(endpoint.received).toHaveLength(100);
   });
 });
@@ -63,11 +63,11 @@ describe("a machine whose clock is set back", () => {
     const { endpoint, wall, simulator, second } = await waitingForTheSecondAttempt();
     const beforeMs = simulator.clock.now();
     wall.pass(30_000);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     wall.jump(-hours * HOUR_MS);
     expect(simulator.clock.now()).toBe(beforeMs + 30_000);
     wall.pass(29_000);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(endpoint.received).toHaveLength(1);
     await second();
     expect(endpoint.received).toHaveLength(2);
@@ -107,10 +107,10 @@ describe("the deadline of an attempt", () => {
     await endpoint.until(1);
     wall.jump(12 * HOUR_MS);
     wall.pass(9_999);
-    expect(simulator.attempts.ofDelivery(id)[0]?.endedAtMs).toBeNull();
+    expect(simulator.deliveries.attempts(id)[0]?.endedAtMs).toBeNull();
     const ended = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
     wall.pass(1);
     await ended;
-    expect(simulator.attempts.ofDelivery(id)[0]).toMatchObject({ error: "timeout", durationMs: 10_000 });
+    expect(simulator.deliveries.attempts(id)[0]).toMatchObject({ error: "timeout", durationMs: 10_000 });
   });
 });

@@ -33,8 +33,8 @@ describe("delay_counts_from", () => {
     await endpoint.until(1);
     wall.pass(7_000);
     answer();
-    await simulator.dispatcher.settled();
-    const [attempt] = simulator.attempts.ofDelivery(id);
+    await simulator.settled();
+    const [attempt] = simulator.deliveries.attempts(id);
     expect(deliveryOf(simulator, id).nextAttemptAtMs).toBe((attempt?.startedAtMs ?? 0) + seconds * 1000);
   });
 });
@@ -60,7 +60,7 @@ describe("answer_means", () => {
     await loopTurns(20);
     wall.pass(10_000);
     await ended;
-    return { delivery: deliveryOf(simulator, id), attempt: simulator.attempts.ofDelivery(id)[0] };
+    return { delivery: deliveryOf(simulator, id), attempt: simulator.deliveries.attempts(id)[0] };
   }
 
   test("headers: the status line decides, whatever becomes of the body", async () => {
@@ -81,8 +81,8 @@ describe("answer_means", () => {
     const simulator = openSimulator({ clock: "skip", readings: readingsWith({ answer_means: "full_body" }) });
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
-    const [attempt] = simulator.attempts.ofDelivery(id);
+    await simulator.settled();
+    const [attempt] = simulator.deliveries.attempts(id);
     expect(attempt).toMatchObject({ httpStatus: 200, answer: { truncated: true } });
     expect(attempt?.answer?.body).toHaveLength(16 * 1024);
   });
@@ -97,18 +97,44 @@ describe("retry_body", () => {
     const simulator = openSimulator({ clock: "skip", readings: readingsWith({ retry_body: choice }) });
     const { secret } = register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(new Set(endpoint.received.map(({ body }) => body.toString())).size).toBe(different);
     const [first] = endpoint.received;
     for (const { body, signature, t } of endpoint.received) {
       expect(JSON.parse(body.toString())).toEqual(JSON.parse(first?.body.toString() ?? ""));
       expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds: t }).ok).toBe(true);
     }
-    const kept = simulator.attempts.ofDelivery(id).map(({ requestBody }) => requestBody);
+    const kept = simulator.deliveries.attempts(id).map(({ requestBody }) => requestBody);
     expect(kept).toEqual(
       endpoint.received.map(({ body }) => (body.equals(first?.body ?? body) ? null : body)),
     );
   });
+});
+
+test("retry_body reserialized: retries have their keys in another order, at every depth", async () => {
+  const endpoint = await startEndpoint((response, count) => response.writeHead(count < 3 ? 500 : 200).end());
+  const simulator = openSimulator({ clock: "skip", readings: readingsWith({ retry_body: "reserialized" }) });
+  register(simulator, endpoint.url);
+  emitOne(simulator, "order.created");
+  await simulator.settled();
+  const keys = endpoint.received.map(({ body }) => {
+    const order: string[] = [];
+    JSON.parse(body.toString(), (key, value: unknown) => {
+      order.push(key);
+      return value;
+    });
+    return order;
+  });
+  expect(keys[1]).not.toEqual(keys[0]);
+  expect(keys[1]?.toSorted()).toEqual(keys[0]?.toSorted());
+  expect(keys[2]).toEqual(keys[1]);
+  type Envelope = { data: { object: { items: object[] } } };
+  const [first, second] = endpoint.received.map(({ body }) => JSON.parse(body.toString()) as Envelope);
+  const deepKeys = (envelope?: Envelope) =>
+    [envelope, envelope?.data.object, envelope?.data.object.items[0]].map((value) =>
+      Object.keys(value ?? {}),
+    );
+  expect(deepKeys(second)).toEqual(deepKeys(first).map((own) => own.toReversed()));
 });
 
 describe("event_id_across_endpoints", () => {
@@ -121,7 +147,7 @@ describe("event_id_across_endpoints", () => {
     const simulator = openSimulator({ clock: "skip", readings });
     for (const { url } of endpoints) register(simulator, url);
     emit(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const seen = endpoints.map(
       ({ received }) =>
         new Set(received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id)),
@@ -145,8 +171,8 @@ describe("test_event_ignores_selection", () => {
     const endpoint = await startEndpoint();
     const readings = readingsWith({ test_event_ignores_selection: choice });
     const simulator = openSimulator({ clock: "skip", readings });
-    const result = simulator.emitter.test(register(simulator, endpoint.url, { eventTypes }));
-    await simulator.dispatcher.settled();
+    const result = simulator.endpoints.test(register(simulator, endpoint.url, { eventTypes }).id);
+    await simulator.settled();
     expect(result.ok).toBe(count === 1);
     expect(endpoint.received).toHaveLength(count);
   });
@@ -158,9 +184,9 @@ describe("emission_order", () => {
     ["completed_last", ["voicemail.created", "call.completed"]],
   ])("%s: what the business does goes out as %j", async (choice, types) => {
     const simulator = openSimulator({ readings: readingsWith({ emission_order: choice }) });
-    const result = simulator.emitter.live({ type: "voicemail.created" });
+    const result = simulator.events.live({ type: "voicemail.created" });
     expect(result.ok && result.emissions.map(({ event }) => event.type)).toEqual(types);
-    const [newest, before] = simulator.events.list({ limit: 2 });
+    const [newest, before] = simulator.events.page({ limit: 2 }).events;
     expect([before?.type, newest?.type]).toEqual(types);
   });
 });
@@ -175,7 +201,7 @@ describe("signature_extra_keys", () => {
     const simulator = openSimulator({ clock: "skip", readings });
     const { secret } = register(simulator, endpoint.url);
     emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     const [received] = endpoint.received;
     expect(received?.signature).toMatch(form);
     const { signature = "", body = Buffer.alloc(0), t = 0 } = received ?? {};

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SendRequest, SendResult } from "../../../simulator/domain/dispatcher.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+import { allDeliveries, allEvents } from "../../helpers/records.ts";
 import {
   deliveryOf,
   emit,
@@ -12,7 +14,6 @@ import {
   register,
   temporaryDirectory,
 } from "../../helpers/simulator.ts";
-import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 /** A data file, and lives of a simulator on it. */
 function dataFile(): string {
@@ -26,12 +27,12 @@ describe("a simulator that is stopped and started again on its data file", () =>
     const first = openSimulator({ dataFile: file, clock: "manual" });
     register(first, endpoint.url, { eventTypes: ["call.completed"] });
     const id = emitOne(first);
-    await first.dispatcher.advance(60);
+    await first.clock.advance(60);
     const look = (simulator: typeof first) => ({
       endpoints: simulator.endpoints.list(),
-      events: simulator.events.list({ limit: 10 }),
-      deliveries: simulator.deliveries.list({ limit: 10 }),
-      attempts: simulator.attempts.ofDelivery(id),
+      events: allEvents(simulator),
+      deliveries: allDeliveries(simulator),
+      attempts: simulator.deliveries.attempts(id),
       now: simulator.clock.now(),
       seed: simulator.seed,
     });
@@ -48,18 +49,18 @@ describe("a simulator that is stopped and started again on its data file", () =>
     register(first, endpoint.url);
     // Before the first attempt there is none to wait for: the event has just been stored.
     const id = emitOne(first);
-    if (made > 0) await first.dispatcher.settled();
-    for (let count = 1; count < made; count++) await first.dispatcher.advanceToNext();
+    if (made > 0) await first.settled();
+    for (let count = 1; count < made; count++) await first.clock.next();
     const dueMs = deliveryOf(first, id).nextAttemptAtMs;
     await first.close();
     expect(endpoint.received).toHaveLength(made);
 
     const second = openSimulator({ dataFile: file, clock: "manual" });
     expect(deliveryOf(second, id).nextAttemptAtMs).toBe(dueMs);
-    await second.dispatcher.advanceUntilIdle();
+    await second.clock.run();
     expect(endpoint.received).toHaveLength(6);
     expect(new Set(endpoint.received.map(({ body }) => body.toString("hex"))).size).toBe(1);
-    expect(second.attempts.ofDelivery(id).map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(second.deliveries.attempts(id).map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
   test("with many deliveries under way loses none and repeats none", async () => {
@@ -71,14 +72,14 @@ describe("a simulator that is stopped and started again on its data file", () =>
     await endpoint.until(40);
     await first.close();
     const second = openSimulator({ dataFile: file, clock: "skip" });
-    await second.dispatcher.settled();
-    const deliveries = second.deliveries.list({ limit: 1_000 });
+    await second.settled();
+    const deliveries = allDeliveries(second);
     expect(deliveries.map(({ state }) => state)).toEqual(Array.from({ length: 100 }, () => "delivered"));
     // What was on the wire at the end may have arrived: it counts as interrupted and is sent once more.
     const onTheWire = deliveries.reduce((sum, { attemptsMade }) => sum + attemptsMade, 0);
     expect(endpoint.received.length).toBeLessThanOrEqual(onTheWire);
     for (const { id, attemptsMade } of deliveries) {
-      const errors = second.attempts.ofDelivery(id).map(({ error }) => error);
+      const errors = second.deliveries.attempts(id).map(({ error }) => error);
       expect(errors).toEqual(attemptsMade === 1 ? [null] : ["interrupted", null]);
     }
   });
@@ -90,11 +91,11 @@ describe("a simulator that is stopped and started again on its data file", () =>
     const first = openSimulator({ dataFile: file, clock: "real", wall });
     register(first, endpoint.url);
     emitOne(first);
-    await first.dispatcher.settled();
+    await first.settled();
     await first.close();
     wall.jump(12 * 3_600_000);
     const second = openSimulator({ dataFile: file, clock: "real", wall });
-    await second.dispatcher.settled();
+    await second.settled();
     expect(endpoint.received).toHaveLength(2);
   });
 
@@ -108,7 +109,7 @@ describe("a simulator that is stopped and started again on its data file", () =>
       const file = dataFile();
       const wall = createVirtualWall();
       const first = openSimulator({ dataFile: file, clock: mode, wall });
-      await first.dispatcher.advance(hours > 0 ? hours * 3_600 : 0);
+      await first.clock.advance(hours > 0 ? hours * 3_600 : 0);
       const beforeMs = first.clock.now();
       await first.close();
       wall.jump(hours > 0 ? 3_600_000 : hours * 3_600_000);
@@ -151,11 +152,11 @@ describe("an attempt that was open when the simulator died", () => {
     const first = openSimulator({ ...shared, dataFile: file, send });
     register(first, "http://localhost:9");
     const id = emitOne(first);
-    if (options.attempt > 1) await first.dispatcher.settled();
-    for (let count = 2; count < options.attempt; count++) await first.dispatcher.advanceToNext();
-    if (options.attempt > 1) void first.dispatcher.advanceToNext();
+    if (options.attempt > 1) await first.settled();
+    for (let count = 2; count < options.attempt; count++) await first.clock.next();
+    if (options.attempt > 1) void first.clock.next();
     while (sent.length < options.attempt) await new Promise((resolve) => setImmediate(resolve));
-    const openedAtMs = first.attempts.ofDelivery(id).at(-1)?.startedAtMs ?? 0;
+    const openedAtMs = first.deliveries.attempts(id).at(-1)?.startedAtMs ?? 0;
     const dataFileOfSecond = fileAfterKill(file, "killed");
     await first.close();
     const second = openSimulator({
@@ -173,10 +174,10 @@ describe("an attempt that was open when the simulator died", () => {
     "as attempt %i counts as interrupted, and the next comes on schedule",
     async (attempt) => {
       const { second, sent, id } = await dieDuringAttempt({ attempt });
-      const [open] = second.attempts.ofDelivery(id).slice(attempt - 1);
+      const [open] = second.deliveries.attempts(id).slice(attempt - 1);
       expect(open).toMatchObject({ number: attempt, error: "interrupted", httpStatus: null });
       expect(deliveryOf(second, id)).toMatchObject({ state: "attempting", attemptsMade: attempt });
-      await second.dispatcher.advanceUntilIdle();
+      await second.clock.run();
       expect(sent).toHaveLength(6);
       expect(deliveryOf(second, id).state).toBe("dead");
     },
@@ -185,7 +186,7 @@ describe("an attempt that was open when the simulator died", () => {
   test("as the sixth leaves the delivery dead: there is no seventh", async () => {
     const { second, sent, id } = await dieDuringAttempt({ attempt: 6 });
     expect(deliveryOf(second, id)).toMatchObject({ state: "dead", attemptsMade: 6, nextAttemptAtMs: null });
-    await second.dispatcher.advance(10 * 86_400);
+    await second.clock.advance(10 * 86_400);
     expect(sent).toHaveLength(6);
     expect(second.endpoints.list()[0]?.consecutiveFailures).toBe(6);
   });

@@ -69,9 +69,9 @@ describe("what a webhook carries", () => {
       const api = await serveApi(simulator);
       register(simulator, endpoint.url);
       const own = type === "voicemail.created" && "id" in object ? { id: "vm_mine_0001" } : object;
-      const result = simulator.emitter.emit({ type, object: own });
+      const result = simulator.events.emit({ type, object: own });
       expect(result).toMatchObject({ ok: true });
-      await simulator.dispatcher.settled();
+      await simulator.settled();
       const [received] = endpoint.received;
       const envelope = JSON.parse(received?.body.toString() ?? "") as Envelope;
       expect(envelope.data.object).toMatchObject(own);
@@ -87,8 +87,8 @@ describe("what a webhook carries", () => {
     const first = openSimulator({ clock: "skip", calls: 10, dataFile });
     const firstApi = await serveApi(first);
     register(first, endpoint.url);
-    for (const type of IN_REST) first.emitter.emit({ type });
-    await first.dispatcher.settled();
+    for (const type of IN_REST) first.events.emit({ type });
+    await first.settled();
     await firstApi.close();
     await first.close();
 
@@ -106,8 +106,8 @@ describe("what a webhook carries", () => {
     const simulator = openSimulator({ clock: "skip", calls: 10 });
     const api = await serveApi(simulator);
     register(simulator, endpoint.url);
-    for (const type of EVENT_TYPES) simulator.emitter.live({ type });
-    await simulator.dispatcher.settled();
+    for (const type of EVENT_TYPES) simulator.events.live({ type });
+    await simulator.settled();
     const envelopes = endpoint.received.map(({ body }) => ({
       body,
       envelope: JSON.parse(body.toString()) as Envelope & { type: string },
@@ -126,8 +126,8 @@ describe("what a webhook carries", () => {
     const endpoint = await startEndpoint();
     const simulator = openSimulator({ clock: "skip", readings });
     register(simulator, endpoint.url);
-    for (const type of EVENT_TYPES) simulator.emitter.emit({ type });
-    await simulator.dispatcher.settled();
+    for (const type of EVENT_TYPES) simulator.events.emit({ type });
+    await simulator.settled();
     const types = endpoint.received.map(({ body }) => {
       const { type } = JSON.parse(body.toString()) as { type: EventType };
       expect(eventSchema(type).safeParse(JSON.parse(body.toString()))).toMatchObject({ success: true });

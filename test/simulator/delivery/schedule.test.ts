@@ -21,7 +21,7 @@ describe("an endpoint that always answers 500", () => {
     register(simulator, endpoint.url);
     const startedMs = performance.now();
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
 
     expect(endpoint.received).toHaveLength(6);
     expect(deliveryOf(simulator, id)).toMatchObject({
@@ -30,7 +30,7 @@ describe("an endpoint that always answers 500", () => {
       attemptsMade: 6,
     });
     expect(gapsSeconds(simulator, id)).toEqual([...DELAYS_SECONDS]);
-    for (const attempt of simulator.attempts.ofDelivery(id)) {
+    for (const attempt of simulator.deliveries.attempts(id)) {
       expect(attempt.startedAtMs).toBeGreaterThanOrEqual(attempt.scheduledAtMs);
       expect(attempt).toMatchObject({ httpStatus: 500, error: null });
     }
@@ -43,11 +43,11 @@ describe("an endpoint that always answers 500", () => {
     const simulator = openSimulator({ clock: "manual", wall });
     const { secret } = register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     for (const delaySeconds of DELAYS_SECONDS) {
       // Wall time goes its own way: what is signed is the time of sending, not the time of the schedule.
       wall.pass(7_000);
-      await simulator.dispatcher.advance(delaySeconds);
+      await simulator.clock.advance(delaySeconds);
     }
 
     const [first] = endpoint.received;
@@ -60,7 +60,7 @@ describe("an endpoint that always answers 500", () => {
         ok: true,
       });
     }
-    expect(simulator.attempts.ofDelivery(id).map((attempt) => attempt.signatureTimestamp)).toEqual(
+    expect(simulator.deliveries.attempts(id).map((attempt) => attempt.signatureTimestamp)).toEqual(
       endpoint.received.map(({ t }) => t),
     );
   });
@@ -70,12 +70,37 @@ describe("an endpoint that always answers 500", () => {
     const simulator = openSimulator({ clock: "manual" });
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.advanceUntilIdle();
-    await simulator.dispatcher.advance(10 * 86_400);
-    simulator.deliveries.hurry(id, simulator.clock.now());
-    await simulator.dispatcher.settled();
+    await simulator.clock.run();
+    await simulator.clock.advance(10 * 86_400);
+    expect(simulator.deliveries.attemptNow(id)).toMatchObject({ ok: false, reason: "nothing_due" });
+    await simulator.settled();
     expect(endpoint.received).toHaveLength(6);
-    expect(simulator.dispatcher.nextDueMs()).toBeUndefined();
+    expect(simulator.clock.nextDueMs()).toBeUndefined();
+  });
+});
+
+describe("moving the clock", () => {
+  test("twice at once moves it twice, and each is over when its own moment has come", async () => {
+    const simulator = openSimulator({ clock: "manual" });
+    const fromMs = simulator.clock.now();
+    const passed: [string, number][] = [];
+    const note = (name: string) => () => void passed.push([name, simulator.clock.now() - fromMs]);
+    const first = simulator.clock.advance(60).then(note("first"));
+    const second = simulator.clock.advance(300).then(note("second"));
+    await Promise.all([first, second]);
+    expect(simulator.clock.now() - fromMs).toBe(360_000);
+    expect(passed.map(([name]) => name).toSorted()).toEqual(["first", "second"]);
+    await simulator.clock.advance(1);
+    expect(simulator.clock.now() - fromMs).toBe(361_000);
+  });
+
+  test("to the end of the schedule and further at once comes to both", async () => {
+    const endpoint = await startEndpoint(500);
+    const simulator = openSimulator({ clock: "manual" });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await Promise.all([simulator.clock.run(), simulator.clock.advance(60)]);
+    expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", attemptsMade: 6 });
   });
 });
 
@@ -85,7 +110,7 @@ describe("the end of a delivery", () => {
     const simulator = openSimulator({ clock: "skip" });
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(endpoint.received).toHaveLength(1);
     expect(deliveryOf(simulator, id).state).toBe("delivered");
   });
@@ -99,8 +124,8 @@ describe("the end of a delivery", () => {
       const simulator = openSimulator({ clock: "manual" });
       register(simulator, endpoint.url);
       const id = emitOne(simulator);
-      await simulator.dispatcher.settled();
-      const [attempt] = simulator.attempts.ofDelivery(id);
+      await simulator.settled();
+      const [attempt] = simulator.deliveries.attempts(id);
       expect(endpoint.received.map(({ path }) => path)).toEqual(["/webhooks"]);
       expect(attempt?.httpStatus).toBe(status);
       expect(deliveryOf(simulator, id)).toMatchObject({
@@ -118,9 +143,9 @@ describe("the end of a delivery", () => {
       const simulator = openSimulator({ clock: "skip" });
       register(simulator, endpoint.url);
       const id = emitOne(simulator);
-      await simulator.dispatcher.settled();
+      await simulator.settled();
       expect(deliveryOf(simulator, id).state).toBe("delivered");
-      expect(simulator.attempts.ofDelivery(id).map(({ httpStatus }) => httpStatus)).toEqual([
+      expect(simulator.deliveries.attempts(id).map(({ httpStatus }) => httpStatus)).toEqual([
         ...Array.from({ length: lastAttempt - 1 }, () => 500),
         200,
       ]);
@@ -134,11 +159,11 @@ describe("the manual clock", () => {
     const simulator = openSimulator({ clock: "manual" });
     register(simulator, endpoint.url);
     emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     for (const [index, delaySeconds] of DELAYS_SECONDS.entries()) {
-      await simulator.dispatcher.advance(delaySeconds - 1);
+      await simulator.clock.advance(delaySeconds - 1);
       expect(endpoint.received).toHaveLength(index + 1);
-      await simulator.dispatcher.advance(1);
+      await simulator.clock.advance(1);
       expect(endpoint.received).toHaveLength(index + 2);
     }
   });
@@ -149,7 +174,7 @@ describe("the manual clock", () => {
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
     const beforeMs = simulator.clock.now();
-    await simulator.dispatcher.advance(86_400);
+    await simulator.clock.advance(86_400);
     expect(gapsSeconds(simulator, id)).toEqual([...DELAYS_SECONDS]);
     expect(simulator.clock.now()).toBe(beforeMs + 86_400_000);
   });
@@ -166,9 +191,9 @@ describe("the manual clock", () => {
     const endpoint = await startEndpoint(500);
     const simulator = openSimulator({ clock: "manual" });
     register(simulator, endpoint.url);
-    await simulator.dispatcher.advance(0.0001);
+    await simulator.clock.advance(0.0001);
     emitOne(simulator);
-    await simulator.dispatcher.advanceUntilIdle();
+    await simulator.clock.run();
     expect(Number.isInteger(simulator.clock.now())).toBe(true);
     expect(endpoint.received).toHaveLength(6);
   });
@@ -178,8 +203,8 @@ describe("the manual clock", () => {
     const simulator = openSimulator({ clock: "manual" });
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.advanceToNext();
-    await simulator.dispatcher.advanceToNext();
+    await simulator.clock.next();
+    await simulator.clock.next();
     expect(endpoint.received).toHaveLength(3);
     expect(gapsSeconds(simulator, id)).toEqual([60, 300]);
   });
@@ -192,9 +217,9 @@ describe("the real clock", () => {
     const simulator = openSimulator({ clock: "real", wall });
     register(simulator, endpoint.url);
     emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     wall.pass(59_999);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(endpoint.received).toHaveLength(1);
     wall.pass(1);
     await endpoint.until(2);
@@ -207,7 +232,7 @@ describe("the real clock", () => {
     const simulator = openSimulator({ clock: "real", wall });
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     for (const delaySeconds of DELAYS_SECONDS) {
       const ended = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
       wall.pass(delaySeconds * 1000);
@@ -224,7 +249,7 @@ describe("the real clock", () => {
     const simulator = openSimulator({ clock: "real", wall });
     register(simulator, endpoint.url);
     emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(wall.nextTimerInMs()).toBeLessThanOrEqual(1_000);
   });
 
@@ -234,10 +259,9 @@ describe("the real clock", () => {
     const simulator = openSimulator({ clock: "real", wall });
     register(simulator, endpoint.url);
     const id = emitOne(simulator);
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     simulator.clock.setMode("skip");
-    simulator.dispatcher.wake();
-    await simulator.dispatcher.settled();
+    await simulator.settled();
     expect(gapsSeconds(simulator, id)).toEqual([...DELAYS_SECONDS]);
   });
 });

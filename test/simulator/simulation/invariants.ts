@@ -4,6 +4,7 @@ import { verify } from "../../../shared/signature.ts";
 import type { Attempt } from "../../../simulator/domain/attempts.ts";
 import type { Delivery } from "../../../simulator/domain/deliveries.ts";
 import type { Simulator } from "../../../simulator/simulator.ts";
+import { allDeliveries, allEvents, openAttempts } from "../../helpers/records.ts";
 import type { Wired } from "./network.ts";
 
 /** The schedule as the specification has it, written down here a second time on purpose. */
@@ -25,8 +26,8 @@ export function checkSent(
 ): Recorded {
   const { headers, body } = wired.request;
   const signature = headers["x-service-signature"] ?? "";
-  const open = simulator.attempts.leftOpen().find(({ deliveryId, number }) => {
-    const attempt = simulator.attempts.ofDelivery(deliveryId)[number - 1];
+  const open = openAttempts(simulator).find(({ deliveryId, number }) => {
+    const attempt = simulator.deliveries.attempts(deliveryId)[number - 1];
     const isOnTheWire = wire.get(deliveryId)?.some((sent) => sent.number === number) === true;
     return attempt?.requestHeaders["x-service-signature"] === signature && !isOnTheWire;
   });
@@ -50,7 +51,7 @@ export function checkDelivery(
 ): void {
   const delivery = simulator.deliveries.find(id);
   assert.ok(delivery, "S6: a delivery is gone");
-  const attempts = simulator.attempts.ofDelivery(id);
+  const attempts = simulator.deliveries.attempts(id);
   checkNumbers(attempts, sent);
   checkSchedule(delivery, attempts);
   checkState(delivery, attempts, endpoints.get(delivery.endpointId)?.isRemoved === true);
@@ -125,14 +126,14 @@ function checkState(delivery: Delivery, attempts: readonly Attempt[], isRemoved:
 
 /** S6: what a restart finds is what was there, but that open attempts were interrupted. */
 export function snapshot(simulator: Simulator) {
-  const deliveries = simulator.deliveries.list({ limit: 100_000 });
+  const deliveries = allDeliveries(simulator);
   return {
     endpoints: simulator.endpoints
       .list()
       .map(({ id, url, secret, eventTypes }) => ({ id, url, secret, eventTypes })),
-    events: simulator.events.list({ limit: 100_000 }),
+    events: allEvents(simulator),
     attempts: deliveries.flatMap(({ id }) =>
-      simulator.attempts.ofDelivery(id).map((attempt) => {
+      simulator.deliveries.attempts(id).map((attempt) => {
         const { number, scheduledAtMs, startedAtMs, httpStatus, requestHeaders } = attempt;
         const error = attempt.endedAtMs === null ? "interrupted" : attempt.error;
         return { id, number, scheduledAtMs, startedAtMs, httpStatus, error, requestHeaders };

@@ -92,7 +92,7 @@ const BUGS: [string, string, Mutation[]][] = [
     [
       {
         file: SETTLEMENT,
-        find: "settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome });\n  }",
+        find: "settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome, isInjected });\n  }",
         replace: 'deliveries.settle(deliveryId, "attempting", nowMs);\n  }',
       },
     ],
@@ -125,7 +125,11 @@ const BUGS: [string, string, Mutation[]][] = [
       },
     ],
   ],
-  ["a redirect that counts as success", "S3|S5", [{ file: SETTLEMENT, find: "<= 299", replace: "<= 399" }]],
+  [
+    "a redirect that counts as success",
+    "S3|S5",
+    [{ file: "simulator/domain/blame.ts", find: "<= 299", replace: "<= 399" }],
+  ],
   [
     "a flag that a success does not lower",
     "S5",

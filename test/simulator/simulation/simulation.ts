@@ -8,6 +8,7 @@ import type { ClockMode } from "../../../simulator/domain/clock.ts";
 import { createRandom } from "../../../simulator/domain/random.ts";
 import { createSimulator, type Simulator } from "../../../simulator/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+import { allDeliveries, openAttempts } from "../../helpers/records.ts";
 import { checkDelivery, checkSent, type KnownEndpoint, type Recorded, snapshot } from "./invariants.ts";
 import { createNetwork } from "./network.ts";
 
@@ -71,7 +72,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
       if ("deliveryId" in entry) touched.add(entry.deliveryId);
       if (entry.kind !== "attempt.ended") return;
       const { endpointId = "" } = created.simulator.deliveries.find(entry.deliveryId) ?? {};
-      const ended = created.simulator.attempts.ofDelivery(entry.deliveryId)[entry.number - 1];
+      const ended = created.simulator.deliveries.attempts(entry.deliveryId)[entry.number - 1];
       const isSuccess = ended?.httpStatus === 200 || ended?.httpStatus === 204;
       failures.set(endpointId, isSuccess ? 0 : (failures.get(endpointId) ?? 0) + 1);
     });
@@ -109,7 +110,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   /** A kill -9 (the data file as it is at this moment) or an orderly stop, and a new life. */
   async function restart(isOrderly: boolean): Promise<void> {
     const before = snapshot(simulator);
-    const openBefore = simulator.attempts.leftOpen();
+    const openBefore = openAttempts(simulator);
     const file = join(directory, String(life - 1));
     const next = join(directory, String(life));
     const old = simulator;
@@ -154,7 +155,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     ]);
     if (action === "event") {
       if (++emissions > MOST_EMISSIONS) return;
-      const result = simulator.emitter.emit({ type: random.pick(EVENT_TYPES) }, random.pick([1, 1, 1, 5]));
+      const result = simulator.events.emit({ type: random.pick(EVENT_TYPES) }, random.pick([1, 1, 1, 5]));
       assert.ok(result.ok);
     } else if (action === "crash" || action === "restart") {
       await restart(action === "restart");
@@ -168,24 +169,24 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     } else if (action === "remove") {
       const { id } = random.pick(known);
       simulator.endpoints.remove(id);
-      simulator.dispatcher.abandon(id);
       const endpoint = endpoints.get(id);
       if (endpoint) endpoint.isRemoved = true;
     } else if (action === "move") {
-      simulator.endpoints.change(random.pick(known), { url: "http://localhost:9999/" });
+      simulator.endpoints.change(random.pick(known).id, { url: "http://localhost:9999/" });
     } else if (action === "resend") {
-      const [newest] = simulator.deliveries.list({ limit: 1 });
-      if (newest && endpoints.get(newest.endpointId)?.isRemoved === false) simulator.emitter.resend(newest);
+      const [newest] = simulator.deliveries.page({ limit: 1 }).deliveries;
+      if (newest && endpoints.get(newest.endpointId)?.isRemoved === false)
+        simulator.deliveries.resend(newest.id);
     }
   }
 
   /** Lets time pass to the next thing that happens by itself. */
   async function proceed(): Promise<void> {
-    const dueMs = simulator.dispatcher.nextDueMs();
+    const dueMs = simulator.clock.nextDueMs();
     const dueInMs = dueMs === undefined ? undefined : Math.max(0, dueMs - simulator.clock.now());
     const arrivesInMs = network.nextInMs();
     if (mode === "manual" && arrivesInMs === undefined) {
-      void simulator.dispatcher.advance(random.pick([1, 60, 300, 1_800, 7_200, 43_200]));
+      void simulator.clock.advance(random.pick([1, 60, 300, 1_800, 7_200, 43_200]));
     }
     const waits = [arrivesInMs, mode === "real" ? dueInMs : undefined].filter((ms) => ms !== undefined);
     wall.pass(Math.max(waits.length === 0 ? 1_000 : Math.min(...waits), random.pick([0, 0, 1, 1_000])));
@@ -204,12 +205,12 @@ export async function simulate(seed: number): Promise<SimulationResult> {
       check();
     }
     // Then nothing happens any more but the schedule, to its end.
-    while (simulator.dispatcher.nextDueMs() !== undefined || network.nextInMs() !== undefined) {
+    while (simulator.clock.nextDueMs() !== undefined || network.nextInMs() !== undefined) {
       assert.ok(++steps < 2 * MOST_STEPS, "the deliveries never come to an end");
       await proceed();
     }
     check();
-    const deliveries = simulator.deliveries.list({ limit: 100_000 });
+    const deliveries = allDeliveries(simulator);
     assert.ok(
       deliveries.every(({ state }) => state !== "attempting"),
       "a delivery is left without an end",

@@ -132,7 +132,7 @@ describe("a walk through the pages", () => {
     for (let page = 0; page < 7; page += 1) {
       const result = world.calls(RESTAURANT, { limit: 3, startingAfter: seen.at(-1) });
       seen.push(...(result.ok ? result.data.map(({ id }) => String(id)) : []));
-      if (page === 0) world.forget(gone);
+      if (page === 0) world.forget(RESTAURANT, gone);
       if (page === 1) world.happen("call.completed", { object: { id: changed, outcome: "no_answer" } });
     }
     expect(seen).toEqual(before.filter((id) => id !== gone));

@@ -57,6 +57,26 @@ describe("the stories that come with the simulator", () => {
   });
 });
 
+describe("a scenario", () => {
+  const repeated = (...times: number[]) => ({
+    ...minimal,
+    steps: times.map((count) => ({
+      after_seconds: 0,
+      type: "call.completed",
+      times: count,
+      every_seconds: 0,
+    })),
+  });
+
+  test("is refused with more than 10,000 happenings, before any is made", () => {
+    const parsed = parseScenario(repeated(...Array.from({ length: 1_000 }, () => 1_000)));
+    expect(parsed).toEqual({ ok: false, message: expect.stringContaining("1000000 happenings") });
+    const most = Array.from({ length: 10 }, () => 1_000);
+    expect(parseScenario(repeated(...most)).ok).toBe(true);
+    expect(parseScenario(repeated(...most, 1)).ok).toBe(false);
+  });
+});
+
 describe("telling a scenario", () => {
   test("is the same for the same seed, and casts other callers the next time", () => {
     const scenario = SCENARIOS.find(({ name }) => name === "failed-transfer")!;

@@ -11,12 +11,12 @@ export function AttemptView({ attempt }) {
   const { request, answer } = attempt;
   return html`<div class="attempt">
     <div class="attempt-head">
-      <h2>Attempt ${attempt.number}</h2>
+      <h3>Attempt ${attempt.number}</h3>
       <${OutcomeChip} attempt=${attempt} />
       <p>
         ${outcomeSentence(attempt)}${attempt.error_detail && html` <code class="foreign muted">${attempt.error_detail}</code>`}
       </p>
-      <p class="muted times">
+      <p class="muted small">
         Due ${fullTimeOf(attempt.scheduled_at)} · sent ${fullTimeOf(attempt.wall_started_at)} real
         time${attempt.duration_ms === null ? "" : ` · took ${millisecondsOf(attempt.duration_ms)}`}
       </p>

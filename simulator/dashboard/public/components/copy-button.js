@@ -6,11 +6,11 @@ import { Icon } from "./icon.js";
 const CONFIRMED_MS = 1_500;
 
 /** Copies `text` and says so in its place, without changing its size. */
-export function CopyButton({ text, label = "Copy", quiet = false }) {
+export function CopyButton({ text, label = "Copy", quiet = false, small = false }) {
   const [isCopied, setCopied] = useState(false);
   const timer = useRef();
   async function copy() {
-    if (!(await copyText(typeof text === "function" ? text() : text))) return;
+    if (!(await copyText(typeof text === "function" ? await text() : text))) return;
     setCopied(true);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setCopied(false), CONFIRMED_MS);
@@ -26,7 +26,7 @@ export function CopyButton({ text, label = "Copy", quiet = false }) {
     >
       ${shown}
     </button>`;
-  return html`<button type="button" class="button" onClick=${copy}>
+  return html`<button type="button" class=${`button ${small ? "small" : ""}`} onClick=${copy}>
     ${shown}<span class="swap"
       ><span class=${isCopied ? "gone" : ""}>${label}</span
       ><span class=${isCopied ? "" : "gone"} aria-live="polite">${isCopied ? "Copied" : ""}</span></span

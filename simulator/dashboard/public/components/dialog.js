@@ -46,13 +46,13 @@ export function Dialog({ title, onClose, children, wide = false }) {
   </dialog>`;
 }
 
-/** Asks before something that cannot be undone. */
-export function Confirm({ title, action, onConfirm, onClose, children }) {
+/** Asks before something that cannot be undone; `keep` and `action` are the words of its two buttons. */
+export function Confirm({ title, action, keep = "Keep it", tone = "danger", onConfirm, onClose, children }) {
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <div class="dialog-body">${children}</div>
     <footer>
-      <button type="button" class="button" autofocus onClick=${onClose}>Keep it</button>
-      <button type="button" class="button danger" onClick=${onConfirm}>${action}</button>
+      <button type="button" class="button" autofocus onClick=${onClose}>${keep}</button>
+      <button type="button" class=${`button ${tone}`} onClick=${onConfirm}>${action}</button>
     </footer>
   <//>`;
 }

@@ -77,7 +77,7 @@ export function EndpointCard({ endpoint }) {
         faults.length > 0 &&
         html`<div>
           <dt>Faults</dt>
-          <dd>${faults.map((fault) => html`<${Chip} tone="accent">${fault}<//> `)}</dd>
+          <dd>${faults.map((fault) => html`<${Chip} tone="purpose">${fault}<//> `)}</dd>
         </div>`
       }
     </dl>

@@ -93,14 +93,14 @@ export function EventForm({ type }) {
           />
         </div>
       </div>
-      <footer class="panel-foot">
+      <footer class="panel-foot sticks">
         <${Copyable}
           text=${commandOf(type, overrides, { orgId, count })}
           label="Copy the same as a command"
         />
         <button
           type="submit"
-          class=${`button accent big ${isSending ? "busy" : ""}`}
+          class=${`button accent ${isSending ? "busy" : ""}`}
           disabled=${!overrides.ok || isSending}
         >
           <${Icon} name="trigger" size=${16} />Trigger

@@ -1,19 +1,9 @@
 import { html } from "../core/html.js";
+import { PLACES } from "../core/places.js";
 import { Dialog } from "./dialog.js";
 
 const SHORTCUTS = [
-  [
-    "Go to",
-    [
-      ["g l", "Live"],
-      ["g e", "Endpoints"],
-      ["g t", "Trigger"],
-      ["g w", "World"],
-      ["g a", "API console"],
-      ["g r", "Readings"],
-      ["g v", "Verify report"],
-    ],
-  ],
+  ["Go to", PLACES.map(({ key, words }) => [`g ${key}`, words])],
   [
     "Clock",
     [

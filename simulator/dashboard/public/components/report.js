@@ -44,7 +44,7 @@ export function Report({ report }) {
 function Verdict({ report }) {
   const { verdict, url, seed, duration_ms: durationMs, summary } = report;
   const [tone, words] = VERDICTS[verdict] ?? ["plain", String(verdict ?? "A report")];
-  return html`<div class=${`verdict ${tone}`}>
+  return html`<div class=${`report-verdict ${tone}`}>
     <${Icon} name=${OUTCOMES[verdict]?.[1] ?? "flag"} size=${22} />
     <div>
       <b>${words}</b>

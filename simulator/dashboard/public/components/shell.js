@@ -2,91 +2,75 @@ import { useState } from "preact/hooks";
 import { html } from "../core/html.js";
 import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
-import { hrefTo, navigate } from "../core/route.js";
+import { PLACES } from "../core/places.js";
+import { hrefTo, listPath, navigate } from "../core/route.js";
 import { useTheme } from "../core/theme.js";
 import { ClockBar } from "./clock-bar.js";
 import { Help } from "./help.js";
 import { Icon, Mark } from "./icon.js";
 import { Toasts } from "./toasts.js";
 
-/** The places, in their order: path, words, words where there is little room, icon, key after `g`. */
-export const PLACES = [
-  ["/", "Live", "Live", "live", "l"],
-  ["/endpoints", "Endpoints", "Endpoints", "endpoints", "e"],
-  ["/trigger", "Trigger", "Trigger", "trigger", "t"],
-  ["/world", "World", "World", "world", "w"],
-  ["/console", "API console", "API", "console", "a"],
-  ["/readings", "Readings", "Readings", "readings", "r"],
-  ["/verify", "Verify", "Verify", "verify", "v"],
-];
-
 const CONNECTION_WORDS = { connecting: "Connecting…", open: "Live", lost: "Reconnecting…" };
 const THEME_ICONS = { auto: "auto", light: "sun", dark: "moon" };
 
-/** What is around every page: where one can go, the clock, the connection. */
-export function Shell({ path, children }) {
+/** What is around every page: where one can go, the clock, the connection. A full page uses all of the room itself. */
+export function Shell({ path, isFull = false, children }) {
   const { connection, clock, problem, endpoints } = useLive();
   const { theme, toggle } = useTheme();
   const [isHelpOpen, setHelpOpen] = useState(false);
   useKeys({
     "?": () => setHelpOpen(true),
     d: toggle,
-    ...Object.fromEntries(PLACES.map(([to, , , , key]) => [`g ${key}`, () => navigate(to)])),
+    ...Object.fromEntries(PLACES.map(({ path: to, key }) => [`g ${key}`, () => navigate(placePath(to))])),
   });
   const flagged = [...(endpoints?.values() ?? [])].filter((endpoint) => endpoint.flagged).length;
   const badges = {
-    "/": clock?.deliveries.attempting > 0 && [clock.deliveries.attempting, "wait", "deliveries under way"],
+    "/": clock?.deliveries.attempting > 0 && [clock.deliveries.attempting, "wait", "deliveries in progress"],
     "/endpoints": flagged > 0 && [flagged, "bad", "endpoints failing"],
   };
 
   return html`<div class="shell">
     <a class="skip-link" href="#main" onClick=${skipToMain}>Skip to the page</a>
     <header class="side">
-      <a class="brand" href=${hrefTo("/")}
-        ><${Mark} /><span>Voice agent<br /><b>Simulator</b></span></a
-      >
+      <a class="brand" href=${hrefTo("/")}><${Mark} /><span>Simulator</span></a>
       <nav aria-label="Pages">
         ${PLACES.map(
-          ([to, words, shortWords, icon]) =>
-            html`<a key=${to} href=${hrefTo(to)} aria-current=${isWithin(path, to) ? "page" : undefined}>
-              <${Icon} name=${icon} /><span class="wide-words">${words}</span
+          ({ path: to, words, shortWords = words, icon }) =>
+            html`<a
+              key=${to}
+              href=${hrefTo(placePath(to))}
+              title=${words}
+              aria-current=${isWithin(path, to) ? "page" : undefined}
+            >
+              <${Icon} name=${icon} size=${17} /><span class="wide-words">${words}</span
               ><span class="short-words" aria-hidden="true">${shortWords}</span
               ><${Badge} badge=${badges[to]} />
             </a>`,
         )}
       </nav>
       <div class="side-foot">
-        <a href="/docs" class="quiet-link"><${Icon} name="book" size=${16} />API docs</a>
-        <button type="button" class="quiet-link" onClick=${() => setHelpOpen(true)}>
-          <${Icon} name="keyboard" size=${16} />Shortcuts<kbd>?</kbd>
+        <a href="/docs" class="quiet-link" title="API docs"
+          ><${Icon} name="book" size=${16} /><span class="words">API docs</span></a
+        >
+        <button type="button" class="quiet-link" title="Shortcuts (?)" onClick=${() => setHelpOpen(true)}>
+          <${Icon} name="keyboard" size=${16} /><span class="words">Shortcuts</span><kbd>?</kbd>
         </button>
         <button type="button" class="quiet-link" onClick=${toggle} title="Theme (d)">
-          <${Icon} name=${THEME_ICONS[theme]} size=${16} />Theme: ${theme}
+          <${Icon} name=${THEME_ICONS[theme]} size=${16} /><span class="words">Theme: ${theme}</span>
         </button>
       </div>
     </header>
     <div class="top">
       <${ClockBar} />
-      <span class=${`connection ${connection}`} role="status"
-        ><span class="dot" aria-hidden="true"></span>${CONNECTION_WORDS[connection]}</span
-      >
-      <span class="top-tools">
-        <button type="button" class="icon-button" aria-label=${`Theme: ${theme}`} onClick=${toggle}>
-          <${Icon} name=${THEME_ICONS[theme]} />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label="Keyboard shortcuts"
-          onClick=${() => setHelpOpen(true)}
+      <div class="top-tools">
+        <span class=${`connection ${connection}`} role="status"
+          ><span class="dot" aria-hidden="true"></span>${CONNECTION_WORDS[connection]}</span
         >
-          <${Icon} name="keyboard" />
-        </button>
-      </span>
+      </div>
     </div>
-    <main id="main" tabindex="-1">
+    <main id="main" class=${isFull ? "full" : ""} tabindex="-1">
       ${problem !== undefined && connection === "open" && html`<div class="notice bad" role="alert"><p>${problem}</p></div>`}
-      ${children}
+      ${isFull ? children : html`<div class="page">${children}</div>`}
     </main>
     <${Toasts} />
     ${isHelpOpen && html`<${Help} onClose=${() => setHelpOpen(false)} />`}
@@ -99,6 +83,11 @@ function Badge({ badge }) {
   return html`<span class=${`badge ${tone}`} title=${`${count} ${words}`}
     >${count > 999 ? "999+" : count}<span class="visually-hidden"> ${words}</span></span
   >`;
+}
+
+/** The list is left as it was looked at. */
+function placePath(place) {
+  return place === "/" ? listPath() : place;
 }
 
 function isWithin(path, place) {

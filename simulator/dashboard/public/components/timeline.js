@@ -7,7 +7,7 @@ import { Countdown, useTick } from "./countdown.js";
 import { Icon } from "./icon.js";
 
 const SINCE_START = ["0", "1 min", "6 min", "36 min", "2 h 36 min", "14 h 36 min"];
-const MARKS = { ok: "check", failed: "cross" };
+const MARKS = { ok: "check", failed: "cross", purpose: "cross" };
 
 /** The six slots over 14 h 36 min: what happened in each, and what is still to come. */
 export function Timeline({ delivery, chosen, onChoose }) {
@@ -49,9 +49,7 @@ function Slot({ slot, isChosen, onChoose }) {
   if (attempt === undefined)
     return html`<div class="slot-box">
       ${mark}
-      <span class="slot-head"
-        ><b>Attempt ${number}</b><span class="muted">${SINCE_START[number - 1]}</span></span
-      >
+      <b class="slot-words" title=${`Attempt ${number}`}>${SINCE_START[number - 1]}</b>
       <span class="slot-words">${restWords(slot)}</span>
     </div>`;
   return html`<button
@@ -61,16 +59,14 @@ function Slot({ slot, isChosen, onChoose }) {
     onClick=${() => onChoose(number)}
   >
     ${mark}
-    <span class="slot-head"
-      ><b>Attempt ${number}</b><span class="muted">${SINCE_START[number - 1]}</span></span
-    >
-    <span class="slot-words outcome">${outcomeWord(attempt)}</span>
+    <b class="slot-words" title=${`Attempt ${number}`}>${SINCE_START[number - 1]}</b>
+    <span class=${`slot-words outcome ${state}`}>${outcomeWord(attempt)}</span>
     <span class="slot-words">
       <time datetime=${attempt.started_at} title=${`Schedule time ${fullTimeOf(attempt.started_at)}`}>
         ${shortTime(attempt.started_at)}
       </time>
     </span>
-    <span class="slot-words muted" title=${`Real time ${fullTimeOf(attempt.wall_started_at)}`}>
+    <span class="slot-words slot-real muted" title=${`Real time ${fullTimeOf(attempt.wall_started_at)}`}>
       real
       ${timeOf(attempt.wall_started_at)}${attempt.duration_ms !== null && `, ${millisecondsOf(attempt.duration_ms)}`}
     </span>

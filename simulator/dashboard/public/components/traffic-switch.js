@@ -8,10 +8,10 @@ import { Panel } from "./page.js";
 
 const RATES = [
   ["0", "Off"],
-  ["6", "6/min"],
-  ["30", "30/min"],
-  ["120", "120/min"],
-  ["600", "600/min"],
+  ["6", "6"],
+  ["30", "30"],
+  ["120", "120"],
+  ["600", "600"],
 ];
 
 /** Keeps the business alive: calls come in by themselves. */
@@ -27,9 +27,11 @@ export function TrafficSwitch() {
     if (changed) setValue(changed);
   }
   const rate = String(traffic?.per_minute ?? 0);
-  const rates = RATES.some(([known]) => known === rate) ? RATES : [...RATES, [rate, `${rate}/min`]];
+  const rates = RATES.some(([known]) => known === rate) ? RATES : [...RATES, [rate, rate]];
   return html`<${Panel} title="Traffic">
-    <p class="muted">Let calls, orders and voicemails happen by themselves, so many a minute.</p>
+    <p class="muted">
+      Let calls, orders and voicemails happen by themselves, as many a minute as you choose.
+    </p>
     <${Segments}
       label="Happenings a minute"
       value=${rate}

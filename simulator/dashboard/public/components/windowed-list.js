@@ -2,52 +2,77 @@ import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } fro
 import { html } from "../core/html.js";
 
 const BEYOND = 8;
+const AWAY_PX = 60;
+/** Where each list stood when it was left, for whoever comes back. */
+const leftAt = new Map();
 
 /**
- * A list of any length in the scrolling page, of which only the rows in sight exist. `row(index)` renders one;
- * `onNearEnd()` is called when the end comes into sight. The handle can `focus(index)`.
+ * A list of any length that scrolls by itself, of which only the rows in sight exist. `row(index)` renders one;
+ * `onNearEnd()` is called while the end is in sight, `onAway(isAway)` when one leaves or reaches the top; `foot` stands
+ * below the last row. The handle can `focus(index)`, `reveal(index)` and go `toTop()`.
  */
-export function WindowedList({ count, rowHeight, row, keyOf, onNearEnd, handle, label }) {
-  const ref = useRef();
+export function WindowedList({ count, rowHeight, row, keyOf, onNearEnd, onAway, handle, label, foot }) {
+  const scroller = useRef();
+  const list = useRef();
   const [[first, last], setRange] = useState([0, 40]);
   const wanted = useRef();
 
+  function measure() {
+    const { scrollTop, clientHeight } = scroller.current;
+    const from = Math.max(0, Math.floor(scrollTop / rowHeight) - BEYOND);
+    const to = Math.min(count, Math.ceil((scrollTop + clientHeight) / rowHeight) + BEYOND);
+    setRange((before) => (before[0] === from && before[1] === to ? before : [from, to]));
+    onAway?.(scrollTop > AWAY_PX);
+    if (to >= count - BEYOND) onNearEnd?.();
+  }
+  const latest = useRef(measure);
+  latest.current = measure;
+  useLayoutEffect(measure);
   useLayoutEffect(() => {
-    function measure() {
-      const { top } = ref.current.getBoundingClientRect();
-      const from = Math.max(0, Math.floor(-top / rowHeight) - BEYOND);
-      const to = Math.min(count, Math.ceil((innerHeight - top) / rowHeight) + BEYOND);
-      setRange((before) => (before[0] === from && before[1] === to ? before : [from, to]));
-      if (to >= count - BEYOND) onNearEnd?.();
-    }
-    measure();
-    addEventListener("scroll", measure, { passive: true });
-    addEventListener("resize", measure);
-    return () => {
-      removeEventListener("scroll", measure);
-      removeEventListener("resize", measure);
+    const element = scroller.current;
+    element.scrollTop = leftAt.get(label) ?? 0;
+    const update = () => {
+      leftAt.set(label, element.scrollTop);
+      latest.current();
     };
-  }, [count, rowHeight, onNearEnd]);
+    const watcher = new ResizeObserver(update);
+    watcher.observe(element);
+    element.addEventListener("scroll", update, { passive: true });
+    return () => {
+      watcher.disconnect();
+      element.removeEventListener("scroll", update);
+    };
+  }, [label]);
 
   // A row that was out of sight can take the focus once it exists.
   useEffect(() => {
     if (wanted.current === undefined) return;
-    const link = ref.current.querySelector(`[data-index="${wanted.current}"] a`);
+    const link = list.current.querySelector(`[data-index="${wanted.current}"] a`);
     if (link === null) return;
     wanted.current = undefined;
     link.focus({ preventScroll: true });
   });
 
+  /** Scrolls just so far that a row is in sight. */
+  function reveal(index) {
+    const { scrollTop, clientHeight } = scroller.current;
+    const top = index * rowHeight;
+    if (top < scrollTop) scroller.current.scrollTop = top;
+    else if (top + rowHeight > scrollTop + clientHeight)
+      scroller.current.scrollTop = top + rowHeight - clientHeight;
+  }
   useImperativeHandle(
     handle,
     () => ({
+      reveal,
       focus(index) {
         if (index < 0 || index >= count) return;
         wanted.current = index;
-        reveal(ref.current.getBoundingClientRect().top + index * rowHeight, rowHeight);
+        reveal(index);
         setRange(([from, to]) => [Math.min(from, index), Math.max(to, index + 1)]);
       },
       focusedIndex: () => Number(document.activeElement?.closest("[data-index]")?.dataset.index ?? -1),
+      toTop: () => (scroller.current.scrollTop = 0),
     }),
     [count, rowHeight],
   );
@@ -66,21 +91,10 @@ export function WindowedList({ count, rowHeight, row, keyOf, onNearEnd, handle, 
       </li>`,
     );
   }
-  return html`<ol
-    ref=${ref}
-    class="windowed"
-    aria-label=${label}
-    style=${{ height: `${count * rowHeight}px` }}
-  >
-    ${shown}
-  </ol>`;
-}
-
-/** Scrolls just so far that a row lies below what sticks to the top and above the bottom. */
-function reveal(top, rowHeight) {
-  const style = getComputedStyle(document.documentElement);
-  const above = Number.parseFloat(style.getPropertyValue("--sticky")) || 0;
-  const below = Number.parseFloat(style.getPropertyValue("--bottom")) || 0;
-  if (top < above) scrollBy(0, top - above);
-  else if (top + rowHeight > innerHeight - below) scrollBy(0, top + rowHeight - innerHeight + below);
+  return html`<div class="scroller" ref=${scroller}>
+    <ol ref=${list} class="windowed" aria-label=${label} style=${{ height: `${count * rowHeight}px` }}>
+      ${shown}
+    </ol>
+    ${foot}
+  </div>`;
 }

@@ -15,7 +15,7 @@ const OUTCOMES = [
   ["voicemail", "Voicemail"],
 ];
 const MOST_SEARCHED = 2_000;
-const TONES = { completed: "ok", transferred: "accent", voicemail: "wait" };
+const TONES = { completed: "ok", transferred: "plain", voicemail: "wait" };
 
 /** The calls of an organization, newest first. */
 export function CallList({ organization, query }) {
@@ -45,10 +45,8 @@ export function CallList({ organization, query }) {
 function CallRow({ call, onOpen }) {
   const { phone, outcome, transcript, duration_sec: durationSeconds, detected_language: language } = call;
   return html`<button type="button" class="row call-row" onClick=${onOpen}>
-    <span class="row-main"
-      ><b class="foreign">${phone}</b
-      ><span class="muted one-line foreign">${String(transcript ?? "").replaceAll("\n", " · ")}</span></span
-    >
+    <b class="foreign">${phone}</b>
+    <span class="muted one-line foreign">${String(transcript ?? "").replaceAll("\n", " · ")}</span>
     <span class="row-side"
       ><${Chip} tone=${TONES[outcome] ?? "plain"}>${outcome}<//
       ><span class="muted nowrap">${secondsOf(durationSeconds)} · ${language}</span></span

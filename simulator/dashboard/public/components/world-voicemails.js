@@ -44,11 +44,11 @@ function Voicemail({ voicemail, organization }) {
       <span class="muted foreign">${phone}</span>
       <span class="spacer"></span>
       <${Chip} tone=${reviewed ? "ok" : "wait"}>${reviewed ? "Reviewed" : "Unread"}<//>
-      ${calledBack && html`<${Chip} tone="accent">Called back<//>`}
+      ${calledBack && html`<${Chip} tone="plain">Called back<//>`}
     </header>
     <blockquote class="foreign">${message}</blockquote>
     ${notes && html`<p class="foreign"><b>Notes:</b> ${notes}</p>`}
-    <p class="muted">
+    <p class="muted small">
       ${String(reason).replaceAll("_", " ")} · ${fullTimeOf(voicemail.created_at)} ·
       <a href=${hrefTo(`/world/calls?org=${organization.id}&call=${encodeURIComponent(voicemail.call_id)}`)}
         >its call</a

@@ -1,122 +1,211 @@
-const PAGE_SIZE = 500;
-/** What one tab keeps. */
-const MOST_DELIVERIES = 50_000;
+import { apiQuery, isFiltered, NO_FILTERS, passes } from "./filters.js";
+import { rowsOf } from "./rows.js";
 
-/** The deliveries that are loaded, newest first, and the events that went to nobody. */
-export function createFeed() {
-  let state = emptyState();
-  let isLoaded = false;
-  let isLoading = false;
-  let run = 0;
-  /** What the stream told while a load is under way: told again to what was loaded. */
-  let meanwhile;
+const PAGE_SIZE = 100;
+/** What one tab keeps of a list. */
+const MOST_LISTED = 50_000;
+/** What one tab remembers of deliveries that it does not list. */
+const MOST_HEARD = 5_000;
+/** How soon a text search is asked again whether what is new belongs to it. */
+const ASK_AGAIN_MS = 250;
 
-  function putDelivery(delivery) {
-    meanwhile?.push(() => putDelivery(delivery));
-    state.lonely.delete(delivery.event_id);
-    // One that we don't list and that has attempts already is older than all that we list.
-    if (!state.listed.has(delivery.id) && (delivery.attempts.length === 0 || !state.hasMore)) {
-      state.newer.push(delivery.id);
-      state.listed.add(delivery.id);
-    }
-    state.byId.set(delivery.id, delivery);
+/**
+ * The deliveries that pass the filters, newest first, page by page as the simulator finds them, and kept up to date by
+ * what the stream tells. `changed()` is called whenever there is something else to show.
+ */
+export function createFeed({ control, changed }) {
+  const heard = new Map();
+  /** When each was last told of, by `performance.now()`. */
+  const litAt = new Map();
+  let list = emptyList(NO_FILTERS);
+  let latest;
+  let askTimer;
+  let rows;
+
+  function tell() {
+    rows = undefined;
+    changed();
   }
 
-  function addEvent(event) {
-    meanwhile?.push(() => addEvent(event));
-    state.lonely.set(event.id, event);
+  /** Begins anew; what was there stays in sight until the first page has come. */
+  async function load(filters) {
+    const next = emptyList(filters);
+    list = { ...list, filters, next, error: undefined };
+    tell();
+    let answers;
+    try {
+      answers = await Promise.all([read(filters), readEvents(filters)]);
+    } catch (error) {
+      if (list.next === next) list = { ...list, next: undefined, error };
+      tell();
+      return;
+    }
+    if (list.next !== next) return;
+    const [page, events] = answers;
+    append(next, page);
+    addLonely(next, page, events);
+    // What the stream told while the page was on its way.
+    for (const delivery of heard.values())
+      if (next.listed.has(delivery.id)) next.byId.set(delivery.id, delivery);
+    list = { ...next, isLoaded: true };
+    tell();
+  }
+
+  async function loadOlder() {
+    const own = list;
+    const mustWait = own.isLoading || own.next !== undefined || own.error !== undefined;
+    if (!own.isLoaded || !own.hasMore || mustWait) return;
+    own.isLoading = true;
+    try {
+      const page = await read(own.filters, own.cursor);
+      if (own === list) append(own, page);
+    } catch (error) {
+      own.error = error;
+    }
+    own.isLoading = false;
+    if (own === list) tell();
+  }
+
+  function read(filters, cursor) {
+    const after = cursor === undefined ? "" : `&starting_after=${encodeURIComponent(cursor)}`;
+    return control.get(`/deliveries?limit=${PAGE_SIZE}${apiQuery(filters)}${after}`);
+  }
+
+  /** Events are asked for only where one that went to nobody could stand in the list. */
+  function readEvents({ q, type, endpoint, state, verdict }) {
+    if (endpoint !== "" || state !== "" || verdict !== "") return { data: [] };
+    return control.get(`/events?limit=${PAGE_SIZE}${apiQuery({ q, type })}`);
+  }
+
+  function put(delivery) {
+    remember(delivery);
+    const { listed, filters, byId } = list;
+    list.lonely.delete(delivery.event_id);
+    if (listed.has(delivery.id)) {
+      byId.set(delivery.id, delivery);
+      if (!passes(filters, delivery)) remove(delivery.id);
+    } else if (passes(filters, delivery)) {
+      if (filters.q.trim() === "") insert(delivery);
+      else askAgainSoon();
+    }
+    tell();
+  }
+
+  function remember(delivery) {
+    heard.delete(delivery.id);
+    heard.set(delivery.id, delivery);
+    litAt.set(delivery.id, performance.now());
+    if (delivery.attempts.at(-1)?.ended_at) latest = delivery;
+    if (heard.size <= MOST_HEARD) return;
+    const [oldest] = heard.keys();
+    heard.delete(oldest);
+    litAt.delete(oldest);
+  }
+
+  /** Puts one where its time belongs; below what is loaded it comes with its page. */
+  function insert(delivery) {
+    const { ids, byId, listed, hasMore } = list;
+    let at = 0;
+    while (at < ids.length && byId.get(ids[at]).created_at > delivery.created_at) at++;
+    if (at === ids.length && hasMore) return;
+    ids.splice(at, 0, delivery.id);
+    listed.add(delivery.id);
+    byId.set(delivery.id, delivery);
+  }
+
+  function remove(id) {
+    list.ids.splice(list.ids.indexOf(id), 1);
+    list.listed.delete(id);
+    list.byId.delete(id);
+  }
+
+  /** Only the simulator knows whether a new payload has the words that are searched for. */
+  function askAgainSoon() {
+    askTimer ??= setTimeout(async () => {
+      askTimer = undefined;
+      const own = list;
+      const page = await read(own.filters).catch(() => ({ data: [] }));
+      if (own !== list) return;
+      for (const delivery of page.data.toReversed()) {
+        if (!own.listed.has(delivery.id)) insert(heard.get(delivery.id) ?? delivery);
+      }
+      tell();
+    }, ASK_AGAIN_MS);
   }
 
   return {
-    putDelivery,
-    addEvent,
+    load,
+    loadOlder,
+    put,
+    addEvent(event) {
+      const { q, type, endpoint, state, verdict } = list.filters;
+      if (q !== "" || endpoint !== "" || state !== "" || verdict !== "") return;
+      if (type === "" || type === event.type) list.lonely.set(event.id, event);
+      tell();
+    },
+    /** What is known of a delivery, listed or not. */
+    get: (id) => heard.get(id) ?? list.byId.get(id),
+    /** When it was last told of, by `performance.now()`. */
+    litAt: (id) => litAt.get(id),
+    /** The delivery whose attempt ended last, of those that were told of. */
+    latest: () => latest,
+    rows: () => (rows ??= rowsOf(list)),
+    get filters() {
+      return list.filters;
+    },
     get isLoaded() {
-      return isLoaded;
+      return list.isLoaded;
     },
     get hasMore() {
-      return state.hasMore;
+      return list.hasMore;
     },
-    get isLoading() {
-      return isLoading;
+    /** Whether what is shown is not yet what the filters ask for. */
+    get isChanging() {
+      return list.next !== undefined;
     },
-    get: (id) => state.byId.get(id),
-
-    /** Begins anew with the newest page; what was there stays in sight until then. */
-    async load(control) {
-      const own = ++run;
-      meanwhile = [];
-      const [deliveries, events] = await Promise.all([
-        control.get(`/deliveries?limit=${PAGE_SIZE}`),
-        control.get(`/events?limit=${PAGE_SIZE}`),
-      ]);
-      if (own !== run) return;
-      state = emptyState();
-      append(state, deliveries);
-      addLonely(state, deliveries, events);
-      isLoaded = true;
-      const missed = meanwhile;
-      meanwhile = undefined;
-      for (const tellAgain of missed) tellAgain();
+    /** What went wrong when it was asked for; nothing more is asked until `load`. */
+    get error() {
+      return list.error;
     },
-
-    async loadOlder(control) {
-      const last = state.older.at(-1) ?? state.newer[0];
-      if (!state.hasMore || isLoading || last === undefined) return;
-      isLoading = true;
-      const own = run;
-      try {
-        const page = await control.get(`/deliveries?limit=${PAGE_SIZE}&starting_after=${last}`);
-        if (own === run) append(state, page);
-      } finally {
-        isLoading = false;
-      }
-    },
-
-    /** Rows that `wanted` lets through, newest first: `{ delivery }`, or `{ event }` where nobody wanted it. */
-    rows(wanted) {
-      const { byId, newer, older } = state;
-      const events = [...state.lonely.values()].toReversed();
-      const rows = [];
-      let nextEvent = 0;
-      const add = (row) => {
-        if (wanted(row)) rows.push(row);
-      };
-      const visit = (id) => {
-        const delivery = byId.get(id);
-        while (nextEvent < events.length && events[nextEvent].created_at > delivery.created_at)
-          add({ event: events[nextEvent++] });
-        add({ delivery });
-      };
-      for (let index = newer.length - 1; index >= 0; index--) visit(newer[index]);
-      for (const id of older) visit(id);
-      while (nextEvent < events.length) add({ event: events[nextEvent++] });
-      return rows;
+    get isFiltered() {
+      return isFiltered(list.filters);
     },
   };
 }
 
-function emptyState() {
-  return { byId: new Map(), listed: new Set(), newer: [], older: [], lonely: new Map(), hasMore: false };
+function emptyList(filters) {
+  return {
+    filters,
+    ids: [],
+    byId: new Map(),
+    listed: new Set(),
+    lonely: new Map(),
+    cursor: undefined,
+    hasMore: false,
+    isLoaded: false,
+    isLoading: false,
+    next: undefined,
+    error: undefined,
+  };
 }
 
-function append(state, page) {
+function append(list, page) {
   for (const delivery of page.data) {
-    if (!state.listed.has(delivery.id)) state.older.push(delivery.id);
-    state.listed.add(delivery.id);
-    // The stream may have told of it before this older answer arrived.
-    const known = state.byId.get(delivery.id);
-    if (known === undefined || delivery.attempts.length > known.attempts.length)
-      state.byId.set(delivery.id, delivery);
-    state.lonely.delete(delivery.event_id);
+    if (list.listed.has(delivery.id)) continue;
+    list.ids.push(delivery.id);
+    list.listed.add(delivery.id);
+    list.byId.set(delivery.id, delivery);
+    list.lonely.delete(delivery.event_id);
   }
-  state.hasMore = page.has_more && state.listed.size < MOST_DELIVERIES;
+  list.cursor = page.next_cursor ?? page.data.at(-1)?.id;
+  list.hasMore = page.has_more && list.cursor !== undefined && list.ids.length < MOST_LISTED;
 }
 
-function addLonely(state, deliveries, events) {
+function addLonely(list, deliveries, events) {
   const known = new Set(deliveries.data.map((delivery) => delivery.event_id));
-  const oldestAt = deliveries.has_more ? deliveries.data.at(-1).created_at : "";
+  const oldestAt = deliveries.has_more ? (deliveries.data.at(-1)?.created_at ?? "9") : "";
   for (const event of events.data.toReversed()) {
     // Of an event older than the oldest delivery here it is not known whether one belongs to it.
-    if (!known.has(event.id) && event.created_at > oldestAt) state.lonely.set(event.id, event);
+    if (!known.has(event.id) && event.created_at > oldestAt) list.lonely.set(event.id, event);
   }
 }

@@ -7,7 +7,7 @@ let prefix = "";
 let prefixTimer;
 
 /**
- * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints }`. Later components come first. They rest
+ * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints, "mod k": find }`. Later components come first. They rest
  * while one types, and while a dialog is open.
  */
 export function useKeys(bindings) {
@@ -22,11 +22,13 @@ export function useKeys(bindings) {
 /** Begins to listen. */
 export function listenToKeys() {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    const isWithMod = event.ctrlKey || event.metaKey;
+    if (event.altKey || (isWithMod && event.key !== "k") || (!isWithMod && isTyping(event.target))) return;
     if (document.querySelector("dialog[open]") !== null) return;
     // A key that is held down moves through a list, and does everything else once.
     if (event.repeat && !REPEATABLE.test(event.key)) return;
-    const combination = prefix === "" ? event.key : `${prefix} ${event.key}`;
+    const key = isWithMod ? `mod ${event.key}` : event.key;
+    const combination = prefix === "" ? key : `${prefix} ${key}`;
     forgetPrefix();
     const action = layers.map((layer) => layer.current[combination]).find((found) => found !== undefined);
     if (action !== undefined) {

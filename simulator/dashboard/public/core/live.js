@@ -15,7 +15,7 @@ export const live = {
   /** By id; undefined until loaded. */
   endpoints: undefined,
   organizations: undefined,
-  feed: createFeed(),
+  feed: createFeed({ control, changed: () => changed() }),
   /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
   generation: 0,
   problem: undefined,
@@ -70,12 +70,6 @@ export function setClock(clock) {
   changed();
 }
 
-/** Loads the next page of older deliveries. */
-export async function loadOlder() {
-  await live.feed.loadOlder(control);
-  changed();
-}
-
 export function endpointOf(id) {
   return live.endpoints?.get(id);
 }
@@ -86,7 +80,7 @@ async function loadAll() {
       control.get("/clock"),
       control.get("/endpoints"),
       control.get("/organizations"),
-      live.feed.load(control),
+      live.feed.load(live.feed.filters),
     ]);
     live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
     live.organizations = organizations.data;
@@ -101,7 +95,7 @@ async function loadAll() {
 function receive(name, data) {
   if (name === "event") live.feed.addEvent(data);
   else if (name === "delivery") {
-    live.feed.putDelivery(data);
+    live.feed.put(data);
     refreshClockSoon();
   } else if (name === "endpoint") live.endpoints?.set(data.id, data);
   else if (name === "endpoint_deleted") live.endpoints?.delete(data.id);

@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 const ROOT = "/dashboard";
 const watchers = new Set();
+let list = "/";
 
 /** The address inside the dashboard: `/deliveries/dlv_1` and its query. */
 export function currentRoute() {
@@ -20,13 +21,22 @@ export function useRoute() {
   return route;
 }
 
+/** The list as it was last looked at, with its filters: where every way back leads. */
+export function listPath() {
+  return list;
+}
+
+export function rememberList(path) {
+  list = path;
+}
+
 /** Goes to a page of the dashboard; with `replace`, without an entry in the history. */
 export function navigate(path, { replace = false } = {}) {
   const url = hrefTo(path);
   if (replace) history.replaceState(null, "", url);
   else {
     history.pushState(null, "", url);
-    scrollTo(0, 0);
+    document.querySelector("main")?.scrollTo(0, 0);
   }
   announce();
 }

@@ -5,8 +5,8 @@ export const DELAYS_SECONDS = [0, 60, 300, 1_800, 7_200, 43_200];
 export const DELAY_WORDS = ["at once", "+1 min", "+5 min", "+30 min", "+2 h", "+12 h"];
 
 /**
- * The six slots of a delivery. Each has its state, the attempt made in it if any, and when it was or will be due at the
- * earliest, in milliseconds of schedule time.
+ * The six slots of a delivery. Each has its state (`ok`, `failed`, `purpose`, `flying`, `next`, `later`, `unused`), the
+ * attempt made in it if any, and when it was or will be due at the earliest, in milliseconds of schedule time.
  */
 export function slotsOf(delivery) {
   const { attempts } = delivery;
@@ -15,7 +15,7 @@ export function slotsOf(delivery) {
     const attempt = attempts[index];
     if (index > 0) dueMs = dueOf(delivery, index, dueMs + delaySeconds * 1000);
     if (attempt !== undefined) {
-      const slot = { number: index + 1, dueMs, attempt, state: attemptState(attempt) };
+      const slot = { number: index + 1, dueMs, attempt, state: attemptTone(attempt) };
       dueMs = Date.parse(attempt.ended_at ?? attempt.started_at);
       return slot;
     }
@@ -28,6 +28,12 @@ export function slotsOf(delivery) {
 export function attemptState(attempt) {
   if (attempt.ended_at === null) return "flying";
   return isSuccess(attempt) ? "ok" : "failed";
+}
+
+/** As `attemptState`, but `purpose` where the simulator made it fail on purpose: that is not the receiver's. */
+export function attemptTone(attempt) {
+  const state = attemptState(attempt);
+  return state === "failed" && attempt.blame === "simulator" ? "purpose" : state;
 }
 
 export function isSuccess(attempt) {

@@ -53,6 +53,8 @@ export function outcomeWord(attempt) {
 /** The same in a sentence, with what to look at. */
 export function outcomeSentence(attempt) {
   if (attempt.ended_at === null) return "Under way: the receiver has 10 seconds to answer.";
+  if (attempt.blame === "simulator" && attempt.fault)
+    return `Made to fail on purpose (${attempt.fault}): the receiver is not to blame.`;
   if (attempt.error !== null) return ERRORS[attempt.error]?.[1] ?? `It failed: ${attempt.error}.`;
   if (isSuccess(attempt)) return "Acknowledged: a 2xx within 10 seconds delivers the event.";
   const { http_status: status } = attempt;
@@ -64,7 +66,33 @@ export function outcomeSentence(attempt) {
 }
 
 /** What a delivery is up to. */
-export const STATE_WORDS = { attempting: "Attempting", delivered: "Delivered", dead: "Dead" };
+export const STATE_WORDS = { attempting: "In progress", delivered: "Delivered", dead: "Gave up" };
+
+/** The same in a sentence, with the name that the API and the commands have for it. */
+export const STATE_TITLES = {
+  attempting: "Attempts are still to come (state attempting).",
+  delivered: "A 2xx came within 10 seconds (state delivered).",
+  dead: "Gave up after six attempts (state dead).",
+};
+
+/** The event types of the service. */
+export const EVENT_TYPES = [
+  "call.completed",
+  "call.transferred",
+  "voicemail.created",
+  "order.created",
+  "booking.created",
+];
+
+/** What happened, in one line. */
+export function lineOf({ summary, event_type: type }) {
+  return summary ?? type ?? "An event of an unknown type";
+}
+
+/** An address without what is the same everywhere. */
+export function placeOf(url) {
+  return url === undefined ? "endpoint deleted" : url.replace(/^https?:\/\//, "");
+}
 
 /** Why a signature was or was not accepted. */
 export const VERDICTS = {

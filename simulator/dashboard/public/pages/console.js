@@ -95,7 +95,7 @@ function Console({ organizations, firstKey }) {
           <footer class="panel-foot">
             <${CopyButton} text=${() => apiCurl(url, apiKey)} label="Copy as curl" /><button
               type="submit"
-              class="button accent big"
+              class="button accent"
             >
               <${Icon} name="next" size=${15} />Send
             </button>

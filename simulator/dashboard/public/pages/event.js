@@ -2,7 +2,7 @@ import { TypeName } from "../components/chips.js";
 import { BodyView } from "../components/code-view.js";
 import { Copyable } from "../components/copy-button.js";
 import { Empty, Loading, Problem } from "../components/empty.js";
-import { DeliveryRow, FeedHead } from "../components/feed-rows.js";
+import { DeliveryRow } from "../components/feed-row.js";
 import { Icon } from "../components/icon.js";
 import { PageHead, Panel } from "../components/page.js";
 import { control } from "../core/api.js";
@@ -11,7 +11,7 @@ import { html } from "../core/html.js";
 import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
 import { useLoaded } from "../core/load.js";
-import { hrefTo, navigate } from "../core/route.js";
+import { hrefTo, listPath, navigate } from "../core/route.js";
 import { attempt, toast } from "../core/toasts.js";
 
 const ORIGINS = {
@@ -29,11 +29,11 @@ export function EventPage({ id }) {
     error,
     reload,
   } = useLoaded(id, () => control.get(`/events/${encodeURIComponent(id)}`));
-  useKeys({ u: () => navigate("/") });
+  useKeys({ u: () => navigate(listPath()) });
 
   if (error !== undefined && event === undefined)
     return html`<${PageHead} title="Event" /><${Problem} error=${error}
-        ><p><a href=${hrefTo("/")}>Back to Live</a></p><//
+        ><p><a href=${hrefTo(listPath())}>Back to Live</a></p><//
       >`;
   if (event === undefined) return html`<${PageHead} title="Event" /><${Loading} />`;
 
@@ -50,7 +50,7 @@ export function EventPage({ id }) {
   }
   const deliveries = event.deliveries.map((delivery) => feed.get(delivery.id) ?? delivery);
   return html`<p class="crumbs">
-      <a href=${hrefTo("/")}><${Icon} name="back" size=${14} />Live</a>
+      <a href=${hrefTo(listPath())}><${Icon} name="back" size=${14} />Live</a>
     </p>
     <${PageHead}
       shortTitle=${`Event ${event.type}`}
@@ -89,7 +89,6 @@ export function EventPage({ id }) {
               </p><//
             >`
           : html`<div class="feed in-panel">
-              <${FeedHead} />
               <ol class="plain-rows">
                 ${deliveries.map((delivery) => html`<li key=${delivery.id}><${DeliveryRow} delivery=${delivery} /></li>`)}
               </ol>

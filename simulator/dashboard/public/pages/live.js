@@ -1,60 +1,87 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { DeliveryView } from "../components/delivery-view.js";
+import { Loading, Problem } from "../components/empty.js";
 import { EmptyFeed, NothingMatches } from "../components/feed-empty.js";
-import { DeliveryRow, EventRow, FeedHead } from "../components/feed-rows.js";
-import { Filters, filterOf, readFilters, writeFilters } from "../components/feed-filters.js";
-import { Loading } from "../components/empty.js";
+import { Filters, StateTabs } from "../components/feed-filters.js";
+import { FeedEnd, LatestAttempt } from "../components/feed-foot.js";
+import { FeedRow } from "../components/feed-row.js";
+import { Guarded } from "../components/guarded.js";
 import { Icon } from "../components/icon.js";
-import { PageHead } from "../components/page.js";
+import { PageTitle } from "../components/page.js";
 import { WindowedList } from "../components/windowed-list.js";
-import { countOf, numberOf } from "../core/format.js";
+import { filterQuery, NO_FILTERS, readFilters } from "../core/filters.js";
+import { countOf } from "../core/format.js";
+import { useHeldRows } from "../core/held-rows.js";
 import { html } from "../core/html.js";
 import { useKeys } from "../core/keys.js";
-import { live, loadOlder, useLive } from "../core/live.js";
+import { useLive } from "../core/live.js";
 import { useMedia } from "../core/media.js";
-import { attempt } from "../core/toasts.js";
+import { navigate, rememberList } from "../core/route.js";
 
-const ROW_HEIGHT = 61;
-const NARROW_ROW_HEIGHT = 93;
-const HELD_BELOW_PX = 120;
+const ROW_HEIGHT = 40;
+const TALL_ROW_HEIGHT = 48;
 
-/** Everything that is sent, as it happens. */
-export function LivePage({ query }) {
-  const { feed, clock, connection } = useLive();
-  const [filters, setFilters] = useState(() => readFilters(query));
+/** Everything that is sent, as it happens; at its right the delivery that was opened, on narrow screens in its place. */
+export function LivePage({ id, query }) {
+  const isWide = useMedia("(min-width: 64rem)");
+  const filters = readFilters(query);
+  const tail = filterQuery(filters);
+  useEffect(() => rememberList(`/${tail}`), [tail]);
+  return html`<div class=${`live ${id === undefined ? "" : "opened"}`}>
+    ${(isWide || id === undefined) && html`<${ListPane} filters=${filters} openedId=${id} isAlone=${id === undefined} />`}
+    ${
+      id !== undefined &&
+      html`<section class="detail-pane" aria-label="Delivery">
+        <${Guarded} key=${id}><${DeliveryView} id=${id} query=${tail} isAlone=${!isWide} /><//>
+      </section>`
+    }
+  </div>`;
+}
+
+function ListPane({ filters, openedId, isAlone }) {
+  const { feed, connection } = useLive();
   const [isPaused, setPaused] = useState(false);
-  const isScrolled = useScrolled();
-  const isNarrow = useMedia("(max-width: 60rem)");
+  const [isAway, setAway] = useState(false);
+  const isTall = useMedia("(max-width: 48rem)");
   const list = useRef();
   const search = useRef();
-  const wanted = useMemo(() => filterOf(filters, (id) => live.endpoints?.get(id)), [filters, live.endpoints]);
+  const tail = filterQuery(filters);
+  const { rows, held } = useHeldRows(feed.rows(), isPaused || isAway, tail);
 
-  const all = feed.rows(wanted);
-  const { rows, held } = useHeld(all, isPaused || isScrolled, filters);
-  const hasFilters = Object.values(filters).some((value) => value !== "");
+  useEffect(() => {
+    if (filterQuery(feed.filters) !== tail) void feed.load(filters);
+  }, [tail]);
 
   function change(next) {
-    setFilters(next);
-    writeFilters(next);
+    const path = openedId === undefined ? "/" : `/deliveries/${encodeURIComponent(openedId)}`;
+    navigate(`${path}${filterQuery(next)}`, { replace: true });
   }
   function showNewest() {
     setPaused(false);
-    scrollTo({ top: 0 });
+    list.current?.toTop();
+  }
+  function move(step) {
+    const at = rows.findIndex((row) => row.kind === "delivery" && row.key === openedId);
+    if (at === -1) {
+      list.current?.focus(list.current.focusedIndex() + step);
+      return;
+    }
+    let next = at + step;
+    while (rows[next] !== undefined && rows[next].kind !== "delivery") next += step;
+    if (rows[next] === undefined) return;
+    list.current?.focus(next);
+    navigate(`/deliveries/${rows[next].key}${tail}`, { replace: true });
   }
   useKeys({
-    j: () => list.current?.focus(list.current.focusedIndex() + 1),
-    k: () => list.current?.focus(list.current.focusedIndex() - 1),
+    j: () => move(1),
+    k: () => move(-1),
     "/": () => search.current?.focus(),
     p: () => setPaused(!isPaused),
   });
-  // A filter that few deliveries pass needs more of them to fill the screen.
-  useEffect(() => {
-    if (feed.hasMore && rows.length < 30) void attempt(loadOlder);
-  }, [rows.length, feed.hasMore, feed.isLoading]);
 
-  const counts = clock?.deliveries;
-  return html`<${PageHead} title="Live" lead="Every event and its deliveries, as they happen.">
-      ${counts && html`<${Counts} counts=${counts} filters=${filters} onChange=${change} />`}
-    <//>
+  const isEmpty = feed.isLoaded && !feed.isChanging && rows.length === 0 && !feed.hasMore;
+  return html`<section class="list-pane" aria-label="Deliveries">
+    <${PageTitle} className="visually-hidden" title="Live" namesWindow=${isAlone} takesFocus=${isAlone} />
     <${Filters}
       filters=${filters}
       onChange=${change}
@@ -62,73 +89,35 @@ export function LivePage({ query }) {
       isPaused=${isPaused}
       onPause=${() => setPaused(!isPaused)}
     />
-    <div class="feed" aria-busy=${String(!feed.isLoaded)}>
+    <${StateTabs} filters=${filters} onChange=${change} />
+    <div class="feed" aria-busy=${String(!feed.isLoaded || feed.isChanging)}>
       ${
         held > 0 &&
         html`<div class="held">
-          <button type="button" class="button accent" onClick=${showNewest}>
-            <${Icon} name="live" size=${15} />${countOf(held, "new row")}
+          <button type="button" class="button accent small" onClick=${showNewest}>
+            <${Icon} name="live" size=${14} />${countOf(held, "new row")}
           </button>
         </div>`
       }
-      ${!feed.isLoaded && connection !== "lost" && html`<${Loading} />`}
-      ${feed.isLoaded && rows.length === 0 && !feed.hasMore && (hasFilters ? html`<${NothingMatches} onClear=${() => change(readFilters(new URLSearchParams()))} />` : html`<${EmptyFeed} />`)}
+      ${!feed.isLoaded && connection !== "lost" && feed.error === undefined && html`<${Loading} />`}
+      ${feed.error !== undefined && rows.length === 0 && html`<${Problem} error=${feed.error} />`}
+      ${isEmpty && feed.error === undefined && (feed.isFiltered ? html`<${NothingMatches} onClear=${() => change(NO_FILTERS)} />` : html`<${EmptyFeed} />`)}
       ${
-        rows.length > 0 &&
-        html`<${FeedHead} />
-          <${WindowedList}
-            handle=${list}
-            label="Deliveries, newest first"
-            count=${rows.length}
-            rowHeight=${isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT}
-            keyOf=${(index) => rows[index].delivery?.id ?? rows[index].event.id}
-            row=${(index) => (rows[index].delivery ? html`<${DeliveryRow} delivery=${rows[index].delivery} />` : html`<${EventRow} event=${rows[index].event} />`)}
-            onNearEnd=${loadMore}
-          />
-          <p class="feed-foot muted">
-            ${feed.hasMore ? "Loading older deliveries…" : `${countOf(rows.length, "row")}: that is all.`}
-          </p>`
+        feed.isLoaded &&
+        !isEmpty &&
+        html`<${WindowedList}
+          handle=${list}
+          label="Deliveries, newest first"
+          count=${rows.length}
+          rowHeight=${isTall ? TALL_ROW_HEIGHT : ROW_HEIGHT}
+          keyOf=${(index) => rows[index].key}
+          row=${(index) => html`<${FeedRow} row=${rows[index]} query=${tail} isChosen=${rows[index].key === openedId} />`}
+          onNearEnd=${feed.loadOlder}
+          onAway=${setAway}
+          foot=${html`<${FeedEnd} onRetry=${() => feed.load(filters)} />`}
+        />`
       }
-    </div>`;
-}
-
-function loadMore() {
-  if (live.feed.hasMore) void attempt(loadOlder);
-}
-
-function Counts({ counts, filters, onChange }) {
-  const toggle = (state) => onChange({ ...filters, state: filters.state === state ? "" : state });
-  const one = (state, tone, words) =>
-    html`<button
-      type="button"
-      class=${`count ${tone}`}
-      aria-pressed=${String(filters.state === state)}
-      onClick=${() => toggle(state)}
-    >
-      <b>${numberOf(counts[state])}</b> ${words}
-    </button>`;
-  return html`<div class="counts" role="group" aria-label="Deliveries by state">
-    ${one("attempting", "wait", "attempting")} ${one("delivered", "ok", "delivered")}
-    ${one("dead", "bad", "dead")}
-  </div>`;
-}
-
-/** While one reads further down, or has paused, new rows wait: what one looks at stays where it is. */
-function useHeld(all, isHeld, filters) {
-  const top = useRef();
-  const first = all[0]?.delivery?.id ?? all[0]?.event.id;
-  if (!isHeld || top.current?.filters !== filters) top.current = { id: first, filters };
-  if (!isHeld || first === top.current.id) return { rows: all, held: 0 };
-  const held = all.findIndex((row) => (row.delivery?.id ?? row.event.id) === top.current.id);
-  return held <= 0 ? { rows: all, held: 0 } : { rows: all.slice(held), held };
-}
-
-function useScrolled() {
-  const [isScrolled, setScrolled] = useState(false);
-  useEffect(() => {
-    const update = () => setScrolled(scrollY > HELD_BELOW_PX);
-    addEventListener("scroll", update, { passive: true });
-    return () => removeEventListener("scroll", update);
-  }, []);
-  return isScrolled;
+    </div>
+    <${LatestAttempt} query=${tail} />
+  </section>`;
 }

@@ -21,13 +21,13 @@ export function ReadingsPage() {
   }
   async function useDefaults() {
     await choose(Object.fromEntries(readings.map((reading) => [reading.name, reading.default])));
-    toast("ok", "Every reading is its default again.");
+    toast("ok", "Every open question has its default answer again.");
   }
   const changed = (readings ?? []).filter((reading) => reading.choice !== reading.default).length;
 
   return html`<${PageHead}
-      title="Readings"
-      lead="What the specification leaves open, each as a switch. A receiver that works under every choice depends on nothing unstated. * marks the default."
+      title="Open questions"
+      lead="What the specification leaves open, and how this simulator answers it (readings, in commands and options). A receiver that works under every choice depends on nothing unstated. * marks the default."
     >
       <button type="button" class="button" disabled=${changed === 0} onClick=${useDefaults}>
         Defaults for all${changed > 0 ? ` (${changed} changed)` : ""}
@@ -45,7 +45,7 @@ function Reading({ reading, onChoose }) {
   const isChanged = choice !== reading.default;
   return html`<section class=${`reading ${isChanged ? "changed" : ""}`}>
     <div>
-      <h2><code>${name}</code>${isChanged && html`<${Chip} tone="accent">changed<//>`}</h2>
+      <h2><code>${name}</code>${isChanged && html`<${Chip}>changed<//>`}</h2>
       <p><${Marked} text=${summary} /></p>
       <p class="muted">${section} leaves it open. ${reason}</p>
     </div>

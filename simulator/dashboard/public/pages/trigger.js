@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { TypeMark } from "../components/chips.js";
 import { EventForm } from "../components/event-form.js";
 import { Loading, Problem } from "../components/empty.js";
 import { PageHead, Panel } from "../components/page.js";
@@ -40,10 +41,12 @@ export function TriggerPage({ query }) {
                   key=${known.type}
                   type="button"
                   aria-pressed=${String(known.type === type.type)}
+                  title=${known.emitted_when}
                   onClick=${() => choose(known.type)}
                 >
-                  <b>${family(known.type)}.<wbr />${known.type.slice(known.type.indexOf(".") + 1)}</b
-                  ><span>${known.emitted_when}</span>
+                  <${TypeMark} type=${known.type} /><b
+                    >${known.type.split(".")[0]}.<wbr />${known.type.split(".")[1]}</b
+                  >
                 </button>`,
             )}
           </div>
@@ -56,8 +59,4 @@ export function TriggerPage({ query }) {
         </aside>
       </div>`
     }`;
-}
-
-function family(type) {
-  return type.split(".")[0];
 }

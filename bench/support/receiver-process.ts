@@ -1,0 +1,91 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+
+const root = join(import.meta.dirname, "../..");
+const listeningSchema = z.object({ msg: z.literal("listening"), url: z.string(), admin_url: z.string() });
+
+export type ReceiverProcess = {
+  url: string;
+  adminUrl: string;
+  /** From the start of the process until it listened. */
+  startMs: number;
+  directory: string;
+  /** Resident memory of the process that acknowledges, in bytes. */
+  memoryBytes: () => Promise<number>;
+  stop: () => Promise<void>;
+};
+
+/**
+ * Starts the receiver as users have it: default log level, everything on, its log going to a pipe that is read.
+ * The inbox is a new one in a directory of its own unless `directory` names one, which is then left where it is.
+ */
+export async function startReceiver(options: {
+  role: "all" | "ingest";
+  secret: string;
+  directory?: string;
+  environment?: Record<string, string>;
+  /** Another entry point, such as one on a slow disk. */
+  entry?: string;
+}): Promise<ReceiverProcess> {
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), "bench-receiver-"));
+  const startedAtMs = performance.now();
+  const { PATH, HOME } = process.env;
+  const child = spawn(
+    process.execPath,
+    ["--import", "tsx", options.entry ?? join(root, "receiver/main.ts")],
+    {
+      cwd: root,
+      env: {
+        PATH,
+        HOME,
+        PORT: "0",
+        ADMIN_PORT: "0",
+        RECEIVER_ROLE: options.role,
+        SIGNING_SECRET: options.secret,
+        DATABASE_URL: `sqlite:${join(directory, "receiver.db")}`,
+        MIN_FREE_DISK_BYTES: "0",
+        ...options.environment,
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  const exited = once(child, "exit");
+  const lines = createInterface({ input: child.stdout });
+  const listening = await new Promise<z.infer<typeof listeningSchema>>((resolve, reject) => {
+    lines.on("line", (line) => {
+      const parsed = listeningSchema.safeParse(JSON.parse(line));
+      if (parsed.success) resolve(parsed.data);
+    });
+    void exited.then(() => reject(new Error("The receiver ended before it listened.")));
+  });
+  const startMs = performance.now() - startedAtMs;
+  // From here on only drained: splitting lines costs more than writing them.
+  lines.close();
+  child.stdout.resume();
+  return {
+    url: listening.url,
+    adminUrl: listening.admin_url,
+    startMs,
+    directory,
+    memoryBytes: async () => metric(listening.admin_url, "process_resident_memory_bytes"),
+    stop: async () => {
+      child.kill("SIGTERM");
+      await exited;
+      if (options.directory === undefined) rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+/** The sum of a metric over the labels that are asked for. */
+export async function metric(adminUrl: string, name: string, labels = /(?:)/): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const lines = text
+    .split("\n")
+    .filter((line) => (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) && labels.test(line));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+}

@@ -1,0 +1,36 @@
+/** The middle one of several measurements. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+export type Report = {
+  line: (text: string) => void;
+  /** A figure that is held to a bound; marked at once, and once more at the end, when it falls short. */
+  held: (what: string, value: number, bound: { atLeast: number } | { atMost: number }) => void;
+  conclude: () => void;
+};
+
+/** Prints measurements, and says at the end which of them fall short. */
+export function createReport(): Report {
+  const short: string[] = [];
+  const line = (text: string): void => void process.stdout.write(`  ${text}\n`);
+  return {
+    line,
+    held: (what, value, bound) => {
+      const holds = "atLeast" in bound ? value >= bound.atLeast : value <= bound.atMost;
+      const rule =
+        "atLeast" in bound ? `at least ${String(bound.atLeast)}` : `at most ${String(bound.atMost)}`;
+      const text = `${what.padEnd(66)} ${value.toFixed(2).padStart(8)}  ${rule}${holds ? "" : "  FALLS SHORT"}`;
+      if (!holds) short.push(what);
+      line(text);
+    },
+    conclude: () => {
+      line(short.length === 0 ? "Every figure is reached." : `Falls short: ${short.join("; ")}.`);
+    },
+  };
+}
+
+/** `12,345` */
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString("en");
+}

@@ -1,0 +1,73 @@
+// A receiver on Express with express.raw(): the body stays bytes until its signature is verified.
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
+import express from "express";
+
+const { PORT = "3000", SIGNING_SECRET = "", DATABASE = "events.db" } = process.env;
+if (SIGNING_SECRET === "") throw new Error("Set SIGNING_SECRET to the secret of your endpoint.");
+
+const database = new DatabaseSync(DATABASE);
+// FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;
+  CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, body BLOB NOT NULL, handled INTEGER NOT NULL DEFAULT 0)`);
+const store = database.prepare("INSERT INTO events (id, body) VALUES (?, ?) ON CONFLICT DO NOTHING");
+const unhandled = database.prepare("SELECT id, body FROM events WHERE handled = 0");
+const done = database.prepare("UPDATE events SET handled = handled + 1 WHERE id = ?");
+const find = database.prepare("SELECT handled FROM events WHERE id = ?");
+
+const app = express();
+
+// The trap: the signature covers the bytes that arrived, and express.json() leaves only what it made of them. So this
+// route gets express.raw(), and stands before any app.use(express.json()).
+app.post("/webhooks", express.raw({ type: "application/json", limit: "1mb" }), (request, response) => {
+  const body: unknown = request.body;
+  // No Buffer when express.raw() did not run: the body was of another type, or there was none. Nothing to trust then.
+  if (!Buffer.isBuffer(body) || !isSigned(request.get("X-Service-Signature") ?? "", body)) {
+    return response.status(401).json({ error: "invalid_signature" });
+  }
+  const id = eventId(body);
+  if (id === undefined) return response.status(400).json({ error: "no_event" });
+  store.run(id, body); // A duplicate changes nothing, and is answered like the first. An error here answers 500.
+  setImmediate(handleEvents);
+  return response.json({ received: true });
+});
+
+// For verify --observe; leave it out where strangers can reach it.
+app.get("/handled/:id", (request, response) => {
+  response.json({ handled: find.get(request.params.id)?.handled ?? 0 });
+});
+
+handleEvents();
+app.listen(Number(PORT), "127.0.0.1");
+
+/** Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone. */
+function handleEvents(): void {
+  for (const { id = "" } of unhandled.all()) {
+    // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+    done.run(id);
+  }
+}
+
+/** SPEC §6 Signature: t=<unix seconds>,v1=<HMAC-SHA256 of t, a period and the body, in hexadecimal>. */
+function isSigned(header: string, body: Buffer): boolean {
+  const pairs = header.split(",").map((pair) => pair.split("="));
+  const t = pairs.find(([key]) => key === "t")?.[1] ?? "";
+  if (!/^\d+$/.test(t) || Math.abs(Math.floor(Date.now() / 1000) - Number(t)) > 300) return false;
+  const expected = Buffer.from(
+    createHmac("sha256", SIGNING_SECRET).update(`${t}.`).update(body).digest("hex"),
+  );
+  return pairs.some(([key, v1 = ""]) => {
+    const given = Buffer.from(v1);
+    return key === "v1" && given.length === expected.length && timingSafeEqual(given, expected);
+  });
+}
+
+function eventId(body: Buffer): string | undefined {
+  try {
+    const event: unknown = JSON.parse(body.toString("utf8"));
+    const id = typeof event === "object" && event !== null && "id" in event ? event.id : undefined;
+    return typeof id === "string" ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { wantSecret } from "./secret-option.ts";
+
+export const DEFAULT_URL = "http://localhost:3000/webhooks";
+
+type Given = { url?: string; secret?: string; observe?: string; allowHost: readonly string[] };
+
+/** What `verify` is to judge. */
+export type VerifyTarget = {
+  /** The receiver behind a URL, or the one that a command starts. */
+  receiver: { url: string; secret: string; command?: string[] };
+  /** The hosts beyond this machine that are sent to. */
+  hostsBeyond: string[];
+};
+
+/**
+ * Reads the words and options of `verify`: a URL, or a command after `--`. Ends the command on anything else, and on
+ * hosts beyond this machine that no `--allow-host` names: what is not the user's own is not to be hit by mistake.
+ */
+export function verifyTarget(words: readonly string[], given: Given): VerifyTarget {
+  const receiver = receiverOf(words, given);
+  const urls = [receiver.url, ...(given.observe === undefined ? [] : [given.observe])];
+  const beyond = urls.filter((url) => !isLoopbackHost(url)).map((url) => bareHost(url));
+  const hostsBeyond = [...new Set(beyond)];
+  for (const host of hostsBeyond) {
+    if (given.allowHost.includes(host)) continue;
+    throw new CommandError(
+      `verify sends hundreds of deliveries, forged and broken ones among them, to this machine only, and ${host} is ` +
+        `another: add --allow-host ${host} if it is yours to test, and never a system in production.`,
+      EXIT.wrongUsage,
+    );
+  }
+  return { receiver, hostsBeyond };
+}
+
+function receiverOf(words: readonly string[], given: Given): VerifyTarget["receiver"] {
+  const [first = ""] = words;
+  const hasUrl = /^https?:\/\//i.test(first);
+  const command = hasUrl ? words.slice(1) : [...words];
+  if (hasUrl && given.url !== undefined) {
+    throw new CommandError(`There are two URLs: ${first} and --url ${given.url}. Give one.`, EXIT.wrongUsage);
+  }
+  const url = hasUrl ? first : given.url;
+  if (url !== undefined && URL.parse(url) === null) {
+    throw new CommandError(`${url} is no URL. Give a full one, such as ${DEFAULT_URL}.`, EXIT.wrongUsage);
+  }
+  if (given.observe !== undefined && !(given.observe.includes("{id}") && URL.parse(given.observe) !== null)) {
+    throw new CommandError(
+      `--observe ${given.observe}: give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.`,
+      EXIT.wrongUsage,
+    );
+  }
+  if (command.length > 0) {
+    const isGiven = given.secret !== undefined && given.secret !== "";
+    const secret = isGiven ? wantSecret(given.secret) : `whsec_${randomBytes(24).toString("hex")}`;
+    return { url: url ?? DEFAULT_URL, secret, command };
+  }
+  if (url !== undefined) return { url, secret: wantSecret(given.secret) };
+  throw new CommandError(
+    "verify needs a receiver: its URL and --secret, or after -- the command that starts it. See verify --help.",
+    EXIT.wrongUsage,
+  );
+}
+
+function bareHost(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, "");
+}

@@ -1,0 +1,98 @@
+import { dayAndTimeOf, fullTimeOf, millisecondsOf, timeOf } from "../core/format.js";
+import { html } from "../core/html.js";
+import { endpointOf, live } from "../core/live.js";
+import { hrefTo } from "../core/route.js";
+import { attemptTone } from "../core/schedule.js";
+import { lineOf, outcomeWord, placeOf } from "../core/words.js";
+import { TypeMark } from "./chips.js";
+import { Countdown } from "./countdown.js";
+import { SlotStrip } from "./slot-strip.js";
+import { VerdictMark } from "./verdict-mark.js";
+
+const LIT_MS = 1_600;
+
+/** One row of the list, whatever it is; `query` goes along with every link, so that the filters stay. */
+export function FeedRow({ row, query, isChosen }) {
+  if (row.kind === "event") return html`<${EventRow} row=${row} />`;
+  if (row.kind === "lonely") return html`<${LonelyRow} event=${row.event} />`;
+  return html`<${DeliveryRow} ...${row} query=${query} isChosen=${isChosen} />`;
+}
+
+/** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
+export function DeliveryRow({ delivery, isGrouped = false, query = "", isChosen = false }) {
+  const { id, event_type: type, endpoint_id: endpointId, faults, resend_of: resendOf } = delivery;
+  const place = placeOf(endpointOf(endpointId)?.url);
+  const lit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
+  return html`<a
+    class=${`feed-row ${isGrouped ? "grouped" : ""} ${lit ? litClass(delivery) : ""}`}
+    href=${hrefTo(`/deliveries/${id}${query}`)}
+    aria-current=${isChosen ? "true" : undefined}
+  >
+    <${VerdictMark} delivery=${delivery} />
+    ${!isGrouped && html`<${TypeMark} type=${type} />`}
+    <span class="line"
+      ><span class="foreign">${isGrouped ? place : lineOf(delivery)}</span
+      >${resendOf !== null && html`<span class="tag">resent</span>`}${faults.map((fault) => html`<span class="tag">${fault}</span>`)}</span
+    >
+    <code class="type-word foreign">${isGrouped ? "" : (type ?? "")}</code>
+    <span class="where foreign">${isGrouped ? "" : place}</span>
+    <${SlotStrip} delivery=${delivery} />
+    <${How} delivery=${delivery} />
+    <${When} at=${delivery.created_at} />
+  </a>`;
+}
+
+/** How the last attempt ended, and what comes next. */
+function How({ delivery }) {
+  const { attempts, state, next_attempt_at: nextAt } = delivery;
+  const last = attempts.at(-1);
+  const took = last?.ended_at && state === "delivered" ? millisecondsOf(last.duration_ms) : "";
+  return html`<span class="how"
+    ><span class=${`outcome ${last ? attemptTone(last) : ""}`}
+      >${last ? outcomeWord(last) : "not sent yet"}</span
+    ><span class="next"
+      >${nextAt !== null ? html`<${Countdown} until=${nextAt} />` : state === "dead" ? "gave up" : took}</span
+    ></span
+  >`;
+}
+
+/** An event with the deliveries below it. */
+function EventRow({ row }) {
+  const { delivery, count } = row;
+  return html`<a class="feed-row event" href=${hrefTo(`/events/${delivery.event_id}`)}>
+    <span></span>
+    <${TypeMark} type=${delivery.event_type} />
+    <span class="line"><span class="foreign">${lineOf(delivery)}</span></span>
+    <code class="type-word foreign">${delivery.event_type}</code>
+    <span class="where">${count} deliveries</span>
+    <${When} at=${delivery.created_at} />
+  </a>`;
+}
+
+/** An event that no endpoint wanted. */
+function LonelyRow({ event }) {
+  return html`<a class="feed-row event" href=${hrefTo(`/events/${event.id}`)}>
+    <span></span>
+    <${TypeMark} type=${event.type} />
+    <span class="line"
+      ><span class="foreign">${lineOf({ summary: event.summary, event_type: event.type })}</span></span
+    >
+    <code class="type-word foreign">${event.type}</code>
+    <span class="where">No endpoint has selected it: it went to nobody.</span>
+    <${When} at=${event.created_at} />
+  </a>`;
+}
+
+/** Schedule time, by which the list is sorted. */
+function When({ at }) {
+  const nowDay = live.clock && dayAndTimeOf(live.clock.wall_now).slice(0, 6);
+  const shown = dayAndTimeOf(at).slice(0, 6) === nowDay ? timeOf(at) : dayAndTimeOf(at);
+  return html`<time class="when" datetime=${at} title=${`Created ${fullTimeOf(at)} of schedule time`}
+    >${shown}</time
+  >`;
+}
+
+/** Two names for one light, so that it is lit again when something happens while it fades. */
+function litClass({ attempts }) {
+  return attempts.length % 2 === 0 ? "lit" : "lit-again";
+}

@@ -1,0 +1,52 @@
+/** How much one look through a list may cost: rows that are looked at, and milliseconds. */
+export type SearchBounds = { rows: number; milliseconds: number };
+
+/** What one request for a page may cost, at most: deadlines of attempts must not wait for somebody who searches. */
+export const PAGE_BOUNDS: SearchBounds = { rows: 20_000, milliseconds: 25 };
+
+/** A page of ids. Where there may be more, `next` is the id below which to go on. */
+export type IdPage = { ids: string[]; next: string | null };
+
+/**
+ * Looks through `rows` for up to `limit` that match, and for one more, which tells whether there is another page. Stops
+ * early at its bounds, so that a page may be short, or empty, though there are more: going on from `next` finds them.
+ */
+export function searchPage<Row extends { id: string }>(options: {
+  rows: Iterable<Row>;
+  matches: (row: Row) => boolean;
+  limit: number;
+  bounds: SearchBounds;
+  monotonicMs: () => number;
+}): IdPage {
+  const { matches, limit, bounds, monotonicMs } = options;
+  const untilMs = monotonicMs() + bounds.milliseconds;
+  const ids: string[] = [];
+  let looked = 0;
+  let last: string | null = null;
+  for (const row of options.rows) {
+    const isSpent = looked >= bounds.rows || monotonicMs() > untilMs;
+    // One row at least, or the next page would begin where this one did.
+    if (isSpent && looked > 0) return { ids, next: last };
+    looked += 1;
+    if (matches(row)) {
+      if (ids.length === limit) return { ids, next: last };
+      ids.push(row.id);
+    }
+    last = row.id;
+  }
+  return { ids, next: null };
+}
+
+/**
+ * Whether a text has `query` in it, whatever the case of either. In JSON a quotation mark or a line break is written
+ * otherwise than somebody types it, so both forms are looked for.
+ */
+export function textMatcher(query: string): (text: string) => boolean {
+  const typed = query.toLowerCase();
+  const inJson = JSON.stringify(typed).slice(1, -1);
+  if (inJson === typed) return (text) => text.toLowerCase().includes(typed);
+  return (text) => {
+    const folded = text.toLowerCase();
+    return folded.includes(typed) || folded.includes(inJson);
+  };
+}

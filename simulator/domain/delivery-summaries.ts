@@ -1,0 +1,157 @@
+import type { Database } from "better-sqlite3";
+import type { Attempts, AttemptSummary } from "./attempts.ts";
+import { blameOf, type Blame } from "./blame.ts";
+import { PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
+import type { DeliveryState } from "./deliveries.ts";
+import { readFaults } from "./endpoints.ts";
+import { injectedFaults, type Fault } from "./faults.ts";
+
+/** What a list shows of one delivery. Times are milliseconds of schedule time. */
+export type DeliverySummary = {
+  id: string;
+  eventId: string;
+  eventType: string;
+  orgId: string;
+  endpointId: string;
+  state: DeliveryState;
+  createdAtMs: number;
+  nextAttemptAtMs: number | null;
+  faults: Fault[];
+  resendOf: string | null;
+  /** One line that says what the event is about. */
+  summary: string;
+  attempts: JudgedAttempt[];
+};
+
+/** An attempt with what we did wrong to it on purpose, and whose doing its failure is (null: it did not fail). */
+export type JudgedAttempt = AttemptSummary & { injected: Fault[]; blame: Blame | null };
+
+export type DeliverySearch = {
+  limit: number;
+  /** Below the delivery with this id, which exists. */
+  after?: string | undefined;
+  endpointId?: string | undefined;
+  eventId?: string | undefined;
+  state?: DeliveryState | undefined;
+  type?: string | undefined;
+  /** Text that ids, type, summary, endpoint URL or payload have in them, whatever its case. */
+  text?: string | undefined;
+};
+
+/** Newest first. With `next`, there may be more below the delivery that it names. */
+export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null };
+
+type Column = "endpoint_id" | "event_id" | "event_type" | "state";
+type Candidate = Record<Column | "id", string>;
+type TextCandidate = Candidate & { summary: string; body: Buffer };
+
+type SummaryRow = Omit<Candidate, "state"> & {
+  org_id: string;
+  state: DeliveryState;
+  created_at: number;
+  next_attempt_at: number | null;
+  faults: string;
+  resend_of: string | null;
+  summary: string;
+};
+
+const SUMMARIES = `
+  SELECT d.id, d.event_id, d.event_type, e.org_id, d.endpoint_id, d.state, d.created_at, d.next_attempt_at, d.faults,
+    d.resend_of, e.summary
+  FROM deliveries d JOIN events e ON e.id = d.event_id
+  WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq DESC`;
+const CANDIDATES = `SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state FROM deliveries d`;
+const TEXT_CANDIDATES = `
+  SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, e.summary, coalesce(d.body, e.body) AS body
+  FROM deliveries d JOIN events e ON e.id = d.event_id`;
+const BELOW = `d.seq < coalesce((SELECT seq FROM deliveries WHERE id = ?), 9223372036854775807)`;
+const URLS = `SELECT id, url FROM endpoints`;
+
+export type DeliverySummaries = ReturnType<typeof createDeliverySummaries>;
+
+/** Lists and searches of deliveries, which read neither what was sent nor what was answered. */
+export function createDeliverySummaries(options: {
+  database: Database;
+  attempts: Attempts;
+  monotonicMs: () => number;
+  bounds?: SearchBounds;
+}) {
+  const { database, attempts, monotonicMs, bounds = PAGE_BOUNDS } = options;
+  const summaries = database.prepare<[string], SummaryRow>(SUMMARIES);
+  const urls = database.prepare<[], { id: string; url: string }>(URLS);
+
+  function ofIds(ids: readonly string[]): DeliverySummary[] {
+    const rows = summaries.all(JSON.stringify(ids));
+    const made = attempts.summariesOf(ids);
+    return rows.map((row) => fromRow(row, made.get(row.id) ?? []));
+  }
+
+  /** The narrowest filter walks its index; what it lets through is looked at one by one. */
+  function candidates<Row>(select: string, search: DeliverySearch): IterableIterator<Row> {
+    const [narrowest] = filtersOf(search);
+    const where = narrowest === undefined ? BELOW : `${BELOW} AND d.${narrowest[0]} = ?`;
+    const values = narrowest === undefined ? [] : [narrowest[1]];
+    const sql = `${select} WHERE ${where} ORDER BY d.seq DESC`;
+    return database.prepare<unknown[], Row>(sql).iterate(search.after ?? null, ...values);
+  }
+
+  function findIds(search: DeliverySearch) {
+    const { limit, text } = search;
+    const filters = filtersOf(search);
+    const fits = (row: Candidate) => filters.every(([column, value]) => row[column] === value);
+    if (text === undefined) {
+      const rows = candidates<Candidate>(CANDIDATES, search);
+      return searchPage({ rows, matches: fits, limit, bounds, monotonicMs });
+    }
+    const hasText = textMatcher(text);
+    const places = new Set(urls.all().flatMap(({ id, url }) => (hasText(url) ? [id] : [])));
+    const rows = candidates<TextCandidate>(TEXT_CANDIDATES, search);
+    const matches = (row: TextCandidate) =>
+      fits(row) &&
+      (places.has(row.endpoint_id) ||
+        hasText(`${row.id} ${row.event_id} ${row.endpoint_id} ${row.event_type} ${row.summary}`) ||
+        hasText(row.body.toString()));
+    return searchPage({ rows, matches, limit, bounds, monotonicMs });
+  }
+
+  return {
+    find: (id: string): DeliverySummary | undefined => ofIds([id])[0],
+    page(search: DeliverySearch): DeliveryPage {
+      const { ids, next } = findIds(search);
+      return { deliveries: ofIds(ids), next };
+    },
+  };
+}
+
+/** From the filter that lets least through to the one that lets most. */
+function filtersOf({ eventId, endpointId, state, type }: DeliverySearch): [Column, string][] {
+  const filters: [Column, string | undefined][] = [
+    ["event_id", eventId],
+    ["state", state === "delivered" ? undefined : state],
+    ["endpoint_id", endpointId],
+    ["event_type", type],
+    ["state", state],
+  ];
+  return filters.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
+}
+
+function fromRow(row: SummaryRow, attempts: readonly AttemptSummary[]): DeliverySummary {
+  const faults = readFaults(row.faults);
+  return {
+    id: row.id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    orgId: row.org_id,
+    endpointId: row.endpoint_id,
+    state: row.state,
+    createdAtMs: row.created_at,
+    nextAttemptAtMs: row.next_attempt_at,
+    faults,
+    resendOf: row.resend_of,
+    summary: row.summary,
+    attempts: attempts.map((attempt) => {
+      const injected = injectedFaults(faults, attempt.number);
+      return { ...attempt, injected, blame: blameOf(attempt, injected) };
+    }),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Database } from "better-sqlite3";
+import { PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
+import type { EventOrigin } from "./events.ts";
+
+/** What a list shows of one event. */
+export type EventSummary = {
+  id: string;
+  type: string;
+  orgId: string;
+  /** Milliseconds of schedule time. */
+  createdAtMs: number;
+  origin: EventOrigin;
+  /** One line that says what it is about. */
+  summary: string;
+};
+
+export type EventSearch = {
+  limit: number;
+  /** Below the event with this id, which exists. */
+  after?: string | undefined;
+  type?: string | undefined;
+  orgId?: string | undefined;
+  /** Text that id, type, summary or payload have in them, whatever its case. */
+  text?: string | undefined;
+};
+
+/** Newest first. With `next`, there may be more below the event that it names. */
+export type EventPage = { events: EventSummary[]; next: string | null };
+
+type Candidate = { id: string; type: string; org_id: string };
+type TextCandidate = Candidate & { summary: string; body: Buffer };
+
+const COLUMNS = `id, type, org_id AS orgId, created_at AS createdAtMs, origin, summary`;
+const SUMMARIES = `SELECT ${COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC`;
+const BELOW = `seq < coalesce((SELECT seq FROM events WHERE id = ?), 9223372036854775807)`;
+const ALL = `WHERE ${BELOW} ORDER BY seq DESC`;
+const OF_TYPE = `WHERE ${BELOW} AND type = ? ORDER BY seq DESC`;
+const CANDIDATES = `SELECT id, type, org_id FROM events`;
+const TEXT_CANDIDATES = `SELECT id, type, org_id, summary, body FROM events`;
+
+export type EventSummaries = ReturnType<typeof createEventSummaries>;
+
+/** Lists and searches of events, which answer without their bodies. */
+export function createEventSummaries(options: {
+  database: Database;
+  monotonicMs: () => number;
+  bounds?: SearchBounds;
+}) {
+  const { database, monotonicMs, bounds = PAGE_BOUNDS } = options;
+  const summaries = database.prepare<[string], EventSummary>(SUMMARIES);
+
+  function ofIds(ids: readonly string[]): EventSummary[] {
+    return summaries.all(JSON.stringify(ids));
+  }
+
+  function candidates<Row>(select: string, { after, type }: EventSearch): IterableIterator<Row> {
+    return type === undefined
+      ? database.prepare<unknown[], Row>(`${select} ${ALL}`).iterate(after ?? null)
+      : database.prepare<unknown[], Row>(`${select} ${OF_TYPE}`).iterate(after ?? null, type);
+  }
+
+  function findIds(search: EventSearch) {
+    const { limit, orgId, text } = search;
+    const fits = (row: Candidate) => orgId === undefined || row.org_id === orgId;
+    if (text === undefined) {
+      const rows = candidates<Candidate>(CANDIDATES, search);
+      return searchPage({ rows, matches: fits, limit, bounds, monotonicMs });
+    }
+    const hasText = textMatcher(text);
+    const rows = candidates<TextCandidate>(TEXT_CANDIDATES, search);
+    const matches = (row: TextCandidate) =>
+      fits(row) && (hasText(`${row.id} ${row.type} ${row.summary}`) || hasText(row.body.toString()));
+    return searchPage({ rows, matches, limit, bounds, monotonicMs });
+  }
+
+  return {
+    find: (id: string): EventSummary | undefined => ofIds([id])[0],
+    page(search: EventSearch): EventPage {
+      const { ids, next } = findIds(search);
+      return { events: ofIds(ids), next };
+    },
+  };
+}

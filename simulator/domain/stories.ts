@@ -1,0 +1,52 @@
+import type { Agenda } from "./agenda.ts";
+import { didYouMean } from "./suggest.ts";
+import type { Scenario } from "./world/scenario.ts";
+import { SCENARIOS } from "./world/scenarios.ts";
+import type { World } from "./world/world.ts";
+
+/** A story that has begun: its steps lie ahead in schedule time. */
+export type Telling = { scenario: Scenario; steps: number; endsAtMs: number };
+
+export type TellingResult =
+  | { ok: true; telling: Telling }
+  | { ok: false; reason: "unknown" | "impossible"; message: string };
+
+/** The scenarios that this simulator knows, and what sets one off. */
+export function createStories(options: {
+  world: World;
+  agenda: Agenda;
+  now: () => number;
+  transaction: <Result>(action: () => Result) => Result;
+  wake: () => void;
+  /** Scenarios of the user; one with the name of ours takes its place. */
+  scenarios: readonly Scenario[];
+}) {
+  const { world, agenda, now, transaction, wake } = options;
+  const known = new Map<string, Scenario>();
+  for (const scenario of [...SCENARIOS, ...options.scenarios]) known.set(scenario.name, scenario);
+
+  return {
+    list: (): Scenario[] => [...known.values()],
+    /** Adds a scenario, in the place of one with its name. */
+    add: (scenario: Scenario): void => void known.set(scenario.name, scenario),
+    /** Begins a story: its steps happen in schedule time, the first of them at once. */
+    tell(name: string): TellingResult {
+      const scenario = known.get(name);
+      if (scenario === undefined) {
+        const names = [...known.keys()];
+        const message = `There is no scenario ${JSON.stringify(name)}.${didYouMean(name, names)} There are ${names.join(", ")}.`;
+        return { ok: false, reason: "unknown", message };
+      }
+      const startMs = now();
+      const told = transaction(() => {
+        const story = world.tell(scenario);
+        if (story.ok) for (const { afterMs, ...step } of story.steps) agenda.add(startMs + afterMs, step);
+        return story;
+      });
+      if (!told.ok) return { ok: false, reason: "impossible", message: told.message };
+      wake();
+      const endsAtMs = startMs + Math.max(0, ...told.steps.map(({ afterMs }) => afterMs));
+      return { ok: true, telling: { scenario, steps: told.steps.length, endsAtMs } };
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Emitter } from "./emitter.ts";
+import type { WallTime } from "./wall-time.ts";
+import type { World } from "./world/world.ts";
+
+/** Timers hold no more than 24 days; a business that is quiet for longer is asked again meanwhile. */
+const LONGEST_WAIT_MS = 3_600_000;
+
+/**
+ * Keeps the business alive: calls come in by themselves, so many a minute on average, at random moments. The minutes are
+ * those of the wall clock, whatever schedule time does: a clock that skips would otherwise never come to rest.
+ */
+export function createTraffic(options: { world: World; emitter: Emitter; wall: WallTime }) {
+  const { world, emitter, wall } = options;
+  let perMinute = 0;
+  let index = 0;
+  let cancel = () => {};
+
+  function next(): void {
+    cancel();
+    if (perMinute === 0) return;
+    const { afterMs, type, orgId } = world.traffic(index, perMinute);
+    cancel = wall.after(Math.min(afterMs, LONGEST_WAIT_MS), () => {
+      index += 1;
+      emitter.live({ type, orgId });
+      next();
+    });
+  }
+
+  return {
+    perMinute: () => perMinute,
+    /** 0 stops it. */
+    set(rate: number): void {
+      perMinute = rate;
+      next();
+    },
+  };
+}

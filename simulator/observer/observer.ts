@@ -1,0 +1,109 @@
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { z } from "zod";
+
+/** What a receiver tells about an event: how often it was handled, and more where it says so. */
+export type Reading =
+  | { known: true; count: number; state?: string | undefined; duplicates?: number | undefined }
+  | { known: false; reason: string };
+
+/** Reads what became of an event, once. Never rejects; ends early, with a reason, when `signal` says so. */
+export type Observer = (eventId: string, signal?: AbortSignal) => Promise<Reading>;
+
+/** From the first byte of the request to the last one of the answer. */
+const READ_TIMEOUT_MS = 5_000;
+
+/** An inbox entry is a few hundred bytes; whatever is far longer is none. */
+const MOST_BYTES = 64 * 1024;
+
+const SHOWN_CHARACTERS = 120;
+
+/** Any JSON object with a number `handled` will do. */
+const answerSchema = z.looseObject({
+  handled: z.int().nonnegative(),
+  state: z.string().optional().catch(undefined),
+  duplicates: z.int().nonnegative().optional().catch(undefined),
+});
+
+/**
+ * Reads from `urlTemplate`, in which `{id}` stands for the event id, how often a receiver handled an event. 404 counts as
+ * an event that was never handled. Each reading is bounded in time (5 s in all) and in bytes (64 KiB), and has a
+ * connection of its own, since a kept one may belong to a receiver that was killed meanwhile.
+ */
+export function createObserver(urlTemplate: string, options: { timeoutMs?: number } = {}): Observer {
+  const { timeoutMs = READ_TIMEOUT_MS } = options;
+  return async (eventId, signal) => {
+    const url = URL.parse(urlTemplate.replaceAll("{id}", encodeURIComponent(eventId)));
+    if (url === null) return { known: false, reason: `${JSON.stringify(urlTemplate)} is not a URL.` };
+    const shown = withoutUserInfo(url);
+    const limit = AbortSignal.timeout(timeoutMs);
+    try {
+      const answer = await read(url, signal === undefined ? limit : AbortSignal.any([limit, signal]));
+      return judge(answer, shown);
+    } catch (error) {
+      const why = limit.aborted ? `no whole answer within ${timeoutMs / 1000} s` : messageOf(error);
+      return { known: false, reason: `${shown} could not be read: ${why}` };
+    }
+  };
+}
+
+function read(url: URL, signal: AbortSignal): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const open = url.protocol === "https:" ? httpsRequest : httpRequest;
+    const headers = { accept: "application/json", "accept-encoding": "identity" };
+    const exchange = open(url, { agent: false, headers, signal }, (response) => {
+      // Ends what is left of an answer, too, once enough is known of it.
+      const end = () => exchange.destroy();
+      readText(response)
+        .then((text) => resolve({ status: response.statusCode ?? 0, text }), reject)
+        .finally(end);
+    });
+    exchange.on("error", reject).end();
+  });
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.byteLength;
+    if (bytes > MOST_BYTES) throw new Error(`its answer is longer than ${MOST_BYTES / 1024} KiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function judge({ status, text }: { status: number; text: string }, url: string): Reading {
+  if (status === 404) return { known: true, count: 0 };
+  if (status !== 200) return { known: false, reason: `${url} answered ${status} instead of 200.` };
+  const answer = answerSchema.safeParse(parseJson(text));
+  if (!answer.success) {
+    return {
+      known: false,
+      reason: `${url} must answer JSON with a number "handled", but answered: ${text.slice(0, SHOWN_CHARACTERS)}`,
+    };
+  }
+  const { handled: count, state, duplicates } = answer.data;
+  return { known: true, count, state, duplicates };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A password in the address is for the receiver, not for whoever reads a report. */
+function withoutUserInfo(url: URL): string {
+  const shown = new URL(url);
+  shown.username = "";
+  shown.password = "";
+  return shown.href;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,30 @@
+import { connect } from "node:net";
+
+/** Where somebody listens. */
+export type Address = { hostname: string; port: number };
+
+/** How long an answer to a connection may take; on this machine it takes none. */
+const CONNECT_TIMEOUT_MS = 1_000;
+
+/** The host and port that a connection to `url` goes to. */
+export function addressOf(url: string): Address {
+  const parsed = new URL(url);
+  const defaultPort = parsed.protocol === "https:" ? 443 : 80;
+  // An IPv6 host is bracketed in a URL, but not for connect().
+  const hostname = parsed.hostname.replace(/^\[(.*)\]$/, "$1");
+  return { hostname, port: parsed.port === "" ? defaultPort : Number(parsed.port) };
+}
+
+/** Whether a TCP connection to that address is accepted now. */
+export function isListening({ hostname, port }: Address): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port });
+    const finish = (accepted: boolean): void => {
+      socket.destroy();
+      resolve(accepted);
+    };
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => finish(false));
+    socket.once("connect", () => finish(true));
+    socket.once("error", () => finish(false));
+  });
+}

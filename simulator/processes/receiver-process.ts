@@ -1,0 +1,198 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { addressOf, isListening } from "./listening.ts";
+import { createOutputTail } from "./output-tail.ts";
+import { groupGone, killGroup, registerGroup, signalGroup } from "./process-group.ts";
+import { findProgram } from "./program.ts";
+
+/** How a receiver's process ended: its exit code, or the signal that ended it. */
+export type Exit = { code: number | null; signal: NodeJS.Signals | null };
+
+/** Why a receiver could not be started; `message` says what to do, `output` holds its last lines. */
+export type StartFailure = {
+  ok: false;
+  reason: "port_taken" | "not_found" | "died" | "port_shut" | "interrupted";
+  message: string;
+  output: string[];
+};
+
+export type StartResult = { ok: true; receiver: ReceiverProcess } | StartFailure;
+
+/** A receiver's command, running in a process group of its own. */
+export type ReceiverProcess = {
+  /** Process id of the command, which is also the id of its group. */
+  readonly pid: number;
+  /** Whether the command is still there. */
+  running(): boolean;
+  /** Resolves when the command that runs now has ended, for whatever reason. */
+  exited(): Promise<Exit>;
+  /** The last lines it wrote to stdout and stderr, oldest first; earlier runs included. */
+  output(): string[];
+  /** SIGTERM to the whole group, then SIGKILL to whatever is left after `graceMs` (5 s). */
+  stop(options?: { graceMs?: number }): Promise<void>;
+  /** SIGKILL to the whole group, at once. Resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Kills what still runs and starts the same command again, with the same environment. */
+  restart(): Promise<StartResult>;
+};
+
+export type StartOptions = {
+  /** Program and arguments; no shell takes part. */
+  command: readonly string[];
+  /** Variables set on top of our own environment, such as PORT and SIGNING_SECRET. */
+  env?: Record<string, string>;
+  /** Where the receiver will listen; it counts as ready when this address accepts a TCP connection. */
+  url: string;
+  /** How long it has to get there; 30 s unless told. */
+  readyTimeoutMs?: number;
+  /** Ends the wait for it, and the receiver with it, when it says so; has no effect on one that listens already. */
+  signal?: AbortSignal | undefined;
+  /** Called with each line that the receiver writes. */
+  onLine?: (line: string, stream: "stdout" | "stderr") => void;
+};
+
+const READY_TIMEOUT_MS = 30_000;
+const POLL_MS = 25;
+
+/**
+ * Starts a receiver's command and waits until it accepts connections. Its whole process group is killed when ours
+ * ends, by `process.exit`, an uncaught error or SIGINT, SIGTERM and SIGHUP.
+ */
+export async function startReceiver(options: StartOptions): Promise<StartResult> {
+  const address = addressOf(options.url);
+  const place = `${address.hostname}:${address.port}`;
+  const commandLine = options.command.join(" ");
+  const tail = createOutputTail(options.onLine);
+  const { signal } = options;
+  let child: ChildProcess | undefined;
+  let exit: Promise<Exit> | undefined;
+
+  async function start(): Promise<StartResult> {
+    const [name] = options.command;
+    if (name === undefined) throw new Error("startReceiver: the command is empty");
+    const program = findProgram(options.command);
+    if (!program.ok) return failure("not_found", program.message);
+
+    if (isInterrupted()) return interrupted();
+    if (await isListening(address)) {
+      return failure(
+        "port_taken",
+        `Something already listens on ${place}, so this receiver could not be told apart from it. ` +
+          "Stop the other process, or choose another port with --url.",
+      );
+    }
+
+    const started = spawn(program.file, program.args, {
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+      env: { ...process.env, ...options.env },
+    });
+    const spawnError = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+      started.once("spawn", () => resolve(undefined));
+      started.once("error", resolve);
+    });
+    if (spawnError !== undefined || started.pid === undefined) {
+      return failure("not_found", explainSpawnError(name, spawnError));
+    }
+
+    child = started;
+    registerGroup(started.pid);
+    tail.follow(started);
+    let ended: Exit | undefined;
+    exit = new Promise<Exit>((resolve) => {
+      started.once("exit", (code, signal) => {
+        ended = { code, signal };
+        resolve(ended);
+      });
+    });
+
+    const readyTimeoutMs = options.readyTimeoutMs ?? READY_TIMEOUT_MS;
+    const deadline = performance.now() + readyTimeoutMs;
+    while (performance.now() < deadline) {
+      if (ended !== undefined) {
+        await tail.drained(started);
+        await killGroup(started.pid);
+        return failure(
+          "died",
+          `The receiver ended before it listened on ${place} (${describeExit(ended)}). ` +
+            `Run it by hand to see why: ${commandLine}`,
+        );
+      }
+      if (await isListening(address)) return { ok: true, receiver };
+      if (isInterrupted()) {
+        await killGroup(started.pid);
+        return interrupted();
+      }
+      await sleep(POLL_MS, undefined, { signal }).catch(() => {});
+    }
+    await killGroup(started.pid);
+    return failure(
+      "port_shut",
+      `The receiver runs, but nothing listened on ${place} within ${readyTimeoutMs / 1_000} s. ` +
+        "It must listen on the port given in the variable PORT, or name its own address with --url.",
+    );
+  }
+
+  function isInterrupted(): boolean {
+    return options.signal?.aborted === true;
+  }
+
+  function interrupted(): StartFailure {
+    return failure("interrupted", "Interrupted before the receiver listened; it was ended.");
+  }
+
+  function failure(reason: StartFailure["reason"], message: string): StartFailure {
+    return { ok: false, reason, message, output: tail.lines() };
+  }
+
+  function running(): boolean {
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  const receiver: ReceiverProcess = {
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    running,
+    async exited() {
+      return (await exit) ?? { code: null, signal: null };
+    },
+    output: () => tail.lines(),
+    async stop({ graceMs = 5_000 } = {}) {
+      if (child?.pid === undefined) return;
+      signalGroup(child.pid, "SIGTERM");
+      if (!(await groupGone(child.pid, graceMs))) signalGroup(child.pid, "SIGKILL");
+      await killGroup(child.pid);
+      await exit;
+    },
+    async kill() {
+      if (child?.pid !== undefined) await killGroup(child.pid);
+      await exit;
+    },
+    async restart() {
+      if (child?.pid !== undefined) await killGroup(child.pid);
+      await exit;
+      return start();
+    },
+  };
+
+  return start();
+}
+
+function explainSpawnError(program: string, error: NodeJS.ErrnoException | undefined): string {
+  if (error?.code === "ENOENT") {
+    return (
+      `The command ${JSON.stringify(program)} was not found. Give program and arguments as separate words after --, ` +
+      "such as: -- node server.js. For shell syntax, write: -- sh -c '…'"
+    );
+  }
+  if (error?.code === "EACCES") {
+    return `The file ${JSON.stringify(program)} may not be executed. Make it executable (chmod +x), or name its interpreter first.`;
+  }
+  return `The command ${JSON.stringify(program)} could not be started: ${error?.message ?? "no process id"}.`;
+}
+
+function describeExit({ code, signal }: Exit): string {
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}

@@ -1,0 +1,54 @@
+/** Whatever a terminal might act on, or would not show as what it is. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** `text` as one word of bash or zsh, which expand nothing in it; bare where nothing in it means anything. */
+export function shellWord(text: string): string {
+  return /^[\w./:=@,+-]+$/.test(text) ? text : quoted(text);
+}
+
+/**
+ * Text or bytes as one word of bash or zsh, in quotes; what cannot be pasted is written as escapes. A zero byte ends the
+ * word, since no word can hold one.
+ */
+export function quoted(value: string | Uint8Array): string {
+  const bytes = Buffer.from(value);
+  const text = bytes.toString("utf8");
+  if (Buffer.from(text).equals(bytes) && isPrintable(text)) return singleQuoted(text);
+  return `$'${escaped(bytes, { "\\": String.raw`\\`, "'": String.raw`\'`, "\n": String.raw`\n` })}'`;
+}
+
+/** Whether each character of `text` can be seen, and pasted into a terminal without being taken for a key. */
+export function isPrintable(text: string): boolean {
+  return text.search(UNPRINTABLE) === -1;
+}
+
+/** A command that writes exactly `bytes` to its output, in one line that can be pasted. */
+export function printfOf(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString("utf8");
+  if (Buffer.from(text).equals(bytes) && isPrintable(text)) return `printf %s ${singleQuoted(text)}`;
+  const format = escaped(bytes, { "\\": String.raw`\\`, "%": "%%", "\n": String.raw`\n` });
+  // A format that begins with a hyphen would be taken for an option.
+  return `printf ${singleQuoted(format.replace(/^-/, String.raw`\055`))}`;
+}
+
+/** `bytes` with everything that is not printable as octal escapes, and with `special` characters as they are to be. */
+function escaped(bytes: Uint8Array, special: Record<string, string>): string {
+  const text = Buffer.from(bytes).toString("utf8");
+  const isText = Buffer.from(text).equals(bytes);
+  const characters = isText ? text : Buffer.from(bytes).toString("latin1");
+  return Array.from(characters, (character) => {
+    const isShown = isText ? isPrintable(character) : /[\x20-\x7e]/.test(character);
+    return (
+      special[character] ?? (isShown ? character : octal(Buffer.from(character, isText ? "utf8" : "latin1")))
+    );
+  }).join("");
+}
+
+function octal(bytes: Buffer): string {
+  return [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+}
+
+function singleQuoted(text: string): string {
+  // Two number signs in a row begin a command to some build servers, which read every line of a log.
+  return `'${text.replaceAll("'", String.raw`'\''`).replaceAll("##", "#''#")}'`;
+}

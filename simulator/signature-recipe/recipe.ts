@@ -1,0 +1,78 @@
+/**
+ * How a signature header comes about, as data (SPEC §6 Signature). What goes over the wire, the shell lines that repeat
+ * it, the guesses at a receiver's mistake and the search of `explain` are all read from it, so that they cannot differ.
+ */
+export type SignatureRecipe = {
+  /** What `t` says, as it is written and as it is signed. */
+  t: readonly Part[];
+  /** The values of the signature header, one header each; none leaves it out. */
+  headers: readonly (readonly Part[])[];
+  /** Keys the digests in place of the signing secret. */
+  key?: string;
+  /** What `BODY` stands for where these bytes are signed, though others are sent. */
+  signedBody?: Uint8Array;
+};
+
+/** A piece of a header, of `t`, or of what is hashed: text, bytes, or something that depends on the delivery. */
+export type Part = string | Uint8Array | typeof T | typeof BODY | Moment | Digest;
+
+/** The text of the header's `t`. */
+export const T = { kind: "t" } as const;
+
+/** The body that was signed, byte for byte. */
+export const BODY = { kind: "body" } as const;
+
+/** A point in time in Unix seconds, so long before the delivery; after it when negative. */
+export type Moment = { kind: "moment"; ageSeconds: number };
+
+export function moment(ageSeconds: number): Moment {
+  return { kind: "moment", ageSeconds };
+}
+
+/** A digest and how it is written; the service's own unless told otherwise. */
+export type Digest = {
+  kind: "digest";
+  /** What is hashed; `t`, a period and the body unless given. */
+  message?: readonly Part[];
+  /** A text that keys it in place of the secret, or what is made of the secret; a plain text can be shown to anybody. */
+  key?: string | ((secret: string) => Uint8Array);
+  /** What is made of the body before it takes its place in the message. */
+  body?: (signed: Buffer) => Uint8Array;
+  /** HMAC-SHA256 unless given. */
+  hash?: (key: Uint8Array, message: Uint8Array) => Buffer;
+  /** Lower-case hexadecimal unless given. */
+  spelling?: Spelling;
+  /** Only so many characters of it. */
+  keep?: number;
+  /** Makes this one of its digits another. */
+  wrongDigit?: "first" | "last";
+};
+
+/** How the bytes of a digest are written down. */
+export type Spelling =
+  | "hex"
+  | "upper-case hex"
+  | "base64"
+  | "base64url"
+  | "base64 of hex"
+  | "hex of base64"
+  | "latin1";
+
+/** What SPEC §6 Signature has as `v1`; `changes` say what is different about it. */
+export function digest(changes: Omit<Digest, "kind"> = {}): Digest {
+  return { kind: "digest", ...changes };
+}
+
+/** The right `v1`. */
+export const V1 = digest();
+
+/** The value of a header: `` header`t=${T},v1=${V1}` ``. */
+export function header(texts: TemplateStringsArray, ...parts: Part[]): Part[] {
+  return texts.flatMap((text, index) => {
+    const part = parts[index];
+    return [...(text === "" ? [] : [text]), ...(part === undefined ? [] : [part])];
+  });
+}
+
+/** What the service itself sends. */
+export const GENUINE: SignatureRecipe = { t: [moment(0)], headers: [header`t=${T},v1=${V1}`] };

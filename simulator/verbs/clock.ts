@@ -1,0 +1,34 @@
+import type { ClockMode, ScheduleClock } from "../domain/clock.ts";
+import type { Dispatcher } from "../domain/dispatcher.ts";
+import type { Journal } from "../domain/journal.ts";
+import type { WallTime } from "../domain/wall-time.ts";
+
+/** What one can do with schedule time: look at it, move it, change how it runs. All times in milliseconds since 1970. */
+export function createClockVerbs(options: {
+  clock: ScheduleClock;
+  dispatcher: Dispatcher;
+  journal: Journal;
+  wall: WallTime;
+}) {
+  const { clock, dispatcher, journal, wall } = options;
+  return {
+    get mode(): ClockMode {
+      return clock.mode;
+    },
+    now: () => clock.now(),
+    wallNowMs: () => wall.nowMs(),
+    /** When the next attempt or step of a story is due; undefined when nothing waits. */
+    nextDueMs: dispatcher.nextDueMs,
+    setMode(mode: ClockMode): void {
+      clock.setMode(mode);
+      journal.write({ kind: "clock.changed" });
+      dispatcher.wake();
+    },
+    /** Moves by `seconds`; resolves when the attempts that fell due were made, each at its time. */
+    advance: dispatcher.advance,
+    /** Moves to the next due time; resolves when what is due then was made. */
+    next: dispatcher.advanceToNext,
+    /** Moves until nothing waits any more: every delivery is delivered or dead. */
+    run: dispatcher.advanceUntilIdle,
+  };
+}

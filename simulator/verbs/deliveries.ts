@@ -1,0 +1,84 @@
+import type { Attempt, Attempts } from "../domain/attempts.ts";
+import type { Deliveries, Delivery } from "../domain/deliveries.ts";
+import type {
+  DeliveryPage,
+  DeliverySearch,
+  DeliverySummaries,
+  DeliverySummary,
+  JudgedAttempt,
+} from "../domain/delivery-summaries.ts";
+import type { Dispatcher } from "../domain/dispatcher.ts";
+import type { Emitter } from "../domain/emitter.ts";
+import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
+import type { EventLog } from "../domain/events.ts";
+import { refuse, type Refusal } from "./refusal.ts";
+
+/** A delivery with everything. */
+export type DeliveryDetail = {
+  summary: DeliverySummary;
+  /** Undefined once it is removed. */
+  endpoint: Endpoint | undefined;
+  attempts: (JudgedAttempt & Attempt & { sentBody: Buffer })[];
+};
+
+/** What one can do with deliveries: look at them and their attempts, send one again, make the next attempt now. */
+export function createDeliveryVerbs(options: {
+  deliveries: Deliveries;
+  deliverySummaries: DeliverySummaries;
+  attempts: Attempts;
+  events: EventLog;
+  endpoints: Endpoints;
+  emitter: Emitter;
+  dispatcher: Dispatcher;
+  now: () => number;
+}) {
+  const { deliveries, deliverySummaries, attempts, events, endpoints, emitter, dispatcher, now } = options;
+
+  function noDelivery(id: string): Refusal {
+    return refuse("not_found", `There is no delivery ${JSON.stringify(id)}.`);
+  }
+
+  return {
+    find: (id: string): Delivery | undefined => deliveries.find(id),
+    /** As lists show it. */
+    summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),
+    page: (search: DeliverySearch): DeliveryPage => deliverySummaries.page(search),
+    attempts: (id: string): Attempt[] => attempts.ofDelivery(id),
+    /** With all that was sent and answered, byte for byte. */
+    detail(id: string): DeliveryDetail | undefined {
+      const summary = deliverySummaries.find(id);
+      if (summary === undefined) return undefined;
+      const body = deliveries.find(id)?.body ?? events.find(summary.eventId)?.body ?? Buffer.alloc(0);
+      const judged = new Map(summary.attempts.map((attempt) => [attempt.number, attempt]));
+      return {
+        summary,
+        endpoint: endpoints.find(summary.endpointId),
+        attempts: attempts.ofDelivery(id).flatMap((attempt) => {
+          const known = judged.get(attempt.number);
+          return known ? [{ ...attempt, ...known, sentBody: attempt.requestBody ?? body }] : [];
+        }),
+      };
+    },
+    /** Sends the same event to the same endpoint again, as a new delivery; answers its id. */
+    resend(id: string): { ok: true; id: string } | Refusal {
+      const delivery = deliveries.find(id);
+      if (delivery === undefined) return noDelivery(id);
+      const { endpointId } = delivery;
+      return endpoints.find(endpointId) === undefined
+        ? refuse("endpoint_deleted", `The endpoint ${endpointId} was deleted: register it again.`)
+        : { ok: true, id: emitter.resend(delivery) };
+    },
+    /** Makes the attempt that waits now. */
+    attemptNow(id: string): { ok: true } | Refusal {
+      const delivery = deliveries.find(id);
+      if (delivery === undefined) return noDelivery(id);
+      if (delivery.nextAttemptAtMs === null) {
+        const why = delivery.state === "attempting" ? "its attempt is under way" : `it is ${delivery.state}`;
+        return refuse("nothing_due", `No attempt of ${id} waits: ${why}.`);
+      }
+      deliveries.hurry(id, now());
+      dispatcher.wake();
+      return { ok: true };
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { Dispatcher } from "../domain/dispatcher.ts";
+import type { Emission, Emitter } from "../domain/emitter.ts";
+import type { Endpoint, EndpointChanges, Endpoints, EndpointSettings } from "../domain/endpoints.ts";
+import type { World } from "../domain/world/world.ts";
+import { refuse, type Refusal } from "./refusal.ts";
+
+export type EndpointResult = { ok: true; endpoint: Endpoint } | Refusal;
+
+/** What one can do with endpoints: register, look, change, remove, test (SPEC §6 Registration). */
+export function createEndpointVerbs(options: {
+  endpoints: Endpoints;
+  world: World;
+  emitter: Emitter;
+  dispatcher: Dispatcher;
+}) {
+  const { endpoints, world, emitter, dispatcher } = options;
+
+  function existing(id: string): EndpointResult {
+    const endpoint = endpoints.find(id);
+    return endpoint === undefined
+      ? refuse("not_found", `There is no endpoint ${JSON.stringify(id)}.`)
+      : { ok: true, endpoint };
+  }
+
+  function organizationProblem({ orgId }: EndpointChanges): Refusal | undefined {
+    if (orgId === undefined || orgId === null || world.findOrganization(orgId)) return undefined;
+    const known = world.organizations().map(({ organization }) => organization.id);
+    return refuse(
+      "invalid_request",
+      `There is no organization ${JSON.stringify(orgId)}: use one of ${known.join(", ")}.`,
+    );
+  }
+
+  return {
+    find: (id: string): Endpoint | undefined => endpoints.find(id),
+    list: (): Endpoint[] => endpoints.list(),
+    /** Whether a URL would be accepted, and why not; registers nothing. */
+    checkUrl: endpoints.checkUrl,
+    register(settings: EndpointSettings): EndpointResult {
+      const problem = organizationProblem(settings);
+      if (problem !== undefined) return problem;
+      const registered = endpoints.register(settings);
+      return registered.ok ? registered : refuse("invalid_request", registered.message);
+    },
+    /** Changes all but the secret; what waits goes to the new address. */
+    change(id: string, changes: EndpointChanges): EndpointResult {
+      const found = existing(id);
+      if (!found.ok) return found;
+      const problem = organizationProblem(changes);
+      if (problem !== undefined) return problem;
+      const changed = endpoints.change(found.endpoint, changes);
+      return changed.ok ? changed : refuse("invalid_request", changed.message);
+    },
+    /** Removes an endpoint and ends what waits for it; its past deliveries stay visible. */
+    remove(id: string): EndpointResult {
+      const found = existing(id);
+      if (!found.ok) return found;
+      endpoints.remove(id);
+      dispatcher.abandon(id);
+      return found;
+    },
+    /** Sends a synthetic `call.completed` to this endpoint alone. */
+    test(id: string): { ok: true; emission: Emission } | Refusal {
+      const found = existing(id);
+      if (!found.ok) return found;
+      const tested = emitter.test(found.endpoint);
+      return tested.ok ? tested : refuse("not_selected", tested.message);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { Envelope } from "../../shared/events.ts";
+import type { EmissionResult, Emitter, Occurrence, ReplaySettings } from "../domain/emitter.ts";
+import type { EventLog, StoredEvent } from "../domain/events.ts";
+import type { EventPage, EventSearch, EventSummaries, EventSummary } from "../domain/event-summaries.ts";
+import { refuse, type Refusal } from "./refusal.ts";
+
+type EmissionDone = Extract<EmissionResult, { ok: true }>;
+
+/** What one can do with events: let one happen, send recorded ones again, look at what was emitted. */
+export function createEventVerbs(options: {
+  events: EventLog;
+  eventSummaries: EventSummaries;
+  emitter: Emitter;
+}) {
+  const { events, eventSummaries, emitter } = options;
+  return {
+    /** Exactly one event of a type, `count` times. The world has what goes with it (a voicemail has its call). */
+    emit(occurrence: Occurrence, count = 1): EmissionDone | Refusal {
+      const emitted = emitter.emit(occurrence, count);
+      return emitted.ok ? emitted : refuse("invalid_request", emitted.message);
+    },
+    /** What the business itself does: the event, and the `call.completed` that belongs to it. */
+    live: (occurrence: Occurrence): EmissionResult => emitter.live(occurrence),
+    /** Sends recorded envelopes to every endpoint that selected their type: under their own ids, or under new ones. */
+    replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmissionDone | Refusal {
+      const replayed = emitter.replay(envelopes, settings);
+      return replayed.ok ? replayed : refuse("id_taken", replayed.message);
+    },
+    find: (id: string): StoredEvent | undefined => events.find(id),
+    /** As lists show it. */
+    summary: (id: string): EventSummary | undefined => eventSummaries.find(id),
+    page: (search: EventSearch): EventPage => eventSummaries.page(search),
+  };
+}

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MAXIMUM_ATTEMPTS } from "../../shared/retry-policy.ts";
+import type { CheckContext, Verdict } from "./check.ts";
+import { type Deliverable, type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
+import { allAcknowledged } from "./judge.ts";
+
+/**
+ * Delivers as the service does: again, signed afresh, until it is acknowledged or six attempts were made (SPEC §6 Retry
+ * policy), with short delays in place of minutes. For what a receiver may refuse once without losing anything.
+ */
+export async function attempts(
+  { deliver, timing }: Pick<CheckContext, "deliver" | "timing">,
+  what: Deliverable,
+  changes?: DeliverOptions,
+): Promise<Exchange[]> {
+  const exchanges = [await deliver(what, changes)];
+  while (exchanges.length < MAXIMUM_ATTEMPTS && !exchanges.some(isAcknowledged)) {
+    await sleep(timing.retryMs * exchanges.length);
+    exchanges.push(await deliver(what, changes));
+  }
+  return exchanges;
+}
+
+/** Passed when the last of an event's attempts was acknowledged. */
+export function taken(exchanges: Exchange[]): Verdict {
+  return allAcknowledged(exchanges.slice(-1));
+}

@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { Report } from "../../simulator/verify/report.ts";
+import { EXAMPLES, FOLDER, pathOf } from "./receivers.ts";
+import { story, verified } from "./verified.ts";
+
+/** Each receiver is judged once; in the long run many times, and all of them with their effects read back too. */
+const ROUNDS = Number(process.env["VERIFY_ROUNDS"] ?? 1);
+const rounds = Array.from({ length: ROUNDS }, (_, index) => index + 1);
+
+for (const { file, absent } of EXAMPLES) {
+  if (absent !== undefined) process.stdout.write(`skipped: examples/receivers/${file}, since ${absent}\n`);
+}
+
+describe.concurrent("verify finds nothing wrong with a conventional receiver", () => {
+  for (const example of EXAMPLES) {
+    test.skipIf(example.absent !== undefined)(
+      `without options, in ${example.file}`,
+      async ({ expect }) => {
+        for (const round of rounds) {
+          const report = await verified(example);
+          expect({ round, failed: failedMusts(report), verdict: report.verdict }, story(report)).toEqual({
+            round,
+            failed: [],
+            verdict: "passed",
+          });
+        }
+      },
+      60_000 + ROUNDS * 30_000,
+    );
+  }
+
+  const observed = EXAMPLES.filter(({ file }) => ROUNDS > 1 || file === "node-http.ts");
+  for (const example of observed) {
+    test.skipIf(example.absent !== undefined)(
+      `with its effects read back, and killed, in ${example.file}`,
+      async ({ expect }) => {
+        for (const round of rounds) {
+          const report = await verified(example, { observe: true });
+          const unverified = report.results.filter(({ outcome }) => outcome === "unverified");
+          expect({ round, failed: failedMusts(report), unverified }, story(report)).toEqual({
+            round,
+            failed: [],
+            unverified: [],
+          });
+        }
+      },
+      60_000 + ROUNDS * 60_000,
+    );
+  }
+});
+
+describe("the examples", () => {
+  test("are starting points, read in a minute: below 80 lines", () => {
+    const long = EXAMPLES.filter((example) => readFileSync(pathOf(example), "utf8").split("\n").length > 80);
+    expect(long.map(({ file }) => file)).toEqual([]);
+  });
+
+  test("are all judged here, and all listed for those who look for one", () => {
+    const files = EXAMPLES.map(({ file }) => file).toSorted();
+    expect(readdirSync(FOLDER).toSorted()).toEqual(files);
+    const page = readFileSync(`${FOLDER}../README.md`, "utf8");
+    expect(files.filter((file) => !page.includes(`](receivers/${file})`))).toEqual([]);
+  });
+});
+
+function failedMusts({ results }: Report): string[] {
+  const failed = results.filter(({ check, outcome }) => outcome === "failed" && check.level === "must");
+  return failed.map(({ check }) => check.id);
+}

@@ -1,0 +1,66 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
+
+export const FOLDER = fileURLToPath(new URL("../../examples/receivers/", import.meta.url));
+
+/** A receiver of examples/receivers, and what it takes to run it or a changed copy of it. */
+export type Example = {
+  file: string;
+  /** Program and arguments that start the receiver in `path`. */
+  command: (path: string) => string[];
+  /** Compiles what is in `path` and answers where the result is, in `folder`. */
+  build?: (path: string, folder: string) => string;
+  /** Why it cannot run on this machine. */
+  absent?: string;
+};
+
+const node = (path: string): string[] => [process.execPath, ...RUN_TYPESCRIPT, path];
+
+/** Debian's own Python too, since that is the one which has its packages. */
+const PYTHONS = ["python3", "/usr/bin/python3"];
+const python = PYTHONS.find((program) => runs(program, ["--version"]));
+const HAS_FLASK = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("flask") is None)';
+const pythonWithFlask = PYTHONS.find((program) => runs(program, ["-c", HAS_FLASK]));
+
+/** Every example, by its file. */
+export const EXAMPLES: Example[] = [
+  { file: "node-http.ts", command: node },
+  { file: "express-raw.ts", command: node },
+  { file: "express-json.ts", command: node },
+  { file: "fastify.ts", command: node },
+  { file: "hono.ts", command: node },
+  {
+    file: "http_server.py",
+    command: (path) => [python ?? "python3", path],
+    ...(python === undefined && { absent: "there is no python3 here" }),
+  },
+  {
+    file: "flask_app.py",
+    command: (path) => [pythonWithFlask ?? "python3", path],
+    ...(pythonWithFlask === undefined && { absent: "no python3 here has flask (Debian: python3-flask)" }),
+  },
+  {
+    file: "receiver.php",
+    command: (path) => ["sh", "-c", 'php "$0" & exec php -S "127.0.0.1:$PORT" "$0"', path],
+    ...(!runs("php", ["-r", 'exit(extension_loaded("pdo_sqlite") ? 0 : 1);']) && {
+      absent: "no php here has pdo_sqlite (Debian: php-cli php-sqlite3)",
+    }),
+  },
+  {
+    file: "receiver.go",
+    command: (path) => [path],
+    build: (path, folder) => {
+      execFileSync("go", ["build", "-o", `${folder}/receiver`, path], { cwd: folder });
+      return `${folder}/receiver`;
+    },
+    ...(!runs("go", ["version"]) && { absent: "there is no go here (Debian: golang-go)" }),
+  },
+];
+
+/** Where the example's file is. */
+export const pathOf = ({ file }: Example): string => FOLDER + file;
+
+function runs(program: string, words: string[]): boolean {
+  return spawnSync(program, words, { stdio: "ignore" }).status === 0;
+}

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import type { Report } from "../../simulator/verify/report.ts";
+import { idsOf, judge } from "./judge.ts";
+import { lull } from "./planted/helpers.ts";
+import type { Behaviour } from "./receiver.ts";
+
+/** Receivers that are right in another way than the small one, and the advice that they get at most. */
+const RIGHT: Record<string, { plant: Partial<Behaviour>; advice?: string[] }> = {
+  "answers 503 until it has booted": {
+    plant: { precheck: (_, state) => (state.requests < 4 ? 503 : undefined) },
+  },
+  "keeps one effect an object, so that a later event takes an earlier one's place": {
+    plant: {
+      afterHandled: ({ id, data }, state) => {
+        const latest = latestOf.get(state) ?? new Map<unknown, string>();
+        latestOf.set(state, latest);
+        const earlier = latest.get(data.object["id"]);
+        if (data.object["id"] === undefined) return;
+        if (earlier !== undefined && earlier !== id) state.handled.set(earlier, 0);
+        latest.set(data.object["id"], id);
+      },
+    },
+  },
+  "reads the first of two signature headers": {
+    plant: { chooseHeader: (headers) => headers[0] },
+    advice: ["signature.two-headers"],
+  },
+  "reads its clock with fractions": {
+    plant: { ageAccepted: (t, nowMs) => /^\d{1,15}$/.test(t) && Math.abs(nowMs / 1_000 - Number(t)) <= 300 },
+    advice: ["signature.past-300"],
+  },
+  "rounds its clock to the nearest second": {
+    plant: {
+      ageAccepted: (t, nowMs) =>
+        /^\d{1,15}$/.test(t) && Math.abs(Math.round(nowMs / 1_000) - Number(t)) <= 300,
+    },
+  },
+  "answers 503 to a copy of an event that is under way": {
+    plant: {
+      beforeAnswer: async ({ id }, state) => {
+        if (state.open.has(id)) return 503;
+        state.open.set(id, 1);
+        await lull(state);
+        state.open.delete(id);
+        return undefined;
+      },
+    },
+    advice: ["duplicates.at-once", "load.one-event-storm"],
+  },
+  "takes ids that differ in case for one event": {
+    plant: { dedupeKey: ({ id }) => id.toLowerCase() },
+  },
+  "refuses by closing the connection": {
+    plant: {
+      answer: (response, status) => {
+        if (status === 401) response.socket?.destroy();
+        else response.writeHead(status).end();
+      },
+    },
+  },
+};
+
+/** The latest event of each object, by receiver. */
+const latestOf = new WeakMap<object, Map<unknown, string>>();
+
+describe.concurrent("right in another way: no failure, and no other advice than stated", () => {
+  test.each(Object.entries(RIGHT))(
+    "%s",
+    async (_, { plant, advice = [] }) => {
+      const report = await judge(plant);
+      const failed = idsOf(report, "failed");
+      expect(
+        failed.filter((id) => !advice.includes(id)),
+        story(report),
+      ).toEqual([]);
+      expect(report.verdict).toBe("passed");
+    },
+    60_000,
+  );
+});
+
+function story({ results }: Report): string {
+  return results
+    .filter(({ outcome }) => outcome !== "passed")
+    .map(({ check, explanation = "" }) => `${check.id}: ${explanation}`)
+    .join("\n");
+}

@@ -1,0 +1,155 @@
+import type { Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { newBody, signatureFor } from "./helpers/events.ts";
+import { startIntake, type TestIntake } from "./helpers/intake.ts";
+import { open, rawRequest, readAnswer, sendRaw } from "./helpers/raw.ts";
+
+/** What unknown senders can make us read and hold. */
+
+const KB = 1_024;
+
+/** A body that stops after `sent` of its `announced` bytes, and a round trip after which those have been read. */
+async function begin(intake: TestIntake, announced: number, sent: number): Promise<Socket> {
+  const socket = open(intake.url);
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => undefined);
+  socket.write(rawRequest(intake.url, { contentLength: announced }));
+  socket.write(Buffer.alloc(sent));
+  for (let turn = 0; turn < 3; turn += 1)
+    await sendRaw(intake.url, rawRequest(intake.url, { method: "GET", path: "/healthz" }));
+  return socket;
+}
+
+const bodyOf = (bytes: number): Buffer => newBody("call.completed", { padding: "x".repeat(bytes) });
+
+describe("when too much arrives at once", () => {
+  test("the large body that takes longest gives way, and the new one is taken", async () => {
+    const intake = await startIntake({ maximumHeldBytes: 800 * KB });
+    const slowest = await begin(intake, 400 * KB, 300 * KB);
+    const refused = readAnswer(slowest);
+    const slower = await begin(intake, 400 * KB, 280 * KB);
+    const honest = await sendRaw(intake.url, rawRequest(intake.url, { body: bodyOf(250 * KB) }));
+    expect(honest.status).toBe(200);
+    expect(await refused).toMatchObject({ status: 503, json: { error: "unavailable" } });
+    expect(slower.destroyed).toBe(false);
+  });
+
+  test("small bodies have room that large ones can't take", async () => {
+    const intake = await startIntake({ maximumHeldBytes: 400 * KB });
+    const slow = await begin(intake, 500 * KB, 200 * KB);
+    const small = await Promise.all(Array.from({ length: 3 }, async () => begin(intake, 40 * KB, 30 * KB)));
+    expect(slow.destroyed).toBe(false);
+    // Beyond three quarters of it all, the large ones make room among themselves.
+    const refused = readAnswer(slow);
+    await begin(intake, 500 * KB, 150 * KB);
+    expect((await refused).status).toBe(503);
+    expect(small.map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
+  });
+
+  test("the small body that takes longest gives way where there is no large one", async () => {
+    const intake = await startIntake({ maximumHeldBytes: 100 * KB });
+    const slowest = await begin(intake, 60 * KB, 50 * KB);
+    const refused = readAnswer(slowest);
+    await begin(intake, 60 * KB, 45 * KB);
+    expect((await sendRaw(intake.url, rawRequest(intake.url, { body: bodyOf(20 * KB) }))).status).toBe(200);
+    expect((await refused).status).toBe(503);
+  });
+
+  test("room returns with every body that is done or gone", async () => {
+    const intake = await startIntake({ maximumHeldBytes: 300 * KB });
+    for (let turn = 0; turn < 5; turn += 1) {
+      const abandoned = await begin(intake, 200 * KB, 150 * KB);
+      abandoned.destroy();
+      const body = bodyOf(180 * KB);
+      expect((await sendRaw(intake.url, rawRequest(intake.url, { body }))).status).toBe(200);
+    }
+    expect(intake.stored).toHaveLength(5);
+  });
+});
+
+describe("a body", () => {
+  test("of many pieces is what was sent, byte for byte", async () => {
+    const intake = await startIntake();
+    const body = bodyOf(200 * KB);
+    const head = rawRequest(intake.url, {
+      contentLength: null,
+      headers: [["Transfer-Encoding", "chunked"]],
+      signatures: [signatureFor(body)],
+    });
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < body.length; at += 97) {
+      const piece = body.subarray(at, at + 97);
+      pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n"));
+    }
+    const answer = await sendRaw(intake.url, Buffer.concat([head, ...pieces, Buffer.from("0\r\n\r\n")]));
+    expect(answer.status).toBe(200);
+    expect(Buffer.from(intake.stored[0]!.body).equals(body)).toBe(true);
+  });
+
+  test.for<[string, number, string, readonly (readonly [string, string])[], number]>([
+    ["too large by its own word", 413, "body_too_large", [], 1_048_577],
+    ["compressed", 415, "unsupported_encoding", [["Content-Encoding", "gzip"]], 100],
+    ["sent under a condition that we don't know", 417, "expectation_failed", [["Expect", "a-reply"]], 100],
+    ["too large, and asks first", 413, "body_too_large", [["Expect", "100-continue"]], 1_048_577],
+  ])("that is %s is refused before a byte of it came", async ([, status, error, headers, length]) => {
+    const intake = await startIntake();
+    const answer = await sendRaw(intake.url, rawRequest(intake.url, { contentLength: length, headers }));
+    expect(answer).toMatchObject({ status, json: { error } });
+    expect(answer.headers.get("connection")).toBe("close");
+    expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+  });
+
+  test("that asks first is told to continue, and its answer can be read though it sends on", async () => {
+    const intake = await startIntake();
+    const body = newBody();
+    const socket = open(intake.url);
+    onTestFinished(() => void socket.destroy());
+    const request = rawRequest(intake.url, { body, headers: [["Expect", "100-continue"]] });
+    let received = "";
+    const asked = new Promise<void>((resolve) => {
+      socket.once("data", (chunk: Buffer) => {
+        received = chunk.toString();
+        resolve();
+      });
+    });
+    socket.write(request.subarray(0, -body.length));
+    await asked;
+    expect(received).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write(body);
+    expect((await readAnswer(socket)).status).toBe(200);
+  });
+
+  test("that is refused doesn't cost the sender its answer while it goes on sending", async () => {
+    const intake = await startIntake({ maxBodyBytes: 4 * KB });
+    const socket = open(intake.url);
+    onTestFinished(() => void socket.destroy());
+    const broken: unknown[] = [];
+    socket.on("error", (error) => broken.push(error));
+    const answered = readAnswer(socket);
+    socket.write(rawRequest(intake.url, { contentLength: 4_000 * KB }));
+    for (let sent = 0; sent < 40; sent += 1) {
+      socket.write(Buffer.alloc(100 * KB));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await answered).status).toBe(413);
+    expect(broken).toEqual([]);
+  });
+
+  test("of a request without a Host is not looked at, except in HTTP/1.0", async () => {
+    const intake = await startIntake();
+    const body = newBody();
+    const request = (version: string): Buffer =>
+      Buffer.from(
+        rawRequest(intake.url, { body, version })
+          .toString("latin1")
+          .replace(/Host: .*\r\n/, ""),
+        "latin1",
+      );
+    expect(await sendRaw(intake.url, request("1.1"))).toMatchObject({
+      status: 400,
+      json: { error: "bad_request", message: expect.stringContaining("Host") },
+    });
+    expect(intake.stored).toEqual([]);
+    expect((await sendRaw(intake.url, request("1.0"))).status).toBe(200);
+  });
+});

@@ -1,0 +1,219 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { AcceptResult } from "../../receiver/engine.ts";
+import { newBody } from "./helpers/events.ts";
+import { handClock, startIntake, type TestIntake } from "./helpers/intake.ts";
+import { open, rawRequest, readAnswer, sendRaw } from "./helpers/raw.ts";
+import { signalled, until } from "./helpers/until.ts";
+
+/** Nobody on the network can use up our connections, our memory or our time with them. */
+
+/** A connection that is known to be accepted: it was answered once. */
+async function greeted({ url }: TestIntake, localAddress = "127.0.0.1"): Promise<Socket> {
+  const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", localAddress });
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => undefined);
+  socket.write(check(url));
+  expect((await readAnswer(socket)).status).toBe(200);
+  socket.resume();
+  return socket;
+}
+
+const check = (url: string): Buffer => rawRequest(url, { method: "GET", path: "/healthz" });
+
+const gone = async (socket: Socket): Promise<unknown> => socket.closed || once(socket, "close");
+
+describe("connections", () => {
+  test("at the limit, the one that has been idle for the longest gives way to a new one", async () => {
+    const clock = handClock();
+    const intake = await startIntake({ clock, maximumConnections: 3 });
+    const [first, second, third] = [await greeted(intake), await greeted(intake), await greeted(intake)];
+    clock.pass(10);
+    // The first was heard of lately: now the second is the one that is idle for the longest.
+    first.write(check(intake.url));
+    await readAnswer(first);
+    const newcomer = await greeted(intake);
+    await gone(second);
+    expect([first, third, newcomer].map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
+  });
+
+  test("of one address are bounded more closely, and never cost another address its own", async () => {
+    const intake = await startIntake({ maximumConnections: 4, maximumPerAddress: 2 });
+    const other = await greeted(intake, "127.0.0.2");
+    const mine = await greeted(intake);
+    await greeted(intake);
+    await greeted(intake);
+    await gone(mine);
+    expect(other.destroyed).toBe(false);
+  });
+
+  test("that are slow to send their request give way where none is idle", async () => {
+    const intake = await startIntake({ maximumConnections: 1 });
+    const slow = await greeted(intake);
+    slow.write(rawRequest(intake.url, { body: newBody() }).subarray(0, -1));
+    await greeted(intake);
+    await gone(slow);
+  });
+
+  test("that wait for our answer never give way: then it is the newcomer who does", async () => {
+    const accepted = signalled();
+    const commit = signalled<AcceptResult>();
+    const intake = await startIntake({
+      maximumConnections: 1,
+      accept: async () => {
+        accepted.give();
+        return commit.promise;
+      },
+    });
+    const waiting = open(intake.url);
+    onTestFinished(() => void waiting.destroy());
+    const answered = readAnswer(waiting);
+    waiting.write(rawRequest(intake.url, { body: newBody() }));
+    await accepted.promise;
+    const newcomer = open(intake.url);
+    newcomer.on("error", () => undefined);
+    await gone(newcomer);
+    commit.give({ ok: true, acceptances: [{ duplicate: false }] });
+    expect((await answered).status).toBe(200);
+  });
+
+  test.for<[string, number, (url: string) => Buffer]>([
+    ["not HTTP", 400, () => Buffer.from("\u0016\u0003\u0001\r\n\r\n")],
+    ["headers without end", 431, (url) => rawRequest(url, { headers: [["X-Padding", "x".repeat(20_000)]] })],
+    ["a body that is too large", 413, (url) => rawRequest(url, { contentLength: 2_000_000 })],
+    ["a method for proxies", 405, () => Buffer.from("CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n")],
+  ])("that sent %s are gone soon after their answer, whatever the peer does", async ([, status, bytes]) => {
+    const clock = handClock();
+    const intake = await startIntake({ clock });
+    // A peer that never ends its own side.
+    const socket = connect({
+      port: Number(new URL(intake.url).port),
+      host: "127.0.0.1",
+      allowHalfOpen: true,
+    });
+    onTestFinished(() => void socket.destroy());
+    const failed = once(socket, "error");
+    socket.write(bytes(intake.url));
+    expect((await readAnswer(socket)).status).toBe(status);
+    await until(() => socket.readableEnded, Boolean);
+    clock.pass(500);
+    // Nobody takes what is sent now: the kernel says so at the next word or the one after.
+    const talking = setInterval(() => socket.write("x"), 1);
+    await failed;
+    clearInterval(talking);
+  });
+
+  test("that nobody reads answers on are cut, and so is everything that takes longer than it can", async () => {
+    const clock = handClock();
+    const intake = await startIntake({ clock, accept: () => new Promise(() => undefined) });
+    const socket = await greeted(intake);
+    socket.write(rawRequest(intake.url, { body: newBody() }).subarray(0, -1));
+    await greeted(intake);
+    clock.pass(19_000);
+    clock.pass(500);
+    await greeted(intake);
+    expect(socket.destroyed).toBe(false);
+    clock.pass(1_000);
+    await gone(socket);
+  });
+});
+
+describe("pipelined requests", () => {
+  test("are answered in order, as many as anybody has reason to send", async () => {
+    const intake = await startIntake();
+    const socket = open(intake.url);
+    onTestFinished(() => void socket.destroy());
+    let received = "";
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
+    const bodies = Array.from({ length: 30 }, () => newBody());
+    socket.write(Buffer.concat(bodies.map((body) => rawRequest(intake.url, { body }))));
+    await until(
+      () => received.split("HTTP/1.1 200").length - 1,
+      (answers) => answers === 30,
+    );
+    expect(intake.stored.map(({ body }) => Buffer.from(body))).toEqual(bodies);
+  });
+
+  test("beyond that cost the connection, not our memory", async () => {
+    const intake = await startIntake({ accept: () => new Promise(() => undefined) });
+    const socket = open(intake.url);
+    socket.on("error", () => undefined);
+    socket.write(
+      Buffer.concat(Array.from({ length: 65 }, () => rawRequest(intake.url, { body: newBody() }))),
+    );
+    await gone(socket);
+    expect((await sendRaw(intake.url, check(intake.url))).status).toBe(200);
+  });
+
+  test("are not looked at behind a closing answer", async () => {
+    const intake = await startIntake();
+    intake.health.startDraining();
+    const socket = open(intake.url);
+    let received = "";
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
+    socket.write(Buffer.concat([check(intake.url), check(intake.url), check(intake.url)]));
+    await gone(socket);
+    expect(received.split("HTTP/1.1").length - 1).toBe(1);
+  });
+
+  test("that are followed by garbage get their own answers, and nobody else's", async () => {
+    const commit = signalled<AcceptResult>();
+    const intake = await startIntake({ accept: async () => commit.promise });
+    const socket = open(intake.url);
+    let received = "";
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
+    socket.write(
+      Buffer.concat([rawRequest(intake.url, { body: newBody() }), Buffer.from("garbage\r\n\r\n")]),
+    );
+    await greeted(intake);
+    commit.give({ ok: true, acceptances: [{ duplicate: false }] });
+    await gone(socket);
+    expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200"]);
+  });
+});
+
+describe("the end", () => {
+  test("waits for no peer that is silent, before, within or after its headers", async () => {
+    const intake = await startIntake();
+    await greeted(intake);
+    const silent = open(intake.url);
+    await once(silent, "connect");
+    const half = open(intake.url);
+    half.write("POST /webhooks HTTP/1.1\r\nHost: x\r\n");
+    const refused = open(intake.url);
+    refused.write("garbage\r\n\r\n");
+    await readAnswer(refused);
+    const startedAtMs = performance.now();
+    await intake.server.drain(10_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+    await Promise.all([silent, half, refused].map(gone));
+  });
+
+  test("lets a body that is on its way arrive, and waits for none that has stopped", async () => {
+    const clock = handClock();
+    const intake = await startIntake({ clock });
+    const body = newBody();
+    const request = rawRequest(intake.url, { body });
+    const moving = open(intake.url);
+    const answered = readAnswer(moving);
+    const stalled = open(intake.url);
+    for (const socket of [moving, stalled]) socket.write(request.subarray(0, -100));
+    const watch = await greeted(intake);
+    const ended = intake.server.drain(60_000);
+    clock.pass(200);
+    for (let sent = -100; sent < -50; sent += 1) {
+      moving.write(request.subarray(sent, sent + 1));
+      // What was sent before it has been read when this is answered.
+      watch.write(check(intake.url));
+      await once(watch, "data");
+      clock.pass(50);
+    }
+    await gone(stalled);
+    moving.write(request.subarray(-50));
+    expect((await answered).json).toEqual({ received: true, duplicate: false });
+    clock.pass(500);
+    await ended;
+    expect(intake.stored.map(({ body }) => Buffer.from(body))).toEqual([body]);
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Refusal } from "../../receiver/engine.ts";
+import { createHealth } from "../../receiver/operations/health.ts";
+import { handClock } from "./helpers/intake.ts";
+
+const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function startHealth(options: Partial<Parameters<typeof createHealth>[0]> = {}) {
+  const clock = handClock();
+  const health = createHealth({
+    probe: async () => ({ ok: true }),
+    clock,
+    freeBytes: async () => 1_000_000,
+    minimumFreeBytes: 0,
+    ...options,
+  });
+  onTestFinished(health.stop);
+  return { health, clock };
+}
+
+describe("a receiver is ready", () => {
+  test("when its database takes writes, its disk has room and nobody has asked it to stop", async () => {
+    const { health } = startHealth();
+    expect(await health.readiness()).toEqual({
+      ready: true,
+      checks: { database: "ok", disk: "ok", draining: "ok" },
+    });
+    health.startDraining();
+    expect(await health.readiness()).toMatchObject({ ready: false, checks: { draining: "shutting down" } });
+  });
+
+  test("no longer than a second after its database took the last write", async () => {
+    const busy: Refusal = { ok: false, reason: "busy", detail: "" };
+    let answer: Refusal | { ok: true } = { ok: true };
+    let probes = 0;
+    const { health, clock } = startHealth({
+      probe: async () => {
+        probes += 1;
+        return answer;
+      },
+    });
+    await health.readiness();
+    answer = busy;
+    clock.pass(999);
+    expect(await health.readiness()).toMatchObject({ ready: true });
+    expect(probes).toBe(1);
+    clock.pass(1);
+    expect(await health.readiness()).toMatchObject({ ready: false, checks: { database: "busy" } });
+  });
+
+  test("in the role that works only while its worker process gives signs of life", async () => {
+    let alive = true;
+    const { health } = startHealth({ workerAlive: () => alive });
+    expect(await health.readiness()).toMatchObject({ ready: true, checks: { worker: "ok" } });
+    alive = false;
+    expect(await health.readiness()).toMatchObject({ ready: false, checks: { worker: "no sign of life" } });
+  });
+});
+
+describe("the low-water mark of the disk", () => {
+  test("is the configured one while little is stored", async () => {
+    let freeBytes = 1_000;
+    const { health, clock } = startHealth({ freeBytes: async () => freeBytes, minimumFreeBytes: 1_000 });
+    await settled();
+    expect(health.diskLow()).toBe(false);
+    freeBytes = 999;
+    clock.pass(1_000);
+    await settled();
+    expect(health.diskLow()).toBe(true);
+    expect(await health.readiness()).toMatchObject({ checks: { disk: "below the low-water mark" } });
+    freeBytes = 1_000;
+    clock.pass(1_000);
+    await settled();
+    expect(health.diskLow()).toBe(false);
+  });
+
+  test("is what a minute like the last one would write, bodies three times over", async () => {
+    let storedBytes = 0;
+    let freeBytes = 3_000;
+    const { health, clock } = startHealth({
+      freeBytes: async () => freeBytes,
+      storedBytes: () => storedBytes,
+    });
+    const second = async (): Promise<boolean> => {
+      clock.pass(1_000);
+      await settled();
+      return health.diskLow();
+    };
+    await settled();
+    storedBytes = 1_000;
+    expect(await second()).toBe(false);
+    freeBytes = 2_999;
+    expect(await second()).toBe(true);
+    // A minute after the load has ended it may be the configured one again.
+    const low: boolean[] = [];
+    for (let seconds = 0; seconds < 60; seconds += 1) low.push(await second());
+    expect(low.indexOf(false)).toBe(58);
+  });
+
+  test("is no reason to refuse events where the file system can't tell", async () => {
+    const { health } = startHealth({
+      freeBytes: () => Promise.reject(new Error("ENOSYS")),
+      minimumFreeBytes: 1,
+    });
+    await settled();
+    expect(health.diskLow()).toBe(false);
+  });
+});

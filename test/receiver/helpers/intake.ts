@@ -1,0 +1,92 @@
+import { onTestFinished } from "vitest";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
+import type { Intake, NewEvent } from "../../../receiver/engine.ts";
+import { createApp } from "../../../receiver/intake/app.ts";
+import type { ConnectionLimits } from "../../../receiver/intake/connections.ts";
+import { createGroupCommit } from "../../../receiver/intake/group-commit.ts";
+import { createInbox } from "../../../receiver/intake/inbox.ts";
+import { createHttpServer, type HttpServer } from "../../../receiver/intake/server.ts";
+import { createHealth, type Health } from "../../../receiver/operations/health.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { createMetrics, type Metrics } from "../../../receiver/operations/metrics.ts";
+import { SECRET } from "./events.ts";
+
+export type TestIntake = {
+  url: string;
+  /** What was stored, in order. */
+  stored: NewEvent[];
+  health: Health;
+  metrics: Metrics;
+  logLines: string[];
+  server: HttpServer;
+};
+
+/** The way in without a database behind it: everything up to the port, over real HTTP. `accept` may be another's. */
+export async function startIntake(
+  options: {
+    accept?: Intake["accept"];
+    clock?: Clock;
+    maxBodyBytes?: number;
+    maximumHeldBytes?: number;
+  } & ConnectionLimits = {},
+): Promise<TestIntake> {
+  const clock = options.clock ?? systemClock;
+  const stored: NewEvent[] = [];
+  const accept: Intake["accept"] = async (batch) => {
+    stored.push(...batch);
+    return { ok: true, acceptances: batch.map(() => ({ duplicate: false })) };
+  };
+  const logLines: string[] = [];
+  const log = createLog({ level: "info", destination: { write: (line) => void logLines.push(line) } });
+  const health = createHealth({
+    probe: async () => ({ ok: true }),
+    clock,
+    freeBytes: async () => Number.POSITIVE_INFINITY,
+    minimumFreeBytes: 0,
+  });
+  const metrics = createMetrics({ counts: () => Promise.reject(new Error("there is no database")) });
+  const app = createApp({
+    inbox: createInbox({
+      secrets: [SECRET],
+      clock,
+      store: createGroupCommit({ accept: options.accept ?? accept, clock }),
+    }),
+    webhookPath: "/webhooks",
+    maxBodyBytes: options.maxBodyBytes ?? 1_048_576,
+    maximumHeldBytes: options.maximumHeldBytes,
+    health,
+    log,
+    metrics,
+    clock,
+  });
+  const server = createHttpServer({ ...options, app, clock });
+  const port = await server.listen(0, "127.0.0.1");
+  onTestFinished(async () => {
+    await server.drain(0);
+    health.stop();
+  });
+  return { url: `http://127.0.0.1:${String(port)}/webhooks`, stored, health, metrics, logLines, server };
+}
+
+/** A clock whose timers go off by hand; what is measured with it moves by hand as well. */
+export function handClock(): Clock & { pass: (ms: number) => void } {
+  let timers: { atMs: number; run: () => void }[] = [];
+  let monotonicMs = 0;
+  return {
+    nowMs: () => systemClock.nowMs(),
+    monotonicMs: () => monotonicMs,
+    sleep: async () => new Promise((resolve) => setImmediate(resolve)),
+    after: (ms, run) => {
+      const timer = { atMs: monotonicMs + ms, run };
+      timers.push(timer);
+      return () => void (timers = timers.filter((other) => other !== timer));
+    },
+    pass: (ms) => {
+      monotonicMs += ms;
+      for (const timer of timers.filter(({ atMs }) => atMs <= monotonicMs)) {
+        timers = timers.filter((other) => other !== timer);
+        timer.run();
+      }
+    },
+  };
+}

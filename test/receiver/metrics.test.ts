@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import type { Counts, Handled } from "../../receiver/engine.ts";
+import { createHandlingMetrics, handlingReportSchema } from "../../receiver/operations/handling-metrics.ts";
+import { createMetrics } from "../../receiver/operations/metrics.ts";
+
+const handled = (type: string): Handled => ({
+  id: "evt_1",
+  type,
+  attempt: 1,
+  outcome: "done",
+  durationMs: 20,
+});
+const counts = async (): Promise<Counts> => ({
+  byState: { pending: 2, claimed: 0, done: 7, ignored: 0, dead: 0 },
+  oldestUnfinishedAgeMs: 1_500,
+});
+
+/** The line of a metric, as Prometheus reads it. */
+async function line(metrics: ReturnType<typeof createMetrics>, start: string): Promise<string | undefined> {
+  return (await metrics.text()).body.split("\n").find((text) => text.startsWith(start));
+}
+
+test("what worker processes count is summed over all that come and go, and never gets smaller", async () => {
+  const metrics = createMetrics({ counts });
+  const count = `receiver_handling_seconds_count{type="call.completed",outcome="done"}`;
+  expect(await line(metrics, "# TYPE receiver_handling_seconds ")).toContain("histogram");
+
+  const first = createHandlingMetrics();
+  first.handled(handled("call.completed"));
+  metrics.worker.report(await first.report());
+  first.handled(handled("call.completed"));
+  metrics.worker.report(await first.report());
+  expect(await line(metrics, count)).toBe(`${count} 2`);
+
+  metrics.worker.died();
+  expect(await line(metrics, count)).toBe(`${count} 2`);
+  expect(await line(metrics, "receiver_worker_restarts_total")).toBe("receiver_worker_restarts_total 1");
+
+  const second = createHandlingMetrics();
+  second.handled(handled("call.completed"));
+  second.handled(handled("a type that somebody made up"));
+  metrics.worker.report(await second.report());
+  expect(await line(metrics, count)).toBe(`${count} 3`);
+  metrics.worker.died();
+  metrics.worker.died();
+  expect(await line(metrics, count)).toBe(`${count} 3`);
+  expect(await line(metrics, `receiver_handling_seconds_count{type="other"`)).toMatch(/ 1$/);
+  expect(await line(metrics, `receiver_handling_seconds_bucket{le="0.05",type="call.completed"`)).toMatch(
+    / 3$/,
+  );
+});
+
+test("a report is what the library writes, and nothing else that a handler may send", async () => {
+  const report = await createHandlingMetrics().report();
+  expect(handlingReportSchema.safeParse(report).success).toBe(true);
+  for (const other of ["ready", [{ name: "process_cpu_seconds_total" }], [{ ...report[0], name: "up" }]])
+    expect(handlingReportSchema.safeParse(other).success).toBe(false);
+});
+
+test("the worker is up or not where there is one, and is not spoken of where there is none", async () => {
+  let alive = true;
+  const metrics = createMetrics({ counts, workerAlive: () => alive });
+  expect(await line(metrics, "receiver_worker_up")).toBe("receiver_worker_up 1");
+  alive = false;
+  expect(await line(metrics, "receiver_worker_up")).toBe("receiver_worker_up 0");
+  expect((await createMetrics({ counts }).text()).body).not.toContain("receiver_worker_up");
+});
+
+test("depths are those of the inbox, and left out while it can't tell", async () => {
+  let ask = counts;
+  const metrics = createMetrics({ counts: async () => ask() });
+  expect(await line(metrics, `receiver_inbox_events{state="done"}`)).toMatch(/ 7$/);
+  const oldest = "receiver_oldest_unfinished_event_age_seconds ";
+  expect(await line(metrics, oldest)).toBe(`${oldest}1.5`);
+  ask = () => Promise.reject(new Error("no database"));
+  expect(await line(metrics, "receiver_inbox_events{")).toBeUndefined();
+  expect(await line(metrics, "receiver_rejections_total")).toBeUndefined();
+  metrics.refused("draining");
+  expect(await line(metrics, "receiver_rejections_total")).toMatch(/reason="draining"} 1$/);
+});

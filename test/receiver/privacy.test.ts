@@ -1,0 +1,205 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createHandlerLog } from "../../receiver/operations/handler-log.ts";
+import { createLog } from "../../receiver/operations/log.ts";
+import { redactEnvelope, scrub } from "../../receiver/operations/privacy.ts";
+import { envelopeSchema, eventSchema, EVENT_TYPES } from "../../shared/events.ts";
+import { sampleEnvelope, sampleObjects } from "../../shared/samples.ts";
+
+/** What an event says about a person must not be shown, wherever in the event it stands. */
+
+const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 300) };
+
+const NAME = "Featherstone";
+const PHONE = 12125550199;
+
+/** Each place has the name or the number in it. */
+const PLACES: Record<string, Record<string, unknown>> = {
+  "a field of the envelope": { caller: NAME },
+  "a name of a field": { [NAME]: true },
+  "a list": { participants: ["x", NAME] },
+  "a list of lists": { participants: [[[NAME]]] },
+  "an object beside data.object": { data: { object: { object: "call" }, previous: { who: NAME } } },
+  "a field beside data": { metadata: { deep: { deeper: { who: NAME } } } },
+  "a field with a harmless name": { data: { object: { object: "call", status: NAME } } },
+  "an outcome that is none": { data: { object: { object: "call", outcome: NAME } } },
+  "an id that is none": { data: { object: { object: "call", id: NAME } } },
+  "a type that is made up": { type: NAME },
+  "a number": { phone_number: PHONE },
+  "a number in a list": { phone_numbers: [PHONE] },
+  "an api_version that is none": { api_version: NAME },
+  "an org_id that is none": { org_id: `org_${NAME}` },
+};
+
+describe("an exported envelope", () => {
+  test.for(Object.keys(PLACES))("tells nothing that stands in %s", (place) => {
+    const envelope = { ...sampleEnvelope("call.completed"), ...PLACES[place] };
+    const text = JSON.stringify(redactEnvelope(envelope));
+    expect(text).not.toContain(NAME);
+    expect(text).not.toContain(String(PHONE));
+    // The control: it was there.
+    expect(JSON.stringify(envelope)).toMatch(new RegExp(`${NAME}|${String(PHONE)}`));
+  });
+
+  test.for(EVENT_TYPES)("of %s is still valid, and keeps what makes it that event", (type) => {
+    const redacted = redactEnvelope(sampleEnvelope(type));
+    expect(envelopeSchema.safeParse(redacted).success).toBe(true);
+    const { id, object } = sampleObjects[type];
+    expect(eventSchema(type).parse(redacted)).toMatchObject({ type, data: { object: { id, object } } });
+    const text = JSON.stringify(redacted);
+    for (const personal of [
+      "5550142",
+      "5550177",
+      "Jordan",
+      "Margherita",
+      "Sunday",
+      "call me back",
+      "Boiler",
+      "11.50",
+    ]) {
+      expect(text).not.toContain(personal);
+    }
+  });
+
+  test("says of a call how it went and how long it took, and of numbers and texts nothing else", () => {
+    const call = { ...sampleObjects["call.completed"], duration_sec: 94, age: 94, vip: true };
+    const redacted = redactEnvelope(sampleEnvelope("call.completed", { data: { object: call } }));
+    expect(redacted).toMatchObject({
+      data: {
+        object: {
+          outcome: "completed",
+          duration_sec: 94,
+          phone: "+10000000000",
+          transcript: "[redacted]",
+          created_at: call.created_at,
+          field_14: 0,
+          field_15: false,
+        },
+      },
+    });
+  });
+});
+
+describe("an error message", () => {
+  const body = Buffer.from(JSON.stringify(sampleEnvelope("voicemail.created")));
+
+  test("loses what it repeats of the event, and keeps the ids that find it", () => {
+    const message =
+      "cannot call +12125550177 (Jordan Ellis) for vm_70a3d2c95be146f8: Hi, please call me back about a table for twelve on Friday.";
+    expect(scrub(message, body)).toBe(
+      "cannot call [redacted] ([redacted]) for vm_70a3d2c95be146f8: [redacted]",
+    );
+  });
+
+  test.for([
+    ["half of a text", "invalid: lease call me back about a ta…", "lease call me back"],
+    ["a single name", "no customer called JORDAN", "JORDAN"],
+    ["a text as JSON writes it", String.raw`at {"a":"Hi, \"please\" call\nme tomorrow"}`, "tomorrow"],
+    ["a number of another form", "customer 12125550177", "12125550177"],
+  ])("loses %s", ([, message, secret]) => {
+    const envelope = sampleEnvelope("voicemail.created");
+    const quoted = { ...envelope, note: 'Hi, "please" call\nme tomorrow' };
+    const scrubbed = scrub(message, Buffer.from(JSON.stringify(quoted)));
+    expect(message).toContain(secret);
+    expect(scrubbed).not.toContain(secret);
+    expect(scrubbed.slice(0, 3)).toBe(message.slice(0, 3));
+  });
+
+  test.for(Object.keys(PLACES))("loses what stands in %s", (place) => {
+    const event = Buffer.from(JSON.stringify({ ...sampleEnvelope("call.completed"), ...PLACES[place] }));
+    const scrubbed = scrub(`no such thing: ${NAME} or ${String(PHONE)} it was`, event);
+    expect(scrubbed).not.toContain(JSON.stringify(PLACES[place]).includes(NAME) ? NAME : String(PHONE));
+  });
+
+  test("that has nothing to do with the event stays what it is, up to a length", () => {
+    const message = "Error: connect ECONNREFUSED 127.0.0.1:5432 while charging for call_e8f1a4630bd24c97";
+    expect(scrub(message, body)).toBe(message);
+    expect(scrub("y".repeat(5_000), body)).toHaveLength(1_000);
+    expect(scrub("+4915112345678 of another", Buffer.from("not JSON"))).toBe("+10000000000 of another");
+  });
+
+  test("never holds eight characters in a row of a text of the event, wherever the quotation begins and ends", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 8, maxLength: 200, unit: "grapheme" }),
+        fc.nat(),
+        fc.nat(),
+        fc.string({ maxLength: 100 }),
+        (text, from, length, around) => {
+          const start = from % text.length;
+          const quotation = text.slice(start, start + 8 + (length % text.length));
+          const event = Buffer.from(JSON.stringify({ unknown: [{ text }] }));
+          const scrubbed = scrub(`${around}${quotation}${around}`, event);
+          // What the mark itself and the frame say may stand in the text as well.
+          const said = scrubbed.replaceAll("[redacted]", "\u0001").replaceAll(around, "\u0001");
+          for (let at = 0; at + 8 <= quotation.length; at += 1) {
+            expect(said.includes(quotation.slice(at, at + 8))).toBe(false);
+          }
+        },
+      ),
+      RUNS,
+    );
+  });
+});
+
+describe("what a handler logs", () => {
+  const envelope = sampleEnvelope("voicemail.created");
+  const body = Buffer.from(JSON.stringify({ ...envelope, account: 987654 }));
+
+  function logged(write: (log: ReturnType<typeof createHandlerLog>) => void): Record<string, unknown> {
+    const lines: string[] = [];
+    const log = createLog({ level: "debug", destination: { write: (line) => void lines.push(line) } });
+    write(createHandlerLog(log, { id: envelope.id, type: envelope.type, attempt: 2, body }));
+    expect(lines).toHaveLength(1);
+    return JSON.parse(lines[0]!);
+  }
+
+  test("carries the event's id, type and attempt, and loses what the event contains in values, names and numbers", () => {
+    const line = logged((log) =>
+      log.info(
+        {
+          event: envelope,
+          "Jordan Ellis": 1,
+          deep: [{ n: 987654, other: 5 }],
+          vm: envelope.data.object["id"],
+        },
+        "called Jordan Ellis",
+      ),
+    );
+    expect(line).toMatchObject({
+      level: "info",
+      event_id: envelope.id,
+      type: "voicemail.created",
+      attempt: 2,
+      msg: "called [redacted]",
+      deep: [{ n: "[redacted]", other: 5 }],
+      vm: "vm_70a3d2c95be146f8",
+    });
+    for (const secret of ["Jordan", "5550177", "twelve on Friday", "987654"])
+      expect(JSON.stringify(line)).not.toContain(secret);
+  });
+
+  test("may be an error, which loses its cargo", () => {
+    const error = Object.assign(new Error("for Jordan Ellis"), { request: envelope });
+    const line = logged((log) => log.error({ err: error }, "failed"));
+    expect(line).toMatchObject({
+      level: "error",
+      msg: "failed",
+      err: { message: "for [redacted]" },
+    });
+    expect(JSON.stringify(line)).not.toMatch(/Jordan|5550177/);
+    expect(logged((log) => log.warn(error))).toMatchObject({ err: { type: "Error" } });
+  });
+
+  test("may go round in circles", () => {
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
+    expect(JSON.stringify(logged((log) => log.info(circle)))).toContain("[too deep]");
+  });
+
+  test("costs nothing below the level", () => {
+    const log = createLog({ level: "warn", destination: { write: () => expect.unreachable() } });
+    const unreadable = new Proxy(body, { get: () => expect.unreachable() });
+    createHandlerLog(log, { id: "x", type: "y", attempt: 1, body: unreadable }).info({ a: 1 }, "unheard");
+  });
+});

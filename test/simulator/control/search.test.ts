@@ -1,0 +1,239 @@
+import Database from "better-sqlite3";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { EVENT_TYPES } from "../../../shared/events.ts";
+import { sampleEnvelope } from "../../../shared/samples.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { startService } from "../../helpers/service.ts";
+import { emit, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
+
+/** Twelve deliveries of every type to two endpoints, which are made up: nothing is sent. */
+async function startSearchable() {
+  const service = await startService({ send: async () => ({ outcome: { status: 200 }, durationMs: 1 }) });
+  const [kitchen, office] = ["kitchen", "office"].map((name) =>
+    register(service.simulator, `http://localhost:9/${name}`),
+  );
+  for (const type of EVENT_TYPES) emit(service.simulator, type);
+  service.simulator.events.emit({
+    type: "voicemail.created",
+    object: { customer_name: "Zoë Jäger", message_text: 'I lost my "red" jacket' },
+  });
+  await service.simulator.settled();
+  const list = async (path: string) => (await service.ask("GET", path)).body;
+  const ids = async (path: string) => ((await list(path)).data ?? []).map(({ id }) => id);
+  return { ...service, list, ids, kitchen: kitchen!, office: office! };
+}
+
+describe("lists", () => {
+  test("of deliveries are filtered by type, together with every other filter", async () => {
+    const { ids, kitchen } = await startSearchable();
+    expect(await ids("/deliveries?type=voicemail.created")).toHaveLength(4);
+    expect(await ids(`/deliveries?type=voicemail.created&endpoint_id=${kitchen.id}`)).toHaveLength(2);
+    expect(await ids("/deliveries?type=voicemail.created&state=delivered")).toHaveLength(4);
+    expect(await ids("/deliveries?type=voicemail.created&state=dead")).toEqual([]);
+    expect(await ids("/deliveries?type=call.archived")).toEqual([]);
+  });
+
+  test("of deliveries find text in ids, type, address, payload and summary, whatever its case", async () => {
+    const { list, ids } = await startSearchable();
+    const [first] = (await list("/deliveries?type=order.created")).data ?? [];
+    const inOne = (text: unknown) => ids(`/deliveries?q=${encodeURIComponent(String(text))}`);
+    expect(await inOne(first?.["id"])).toEqual([first?.["id"]]);
+    expect(await inOne(String(first?.["event_id"]).toUpperCase())).toHaveLength(2);
+    expect(await inOne("ORDER.created")).toHaveLength(2);
+    expect(await inOne("/Kitchen")).toHaveLength(6);
+    expect(await inOne('my "RED" jacket')).toHaveLength(2);
+    expect(await inOne("zoË JÄGER")).toHaveLength(2);
+    expect(await inOne("jäger left a voicemail")).toHaveLength(2);
+    expect(await inOne("nobody said this")).toEqual([]);
+    expect(await inOne("  ")).toHaveLength(12);
+    expect(await ids("/deliveries?q=jacket&type=order.created")).toEqual([]);
+    expect(await ids("/deliveries?q=jacket&state=delivered&limit=1")).toHaveLength(1);
+  });
+
+  test("of deliveries find what was sent where a fault changed it", async () => {
+    const { simulator, ids } = await startSearchable();
+    simulator.events.emit({ type: "order.created", faults: [{ name: "unknown-fields" }] });
+    expect(await ids("/deliveries?q=added_in_a_later_version")).toHaveLength(2);
+  });
+
+  test("of events are filtered by type and organization, and searched", async () => {
+    const { ids } = await startSearchable();
+    const one = await ids("/events?type=order.created");
+    expect(one).toHaveLength(1);
+    expect(await ids("/events?org_id=org_5f2c81d0a7b94e63&type=order.created")).toEqual(one);
+    expect(await ids("/events?org_id=org_none")).toEqual([]);
+    expect(await ids("/events?q=RED%5C%22%20jacket")).toHaveLength(1);
+    expect(await ids("/events?q=BOOKING.created")).toHaveLength(1);
+    expect(await ids(`/events?q=${String(one[0]).toUpperCase()}`)).toEqual(one);
+    expect(await ids("/events?q=nobody%20said%20this")).toEqual([]);
+  });
+
+  test.each(["deliveries", "events"])(
+    "of %s go on from next_cursor, which is null at the end",
+    async (path) => {
+      const { list, ids } = await startSearchable();
+      const all = await ids(`/${path}`);
+      const found: unknown[] = [];
+      for (let after = ""; ;) {
+        const { data = [], has_more: hasMore, next_cursor: next } = await list(`/${path}?limit=5${after}`);
+        found.push(...data.map(({ id }) => id));
+        expect(hasMore).toBe(next !== null);
+        if (typeof next !== "string") break;
+        after = `&starting_after=${next}`;
+      }
+      expect(found).toEqual(all);
+    },
+  );
+
+  test("refuse a text that is too long", async () => {
+    const { ask } = await startService();
+    expect(await ask("GET", `/deliveries?q=${"x".repeat(201)}`)).toMatchObject({ status: 400 });
+    expect(await ask("GET", `/events?q=${"x".repeat(200)}`)).toMatchObject({ status: 200 });
+  });
+
+  test("end early in a list that is too long for one look, and say from where to go on", async () => {
+    const { simulator, ask } = await startService();
+    for (let round = 0; round < 3; round++) emit(simulator, "call.completed", 8_000);
+    const { body } = await ask("GET", "/events?q=no%20such%20text");
+    expect(body).toMatchObject({ data: [], has_more: true, next_cursor: expect.stringMatching(/^evt_/) });
+    const rest = await ask("GET", `/events?q=x&limit=1&starting_after=${String(body["next_cursor"])}`);
+    expect(rest.status).toBe(200);
+  });
+
+  test("read no headers and no answers: they work where those are broken", async () => {
+    const dataFile = join(temporaryDirectory(), "simulator.db");
+    const endpoint = await startEndpoint();
+    const before = openSimulator({ dataFile });
+    register(before, endpoint.url);
+    emit(before);
+    await before.settled();
+    await before.close();
+    const database = new Database(dataFile);
+    database.exec("UPDATE attempts SET request_headers = 'broken', answer_headers = 'broken'");
+    database.close();
+    const { ask } = await startService({ dataFile });
+    expect(await ask("GET", "/deliveries")).toMatchObject({
+      body: { data: [{ attempts: [{ http_status: 200 }] }] },
+    });
+  });
+});
+
+describe("counts", () => {
+  const states = (attempting: number, delivered: number, dead: number) => ({ attempting, delivered, dead });
+
+  test("are kept by state, type and endpoint, through failures, resends, restarts and resets", async () => {
+    const dataFile = join(temporaryDirectory(), "simulator.db");
+    const healthy = await startEndpoint();
+    const failing = await startEndpoint(500);
+    const before = await startService({ dataFile, clock: "manual" });
+    const one = register(before.simulator, healthy.url);
+    const two = register(before.simulator, failing.url, { eventTypes: ["order.created"] });
+    emit(before.simulator, "call.completed", 2);
+    emit(before.simulator, "order.created");
+    await before.simulator.settled();
+    const expected = {
+      object: "counts",
+      deliveries: {
+        total: 4,
+        by_state: states(1, 3, 0),
+        by_type: { "call.completed": states(0, 2, 0), "order.created": states(1, 1, 0) },
+        by_endpoint: { [one.id]: states(0, 3, 0), [two.id]: states(1, 0, 0) },
+      },
+      events: { total: 3, by_type: { "call.completed": 2, "order.created": 1 } },
+    };
+    expect((await before.ask("GET", "/counts")).body).toEqual(expected);
+    await before.simulator.close();
+
+    const { simulator, ask } = await startService({ dataFile, clock: "manual" });
+    expect((await ask("GET", "/counts")).body).toEqual(expected);
+    await simulator.clock.run();
+    const by_endpoint = async () =>
+      (await ask("GET", "/counts")).body["deliveries"] as Record<string, unknown>;
+    expect((await by_endpoint())["by_endpoint"]).toMatchObject({ [two.id]: states(0, 0, 1) });
+    const { body } = await ask("GET", "/deliveries?state=dead");
+    await ask("POST", `/deliveries/${String(body.data?.[0]?.["id"])}/resend`, {});
+    await ask("DELETE", `/endpoints/${two.id}`);
+    await simulator.settled();
+    expect((await by_endpoint())["by_endpoint"]).toMatchObject({ [two.id]: states(0, 0, 2) });
+    await ask("POST", "/reset", {});
+    expect((await ask("GET", "/counts")).body).toEqual({
+      object: "counts",
+      deliveries: { total: 0, by_state: states(0, 0, 0), by_type: {}, by_endpoint: {} },
+      events: { total: 0, by_type: {} },
+    });
+  });
+
+  test("of a replayed event with the name of what every object has are counts like any other", async () => {
+    const { ask } = await startService();
+    const envelope = { ...sampleEnvelope("call.completed"), type: "__proto__" };
+    await ask("POST", "/endpoints", { url: "http://localhost:9/" });
+    await ask("POST", "/replay", { envelopes: [envelope] });
+    const { body } = await ask("GET", "/counts");
+    expect(JSON.stringify(body)).toContain('"by_type":{"__proto__":{"attempting":');
+    expect(Object.hasOwn(Object.prototype, "attempting")).toBe(false);
+  });
+});
+
+describe("a failed attempt", () => {
+  test.each<[fault: string | undefined, status: number, shown: string | null, blame: string | null]>([
+    [undefined, 500, null, "receiver"],
+    [undefined, 302, null, "receiver"],
+    [undefined, 199, null, "receiver"],
+    [undefined, 200, null, null],
+    [undefined, 299, null, null],
+    ["bad-signature", 401, "bad-signature", "simulator"],
+    ["bad-signature", 200, "bad-signature", null],
+    ["unknown-type", 500, "unknown-type", "simulator"],
+    ["duplicate", 500, null, "receiver"],
+  ])(
+    "with the fault %s that was answered with %i shows the fault %s and is the doing of %s",
+    async (...row) => {
+      const [fault, status, shown, blame] = row;
+      const send = async () => ({ outcome: { status }, durationMs: 1 });
+      const { ask, simulator } = await startService({ send, clock: "manual" });
+      register(simulator, "http://localhost:9/");
+      await ask("POST", "/events", { type: "call.completed", ...(fault && { faults: [fault] }) });
+      await simulator.settled();
+      const { body } = await ask("GET", "/deliveries");
+      expect(body.data?.at(-1)?.["attempts"]).toMatchObject([{ fault: shown, blame }]);
+    },
+  );
+
+  test("is ours only where the fault was in it: not after the attempts that it was asked for", async () => {
+    const send = async () => ({ outcome: { status: 400 }, durationMs: 1 });
+    const { ask, simulator } = await startService({ send, clock: "manual" });
+    register(simulator, "http://localhost:9/");
+    const faults = ["stale-timestamp:2", "unknown-fields:1"];
+    await ask("POST", "/events", { type: "call.completed", faults });
+    await simulator.clock.advance(600);
+    const { body } = await ask("GET", "/deliveries");
+    const attempts = body.data?.[0]?.attempts ?? [];
+    expect(attempts.map((attempt) => attempt["fault"])).toEqual([
+      "stale-timestamp:2, unknown-fields:1",
+      "stale-timestamp:2, unknown-fields:1",
+      "unknown-fields:1",
+    ]);
+  });
+
+  test("that we interrupted is ours", async () => {
+    const dataFile = join(temporaryDirectory(), "simulator.db");
+    const { simulator } = await startService({
+      dataFile,
+      clock: "manual",
+      send: ({ signal }) =>
+        new Promise((resolve) =>
+          signal.addEventListener("abort", () =>
+            resolve({ outcome: { error: "interrupted" }, durationMs: 1 }),
+          ),
+        ),
+    });
+    register(simulator, "http://localhost:9/");
+    emit(simulator);
+    await new Promise((resolve) => setImmediate(resolve));
+    await simulator.close();
+    const { ask } = await startService({ dataFile, clock: "manual" });
+    const { body } = await ask("GET", "/deliveries");
+    expect(body.data?.[0]?.attempts).toMatchObject([{ error: "interrupted", blame: "simulator" }]);
+  });
+});

@@ -1,0 +1,67 @@
+import Database from "better-sqlite3";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { sampleEnvelope } from "../../shared/samples.ts";
+import { DELIVERY_TABLES } from "../../simulator/domain/schema.ts";
+import { WORLD_MIGRATIONS } from "../../simulator/domain/world/schema.ts";
+import { openSimulator, temporaryDirectory } from "../helpers/simulator.ts";
+
+/** A data file as the first release wrote it: an event with a delivery in each state. */
+function writeFirstVersion(file: string): void {
+  const database = new Database(file);
+  for (const table of [...DELIVERY_TABLES, ...WORLD_MIGRATIONS]) database.exec(table);
+  database.pragma("user_version = 1");
+  const envelope = sampleEnvelope("order.created");
+  database
+    .prepare(
+      "INSERT INTO endpoints (id, url, event_types, secret, faults, created_at) VALUES (?, ?, ?, ?, ?, 1)",
+    )
+    .run("ep_1", "https://example.com/", "[]", "whsec_test", "[]");
+  database
+    .prepare(
+      "INSERT INTO events (id, type, org_id, created_at, origin, body) VALUES (?, ?, ?, 1, 'world', ?)",
+    )
+    .run(envelope.id, envelope.type, envelope.org_id, Buffer.from(JSON.stringify(envelope)));
+  for (const state of ["delivered", "dead", "dead"]) {
+    database
+      .prepare(
+        "INSERT INTO deliveries (id, event_id, endpoint_id, state, created_at, faults) VALUES (?, ?, ?, ?, 1, '[]')",
+      )
+      .run(`dlv_${crypto.randomUUID()}`, envelope.id, "ep_1", state);
+  }
+  database.close();
+}
+
+test("a data file of the first release is brought up to date: types, summaries and counts are there", () => {
+  const dataFile = join(temporaryDirectory(), "old.db");
+  writeFirstVersion(dataFile);
+  const { deliveries: verbs, counts } = openSimulator({ dataFile });
+  const { deliveries } = verbs.page({ limit: 10, type: "order.created" });
+  expect(deliveries.map(({ state }) => state).toSorted()).toEqual(["dead", "dead", "delivered"]);
+  expect(deliveries[0]?.summary).toMatch(/ ordered .+ · /);
+  expect(counts.deliveries().byState).toEqual({ attempting: 0, delivered: 1, dead: 2 });
+  expect(counts.events()).toEqual({ total: 1, byType: new Map([["order.created", 1]]) });
+});
+
+test("an option that a data file has settled already is said to have no effect", async () => {
+  const dataFile = join(temporaryDirectory(), "simulator.db");
+  const first = openSimulator({ dataFile, calls: 40 });
+  expect(first.notes).toEqual([]);
+  await first.close();
+  const same = openSimulator({ dataFile, calls: 40 });
+  expect(same.notes).toEqual([]);
+  await same.close();
+  const { notes } = openSimulator({ dataFile, calls: 50, organizations: 4 });
+  expect(notes).toEqual([
+    expect.stringMatching(/^--calls 50 has no effect: .* was begun with 40\./),
+    expect.stringMatching(/^--organizations 4 has no effect: .* was begun with 2\./),
+  ]);
+});
+
+test("a data file of a newer release is refused, in words", () => {
+  const dataFile = join(temporaryDirectory(), "new.db");
+  const database = new Database(dataFile);
+  database.pragma("user_version = 1000");
+  database.close();
+  expect(() => openSimulator({ dataFile })).toThrow(/newer version/);
+});

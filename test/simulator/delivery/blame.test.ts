@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { verify } from "../../../shared/signature.ts";
+import { sampleEnvelope } from "../../../shared/samples.ts";
+import { parseFault } from "../../../simulator/domain/faults.ts";
+import type { Readings } from "../../../simulator/domain/readings.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { openSimulator, readingsWith, register } from "../../helpers/simulator.ts";
+
+/** Six attempts that all fail, the first `attempts` of them with a fault of ours. */
+async function failSixTimes(attempts: number, readings: Partial<Readings> = {}) {
+  const simulator = openSimulator({
+    clock: "skip",
+    readings: readingsWith(readings),
+    send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
+  });
+  const { id } = register(simulator, "http://localhost:9/");
+  const faults = attempts === 0 ? [] : [{ name: "bad-signature", attempts } as const];
+  simulator.events.emit({ type: "call.completed", faults });
+  await simulator.settled();
+  return simulator.endpoints.find(id);
+}
+
+describe("the failure flag", () => {
+  test.each([
+    [0, 6, true],
+    [3, 3, true],
+    [4, 2, false],
+    [6, 0, false],
+  ])(
+    "with faults of ours in %i of six attempts counts %i: flagged %s",
+    async (attempts, failures, flagged) => {
+      expect(await failSixTimes(attempts)).toMatchObject({ consecutiveFailures: failures, flagged });
+    },
+  );
+
+  test("counts them too where flag_counts_injected is yes", async () => {
+    const endpoint = await failSixTimes(6, { flag_counts_injected: "yes" });
+    expect(endpoint).toMatchObject({ consecutiveFailures: 6, flagged: true });
+  });
+
+  test.each([
+    ["no", 5, 1],
+    ["no", 6, 0],
+    ["yes", 6, 1],
+  ] as const)("by deliveries, %s: %i faults of ours make %i failures", async (choice, attempts, failures) => {
+    const readings = { flag_counts: "deliveries", flag_counts_injected: choice } as const;
+    expect(await failSixTimes(attempts, readings)).toMatchObject({ consecutiveFailures: failures });
+  });
+});
+
+describe("faults that are put into an attempt", () => {
+  test("tampered-body changes what was signed in every body: replayed, written anew, of any version", async () => {
+    const endpoint = await startEndpoint((response, count) =>
+      response.writeHead(count < 3 ? 500 : 200).end(),
+    );
+    const simulator = openSimulator({
+      clock: "skip",
+      readings: readingsWith({ retry_body: "reserialized" }),
+    });
+    const { secret } = register(simulator, endpoint.url);
+    const faults = [{ name: "tampered-body" } as const];
+    for (const version of ["v1", "v2", "2031-01"]) {
+      const envelope = { ...sampleEnvelope("call.completed"), api_version: version };
+      simulator.events.replay([envelope], { newIds: true, faults });
+      await simulator.settled();
+    }
+    expect(endpoint.received).toHaveLength(5);
+    for (const { body, signature, t } of endpoint.received) {
+      expect(JSON.parse(body.toString())).toMatchObject({ type: "call.completed" });
+      const verification = verify({ headers: [signature], body, secrets: [secret], nowSeconds: t });
+      expect(verification).toMatchObject({ ok: false, reason: "no_match" });
+    }
+  });
+
+  test("stay with the bytes that they made when these are sent again, and others do not", async () => {
+    const simulator = openSimulator({
+      clock: "manual",
+      send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
+    });
+    register(simulator, "http://localhost:9/");
+    const faults = ["unknown-fields:1", "bad-signature", "duplicate"].flatMap((text) => {
+      const parsed = parseFault(text);
+      return parsed.ok ? [parsed.fault] : [];
+    });
+    simulator.events.emit({ type: "call.completed", faults });
+    const [delivery] = simulator.deliveries.page({ limit: 1 }).deliveries;
+    simulator.deliveries.resend(delivery?.id ?? "");
+    await simulator.settled();
+    const [again] = simulator.deliveries.page({ limit: 1 }).deliveries;
+    expect(again).toMatchObject({
+      resendOf: delivery?.id,
+      faults: [{ name: "unknown-fields", attempts: 1 }],
+      attempts: [{ injected: [{ name: "unknown-fields" }], blame: "simulator" }],
+    });
+  });
+
+  test("minimal-objects is none where it changes nothing", () => {
+    const simulator = openSimulator();
+    register(simulator, "http://localhost:9/");
+    const faults = [{ name: "minimal-objects" } as const];
+    for (const type of ["call.completed", "booking.created"] as const)
+      simulator.events.emit({ type, faults });
+    const { deliveries } = simulator.deliveries.page({ limit: 2 });
+    expect(deliveries.map(({ eventType, faults: own }) => [eventType, own.length])).toEqual([
+      ["booking.created", 1],
+      ["call.completed", 0],
+    ]);
+  });
+});

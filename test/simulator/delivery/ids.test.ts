@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { sampleEnvelope } from "../../../shared/samples.ts";
+import type { Simulator } from "../../../simulator/simulator.ts";
+import { allEvents } from "../../helpers/records.ts";
+import { emit, openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
+
+const idsOf = (simulator: Simulator) =>
+  allEvents(simulator)
+    .map(({ id }) => id)
+    .toReversed();
+
+/** The ids that a simulator of seed 7 gives its first `count` events. */
+function firstIds(count: number): string[] {
+  const simulator = openSimulator({ seed: 7 });
+  emit(simulator, "call.completed", count);
+  return idsOf(simulator);
+}
+
+function replay(simulator: Simulator, id: string, newIds = false) {
+  return simulator.events.replay([sampleEnvelope("call.completed", { id })], { newIds });
+}
+
+describe("ids of events", () => {
+  test("are the same for a seed, whatever was replayed under other ids in between", () => {
+    const simulator = openSimulator({ seed: 7 });
+    emit(simulator);
+    for (const digit of ["a", "b"]) expect(replay(simulator, `evt_${digit.repeat(32)}`).ok).toBe(true);
+    emit(simulator, "call.completed", 2);
+    const own = idsOf(simulator).filter((id) => !/(?:a{32}|b{32})$/.test(id));
+    expect(own).toEqual(firstIds(3));
+  });
+
+  test("pass over one that was recorded from the same seed and replayed before its turn", () => {
+    const [first = "", second = "", third] = firstIds(3);
+    const simulator = openSimulator({ seed: 7 });
+    for (const id of [second, first]) expect(replay(simulator, id).ok).toBe(true);
+    emit(simulator, "call.completed", 2);
+    const ids = idsOf(simulator);
+    expect(ids.slice(0, 3)).toEqual([second, first, third]);
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  test("go on through restarts and resets, and are not given for what was refused", async () => {
+    const dataFile = join(temporaryDirectory(), "simulator.db");
+    const first = openSimulator({ dataFile, seed: 7 });
+    emit(first);
+    expect(first.events.emit({ type: "call.completed", orgId: "org_none" }).ok).toBe(false);
+    await first.reset({ endpoints: true });
+    await first.close();
+    const second = openSimulator({ dataFile, seed: 7 });
+    emit(second, "call.completed", 2);
+    expect(idsOf(second)).toEqual(firstIds(3).slice(1));
+  });
+
+  test("of replays under new ids come from the same row", () => {
+    const simulator = openSimulator({ seed: 7 });
+    expect(replay(simulator, `evt_${"a".repeat(32)}`, true).ok).toBe(true);
+    expect(idsOf(simulator)).toEqual(firstIds(1));
+  });
+});
+
+describe("what is refused", () => {
+  test("half-way through leaves no event, no delivery and nothing in the world", () => {
+    const simulator = openSimulator({ seed: 7 });
+    // The voicemail takes the id of its own call, so that a second one of these ids cannot be.
+    const object = { id: "same", call_id: "same" };
+    const told: string[] = [];
+    simulator.journal.watch(({ kind }) => told.push(kind));
+    const result = simulator.events.emit({ type: "voicemail.created", object }, 2);
+    expect(result).toMatchObject({ ok: false, reason: "invalid_request" });
+    expect(simulator.counts.events().total).toBe(0);
+    expect(simulator.world.findVoicemail("same")).toBeUndefined();
+    expect(told).toEqual([]);
+    emit(simulator);
+    expect(idsOf(simulator)).toEqual(firstIds(1));
+  });
+
+  test("of a replay is all of it, where an id stands for another event", () => {
+    const simulator = openSimulator();
+    const known = sampleEnvelope("call.completed");
+    const other = sampleEnvelope("order.created", { id: `evt_${"c".repeat(32)}` });
+    expect(simulator.events.replay([known], { newIds: false }).ok).toBe(true);
+    const edited = { ...known, created: known.created + 1 };
+    const refused = simulator.events.replay([other, edited], { newIds: false });
+    expect(refused).toMatchObject({
+      ok: false,
+      reason: "id_taken",
+      message: expect.stringContaining(known.id),
+    });
+    expect(simulator.counts.events().total).toBe(1);
+    expect(simulator.events.replay([other, { ...other, created: 1 }], { newIds: false }).ok).toBe(false);
+    expect(simulator.counts.events().total).toBe(1);
+    expect(simulator.events.replay([edited], { newIds: true }).ok).toBe(true);
+    // The same again, in another order of keys, is the same event.
+    const { id, ...rest } = known;
+    expect(simulator.events.replay([{ ...rest, id }], { newIds: false }).ok).toBe(true);
+    expect(simulator.counts.events().total).toBe(2);
+  });
+});

@@ -1,0 +1,171 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { isAlive } from "../../helpers/process.ts";
+import { freePort } from "../../verify/free-port.ts";
+import { type ReceiverProcess, startReceiver } from "../../../simulator/processes/receiver-process.ts";
+
+const LISTENER = `
+  require("node:http").createServer((request, response) => response.end(process.env.SIGNING_SECRET))
+    .listen(process.env.PORT, "127.0.0.1", () => console.log("listening"));
+`;
+const PARENT_OF_LISTENER = `
+  require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(LISTENER)}], { stdio: "inherit" });
+  setInterval(() => {}, 1000);
+`;
+
+let receiver: ReceiverProcess | undefined;
+
+afterEach(async () => {
+  await receiver?.kill();
+  receiver = undefined;
+});
+
+async function start(script: string, options: { readyTimeoutMs?: number } = {}) {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/webhooks`;
+  const env = { PORT: String(port), SIGNING_SECRET: "whsec_x" };
+  const result = await startReceiver({ command: [process.execPath, "-e", script], env, url, ...options });
+  if (result.ok) receiver = result.receiver;
+  return { result, url };
+}
+
+describe("startReceiver", () => {
+  test("waits until the receiver listens, with the variables it was given", async () => {
+    const { result, url } = await start(LISTENER);
+
+    expect(result.ok).toBe(true);
+    expect(await (await fetch(url)).text()).toBe("whsec_x");
+    expect(receiver?.output()).toEqual(["listening"]);
+  });
+
+  test("hands on each line while it is written", async () => {
+    const port = await freePort();
+    const lines: string[] = [];
+    const result = await startReceiver({
+      command: [process.execPath, "-e", `console.error("one"); ${LISTENER}`],
+      env: { PORT: String(port) },
+      url: `http://127.0.0.1:${port}`,
+      onLine: (line, stream) => lines.push(`${stream}: ${line}`),
+    });
+    if (result.ok) receiver = result.receiver;
+
+    expect(lines.toSorted()).toEqual(["stderr: one", "stdout: listening"]);
+  });
+
+  test("names a command that does not exist", async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const result = await startReceiver({ command: ["no-such-receiver", "--now"], url });
+
+    expect(result).toMatchObject({
+      ok: false,
+      reason: "not_found",
+      message: expect.stringContaining('"no-such-receiver"'),
+    });
+  });
+
+  test("shows the exit code and last words of one that dies before it listens", async () => {
+    const { result } = await start(`console.error("SIGNING_SECRET is odd"); process.exit(7);`);
+
+    expect(result).toMatchObject({
+      ok: false,
+      reason: "died",
+      message: expect.stringContaining("exit code 7"),
+      output: ["SIGNING_SECRET is odd"],
+    });
+  });
+
+  test("gives up on one that never listens, and kills it", async () => {
+    const { result } = await start(`console.log(process.pid); setInterval(() => {}, 1000);`, {
+      readyTimeoutMs: 600,
+    });
+
+    expect(result).toMatchObject({
+      ok: false,
+      reason: "port_shut",
+      message: expect.stringContaining("PORT"),
+    });
+    const pid = result.ok ? 0 : Number(result.output[0]);
+    expect(pid).toBeGreaterThan(0);
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test("does not mistake another process on the port for the receiver", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const result = await startReceiver({
+      command: [process.execPath, "-e", LISTENER],
+      env: { PORT: String(port) },
+      url: `http://127.0.0.1:${port}`,
+    });
+    other.close();
+
+    expect(result).toMatchObject({ ok: false, reason: "port_taken" });
+  });
+
+  test("kills the grandchildren as well, so that the port is free for the restart", async () => {
+    const { result, url } = await start(PARENT_OF_LISTENER);
+    expect(result.ok).toBe(true);
+    const before = receiver?.pid;
+
+    const restarted = await receiver?.restart();
+
+    expect(restarted?.ok).toBe(true);
+    expect(receiver?.pid).not.toBe(before);
+    expect((await fetch(url)).status).toBe(200);
+  });
+
+  test("stop lets the receiver finish what it wants to do on SIGTERM", async () => {
+    const { result } = await start(`
+      process.on("SIGTERM", () => { console.log("bye"); process.exit(0); });
+      ${LISTENER}
+    `);
+    expect(result.ok).toBe(true);
+
+    await receiver?.stop();
+
+    expect(await receiver?.exited()).toEqual({ code: 0, signal: null });
+    expect(receiver?.output()).toContain("bye");
+  });
+
+  test("stop kills one that ignores SIGTERM", async () => {
+    const { result } = await start(`process.on("SIGTERM", () => {}); ${LISTENER}`);
+    expect(result.ok).toBe(true);
+
+    await receiver?.stop({ graceMs: 100 });
+
+    expect(await receiver?.exited()).toEqual({ code: null, signal: "SIGKILL" });
+  });
+
+  test.each(["SIGINT", "SIGTERM", "exit", "throw"])(
+    "takes the receiver along when we end by %s",
+    async (end) => {
+      const port = await freePort();
+      const program = `
+      import { startReceiver } from ${JSON.stringify(new URL("../../../simulator/processes/receiver-process.ts", import.meta.url).href)};
+      const result = await startReceiver({
+        command: [process.execPath, "-e", ${JSON.stringify(PARENT_OF_LISTENER)}],
+        env: { PORT: "${port}" }, url: "http://127.0.0.1:${port}",
+      });
+      console.log(result.ok ? result.receiver.pid : result.message);
+      if ("${end}" === "exit") process.exit(3);
+      if ("${end}" === "throw") setTimeout(() => { throw new Error("bug"); });
+      setInterval(() => {}, 1000);
+    `;
+      const parent = spawn(process.execPath, ["--input-type=module", "-e", program], {
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      const [line] = (await once(parent.stdout, "data")) as [Buffer];
+      const pid = Number(line.toString());
+      expect(pid).toBeGreaterThan(0);
+      if (end.startsWith("SIG")) parent.kill(end as NodeJS.Signals);
+      await once(parent, "exit");
+
+      await expect.poll(() => isAlive(pid)).toBe(false);
+      await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow("fetch failed");
+    },
+  );
+});

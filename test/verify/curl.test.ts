@@ -1,0 +1,161 @@
+import { expect, onTestFinished, test } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import type { Check } from "../../simulator/verify/check.ts";
+import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { repeatCommand } from "../../simulator/verify/evidence.ts";
+import { curlFor } from "../../simulator/verify/repeat.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
+import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
+import { QUICK } from "../mutants/judge.ts";
+import { DELIVERY_MUTANTS, SIGNATURE_MUTANTS } from "../mutants/mutants.ts";
+import { type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
+import { run as runCommand } from "../simulator/commands/in-process.ts";
+import { runInBash } from "./bash.ts";
+
+/** What a check sent, and the lines that are to send it again. */
+type Line = { of: string; exchange: Exchange; curl: string };
+
+/** Groups in which nothing has to be waited for, but for these. */
+const PLAIN_GROUPS = ["acknowledgement", "signature", "raw-bytes", "duplicates", "evolution", "readings"];
+const WAITING = ["acknowledgement.prompt", "readings.whole-answer"];
+const SEED = "'$(exit 1) `x` !1";
+const LANES = [0, 1, 2];
+const NO_WAITS = {
+  ...QUICK,
+  responseTimeoutMs: 2_000,
+  stallMs: 50,
+  settleMs: 200,
+  promptMs: 500,
+  promptAnswerMs: 500,
+  burst: 4,
+  manyOthers: 4,
+};
+
+test("each check's curl, pasted into bash, ends as the delivery did that it repeats", async () => {
+  const receiver = await start();
+  const { lines, without } = await everythingSent(receiver);
+
+  expect(new Set(lines.map(({ of }) => of)).size).toBeGreaterThan(110);
+  expect(without.map(({ request }) => request).filter(fitsACommandLine)).toEqual([]);
+  expect(await differing(lines)).toEqual([]);
+});
+
+test("each failure's curl and verify line show again what failed", async () => {
+  const mutants = Object.entries({ ...SIGNATURE_MUTANTS, ...DELIVERY_MUTANTS });
+  const failures: (Line & { again: string; id: string; url: string })[] = [];
+  const next = mutants.values();
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (const [name, { plant, caughtBy: id, kills }] of next) {
+        const checks = CATALOGUE.filter((check) => check.id === id && PLAIN_GROUPS.includes(check.group));
+        if (kills === true || checks.length === 0 || WAITING.includes(id)) continue;
+        const { url } = await start(plant);
+        const report = await verifyReceiver({
+          url,
+          secret: SECRET,
+          seed: SEED,
+          checks,
+          failOn: [],
+          readyTimeoutMs: 1,
+          now: Date.now,
+        });
+        const failure = report.results.find(({ check, outcome }) => check.id === id && outcome === "failed");
+        const [exchange] = failure?.exchanges ?? [];
+        const curl = exchange && curlFor(exchange.request);
+        // How long somebody waited for nothing is not compared.
+        if (failure === undefined || exchange?.outcome.kind !== "answered" || curl === undefined) continue;
+        failures.push({
+          of: `${name}: ${id}`,
+          id,
+          url,
+          exchange,
+          curl,
+          again: repeatCommand(report, failure),
+        });
+      }
+    }),
+  );
+  expect(failures.length).toBeGreaterThan(70);
+  expect(await differing(failures)).toEqual([]);
+
+  const argvs = await runInBash(
+    failures.map(({ again }) => again),
+    { SIGNING_SECRET: SECRET },
+    `voice-agent-simulator() { printf '%s\\n' "$@"; }`,
+  );
+  const words = argvs.map((output) => output.trimEnd().split("\n"));
+  expect(words).toEqual(
+    failures.map(({ id, url }) => ["verify", url, "--secret", SECRET, "--only", id, "--seed", SEED]),
+  );
+  // The command itself then does the same for each check; one of each group shows it.
+  const samples = new Map(
+    failures.map((failure, index) => [failure.id.split(".")[0], { ...failure, argv: words[index] }]),
+  );
+  for (const { id, argv = [] } of samples.values()) {
+    const { code, out } = await runCommand(...argv, "--strict");
+    expect({ code, out }).toEqual({ code: 1, out: expect.stringContaining(` ${id}  `) });
+  }
+});
+
+async function start(plant: Parameters<typeof startMutant>[0] = {}): Promise<RunningReceiver> {
+  const receiver = await startMutant(plant, Date.now);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+function runAll(receiver: RunningReceiver, checks: readonly Check[]) {
+  return runChecks({
+    url: receiver.url,
+    secret: SECRET,
+    seed: "curl",
+    checks,
+    observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
+    timing: NO_WAITS,
+    now: Date.now,
+  });
+}
+
+/** Every kind of delivery that a check makes, with its curl, and those that have none. */
+async function everythingSent(receiver: RunningReceiver): Promise<{ lines: Line[]; without: Exchange[] }> {
+  const lines: Line[] = [];
+  const without: Exchange[] = [];
+  const watched = CATALOGUE.filter(({ group }) => group !== "crash").map((check): Check => ({
+    ...check,
+    async run(context) {
+      const verdict = await check.run(context);
+      const mine = context.ledger.all().filter(({ checkIds }) => checkIds.has(check.id));
+      // Those that differ only in their bodies tell the same.
+      const byShape = new Map<string, Line>();
+      for (const exchange of mine.flatMap(({ exchanges }) => exchanges)) {
+        const curl = curlFor(exchange.request);
+        if (curl === undefined) without.push(exchange);
+        else byShape.set(curl.replace(/^.*\n/, ""), { of: check.id, exchange, curl });
+      }
+      lines.push(...byShape.values());
+      return verdict;
+    },
+  }));
+  await runAll(receiver, watched);
+  return { lines, without };
+}
+
+function fitsACommandLine({ note, body, headers }: Exchange["request"]): boolean {
+  const headBytes = headers.reduce((total, [name, value]) => total + name.length + value.length, 0);
+  return note === undefined && body.length <= 8_192 && headBytes <= 16_384;
+}
+
+/** Runs every curl, some side by side, and says which ended otherwise than the delivery that it repeats. */
+async function differing(lines: readonly Line[]): Promise<string[]> {
+  const lanes = LANES.map((lane) => lines.filter((_, index) => index % LANES.length === lane));
+  const wrong = lanes.map(async (lane) => {
+    const scripts = lane.map(({ curl }) => curl);
+    const outputs = await runInBash(scripts, { SIGNING_SECRET: SECRET });
+    return lane.flatMap(({ of, exchange: { outcome } }, index) => {
+      const expected = outcome.kind === "answered" ? `HTTP/1.1 ${outcome.status} ` : "";
+      const output = outputs[index] ?? "nothing ran";
+      const isSame = expected === "" ? output === "" : output.startsWith(expected);
+      return isSame ? [] : [`${of}: ${JSON.stringify(outcome)} but the curl: ${output.slice(0, 80)}`];
+    });
+  });
+  return (await Promise.all(wrong)).flat();
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import type { HandledCounts } from "../../simulator/verify/check.ts";
+import type { Exchange } from "../../simulator/verify/delivery.ts";
+import {
+  allAcknowledged,
+  allRefused,
+  every,
+  handledTimes,
+  noneAcknowledged,
+} from "../../simulator/verify/judge.ts";
+import { taken } from "../../simulator/verify/attempts.ts";
+import type { NoAnswer } from "../../simulator/verify/wire.ts";
+
+describe("a delivery counts as acknowledged", () => {
+  test.each([200, 201, 204, 299])("with %i", (status) => {
+    expect(allAcknowledged([answer(status)])).toEqual({ outcome: "passed" });
+    expect(allRefused([answer(status)]).outcome).toBe("failed");
+    expect(noneAcknowledged([answer(401), answer(status)]).outcome).toBe("failed");
+  });
+
+  test.each([300, 302, 304, 400, 401, 404, 500, 503])("not with %i, which is a refusal", (status) => {
+    expect(allAcknowledged([answer(200), answer(status)])).toMatchObject({
+      outcome: "failed",
+      problem: expect.stringContaining(`answered ${status}`),
+    });
+    expect(allRefused([answer(status)])).toEqual({ outcome: "passed" });
+    expect(noneAcknowledged([answer(status)])).toEqual({ outcome: "passed" });
+  });
+
+  test.each(["dns", "refused", "tls", "reset", "closed", "timeout", "protocol", "cut"] as const)(
+    "not without an answer: %s",
+    (error) => {
+      expect(allAcknowledged([none(error)]).outcome).toBe("failed");
+      expect(noneAcknowledged([none(error)])).toEqual({ outcome: "passed" });
+    },
+  );
+});
+
+describe("a forgery counts as refused", () => {
+  test.each(["reset", "closed"] as const)("when the connection ends: %s", (error) => {
+    expect(allRefused([none(error)])).toEqual({ outcome: "passed" });
+  });
+
+  test("not when nobody answers in time: it may have been taken", () => {
+    expect(allRefused([answer(401), none("timeout")])).toMatchObject({
+      outcome: "failed",
+      problem: expect.stringContaining("no answer"),
+    });
+  });
+
+  test.each(["dns", "refused", "tls", "protocol"] as const)(
+    "nor proven when nobody was there: %s",
+    (error) => {
+      expect(allRefused([none(error)]).outcome).toBe("unverified");
+    },
+  );
+
+  test("by all of them, whichever comes first", () => {
+    expect(allRefused([answer(401), answer(200)]).outcome).toBe("failed");
+    expect(allRefused([answer(200), answer(401)]).outcome).toBe("failed");
+  });
+});
+
+describe("an event counts as handled", () => {
+  const counts = (count: number): HandledCounts => ({ of: () => ({ known: true, count }) });
+
+  test.each([
+    [0, 1, 1, "failed"],
+    [1, 1, 1, "passed"],
+    [2, 1, 1, "failed"],
+    [0, 0, 1, "passed"],
+    [1, 0, 1, "passed"],
+    [2, 0, 1, "failed"],
+    [0, 0, 0, "passed"],
+    [1, 0, 0, "failed"],
+  ])("%i times where %i to %i are right: %s", (count, least, most, outcome) => {
+    expect(handledTimes(counts(count), [answer(200)], { least, most }).outcome).toBe(outcome);
+  });
+
+  test("never by a count that could not be read", () => {
+    const unknown: HandledCounts = { of: () => ({ known: false, reason: "unreadable" }) };
+    expect(handledTimes(unknown, [answer(200)], { least: 0, most: 9 })).toEqual({
+      outcome: "unverified",
+      reason: "unreadable",
+    });
+  });
+
+  test("each by its own count", () => {
+    const first: HandledCounts = { of: (id) => ({ known: true, count: id === "evt_1" ? 1 : 0 }) };
+    const exchanges = [answer(200), { ...answer(200), eventId: "evt_2" }];
+    expect(handledTimes(first, exchanges, { least: 1, most: 1 })).toMatchObject({
+      outcome: "failed",
+      exchanges: [{ eventId: "evt_2" }],
+    });
+  });
+});
+
+test("the attempts of an event end with the last of them", () => {
+  expect(taken([answer(503), answer(200)])).toEqual({ outcome: "passed" });
+  expect(taken([answer(200), answer(503)]).outcome).toBe("failed");
+});
+
+test("of several verdicts the first that is not passed counts", () => {
+  const failed = { outcome: "failed" as const, problem: "p", exchanges: [] };
+  const unverified = { outcome: "unverified" as const, reason: "r" };
+  expect(every({ outcome: "passed" }, failed, unverified)).toBe(failed);
+  expect(every(unverified, failed)).toBe(unverified);
+  expect(every()).toEqual({ outcome: "passed" });
+});
+
+function answer(status: number): Exchange {
+  return exchange({ kind: "answered", status, headers: [], body: Buffer.from("x"), complete: true });
+}
+
+function none(error: NoAnswer["error"]): Exchange {
+  return exchange({ kind: "no_answer", error, message: "No answer within 10 s." });
+}
+
+function exchange(outcome: Exchange["outcome"]): Exchange {
+  return {
+    eventId: "evt_1",
+    request: {
+      url: "http://127.0.0.1/",
+      headers: [],
+      body: Buffer.alloc(0),
+      signature: { headerName: "X-Service-Signature", recipe: { t: [], headers: [] } },
+      httpVersion: "1.1",
+    },
+    outcome,
+    durationMs: 1,
+  };
+}
