@@ -38,8 +38,10 @@ export function createRetention(options: {
   /** A transaction on the work file. */
   write: <Result>(statements: () => Result) => Promise<Result>;
   pause: () => Promise<void>;
+  /** Brings what was committed to the work file onto the disk. */
+  sync?: () => void;
 }) {
-  const { inbox, db, write, pause } = options;
+  const { inbox, db, write, pause, sync = () => syncCommits(db.name) } = options;
   const findFinished = db.prepare<[number], Omit<Finished, "receivedAtMs">>(FIND_FINISHED);
   const findReceivedAt = inbox.prepare<[number], number>(FIND_RECEIVED_AT).pluck();
   const mark = db.prepare<[number]>(MARK);
@@ -56,7 +58,7 @@ export function createRetention(options: {
   /** Forgets the bodies of finished events received before `beforeMs`. */
   async function pruneBodies(beforeMs: number): Promise<number> {
     let pruned = 0;
-    for (let afterSeq = 0; ; ) {
+    for (let afterSeq = 0; ;) {
       const batch: Finished[] = findFinished
         .all(afterSeq)
         .map((row) => ({ ...row, receivedAtMs: findReceivedAt.get(row.seq) }));
@@ -76,7 +78,7 @@ export function createRetention(options: {
     const marked = await write(() =>
       batch.filter(({ seq, state }) => state === "pruned" || mark.run(seq).changes === 1),
     );
-    syncCommits(db.name);
+    sync();
     const forgetAll = inbox.transaction(() => {
       for (const { seq, handled, receivedAtMs } of marked) {
         if (receivedAtMs !== undefined) forget.run(handled, seq);
@@ -91,7 +93,7 @@ export function createRetention(options: {
   /** Forgets the ids of events received before `beforeMs` whose bodies are forgotten. */
   async function pruneIds(beforeMs: number): Promise<number> {
     let pruned = 0;
-    for (let afterSeq = 0; ; ) {
+    for (let afterSeq = 0; ;) {
       const batch = listIds.all(afterSeq);
       const old = batch.filter(({ received_at_ms: receivedAtMs }) => receivedAtMs < beforeMs);
       const deleteAll = inbox.transaction(() => old.filter(({ seq }) => deleteId.run(seq).changes === 1));
