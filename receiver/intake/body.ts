@@ -79,7 +79,6 @@ export function createBodyReader(options: {
       function finish(body: Body): void {
         request.off("data", take).off("end", end).off("close", close);
         forget(reading);
-        if (!body.ok) request.resume();
         resolve(body);
       }
     });

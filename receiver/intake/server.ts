@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import { Server as NetServer, type Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import { createConnections, type ConnectionLimits } from "./connections.ts";
+import { parseInPortions } from "./portions.ts";
 import { answerProtocolError, refuseTunnel } from "./protocol-errors.ts";
 
 /** How long a client may take over its headers, and over the whole request. */
@@ -46,6 +47,7 @@ export function createHttpServer(
   server.on("connection", (socket) => {
     knockedAtMs = clock.monotonicMs();
     connections.admit(socket);
+    parseInPortions(socket);
   });
   const handle: RequestListener = (request, response) => {
     if (connections.begin(request, response)) app(request, response);

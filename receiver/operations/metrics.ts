@@ -113,12 +113,10 @@ function gaugeDepths(registers: Registry[], counts: () => Promise<Counts>): void
 
 function gaugeWorker(registers: Registry[], isAlive: (() => boolean) | undefined): void {
   if (!isAlive) return;
-  new Gauge({
+  const up: Gauge = new Gauge({
     name: "receiver_worker_up",
     help: "1 while the worker process gives signs of life, 0 while a handler blocks it or it is being started again.",
     registers,
-    collect() {
-      this.set(isAlive() ? 1 : 0);
-    },
+    collect: () => up.set(isAlive() ? 1 : 0),
   });
 }

@@ -37,11 +37,21 @@ describe("when too much arrives at once", () => {
   test("small bodies have room that large ones can't take", async () => {
     const intake = await startIntake({ maximumHeldBytes: 400 * KB });
     const slow = await begin(intake, 500 * KB, 200 * KB);
-    const small = await Promise.all(Array.from({ length: 3 }, async () => begin(intake, 40 * KB, 30 * KB)));
+    const small = await begin(intake, 40 * KB, 30 * KB);
     expect(slow.destroyed).toBe(false);
     // Beyond three quarters of it all, the large ones make room among themselves.
     const refused = readAnswer(slow);
     await begin(intake, 500 * KB, 150 * KB);
+    expect((await refused).status).toBe(503);
+    expect(small.destroyed).toBe(false);
+  });
+
+  test("a large body gives way to small ones, though they have been on their way for longer", async () => {
+    const intake = await startIntake({ maximumHeldBytes: 400 * KB });
+    const small = [await begin(intake, 60 * KB, 50 * KB), await begin(intake, 60 * KB, 50 * KB)];
+    const large = await begin(intake, 500 * KB, 250 * KB);
+    const refused = readAnswer(large);
+    small.push(await begin(intake, 60 * KB, 55 * KB));
     expect((await refused).status).toBe(503);
     expect(small.map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   });

@@ -52,8 +52,9 @@ describe("connections", () => {
     const intake = await startIntake({ maximumConnections: 1 });
     const slow = await greeted(intake);
     slow.write(rawRequest(intake.url, { body: newBody() }).subarray(0, -1));
-    await greeted(intake);
+    const newcomer = await greeted(intake);
     await gone(slow);
+    expect(newcomer.destroyed).toBe(false);
   });
 
   test("that wait for our answer never give way: then it is the newcomer who does", async () => {
@@ -114,8 +115,12 @@ describe("connections", () => {
     clock.pass(500);
     await greeted(intake);
     expect(socket.destroyed).toBe(false);
+    const said: Buffer[] = [];
+    socket.on("data", (chunk: Buffer) => said.push(chunk));
     clock.pass(1_000);
     await gone(socket);
+    // Without a word, and long before it is too late for Node.
+    expect(said).toEqual([]);
   });
 });
 
@@ -140,21 +145,38 @@ describe("pipelined requests", () => {
     const socket = open(intake.url);
     socket.on("error", () => undefined);
     socket.write(
-      Buffer.concat(Array.from({ length: 65 }, () => rawRequest(intake.url, { body: newBody() }))),
+      Buffer.concat(Array.from({ length: 33 }, () => rawRequest(intake.url, { body: newBody() }))),
     );
     await gone(socket);
     expect((await sendRaw(intake.url, check(intake.url))).status).toBe(200);
   });
 
-  test("are not looked at behind a closing answer", async () => {
-    const intake = await startIntake();
-    intake.health.startDraining();
+  test("are not looked at behind a closing answer, though it waits for an earlier one", async () => {
+    const accepted = signalled();
+    const commit = signalled<AcceptResult>();
+    const intake = await startIntake({
+      accept: async () => {
+        accepted.give();
+        return commit.promise;
+      },
+    });
     const socket = open(intake.url);
     let received = "";
     socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
-    socket.write(Buffer.concat([check(intake.url), check(intake.url), check(intake.url)]));
+    const request = (): Buffer => rawRequest(intake.url, { body: newBody() });
+    const answered = (): number => intake.logLines.filter((line) => line.includes("answered")).length;
+    socket.write(request());
+    await accepted.promise;
+    intake.health.startDraining();
+    socket.write(request());
+    await until(answered, (lines) => lines === 1);
+    socket.write(request());
+    // What was sent before it has been read when this is answered.
+    await sendRaw(intake.url, check(intake.url));
+    commit.give({ ok: true, acceptances: [{ duplicate: false }] });
     await gone(socket);
-    expect(received.split("HTTP/1.1").length - 1).toBe(1);
+    expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200"]);
+    expect(answered()).toBe(2);
   });
 
   test("that are followed by garbage get their own answers, and nobody else's", async () => {

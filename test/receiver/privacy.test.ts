@@ -151,7 +151,7 @@ describe("what a handler logs", () => {
     const log = createLog({ level: "debug", destination: { write: (line) => void lines.push(line) } });
     write(createHandlerLog(log, { id: envelope.id, type: envelope.type, attempt: 2, body }));
     expect(lines).toHaveLength(1);
-    return JSON.parse(lines[0]!);
+    return JSON.parse(lines[0]!) as Record<string, unknown>;
   }
 
   test("carries the event's id, type and attempt, and loses what the event contains in values, names and numbers", () => {
