@@ -167,7 +167,10 @@ describe("reconcile", () => {
         finished: false,
         problem: expect.stringContaining("unauthorized"),
       });
-      await engine.ledger.prune({ bodiesOlderThanMs: 86_400_000, idsOlderThanMs: 86_400_000 });
+      await (
+        await handleAll(engine, () => ({ kind: "done" }))
+      )();
+      await engine.ledger.prune({ bodiesOlderThanMs: 0, idsOlderThanMs: 86_400_000 });
       const floored = terminal();
       expect(await runReconcile(withApi, engine, { sinceSeconds: 31 * 86_400 }, floored)).toBe(0);
       expect(floored.printed.join("\n")).toMatch(

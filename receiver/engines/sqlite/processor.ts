@@ -51,14 +51,14 @@ export function createProcessor(
   let worker: number | undefined;
   let nextBeatAtMs = clock.monotonicMs();
   let suspectRunning = false;
-  let draining = false;
+  const draining = new AbortController();
   let wake = (): void => undefined;
 
   const loop = runLoop();
   return { drain };
 
   async function runLoop(): Promise<void> {
-    while (!draining) {
+    while (!draining.signal.aborted) {
       let found = false;
       try {
         await beat();
@@ -68,7 +68,7 @@ export function createProcessor(
         options.onTrouble(error);
         await rest(TROUBLE_MS);
       }
-      if (!draining && (!found || batch.length > 0 || running.size >= options.concurrency))
+      if (!draining.signal.aborted && (!found || batch.length > 0 || running.size >= options.concurrency))
         await rest(POLL_MS);
     }
   }
@@ -119,7 +119,7 @@ export function createProcessor(
 
   function startAll(): void {
     let next = 0;
-    while (running.size < options.concurrency && !draining) {
+    while (running.size < options.concurrency && !draining.signal.aborted) {
       const event = batch[next];
       if (!event) break;
       next += 1;
@@ -146,7 +146,7 @@ export function createProcessor(
       .finally(() => {
         running.delete(event);
         if (event.crashes > 0) suspectRunning = false;
-        if (draining) wake();
+        if (draining.signal.aborted) wake();
         else startAll();
       });
   }
@@ -197,7 +197,7 @@ export function createProcessor(
   }
 
   async function drain(graceMs: number): Promise<void> {
-    draining = true;
+    draining.abort();
     wake();
     await loop;
     const endAtMs = clock.monotonicMs() + graceMs;

@@ -1,0 +1,217 @@
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
+import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
+import { newEvent } from "../engine-suite/harness.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+
+/** What only the SQLite engine has: two files that belong together, on a disk of ours. */
+
+const retry = { maximumAttempts: 3, backoffMs: () => 0 };
+
+async function open(
+  directory: string,
+  options: { clock?: Clock; whenLost?: "handle-again" | "consider-handled" } = {},
+) {
+  const engine = await openSqliteEngine({
+    file: join(directory, "receiver.db"),
+    clock: systemClock,
+    retry,
+    ...options,
+  });
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => (closed ??= engine.close());
+  onTestFinished(close);
+  return { ...engine, close };
+}
+
+/** Handles everything there is, and answers which events that were. */
+async function handleAll(engine: Awaited<ReturnType<typeof open>>): Promise<string[]> {
+  const ids: string[] = [];
+  const processor = engine.work.process({
+    workerId: "test",
+    concurrency: 4,
+    handle: async ({ id }) => {
+      ids.push(id);
+      return { kind: "done" };
+    },
+    onHandled: () => undefined,
+    onTrouble: (error) => {
+      throw error;
+    },
+  });
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.pending + byState.claimed === 0,
+  );
+  await processor.drain(0);
+  return ids;
+}
+
+describe("a work file that is lost while its inbox is not", () => {
+  async function lose() {
+    const directory = temporaryDirectory();
+    const engine = await open(directory);
+    const events = [newEvent(), newEvent()];
+    await engine.intake.accept(events);
+    await handleAll(engine);
+    await engine.close();
+    for (const suffix of ["", "-wal", "-shm"])
+      rmSync(join(directory, `receiver.work.db${suffix}`), { force: true });
+    return { directory, events };
+  }
+
+  test("is not made anew in silence: the message names the backup and what can be decided", async () => {
+    const { directory } = await lose();
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await expect(open(directory)).rejects.toThrow(
+        /receiver\.work\.db is gone.*backup.*--handle-again.*--consider-handled/s,
+      );
+    }
+    expect(existsSync(join(directory, "receiver.work.db"))).toBe(false);
+  });
+
+  test("can be begun anew with every stored event to be handled again", async () => {
+    const { directory, events } = await lose();
+    const engine = await open(directory, { whenLost: "handle-again" });
+    expect((await handleAll(engine)).toSorted()).toEqual(events.map(({ id }) => id).toSorted());
+    expect(await engine.ledger.check?.()).toEqual([]);
+  });
+
+  test("can be begun anew with every stored event taken for handled", async () => {
+    const { directory } = await lose();
+    const engine = await open(directory, { whenLost: "consider-handled" });
+    const later = newEvent();
+    await engine.intake.accept([later]);
+    expect(await handleAll(engine)).toEqual([later.id]);
+    expect((await engine.ledger.counts()).byState).toMatchObject({ done: 3, pending: 0 });
+    expect(await engine.ledger.prune({ bodiesOlderThanMs: -1, idsOlderThanMs: 1e12 })).toMatchObject({
+      bodies: 3,
+    });
+    expect(await engine.ledger.check?.()).toEqual([]);
+  });
+
+  test("is missed after pruning too, though no body is left", async () => {
+    const { directory } = await lose();
+    const engine = await open(directory, { whenLost: "consider-handled" });
+    await engine.ledger.prune({ bodiesOlderThanMs: -1, idsOlderThanMs: 1e12 });
+    await engine.close();
+    rmSync(join(directory, "receiver.work.db"));
+    await expect(open(directory)).rejects.toThrow(/is gone/);
+    const again = await open(directory, { whenLost: "handle-again" });
+    const later = newEvent();
+    await again.intake.accept([later]);
+    expect(await handleAll(again)).toEqual([later.id]);
+    expect(await again.ledger.check?.()).toEqual([]);
+  });
+});
+
+test("two files of different inboxes are refused together", async () => {
+  const [one, other] = [temporaryDirectory(), temporaryDirectory()];
+  for (const directory of [one, other]) await (await open(directory)).close();
+  rmSync(join(one, "receiver.db"));
+  const db = new Database(join(other, "receiver.db"));
+  await db.backup(join(one, "receiver.db"));
+  db.close();
+  await expect(open(one)).rejects.toThrow(/does not belong to/);
+});
+
+describe("a clock that is set", () => {
+  test.for([3_600_000, -3_600_000])("by %i ms makes no living worker look dead", async (stepMs) => {
+    const directory = temporaryDirectory();
+    let offsetMs = 0;
+    const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + offsetMs };
+    const engine = await open(directory, { clock });
+    const other = await open(directory, { clock });
+    const attempts: number[] = [];
+    const finish = Promise.withResolvers<void>();
+    const loop = { concurrency: 2, onHandled: () => undefined, onTrouble: () => undefined };
+    await engine.intake.accept([newEvent()]);
+    const first = engine.work.process({
+      ...loop,
+      workerId: "first",
+      handle: async ({ attempt }) => {
+        attempts.push(attempt);
+        await finish.promise;
+        return { kind: "done" };
+      },
+    });
+    await until(() => attempts.length, Boolean);
+    const looked: string[] = [];
+    const second = other.work.process({
+      ...loop,
+      workerId: "second",
+      handle: async ({ id }) => {
+        looked.push(id);
+        return { kind: "done" };
+      },
+    });
+    offsetMs = stepMs;
+    // Long enough for the second worker to have looked several times.
+    const db = new Database(join(directory, "receiver.work.db"), { readonly: true });
+    const beatsOf = db.prepare<[string], number>("SELECT beat FROM workers WHERE id = ?").pluck();
+    await until(
+      () => beatsOf.get("second") ?? 0,
+      (beats) => beats >= 6,
+    );
+    db.close();
+    finish.resolve();
+    await until(
+      () => engine.ledger.counts(),
+      ({ byState }) => byState.done === 1,
+    );
+    await first.drain(0);
+    await second.drain(0);
+    expect({ attempts, looked }).toEqual({ attempts: [1], looked: [] });
+  });
+});
+
+describe("a backup", () => {
+  test("ends while events keep coming, and holds what had come before", async () => {
+    const directory = temporaryDirectory();
+    const engine = await open(directory);
+    const before = Array.from({ length: 500 }, () => newEvent());
+    await engine.intake.accept(before);
+    const busy = { yes: true };
+    const load = (async () => {
+      while (busy.yes) await engine.intake.accept([newEvent()]);
+    })();
+    const target = join(directory, "copy");
+    const files = (await engine.ledger.backup?.(target)) ?? [];
+    busy.yes = false;
+    await load;
+    expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+    expect(readdirSync(target).toSorted()).toEqual(["receiver.db", "receiver.work.db"]);
+    const restored = await open(target);
+    const handled = new Set(await handleAll(restored));
+    expect(before.every(({ id }) => handled.has(id))).toBe(true);
+  });
+
+  test("overwrites nothing", async () => {
+    const directory = temporaryDirectory();
+    const engine = await open(directory);
+    const target = temporaryDirectory();
+    writeFileSync(join(target, "receiver.work.db"), "something else");
+    await expect(engine.ledger.backup?.(target)).rejects.toThrow(/receiver\.work\.db is there already/);
+    expect(readdirSync(target)).toEqual(["receiver.work.db"]);
+  });
+});
+
+test("nothing that operators ask keeps the caller's thread", async () => {
+  const engine = await open(temporaryDirectory());
+  for (let batch = 0; batch < 20; batch += 1) {
+    await engine.intake.accept(Array.from({ length: 500 }, () => newEvent()));
+  }
+  // Ten thousand rows are looked at in vain: here, not one turn of the event loop is missed for it.
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1), 1);
+  const startedAtMs = performance.now();
+  await engine.ledger.list({ type: "nobody.knows" }, { limit: 10 });
+  await engine.ledger.counts();
+  const tookMs = performance.now() - startedAtMs;
+  clearInterval(counting);
+  expect(turns).toBeGreaterThan(Math.floor(tookMs / 20));
+});
