@@ -34,7 +34,9 @@ program
   .description("receive and handle events, until told to stop (also when no command is given)")
   .option("--inspect-handlers [address]", "let a debugger stop in a handler, at 127.0.0.1:9229 unless given")
   .action(
-    withConfig(async (config, options: { inspectHandlers?: string | true }) => start(config, options, terminal)),
+    withConfig(async (config, options: { inspectHandlers?: string | true }) =>
+      start(config, options, terminal),
+    ),
   );
 
 const inbox = program.command("inbox").description("look into the inbox, and act on it");
@@ -106,9 +108,7 @@ inbox
   .description("how many events are in each state")
   .addOption(json())
   .action(
-    withEngine(async ({ engine }, options: { json?: boolean }) =>
-      inboxStatistics(engine, options, terminal),
-    ),
+    withEngine(async ({ engine }, options: { json?: boolean }) => inboxStatistics(engine, options, terminal)),
   );
 
 program

@@ -58,7 +58,10 @@ export async function startReceiver(options: {
   });
 
   const allowedHosts = isLoopback(config.adminHost) ? LOOPBACK_NAMES : undefined;
-  const admin = createHttpServer({ app: createAdminApp({ ledger: engine.ledger, health, metrics, log, allowedHosts }), clock });
+  const admin = createHttpServer({
+    app: createAdminApp({ ledger: engine.ledger, health, metrics, log, allowedHosts }),
+    clock,
+  });
   const servers: HttpServer[] = [];
 
   const stop = async (): Promise<void> => {

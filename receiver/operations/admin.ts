@@ -73,7 +73,10 @@ export function createAdminApp(options: {
   app.use((_request, response) => {
     response
       .status(404)
-      .json({ error: "not_found", message: "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}." });
+      .json({
+        error: "not_found",
+        message: "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.",
+      });
   });
   app.use(((error: unknown, _request, response, _next) => {
     options.log.error({ err: error }, "the admin port failed");

@@ -129,7 +129,9 @@ class NotAwaited extends Error {
   override readonly name = "NotAwaited";
 
   constructor() {
-    super("The handler returned while its atomically() was still running, so that was rolled back: await it.");
+    super(
+      "The handler returned while its atomically() was still running, so that was rolled back: await it.",
+    );
   }
 }
 

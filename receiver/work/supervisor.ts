@@ -69,7 +69,8 @@ export function startSupervisor(options: {
     let ended = false;
     const end = (why: object): void => {
       // A process that could not be started says `error` and never `exit`.
-      if (ended || (started.pid !== undefined && started.exitCode === null && started.signalCode === null)) return;
+      if (ended || (started.pid !== undefined && started.exitCode === null && started.signalCode === null))
+        return;
       ended = true;
       if (!stopping) restart(why);
     };

@@ -8,7 +8,9 @@ const SET_APPLIED = `INSERT INTO handler_migrations VALUES (?, ?) ON CONFLICT (h
 export function applyHandlerMigrations(db: Database.Database, all: HandlerMigrations): void {
   const findApplied = db.prepare<[string], number>(FIND_APPLIED).pluck();
   const setApplied = db.prepare<[string, number]>(SET_APPLIED);
-  const isCurrent = all.every(({ handler, migrations }) => (findApplied.get(handler) ?? 0) >= migrations.length);
+  const isCurrent = all.every(
+    ({ handler, migrations }) => (findApplied.get(handler) ?? 0) >= migrations.length,
+  );
   if (isCurrent) return;
   const apply = db.transaction(() => {
     for (const { handler, migrations } of all) {

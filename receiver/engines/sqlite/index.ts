@@ -54,7 +54,10 @@ export async function openSqliteEngine(options: {
         const transactions = createTransactions(db, clock);
         const workers = createWorkers(db, clock);
         const handlerTransaction = createHandlerTransaction({ db, claims, transactions, clock });
-        return createProcessor({ claims, workers, transactions, handlerTransaction, clock, retry }, processing);
+        return createProcessor(
+          { claims, workers, transactions, handlerTransaction, clock, retry },
+          processing,
+        );
       },
       release,
     },

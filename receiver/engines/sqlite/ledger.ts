@@ -19,11 +19,11 @@ type Waiting = { resolve: (result: never) => void; reject: (error: Error) => voi
  * Everything that operators ask and do, in a thread of its own: a list of a million events, a copy of the database or
  * the retention of a month then costs no acknowledgement and no handler a turn. The thread starts with the first call.
  */
-export function createLedger(options: {
-  file: string;
-  clock: Clock;
-  retry: RetryPolicy;
-}): { ledger: Ledger; release: Work["release"]; close: () => Promise<void> } {
+export function createLedger(options: { file: string; clock: Clock; retry: RetryPolicy }): {
+  ledger: Ledger;
+  release: Work["release"];
+  close: () => Promise<void>;
+} {
   const { clock, retry } = options;
   const waiting = new Map<number, Waiting>();
   let number = 0;
@@ -56,7 +56,8 @@ export function createLedger(options: {
     });
     started.on("exit", () => {
       if (thread === started) thread = undefined;
-      for (const { reject } of waiting.values()) reject(new LedgerFailed(`The ledger's thread failed: ${detail}`));
+      for (const { reject } of waiting.values())
+        reject(new LedgerFailed(`The ledger's thread failed: ${detail}`));
       waiting.clear();
     });
     return started;
@@ -78,7 +79,9 @@ export function createLedger(options: {
       backup: async (directory) => ask("backup", directory),
     },
     release: async (workerId) => {
-      const backoffsMs = Array.from({ length: retry.maximumAttempts }, (_, index) => retry.backoffMs(index + 1));
+      const backoffsMs = Array.from({ length: retry.maximumAttempts }, (_, index) =>
+        retry.backoffMs(index + 1),
+      );
       return ask("release", workerId, backoffsMs);
     },
     close: async () => {

@@ -68,7 +68,8 @@ export function createProcessor(
         options.onTrouble(error);
         await rest(TROUBLE_MS);
       }
-      if (!draining && (!found || batch.length > 0 || running.size >= options.concurrency)) await rest(POLL_MS);
+      if (!draining && (!found || batch.length > 0 || running.size >= options.concurrency))
+        await rest(POLL_MS);
     }
   }
 

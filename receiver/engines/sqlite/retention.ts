@@ -56,7 +56,7 @@ export function createRetention(options: {
   /** Forgets the bodies of finished events received before `beforeMs`. */
   async function pruneBodies(beforeMs: number): Promise<number> {
     let pruned = 0;
-    for (let afterSeq = 0; ; ) {
+    for (let afterSeq = 0; ;) {
       const batch: Finished[] = findFinished
         .all(afterSeq)
         .map((row) => ({ ...row, receivedAtMs: findReceivedAt.get(row.seq) }));
@@ -91,7 +91,7 @@ export function createRetention(options: {
   /** Forgets the ids of events received before `beforeMs` whose bodies are forgotten. */
   async function pruneIds(beforeMs: number): Promise<number> {
     let pruned = 0;
-    for (let afterSeq = 0; ; ) {
+    for (let afterSeq = 0; ;) {
       const batch = listIds.all(afterSeq);
       const old = batch.filter(({ received_at_ms: receivedAtMs }) => receivedAtMs < beforeMs);
       const deleteAll = inbox.transaction(() => old.filter(({ seq }) => deleteId.run(seq).changes === 1));

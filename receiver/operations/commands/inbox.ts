@@ -59,7 +59,8 @@ export async function requeueEvents(
     terminal.complain("name the events to requeue, or choose them with --state dead or --state ignored.");
     return 2;
   }
-  const { chosen, requeued } = ids.length > 0 ? await requeueThese(engine, ids) : await requeueAll(engine, filterOf(options));
+  const { chosen, requeued } =
+    ids.length > 0 ? await requeueThese(engine, ids) : await requeueAll(engine, filterOf(options));
   const left = chosen - requeued;
   if (options.json === true) terminal.print(JSON.stringify({ requeued, left }));
   else terminal.print(`${String(requeued)} requeued.`);
@@ -147,7 +148,7 @@ async function requeueThese(engine: Engine, ids: readonly string[]): Promise<Req
 /** Page by page, so that a million of them hold up nobody. */
 async function requeueAll(engine: Engine, filter: EventFilter): Promise<Requeued> {
   const total = { chosen: 0, requeued: 0 };
-  for (let page = { limit: PAGE, afterSeq: 0 }; ; ) {
+  for (let page = { limit: PAGE, afterSeq: 0 }; ;) {
     const events = await engine.ledger.list(filter, page);
     total.chosen += events.length;
     total.requeued += await engine.ledger.requeue(events.map(({ id }) => id));
@@ -158,7 +159,7 @@ async function requeueAll(engine: Engine, filter: EventFilter): Promise<Requeued
 }
 
 async function* oldestFirst(engine: Engine, filter: EventFilter): AsyncGenerator<InboxEvent> {
-  for (let afterSeq = 0; ; ) {
+  for (let afterSeq = 0; ;) {
     const page = await engine.ledger.list(filter, { limit: PAGE, afterSeq });
     yield* page;
     const last = page.at(-1);
