@@ -71,12 +71,10 @@ export function createAdminApp(options: {
         .json({ error: "not_found", message: `No event ${request.params.id} was accepted here.` });
   });
   app.use((_request, response) => {
-    response
-      .status(404)
-      .json({
-        error: "not_found",
-        message: "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.",
-      });
+    response.status(404).json({
+      error: "not_found",
+      message: "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.",
+    });
   });
   app.use(((error: unknown, _request, response, _next) => {
     options.log.error({ err: error }, "the admin port failed");

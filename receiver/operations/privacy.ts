@@ -168,14 +168,16 @@ function contentsOf(envelope: unknown): Contents {
       }
     } else if (typeof value === "string" || typeof value === "number") {
       if (isHarmless(field, value)) harmless.add(String(value));
-      else take(String(value));
+      else take(String(value), field);
     }
   };
-  const take = (text: string): void => {
+  const take = (text: string, field = ""): void => {
     texts.push(text);
     values.add(text);
     const escaped = JSON.stringify(text).slice(1, -1);
     if (escaped !== text) texts.push(escaped);
+    // The words of a type are those of whoever wrote its handler.
+    if (field === "type") return;
     const telling = text.length <= SHORT_TEXT ? WORD : TELLING_WORD;
     for (const [word] of text.matchAll(telling)) {
       if (word.length > 1 && !DOCUMENTED.has(word.toLowerCase())) words.add(word.toLowerCase());
