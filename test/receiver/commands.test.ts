@@ -52,18 +52,17 @@ async function setUp() {
 }
 
 async function handleAll(engine: Engine, outcomeOf: (event: { type: string }) => Outcome) {
-  const processor = engine.process({
+  const processor = engine.work.process({
+    workerId: "test",
     handle: async (claim) => outcomeOf(claim),
     concurrency: 4,
-    maximumAttempts: 3,
-    backoffMs: () => 0,
     onHandled: () => undefined,
     onTrouble: (error) => {
       throw error;
     },
   });
   await until(
-    () => engine.counts(),
+    () => engine.ledger.counts(),
     ({ byState }) => byState.pending + byState.claimed === 0,
   );
   return async () => processor.drain(0);
@@ -111,8 +110,8 @@ describe("inbox", () => {
     const all = terminal();
     expect(await requeueEvents(engine, [], { state: "dead" }, all)).toBe(0);
     expect(all.printed).toEqual(["1 requeued."]);
-    expect(await engine.find(ids.dead)).toMatchObject({ state: "pending", attempts: 0 });
-    expect(await engine.find(ids.ignored)).toMatchObject({ state: "ignored" });
+    expect(await engine.ledger.find(ids.dead)).toMatchObject({ state: "pending", attempts: 0 });
+    expect(await engine.ledger.find(ids.ignored)).toMatchObject({ state: "ignored" });
   });
 
   test("export writes envelopes, oldest first, redacted unless told not to", async () => {
@@ -136,13 +135,13 @@ describe("inbox", () => {
   test("prune and stats say what they did and saw", async () => {
     const { engine, config } = await setUp();
     const stats = terminal();
-    await inboxStatistics(engine, { nowMs: Date.now(), json: true }, stats);
+    await inboxStatistics(engine, { json: true }, stats);
     expect(JSON.parse(stats.printed[0]!)).toEqual({
       by_state: { pending: 0, claimed: 0, done: 1, ignored: 1, dead: 1 },
       oldest_unfinished_age_seconds: null,
     });
     const pruned = terminal();
-    await pruneInbox(engine, config, { nowMs: Date.now() + 40 * 86_400_000, json: true }, pruned);
+    await pruneInbox(engine, { ...config, retentionDays: 0 }, { json: true }, pruned);
     expect(JSON.parse(pruned.printed[0]!)).toEqual({ bodies: 2, ids: 0 });
   });
 });
@@ -168,7 +167,12 @@ describe("reconcile", () => {
         finished: false,
         problem: expect.stringContaining("unauthorized"),
       });
-      expect(await runReconcile(withApi, engine, { sinceSeconds: 31 * 86_400 }, terminal())).toBe(2);
+      await engine.ledger.prune({ bodiesOlderThanMs: 86_400_000, idsOlderThanMs: 86_400_000 });
+      const floored = terminal();
+      expect(await runReconcile(withApi, engine, { sinceSeconds: 31 * 86_400 }, floored)).toBe(0);
+      expect(floored.printed.join("\n")).toMatch(
+        /Looked back to .* only: what arrived before .* may be pruned/,
+      );
       expect(await runReconcile(config, engine, { sinceSeconds: 60 }, terminal())).toBe(1);
     },
   );

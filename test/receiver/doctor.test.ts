@@ -28,7 +28,6 @@ async function diagnose(
     config: testConfig(environment),
     engine,
     api,
-    clock: systemClock,
     environment,
   });
   await api.close();

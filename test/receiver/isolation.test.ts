@@ -22,17 +22,17 @@ describe("a handler", { timeout: 90_000 }, () => {
     await stateOf(receiver, blocking, "claimed");
     // The worker is inside an endless loop now, and stays there for seconds.
     for (let more = 0; more < 20; more += 1) await send(receiver, "works");
-    expect(await receiver.engine.find(blocking)).toMatchObject({ state: "claimed" });
+    expect(await receiver.engine.ledger.find(blocking)).toMatchObject({ state: "claimed" });
     expect((await get(new URL("/healthz", receiver.url))).status).toBe(200);
 
     await until(
       () => receiver.logLines.join(""),
-      (log) => log.includes("blocks the worker process"),
+      (log) => log.includes("a handler blocks its process"),
     );
     const released = await stateOf(receiver, blocking, "pending");
     expect(released).toMatchObject({ attempts: 1, lastError: expect.stringContaining("vanished") });
     await until(
-      () => receiver.engine.counts(),
+      () => receiver.engine.ledger.counts(),
       ({ byState }) => byState.done === 20,
     );
   });
@@ -42,7 +42,7 @@ describe("a handler", { timeout: 90_000 }, () => {
     const blocking = await send(receiver, "blocks-in-transaction");
     await stateOf(receiver, blocking, "claimed");
     for (let more = 0; more < 20; more += 1) await send(receiver, "works");
-    expect(await receiver.engine.find(blocking)).toMatchObject({ state: "claimed" });
+    expect(await receiver.engine.ledger.find(blocking)).toMatchObject({ state: "claimed" });
   });
 
   const shared = useReceiver(HOSTILE);
@@ -77,7 +77,7 @@ describe("a handler", { timeout: 90_000 }, () => {
     await send(receiver, "never-resolves");
     await until(
       () => receiver.logLines.join(""),
-      (log) => log.includes("the worker process died"),
+      (log) => log.includes("the handlers' process died"),
     );
     await stateOf(receiver, await send(receiver, "works"), "done");
   });
@@ -97,7 +97,7 @@ async function stateOf(
   also: (event: { attempts: number }) => boolean = () => true,
 ) {
   const event = await until(
-    () => engine.find(id),
+    () => engine.ledger.find(id),
     (found) => found?.state === state && also(found),
   );
   return event!;

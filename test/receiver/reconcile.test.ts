@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { createSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
+import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createInbox } from "../../receiver/intake/inbox.ts";
 import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
 import { reconcile } from "../../receiver/operations/reconcile.ts";
@@ -18,13 +18,17 @@ async function setUp() {
   const clock = { ...systemClock, sleep: async () => undefined };
   const api = createRestClient({ baseUrl, key: API_KEY, clock, random: () => 1 });
   onTestFinished(api.close);
-  const engine = createSqliteEngine({
+  const engine = await openSqliteEngine({
     file: join(temporaryDirectory(), "receiver.db"),
     clock,
-    workerId: "test",
+    retry: { maximumAttempts: 3, backoffMs: () => 0 },
   });
   onTestFinished(engine.close);
-  const inbox = createInbox({ secrets: [SECRET], clock, store: createGroupCommit({ engine, clock }) });
+  const inbox = createInbox({
+    secrets: [SECRET],
+    clock,
+    store: createGroupCommit({ accept: engine.intake.accept, clock }),
+  });
   const deliver = async (body: Uint8Array) => inbox({ signatures: [signatureFor(body)], body });
   const run = async (options: { dryRun?: boolean; sinceMs?: number } = {}) =>
     reconcile({
@@ -63,9 +67,9 @@ describe("reconcile", () => {
       `voicemail.created ${state.voicemails[0]!.id}`,
     ]);
     for (const { id, type } of report.healed) {
-      const event = await engine.find(id);
+      const event = await engine.ledger.find(id);
       expect(event).toMatchObject({ id, type, source: "reconcile", state: "pending" });
-      const envelope: unknown = JSON.parse(Buffer.from((await engine.body(event!.seq))!).toString());
+      const envelope: unknown = JSON.parse(Buffer.from((await engine.ledger.body(event!.seq))!).toString());
       expect(eventSchema(type).safeParse(envelope).error).toBeUndefined();
     }
     expect(await run()).toMatchObject({ finished: true, healed: [], alreadyThere: 7 });
@@ -87,7 +91,7 @@ describe("reconcile", () => {
     const { state, engine, run } = await setUp();
     state.calls = makeCalls(3, Date.now());
     expect((await run({ dryRun: true })).healed).toHaveLength(3);
-    expect((await engine.counts()).byState.pending).toBe(0);
+    expect((await engine.ledger.counts()).byState.pending).toBe(0);
     expect((await run()).healed).toHaveLength(3);
   });
 
@@ -97,8 +101,8 @@ describe("reconcile", () => {
     const { healed } = await run();
     const late = newBody("voicemail.created", { data: { object: state.voicemails[0] } });
     expect(await deliver(late)).toMatchObject({ kind: "duplicate" });
-    expect(await engine.find(idOf(late))).toMatchObject({ id: healed[0]!.id, duplicates: 1 });
-    expect((await engine.counts()).byState.pending).toBe(1);
+    expect(await engine.ledger.find(idOf(late))).toMatchObject({ id: healed[0]!.id, duplicates: 1 });
+    expect((await engine.ledger.counts()).byState.pending).toBe(1);
   });
 
   test("looks no further back than it was asked to", async () => {

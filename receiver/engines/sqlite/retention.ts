@@ -38,8 +38,10 @@ export function createRetention(options: {
   /** A transaction on the work file. */
   write: <Result>(statements: () => Result) => Promise<Result>;
   pause: () => Promise<void>;
+  /** Brings what was committed to the work file onto the disk. */
+  sync?: () => void;
 }) {
-  const { inbox, db, write, pause } = options;
+  const { inbox, db, write, pause, sync = () => syncCommits(db.name) } = options;
   const findFinished = db.prepare<[number], Omit<Finished, "receivedAtMs">>(FIND_FINISHED);
   const findReceivedAt = inbox.prepare<[number], number>(FIND_RECEIVED_AT).pluck();
   const mark = db.prepare<[number]>(MARK);
@@ -76,7 +78,7 @@ export function createRetention(options: {
     const marked = await write(() =>
       batch.filter(({ seq, state }) => state === "pruned" || mark.run(seq).changes === 1),
     );
-    syncCommits(db.name);
+    sync();
     const forgetAll = inbox.transaction(() => {
       for (const { seq, handled, receivedAtMs } of marked) {
         if (receivedAtMs !== undefined) forget.run(handled, seq);

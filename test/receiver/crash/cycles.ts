@@ -1,14 +1,14 @@
 import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { createSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
+import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { createHandling } from "../../../receiver/work/handling.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { movableClock } from "../helpers/clock.ts";
 import { idOf, newBody, post } from "../helpers/events.ts";
 import type { ReceiverProcess } from "../helpers/process.ts";
 import { until } from "../helpers/until.ts";
-import { EFFECTS_TABLE, countingHandlers } from "./handlers.ts";
+import { EFFECTS, countingHandlers } from "./handlers.ts";
 
 export const CRASHING_RECEIVER = fileURLToPath(new URL("./receiver.ts", import.meta.url));
 
@@ -71,14 +71,15 @@ export type Verdict = {
 export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdict> {
   const clock = movableClock();
   clock.move(31_000);
-  const engine = createSqliteEngine({
+  const engine = await openSqliteEngine({
     file: databaseFile,
     clock,
-    workerId: "judge",
-    tables: [EFFECTS_TABLE],
+    retry: { maximumAttempts: 10, backoffMs: () => 0 },
+    migrations: EFFECTS,
   });
   const log = createLog({ level: "silent" });
-  const processor = engine.process({
+  const processor = engine.work.process({
+    workerId: "judge",
     handle: createHandling({
       handlers: countingHandlers({ end: () => undefined }),
       timeoutMs: 10_000,
@@ -88,15 +89,13 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
       onAbandoned: () => undefined,
     }),
     concurrency: 8,
-    maximumAttempts: 10,
-    backoffMs: () => 0,
     onHandled: () => undefined,
     onTrouble: (error) => {
       throw error;
     },
   });
   const { byState } = await until(
-    () => engine.counts(),
+    () => engine.ledger.counts(),
     ({ byState }) => byState.pending + byState.claimed === 0,
   );
   await processor.drain(1_000);

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { defineHandler, type Handler } from "../../../receiver/work/handler.ts";
 
 /** Effects that can be counted: one row each time a handler's transaction committed. */
-export const EFFECTS_TABLE = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)";
+const EFFECTS_TABLE = "CREATE TABLE effects (event_id TEXT, attempt INTEGER)";
+export const EFFECTS = [{ handler: "call.completed", migrations: [EFFECTS_TABLE] }];
 export const INSERT_EFFECT = "INSERT INTO effects (event_id, attempt) VALUES ($1, $2)";
 
 /** An event says by its type what its first handling does to the process. Every later one succeeds. */
@@ -15,7 +16,7 @@ export const countingHandlers = ({ end }: { end: () => void }): Handler[] => [
   defineHandler({
     type: "call.completed",
     object,
-    tables: [EFFECTS_TABLE],
+    migrations: [EFFECTS_TABLE],
     handle: async (event, { atomically, attempt }) => {
       await atomically(async (db) => void (await db.query(INSERT_EFFECT, [event.id, attempt])));
     },

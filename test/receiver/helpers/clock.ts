@@ -11,3 +11,41 @@ export function movableClock(): Clock & { move: (ms: number) => void } {
     },
   };
 }
+
+/** A clock that stands still until it is moved, and runs in order what falls due on the way. */
+export function standingClock(): Clock & { pass: (ms: number) => Promise<void> } {
+  let nowMs = 0;
+  const timers = new Set<{ atMs: number; run: () => void }>();
+  const after: Clock["after"] = (ms, run) => {
+    const timer = { atMs: nowMs + ms, run };
+    timers.add(timer);
+    return () => void timers.delete(timer);
+  };
+  return {
+    nowMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    after,
+    sleep: async (ms, signal) =>
+      new Promise((resolve) => {
+        const cancel = after(ms, resolve);
+        signal?.addEventListener("abort", () => {
+          cancel();
+          resolve();
+        });
+      }),
+    pass: async (ms) => {
+      const untilMs = nowMs + ms;
+      for (;;) {
+        const [next] = [...timers].toSorted((a, b) => a.atMs - b.atMs);
+        if (!next || next.atMs > untilMs) break;
+        timers.delete(next);
+        nowMs = next.atMs;
+        next.run();
+        // Whoever was woken may set the next timer.
+        await new Promise(setImmediate);
+      }
+      nowMs = untilMs;
+      await new Promise(setImmediate);
+    },
+  };
+}

@@ -11,7 +11,8 @@ import { createLog } from "../../../receiver/operations/log.ts";
 export function createHandlerBench(handler: Handler) {
   const db = new Database(":memory:");
   onTestFinished(() => void db.close());
-  for (const table of handler.tables) db.exec(table);
+  for (const migration of handler.migrations)
+    db.exec(typeof migration === "string" ? migration : migration.sqlite);
   const logged: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => void logged.push(line) } });
 

@@ -6,7 +6,8 @@ import type { Step } from "./recording.ts";
 
 const SECTOR = 512;
 
-export type ImageVerdict = { images: number; corrupt: number; losing: number };
+/** Of so many disks: those that cannot be read, those that miss an acknowledged event, and those that cannot heal. */
+export type ImageVerdict = { images: number; corrupt: number; losing: number; stuck: number };
 
 /**
  * Cuts the power after random steps, and checks what a disk could then show: everything up to a file's last sync, and
@@ -17,7 +18,7 @@ export function judgeImages(
   options: { images: number; random: () => number },
 ): ImageVerdict {
   const directory = mkdtempSync(join(tmpdir(), "power-cut-"));
-  const verdict: ImageVerdict = { images: 0, corrupt: 0, losing: 0 };
+  const verdict: ImageVerdict = { images: 0, corrupt: 0, losing: 0, stuck: 0 };
   const cuts = Array.from({ length: options.images }, () =>
     Math.floor(options.random() * steps.length),
   ).toSorted((a, b) => a - b);
@@ -27,10 +28,9 @@ export function judgeImages(
   for (const cut of cuts) {
     for (; done <= cut; done += 1) apply(disk, acknowledged, steps[done]!);
     writeImage(directory, disk, options.random);
-    const missing = missingFrom(directory, acknowledged);
     verdict.images += 1;
-    if (missing === "corrupt") verdict.corrupt += 1;
-    else if (missing > 0) verdict.losing += 1;
+    const found = judgeImage(directory, acknowledged);
+    if (found !== "sound") verdict[found] += 1;
   }
   rmSync(directory, { recursive: true });
   return verdict;
@@ -73,8 +73,9 @@ function changed(content: Buffer, changes: readonly Change[]): Buffer {
 }
 
 function writeImage(directory: string, disk: ReadonlyMap<string, DiskFile>, random: () => number): void {
-  rmSync(join(directory, "receiver.db-shm"), { force: true });
-  rmSync(join(directory, "receiver.db-wal"), { force: true });
+  for (const name of ["receiver.db", "receiver.work.db"]) {
+    for (const suffix of ["", "-shm", "-wal"]) rmSync(join(directory, name + suffix), { force: true });
+  }
   // From a disk that lost all of it to one that lost nothing.
   const survival = [0, 0.2, 0.5, 0.9, 1][Math.floor(random() * 5)] ?? 0;
   for (const [path, { synced, since }] of disk) {
@@ -95,19 +96,56 @@ function sectors(random: () => number): (change: Change) => Change[] {
   };
 }
 
-/** How many acknowledged events the database, opened as after a restart, does not have. */
-function missingFrom(directory: string, acknowledged: readonly string[]): number | "corrupt" {
-  const db = new Database(join(directory, "receiver.db"));
+/** What a receiver finds that is started on this disk. */
+function judgeImage(
+  directory: string,
+  acknowledged: readonly string[],
+): "sound" | "corrupt" | "losing" | "stuck" {
+  const inbox = new Database(join(directory, "receiver.db"));
+  const work = new Database(join(directory, "receiver.work.db"));
   try {
-    // The image is thrown away: nothing in it has to be synced.
-    db.pragma("synchronous = OFF");
-    if (db.pragma("integrity_check", { simple: true }) !== "ok") return "corrupt";
-    if (acknowledged.length === 0) return 0;
-    const stored = new Set(db.prepare<[], string>("SELECT id FROM events").pluck().all());
-    return acknowledged.filter((id) => !stored.has(id)).length;
+    for (const db of [inbox, work]) {
+      // The image is thrown away: nothing in it has to be synced.
+      db.pragma("synchronous = OFF");
+      if (db.pragma("integrity_check", { simple: true }) !== "ok") return "corrupt";
+    }
+    if (acknowledged.length === 0) return "sound";
+    const stored = new Set(
+      inbox.prepare<[], string>("SELECT 'evt_' || lower(hex(key)) FROM events").pluck().all(),
+    );
+    if (acknowledged.some((id) => !stored.has(id))) return "losing";
+    return findsItsWay(inbox, work) ? "sound" : "stuck";
   } catch {
-    return acknowledged.length === 0 ? 0 : "corrupt";
+    return acknowledged.length === 0 ? "sound" : "corrupt";
   } finally {
-    db.close();
+    inbox.close();
+    work.close();
   }
+}
+
+/**
+ * Whether the two files can go on together: every event that has been looked at has a row or is pruned, what is pruned
+ * has its effect and no other has one that would be written again, and no effect is there twice.
+ */
+function findsItsWay(inbox: Database.Database, work: Database.Database): boolean {
+  const position = work.prepare<[], number>("SELECT seq FROM position").pluck().get();
+  if (position === undefined) return false;
+  const rows = new Map(
+    work
+      .prepare<[], { seq: number; state: string }>("SELECT seq, state FROM work")
+      .all()
+      .map(({ seq, state }) => [seq, state]),
+  );
+  const effects = work.prepare<[], number>("SELECT seq FROM effects").pluck().all();
+  const effectual = new Set(effects);
+  if (effectual.size < effects.length) return false;
+  return inbox
+    .prepare<[], { seq: number; pruned: number }>("SELECT seq, body IS NULL AS pruned FROM events")
+    .all()
+    .every(({ seq, pruned }) => {
+      const state = rows.get(seq);
+      if (pruned === 1) return effectual.has(seq) && (state === undefined || state === "pruned");
+      if (seq <= position && state === undefined) return false;
+      return effectual.has(seq) === (state === "done" || state === "pruned");
+    });
 }

@@ -1,17 +1,50 @@
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
-import { createAccept } from "../../../receiver/engines/sqlite/inbox-file.ts";
-import { openForWriting } from "../../../receiver/engines/sqlite/writer.ts";
+import { systemClock } from "../../../receiver/clock.ts";
+import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
+import { createClaims, type ClaimedEvent } from "../../../receiver/engines/sqlite/claims.ts";
+import { syncCommits } from "../../../receiver/engines/sqlite/database.ts";
+import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
+import { createRetention } from "../../../receiver/engines/sqlite/retention.ts";
+import { createTransactions } from "../../../receiver/engines/sqlite/transactions.ts";
+import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
 
-/** Accepts batches and says so after each, for a recording of its system calls: FILE, FULL or NORMAL, BATCHES. */
-const [file = "", synchronous = "FULL", batches = "100"] = process.argv.slice(2);
-const db = openForWriting(file);
-if (synchronous === "NORMAL") db.pragma("synchronous = NORMAL");
+/**
+ * The life of both files on one thread, for a recording of its system calls: batches are accepted, and it says so after
+ * each; events are handled with an effect, set aside, requeued and pruned. VARIANT is `as-is`, or what a control leaves
+ * out: `inbox-normal` does not sync acknowledgements, `unsynced-retention` not the work file before it prunes.
+ */
+const [file = "", variant = "as-is", batches = "100"] = process.argv.slice(2);
+const MINUTE_MS = 60_000;
+
+const inbox = openInboxFile({ file, busyTimeoutMs: 1_000 });
+const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: 1_000 });
+if (variant === "inbox-normal") inbox.pragma("synchronous = NORMAL");
 // Checkpoints come in the recording too, and often.
-db.pragma("wal_autocheckpoint = 30");
-const accept = createAccept(db);
+inbox.pragma("wal_autocheckpoint = 30");
+db.pragma("wal_autocheckpoint = 40");
+db.exec("CREATE TABLE effects (seq INTEGER)");
+db.pragma("wal_checkpoint(TRUNCATE)");
+
+const transactions = createTransactions(db, systemClock);
+const accept = createAccept(inbox);
+const claims = createClaims(db, inbox, { maximumAttempts: 5, backoffMs: () => 0 });
+const retention = createRetention({
+  inbox,
+  db,
+  write: transactions.run,
+  pause: async () => undefined,
+  sync: () => {
+    if (variant !== "unsynced-retention") syncCommits(db.name);
+  },
+});
+const insertEffect = db.prepare<[number]>("INSERT INTO effects VALUES (?)");
+const requeueDead = db.prepare(
+  "UPDATE work SET state = 'pending', due_at_ms = 0, finished_at_ms = NULL WHERE state = 'dead'",
+);
 
 for (let batch = 0; batch < Number(batches); batch += 1) {
+  const nowMs = batch * MINUTE_MS;
   const ids = Array.from({ length: 1 + (batch % 4) }, (_, index) => {
     const hex = createHash("md5")
       .update(`${String(batch)} ${String(index)}`)
@@ -23,14 +56,28 @@ for (let batch = 0; batch < Number(batches); batch += 1) {
       id,
       type: "call.completed",
       objectId: id,
-      orderingKey: null,
       source: "webhook",
-      receivedAtMs: batch,
       body: Buffer.alloc(200 + (batch % 7) * 700, id),
     })),
+    nowMs,
   );
   // One system call, after the commit: what the sender would have been told by then.
   writeSync(1, `ACKNOWLEDGED ${ids.join(" ")}\n`);
+
+  const claimed = await transactions.run(() => claims.claim({ nowMs, worker: 1, limit: 5, running: 0 }));
+  for (const event of claimed) await transactions.run(() => handle(event, nowMs));
+  if (batch % 7 === 6) await transactions.run(() => requeueDead.run());
+  if (batch % 10 === 9) await retention.pruneBodies(nowMs - 20 * MINUTE_MS);
 }
 // No close: it would checkpoint, and a power cut doesn't.
 process.kill(process.pid, "SIGKILL");
+
+/** Every fourth event is dead at first, and done once it was requeued; what is done has left an effect. */
+function handle(event: ClaimedEvent, nowMs: number): void {
+  if (event.seq % 4 === 0 && event.attempts === 1) claims.deadLetter(event, nowMs, "not yet");
+  else if (event.seq % 5 === 0 && event.attempts === 1) claims.retry(event, nowMs, "again");
+  else {
+    insertEffect.run(event.seq);
+    claims.complete(event, nowMs);
+  }
+}

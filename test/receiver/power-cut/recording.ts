@@ -10,6 +10,8 @@ export type Step =
   | { kind: "sync"; file: string }
   | { kind: "acknowledge"; ids: string[] };
 
+const FILES = ["receiver.db", "receiver.db-wal", "receiver.work.db", "receiver.work.db-wal"];
+
 /** Why nothing can be recorded on this machine; undefined when it can. */
 export function whyNot(): string | undefined {
   if (process.platform !== "linux") return "strace exists on Linux only";
@@ -19,10 +21,10 @@ export function whyNot(): string | undefined {
   return undefined;
 }
 
-/** Runs the acceptance under strace and answers what reached the kernel. */
+/** Runs the life of both files under strace and answers what reached the kernel. */
 export function record(options: {
   directory: string;
-  synchronous: "FULL" | "NORMAL";
+  variant: "as-is" | "inbox-normal" | "unsynced-retention";
   batches: number;
 }): Step[] {
   const trace = join(options.directory, "trace.txt");
@@ -43,7 +45,7 @@ export function record(options: {
     trace,
     process.execPath,
   ];
-  spawnSync("strace", [...words, script, database, options.synchronous, String(options.batches)], {
+  spawnSync("strace", [...words, script, database, options.variant, String(options.batches)], {
     stdio: "ignore",
   });
   return readFileSync(trace, "latin1")
@@ -61,9 +63,9 @@ function parseCall(line: string, directory: string): Step[] {
       ? [{ kind: "acknowledge", ids: text.trim().split(" ").slice(1) }]
       : [];
   }
-  // The database and its WAL. The shared memory is rebuilt when they are opened, and a rollback journal exists only
+  // Both databases and their WALs. The shared memory is rebuilt when they are opened, and a rollback journal exists only
   // while the schema is made.
-  if (![`${directory}/receiver.db`, `${directory}/receiver.db-wal`].includes(file)) return [];
+  if (!FILES.some((name) => file === `${directory}/${name}`)) return [];
   if (call === "fsync" || call === "fdatasync") return [{ kind: "sync", file }];
   if (call === "ftruncate") return [{ kind: "truncate", file, length: Number(/, (\d+)\)/.exec(rest)?.[1]) }];
   if (call === "pwrite64")
