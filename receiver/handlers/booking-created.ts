@@ -10,7 +10,7 @@ export const bookingCreated = defineHandler({
     await atomically(async (db) => {
       await db.query(INSERT_BOOKING, [idempotencyKey, event.created, JSON.stringify(event.data.object)]);
     });
-    log.info("booking stored");
+    log.debug("booking stored");
   },
 });
 

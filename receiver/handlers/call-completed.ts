@@ -28,7 +28,10 @@ export const callCompleted = defineHandler({
         call.created_at,
       ]);
     });
-    log.info({ call_id: call.id, outcome: call.outcome, duration_seconds: call.duration_sec }, "call logged");
+    log.debug(
+      { call_id: call.id, outcome: call.outcome, duration_seconds: call.duration_sec },
+      "call logged",
+    );
   },
 });
 

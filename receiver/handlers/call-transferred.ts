@@ -23,7 +23,7 @@ export const callTransferred = defineHandler({
         JSON.stringify(call.transfer_succeeded ?? null),
       ]);
     });
-    log.info({ call_id: call.id }, "transfer noted");
+    log.debug({ call_id: call.id }, "transfer noted");
   },
 });
 

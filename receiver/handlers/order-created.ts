@@ -10,7 +10,7 @@ export const orderCreated = defineHandler({
     await atomically(async (db) => {
       await db.query(INSERT_ORDER, [idempotencyKey, event.created, JSON.stringify(event.data.object)]);
     });
-    log.info("order stored");
+    log.debug("order stored");
   },
 });
 

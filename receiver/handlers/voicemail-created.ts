@@ -30,7 +30,7 @@ export const voicemailCreated = defineHandler({
         voicemail.created_at,
       ]);
     });
-    log.info({ voicemail_id: voicemail.id }, "call-back listed");
+    log.debug({ voicemail_id: voicemail.id }, "call-back listed");
   },
 });
 

@@ -24,7 +24,7 @@ export function createApp(options: {
   log: Log;
   metrics: Metrics;
   clock: Clock;
-  maximumHeldBytes?: number;
+  maximumHeldBytes?: number | undefined;
 }): RequestListener {
   const { inbox, webhookPath, maxBodyBytes, health, log, metrics, clock } = options;
   const readBody = createBodyReader({ maxBodyBytes, maximumHeldBytes: options.maximumHeldBytes });

@@ -36,8 +36,8 @@ export function createHandlerLog(
     (first, message) => {
       if (!log.isLevelEnabled(level)) return;
       const { lines, scrub } = (ready ??= prepare());
-      if (typeof first === "string") lines[level](scrub(first));
-      else lines[level](fieldsOf(first, scrub), message === undefined ? undefined : scrub(message));
+      if (typeof first === "string") lines[level](scrub.text(first));
+      else lines[level](fieldsOf(first, scrub), message === undefined ? undefined : scrub.text(message));
     };
   return {
     debug: writeAt("debug"),
@@ -55,10 +55,10 @@ function fieldsOf(first: unknown, scrub: Scrubber): object {
 
 /** A copy with scrubbed texts and numbers, of what JSON can say. */
 function cleaned(value: unknown, scrub: Scrubber, depth = 0): unknown {
-  if (typeof value === "string") return scrub(value);
+  if (typeof value === "string") return scrub.text(value);
   // As a text, so that a number of the event is found like any other word.
   if (typeof value === "number" || typeof value === "bigint") {
-    const text = scrub(String(value));
+    const text = scrub.text(String(value));
     return text === String(value) && typeof value === "number" ? value : text;
   }
   if (typeof value !== "object" || value === null) return value;
@@ -67,5 +67,7 @@ function cleaned(value: unknown, scrub: Scrubber, depth = 0): unknown {
   if (Array.isArray(value))
     return value.slice(0, MOST_ENTRIES).map((item: unknown) => cleaned(item, scrub, depth + 1));
   const entries = Object.entries(value).slice(0, MOST_ENTRIES);
-  return Object.fromEntries(entries.map(([name, inner]) => [scrub(name), cleaned(inner, scrub, depth + 1)]));
+  return Object.fromEntries(
+    entries.map(([name, inner]) => [scrub.name(name), cleaned(inner, scrub, depth + 1)]),
+  );
 }

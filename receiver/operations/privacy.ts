@@ -5,10 +5,10 @@ import { isEventType } from "../../shared/events.ts";
  * that an event contains may be about a person, whatever the service will come to send.
  */
 const HARMLESS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  id: like(/^(?:evt|call|vm|order|booking|ag|org)_[0-9a-f]{8,40}$/i),
-  call_id: like(/^call_[0-9a-f]{8,40}$/i),
-  agent_id: like(/^ag_[0-9a-f]{8,40}$/i),
-  org_id: like(/^org_[0-9a-f]{8,40}$/i),
+  id: like(/^(?:evt|call|vm|order|booking|ag|org)_[0-9a-f]{1,40}$/i),
+  call_id: like(/^call_[0-9a-f]{1,40}$/i),
+  agent_id: like(/^ag_[0-9a-f]{1,40}$/i),
+  org_id: like(/^org_[0-9a-f]{1,40}$/i),
   type: (value) => typeof value === "string" && isEventType(value),
   created: between(1_000_000_000, 9_999_999_999),
   api_version: like(/^v[0-9]{1,3}$/),
@@ -36,9 +36,13 @@ function isBoolean(value: unknown): boolean {
   return typeof value === "boolean";
 }
 
-/** Fields that the service documents: their names say nothing about anybody, though what they hold may. */
+/** Words of the service: they say nothing about anybody, though what a field of that name holds may. */
 const DOCUMENTED = new Set([
   ...Object.keys(HARMLESS),
+  "call",
+  "voicemail",
+  "order",
+  "booking",
   "data",
   "phone",
   "transcript",
@@ -109,22 +113,24 @@ const SHORT_INPUT = 64;
 /** Texts up to this long are names and the like: each of their words is looked for. */
 const SHORT_TEXT = 40;
 
-/** Takes out of texts what they repeat of one event. */
-export type Scrubber = (text: string) => string;
+/** Takes out of texts what they repeat of one event, and hides names of fields that are a value of it. */
+export type Scrubber = { text: (text: string) => string; name: (name: string) => string };
 
 /** `text` without phone numbers and without anything of the event that `body` holds: safe to log and to store. */
 export function scrub(text: string, body: Uint8Array): string {
-  return createScrubber(body)(text);
+  return createScrubber(body).text(text);
 }
 
 /**
- * Answers a function that takes out of a text what it repeats of the event: phone numbers, quotations of eight characters
+ * Answers what takes out of a text whatever it repeats of the event: phone numbers, quotations of eight characters
  * and more wherever they begin and end, also as JSON writes them, and single words and numbers. What is harmless stays.
  */
 export function createScrubber(body: Uint8Array): Scrubber {
-  const { texts, words, harmless } = contentsOf(parseOrNothing(body));
+  const { texts, words, values, harmless } = contentsOf(parseOrNothing(body));
 
-  return (text) => {
+  return { text: scrubText, name: (name) => (values.has(name) ? REDACTED_TEXT : name) };
+
+  function scrubText(text: string): string {
     const input = text.slice(0, LONGEST_INPUT);
     const marked = new Uint8Array(input.length);
     markQuotations(input, texts, marked);
@@ -136,20 +142,21 @@ export function createScrubber(body: Uint8Array): Scrubber {
         marked.fill(0, at, at + value.length);
     }
     return withoutMarked(input, marked).replace(PHONE, REDACTED_PHONE).slice(0, LONGEST_OUTPUT);
-  };
+  }
 }
 
-const WORD = /[\p{L}\p{N}]+/gu;
+const WORD = /[\p{L}\p{N}_]+/gu;
 
 /** Of a long text its numbers and names. Its other words are everybody's, and quotations of it are found anyway. */
 const TELLING_WORD = /(?<![\p{L}\p{N}])[0-9]{3,}(?![\p{L}\p{N}])|(?<=\p{Ll},? )\p{Lu}[\p{L}\p{N}]+/gu;
 
-type Contents = { texts: string; words: Set<string>; harmless: Set<string> };
+type Contents = { texts: string; words: Set<string>; values: Set<string>; harmless: Set<string> };
 
 /** Everything that an event says. It is nested 64 deep at the most. */
 function contentsOf(envelope: unknown): Contents {
   const texts: string[] = [];
   const words = new Set<string>();
+  const values = new Set<string>();
   const harmless = new Set<string>();
 
   const visit = (value: unknown, field: string): void => {
@@ -161,19 +168,24 @@ function contentsOf(envelope: unknown): Contents {
       }
     } else if (typeof value === "string" || typeof value === "number") {
       if (isHarmless(field, value)) harmless.add(String(value));
-      else take(String(value));
+      else take(String(value), field);
     }
   };
-  const take = (text: string): void => {
+  const take = (text: string, field = ""): void => {
     texts.push(text);
+    values.add(text);
     const escaped = JSON.stringify(text).slice(1, -1);
     if (escaped !== text) texts.push(escaped);
+    // The words of a type are those of whoever wrote its handler.
+    if (field === "type") return;
     const telling = text.length <= SHORT_TEXT ? WORD : TELLING_WORD;
-    for (const [word] of text.matchAll(telling)) if (word.length > 1) words.add(word.toLowerCase());
+    for (const [word] of text.matchAll(telling)) {
+      if (word.length > 1 && !DOCUMENTED.has(word.toLowerCase())) words.add(word.toLowerCase());
+    }
   };
   visit(envelope, "");
   // No quotation reaches from one text into the next.
-  return { texts: texts.join("\u0000"), words, harmless: withoutShort(harmless) };
+  return { texts: texts.join("\u0000"), words, values, harmless: withoutShort(harmless) };
 }
 
 /** What is as short as `en` stands in any text by chance, and must not save a part of a quotation. */

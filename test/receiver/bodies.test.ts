@@ -36,12 +36,12 @@ describe("when too much arrives at once", () => {
 
   test("small bodies have room that large ones can't take", async () => {
     const intake = await startIntake({ maximumHeldBytes: 400 * KB });
-    const slow = await begin(intake, 500 * KB, 200 * KB);
-    const small = await begin(intake, 40 * KB, 30 * KB);
+    const slow = await begin(intake, 210 * KB, 200 * KB);
+    const small = await begin(intake, 20 * KB, 10 * KB);
     expect(slow.destroyed).toBe(false);
     // Beyond three quarters of it all, the large ones make room among themselves.
     const refused = readAnswer(slow);
-    await begin(intake, 500 * KB, 150 * KB);
+    await begin(intake, 160 * KB, 150 * KB);
     expect((await refused).status).toBe(503);
     expect(small.destroyed).toBe(false);
   });

@@ -1,6 +1,6 @@
 import { systemClock } from "../../receiver/clock.ts";
 import { loadConfig } from "../../receiver/config.ts";
-import { createSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
+import { openEngine } from "../../receiver/engines/open.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { startReceiver } from "../../receiver/receiver.ts";
 
@@ -10,9 +10,12 @@ if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 const log = createLog({ level: loaded.config.logLevel });
 const receiver = await startReceiver({
   config: loaded.config,
-  engine: createSqliteEngine({ file: loaded.config.databaseFile, clock: systemClock, workerId: "canary" }),
+  engine: await openEngine({
+    databaseFile: loaded.config.databaseFile,
+    clock: systemClock,
+    retry: { maximumAttempts: loaded.config.maximumAttempts, backoffMs: () => 60_000 },
+  }),
   clock: systemClock,
-  random: Math.random,
   log,
   environment: process.env,
   workerFile: new URL("./canary-worker.ts", import.meta.url),

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { createSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
+import { openEngine } from "../../receiver/engines/open.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { startReceiver } from "../../receiver/receiver.ts";
 import { reconcile } from "../../receiver/operations/reconcile.ts";
@@ -21,13 +21,13 @@ test(
     const file = join(temporaryDirectory(), "receiver.db");
     const run = async (port: string) => {
       const config = testConfig({ DATABASE_URL: `sqlite:${file}`, RECEIVER_ROLE: "ingest", PORT: port });
-      const engine = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
+      const retry = { maximumAttempts: 10, backoffMs: () => 0 };
+      const engine = await openEngine({ databaseFile: file, clock: systemClock, retry });
       const log = createLog({ level: "silent" });
       const receiver = await startReceiver({
         config,
         engine,
         clock: systemClock,
-        random: Math.random,
         log,
         environment: {},
       });
@@ -81,7 +81,7 @@ test(
     }
     expect(healed).not.toContain(`call.completed ${arrived.objectId}`);
     expect(report.cannotBeHealed.map(({ type }) => type)).toEqual(["order.created", "booking.created"]);
-    expect(await after.engine.list({ type: "order.created" }, { limit: 10 })).toEqual([]);
+    expect(await after.engine.ledger.list({ type: "order.created" }, { limit: 10 })).toEqual([]);
 
     // What the dashboard can still do: the order is sent again. The call that comes again is a duplicate.
     const again = lost.filter(({ type }) => type === "order.created" || type === "call.completed");
@@ -89,8 +89,11 @@ test(
       const [delivery] = simulator.deliveries.list({ eventId: id });
       await simulator.deliveries.resend(delivery!.id);
     }
-    expect(await after.engine.list({ type: "order.created" }, { limit: 10 })).toHaveLength(1);
-    expect(await after.engine.find(again[0]!.id)).toMatchObject({ source: "reconcile", duplicates: 1 });
+    expect(await after.engine.ledger.list({ type: "order.created" }, { limit: 10 })).toHaveLength(1);
+    expect(await after.engine.ledger.find(again[0]!.id)).toMatchObject({
+      source: "reconcile",
+      duplicates: 1,
+    });
     expect(await reconcile(options)).toMatchObject({ finished: true, healed: [] });
   },
 );

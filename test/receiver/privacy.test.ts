@@ -179,6 +179,21 @@ describe("what a handler logs", () => {
       expect(JSON.stringify(line)).not.toContain(secret);
   });
 
+  test("keeps the handler's own words and the service's", () => {
+    const call = { object: "call", id: "call_1", agent_id: "ag_2", note: "good outcome, status 7" };
+    const event = sampleEnvelope("call.completed", { data: { object: call } });
+    const lines: string[] = [];
+    const log = createLog({ level: "info", destination: { write: (line) => void lines.push(line) } });
+    const context = { id: event.id, type: event.type, attempt: 1, body: Buffer.from(JSON.stringify(event)) };
+    createHandlerLog(log, context).info({ call_id: "call_1", status: "kept", outcome: 3 }, "call logged");
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      call_id: "call_1",
+      status: "kept",
+      outcome: 3,
+      msg: "call logged",
+    });
+  });
+
   test("may be an error, which loses its cargo", () => {
     const error = Object.assign(new Error("for Jordan Ellis"), { request: envelope });
     const line = logged((log) => log.error({ err: error }, "failed"));

@@ -3,12 +3,14 @@ import { closeSync, openSync, readFileSync, truncateSync, writeFileSync, writeSy
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { createSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
+import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { get, idOf, newBody, newEventId, post } from "./helpers/events.ts";
 import { runCommand } from "./helpers/process.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
+
+const retry = { maximumAttempts: 10, backoffMs: () => 0 };
 
 /** A database in trouble: 503 and nothing half stored, the event loop free, and no restart needed once it is over. */
 
@@ -26,7 +28,7 @@ describe("a database that another process holds", () => {
       expect(health.status).toBe(200);
       const answer = await waiting;
       expect(answer.status).toBe(503);
-      expect(await engine.find(idOf(body))).toBeUndefined();
+      expect(await engine.ledger.find(idOf(body))).toBeUndefined();
       other.exec("ROLLBACK");
       other.close();
       expect((await post(url, body)).status).toBe(200);
@@ -47,10 +49,10 @@ describe.for([
       delete process.env["TROUBLE"];
       delete process.env["TROUBLE_OVER"];
     });
-    const engine = createSqliteEngine({
+    const engine = await openSqliteEngine({
       file: join(directory, "receiver.db"),
       clock: systemClock,
-      workerId: "test",
+      retry,
       writerThreadFile: new URL("./troubled-writer-thread.ts", import.meta.url),
     });
     onTestFinished(engine.close);
@@ -58,9 +60,7 @@ describe.for([
       id: newEventId(),
       type: "t",
       objectId: null,
-      orderingKey: null,
       source: "webhook" as const,
-      receivedAtMs: 0,
       body: Buffer.alloc(50_000, "x"),
     });
     const stored: string[] = [];
@@ -68,22 +68,22 @@ describe.for([
     const reasons = new Set<string>();
     for (let sent = 0; sent < 10; sent += 1) {
       const one = event();
-      const result = await engine.accept([one]);
+      const result = await engine.intake.accept([one]);
       (result.ok ? stored : refused).push(one.id);
       if (!result.ok) reasons.add(result.reason);
     }
     expect([...reasons]).toEqual([reason]);
-    for (const id of stored) expect(await engine.find(id)).toMatchObject({ state: "pending" });
-    for (const id of refused) expect(await engine.find(id)).toBeUndefined();
-    expect(await engine.check()).toEqual([]);
+    for (const id of stored) expect(await engine.ledger.find(id)).toMatchObject({ state: "pending" });
+    for (const id of refused) expect(await engine.ledger.find(id)).toBeUndefined();
+    expect(await engine.ledger.check!()).toEqual([]);
 
     writeFileSync(over, "");
     const late = event();
     await until(
-      async () => engine.accept([late]),
+      async () => engine.intake.accept([late]),
       ({ ok }) => ok,
     );
-    expect(await engine.find(late.id)).toBeDefined();
+    expect(await engine.ledger.find(late.id)).toBeDefined();
   });
 });
 
@@ -103,7 +103,7 @@ describe("a disk below the low-water mark", () => {
       status: 503,
       retryAfter: "5",
     });
-    expect(await engine.find(idOf(body))).toBeUndefined();
+    expect(await engine.ledger.find(idOf(body))).toBeUndefined();
     expect((await get(new URL("/healthz", url))).status).toBe(200);
   });
 });
@@ -111,15 +111,13 @@ describe("a disk below the low-water mark", () => {
 describe("a damaged file", () => {
   const start = async (damage: (file: string) => void) => {
     const file = join(temporaryDirectory(), "receiver.db");
-    const engine = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
-    await engine.accept(
+    const engine = await openSqliteEngine({ file, clock: systemClock, retry });
+    await engine.intake.accept(
       Array.from({ length: 50 }, () => ({
         id: newEventId(),
         type: "t",
         objectId: null,
-        orderingKey: null,
         source: "webhook" as const,
-        receivedAtMs: 0,
         body: Buffer.alloc(5_000, "x"),
       })),
     );
@@ -146,26 +144,24 @@ describe("a damaged file", () => {
     ]);
   });
 
-  test("whose pages were overwritten is found by the check", async () => {
-    const file = await start((damaged) => {
-      const size = readFileSync(damaged).length;
-      const descriptor = openSync(damaged, "r+");
-      for (let at = 81_920; at < size; at += 4_096)
-        writeSync(descriptor, Buffer.alloc(2_000, 0xab), 0, 2_000, at);
-      closeSync(descriptor);
-    });
-    const engine = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
-    onTestFinished(engine.close);
-    const findings = await engine.check().catch((error: unknown) => [String(error)]);
-    expect(findings.length).toBeGreaterThan(0);
-  });
-
-  test("cut short is found by the check, or refuses to open", async () => {
-    const file = await start((damaged) => truncateSync(damaged, 20_000));
+  test.for<[string, (file: string) => void]>([
+    [
+      "whose pages were overwritten",
+      (file) => {
+        const size = readFileSync(file).length;
+        const descriptor = openSync(file, "r+");
+        for (let at = 81_920; at < size; at += 4_096)
+          writeSync(descriptor, Buffer.alloc(2_000, 0xab), 0, 2_000, at);
+        closeSync(descriptor);
+      },
+    ],
+    ["cut short", (file) => truncateSync(file, 20_000)],
+  ])("%s is found by the check, or refuses to open", async ([, damage]) => {
+    const file = await start(damage);
     const findings = await (async () => {
-      const engine = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
+      const engine = await openSqliteEngine({ file, clock: systemClock, retry });
       onTestFinished(engine.close);
-      return engine.check();
+      return engine.ledger.check!();
     })().catch((error: unknown) => [String(error)]);
     expect(findings.length).toBeGreaterThan(0);
   });
@@ -174,7 +170,7 @@ describe("a damaged file", () => {
     const one = await start(() => undefined);
     const other = await start(() => undefined);
     writeFileSync(other.replace(".db", ".work.db"), readFileSync(one.replace(".db", ".work.db")));
-    expect(() => createSqliteEngine({ file: other, clock: systemClock, workerId: "test" })).toThrow(
+    await expect(openSqliteEngine({ file: other, clock: systemClock, retry })).rejects.toThrow(
       "does not belong to",
     );
   });
@@ -185,11 +181,11 @@ test("a backup made while events come in can be restored", async () => {
   const before = newBody();
   await post(url, before);
   const directory = temporaryDirectory();
-  await engine.backup(directory);
+  await engine.ledger.backup!(directory);
   await post(url, newBody());
   const file = join(directory, config.databaseFile.split("/").at(-1)!);
-  const restored = createSqliteEngine({ file, clock: systemClock, workerId: "test" });
+  const restored = await openSqliteEngine({ file, clock: systemClock, retry });
   onTestFinished(restored.close);
-  expect(await restored.check()).toEqual([]);
-  expect(await restored.find(idOf(before))).toMatchObject({ state: "pending" });
+  expect(await restored.ledger.check!()).toEqual([]);
+  expect(await restored.ledger.find(idOf(before))).toMatchObject({ state: "pending" });
 });
