@@ -25,8 +25,9 @@ test(
   { timeout: 90_000 },
   async () => {
     const receiver = await startProcess({
-      entry: fileURLToPath(new URL("./canary-receiver.ts", import.meta.url)),
+      entry: fileURLToPath(new URL("./helpers/receiver-with-worker.ts", import.meta.url)),
       environment: {
+        WORKER_FILE: new URL("./canary-worker.ts", import.meta.url).href,
         DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
         SIGNING_SECRET: `${CANARIES.secret},${CANARIES.secret}_old`,
         API_KEY: CANARIES.apiKey,

@@ -24,6 +24,12 @@ const behaviours: Record<string, (context: HandlerContext) => Promise<void> | vo
     }, 1);
     await new Promise(() => undefined);
   },
+  // As dependencies do that think they were started by a test runner or a process manager.
+  "sends-strangely": () => {
+    process.send?.("ready");
+    process.send?.({ kind: "started" });
+    process.send?.({ kind: "alive", handling: "none" });
+  },
   "throws-synchronously": () => {
     throw new Error("at once");
   },

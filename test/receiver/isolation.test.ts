@@ -1,7 +1,13 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { get, idOf, newBody, post } from "./helpers/events.ts";
 import { startTestReceiver, useReceiver, type TestReceiver } from "./helpers/receiver.ts";
+import { startProcess } from "./helpers/process.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
+
+const HOSTILE_RECEIVER = fileURLToPath(new URL("./helpers/receiver-with-worker.ts", import.meta.url));
 
 /** Promise R7: whatever a handler does, acknowledgements go on. The handlers of these tests are in hostile-worker.ts. */
 
@@ -60,6 +66,39 @@ describe("a handler", { timeout: 90_000 }, () => {
       expect(await workerRestarts(receiver)).toBeGreaterThan(restarts);
     },
   );
+
+  test("that sends messages of its own to the parent process harms nobody", async () => {
+    const receiver = shared();
+    await stateOf(receiver, await send(receiver, "sends-strangely"), "done");
+    await stateOf(receiver, await send(receiver, "works"), "done");
+    expect((await get(new URL("/readyz", receiver.url))).status).toBe(200);
+  });
+
+  test("that blocks takes its process down with the receiver that was killed, and frees the files", async () => {
+    const environment = {
+      DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+      ...HOSTILE.environment,
+      SHUTDOWN_TIMEOUT_SECONDS: "1",
+      WORKER_FILE: HOSTILE.workerFile.href,
+    };
+    const killed = await startProcess({ environment, entry: HOSTILE_RECEIVER });
+    const body = newBody("call.completed", { type: "blocks-in-transaction" });
+    await post(killed.url, body);
+    const look = async () =>
+      (await get(`${killed.adminUrl}/inbox/${idOf(body)}`)).json() as Promise<{ state: string }>;
+    await until(look, ({ state }) => state === "claimed");
+    // The receiver alone: its handlers' process is left behind, and never reads that the channel was closed.
+    process.kill(killed.child.pid!, "SIGKILL");
+    await killed.exited;
+    const next = await startProcess({ environment, entry: HOSTILE_RECEIVER });
+    const harmless = newBody("call.completed", { type: "works" });
+    await post(next.url, harmless);
+    await until(
+      async () =>
+        (await get(`${next.adminUrl}/inbox/${idOf(harmless)}`)).json() as Promise<{ state: string }>,
+      ({ state }) => state === "done",
+    );
+  });
 
   test("that throws before its first await has failed like any other", async () => {
     const receiver = shared();

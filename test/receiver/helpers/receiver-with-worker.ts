@@ -1,10 +1,10 @@
-import { systemClock } from "../../receiver/clock.ts";
-import { loadConfig } from "../../receiver/config.ts";
-import { openEngine } from "../../receiver/engines/open.ts";
-import { createLog } from "../../receiver/operations/log.ts";
-import { startReceiver } from "../../receiver/receiver.ts";
+import { systemClock } from "../../../receiver/clock.ts";
+import { loadConfig } from "../../../receiver/config.ts";
+import { openEngine } from "../../../receiver/engines/open.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { startReceiver } from "../../../receiver/receiver.ts";
 
-/** The receiver with handlers that quote their event wherever they can. */
+/** The receiver with the handlers of the worker that WORKER_FILE names. */
 const loaded = loadConfig(process.env);
 if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 const log = createLog({ level: loaded.config.logLevel });
@@ -18,7 +18,7 @@ const receiver = await startReceiver({
   clock: systemClock,
   log,
   environment: process.env,
-  workerFile: new URL("./canary-worker.ts", import.meta.url),
+  workerFile: new URL(process.env["WORKER_FILE"] ?? "", import.meta.url),
 });
 process.once("SIGTERM", () => {
   void receiver.stop().then(() => {
