@@ -45,6 +45,8 @@ export type SimulatorOptions = {
   faults?: Fault[];
   /** Hosts that an endpoint may have beside loopback names over http. */
   allowedHosts?: string[];
+  /** Goes on with connections that receivers promise to keep; an attempt has one of its own otherwise. */
+  keepAlive?: boolean | undefined;
   /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, and the network. */
   answerTimeoutMs?: number;
   wall?: WallTime;
@@ -130,13 +132,8 @@ function compose(
   const eventSummaries = createEventSummaries({ database, monotonicMs });
   const counts = createCounts({ database });
   const agenda = createAgenda({ database, perform: (occurrence) => emitter.live(occurrence) });
-  const send =
-    options.send ??
-    createSender({
-      wall,
-      allowedHosts,
-      ...(options.answerTimeoutMs !== undefined && { timeoutMs: options.answerTimeoutMs }),
-    });
+  const { keepAlive, answerTimeoutMs: timeoutMs } = options;
+  const send = options.send ?? createSender({ wall, allowedHosts, keepAlive, timeoutMs });
   const dispatcher = createDispatcher({
     deliveries,
     attempts,
