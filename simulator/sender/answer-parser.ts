@@ -11,8 +11,6 @@ export type AnswerListener = {
   onBroken(problem: string): void;
 };
 
-export type AnswerParser = ReturnType<typeof createAnswerParser>;
-
 /** As much as a head may measure, like that of Node.js. */
 const MOST_HEAD_BYTES = 16 * 1024;
 const MOST_CHUNK_LINE_BYTES = 1024;
@@ -100,8 +98,9 @@ export function createAnswerParser(listener: AnswerListener) {
 
   function readChunks(bytes: Buffer): void {
     let at = 0;
-    while (at < bytes.byteLength && phase === "body") {
+    while (at < bytes.byteLength) {
       at = chunkPart === "data" ? readChunk(bytes, at) : readChunkLine(bytes, at);
+      if (phase !== "body") return;
     }
   }
 

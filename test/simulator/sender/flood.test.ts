@@ -4,7 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { sendTo } from "./harness.ts";
 
 const CONNECTIONS = 16;
-const TIMEOUT_MS = 300;
+const TIMEOUT_MS = 200;
+const WARM_UP_MS = 100;
 /** SPEC §3: 10 s, with 50 ms to either side. */
 const TOLERANCE_MS = 50;
 
@@ -51,10 +52,13 @@ test.each<[string, string, string, "headers" | "full_body"]>([
   ["small chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n", "full_body"],
 ])("a flood of %s on sixteen connections delays no deadline", async (_name, start, flood, answerMeans) => {
   const url = await startFlood(start, flood);
+  // What is read for the first time is compiled meanwhile.
+  await sendTo(url, { timeoutMs: WARM_UP_MS, answerMeans });
   const attempts = Array.from({ length: CONNECTIONS }, () =>
     sendTo(url, { timeoutMs: TIMEOUT_MS, answerMeans }),
   );
   const { result, longestMs } = await longestTurnMs(Promise.all(attempts));
   for (const { outcome } of result) expect(outcome).toEqual({ error: "timeout" });
+  console.log(longestMs);
   expect(longestMs).toBeLessThan(TOLERANCE_MS);
 });
