@@ -1,6 +1,7 @@
 import type { Envelope, EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Delivery, Exchange } from "./delivery.ts";
+import type { KillRounds } from "./kill-rounds.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Material } from "./material.ts";
 import type { ClockOffset, ReceiverClock } from "./receiver-clock.ts";
@@ -119,6 +120,8 @@ export type CheckContext = Delivery & {
   clock: ReceiverClock;
   /** Reads how often an event was handled up to now; unknown when nothing can be observed. */
   handledNow: (eventId: string) => Promise<Handled>;
+  /** Kills of the receiver, in the command form, and what was sent around them. */
+  kills: KillRounds;
   /** The receiver's process, in the command form. */
   receiver: ReceiverProcess | undefined;
 };

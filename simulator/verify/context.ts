@@ -3,6 +3,7 @@ import type { EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { CheckContext, Need } from "./check.ts";
 import { createDelivery } from "./delivery.ts";
+import type { KillRounds } from "./kill-rounds.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
 import type { Observer } from "../observer/observer.ts";
@@ -32,6 +33,7 @@ export function createContext(options: {
   timing: Timing;
   ledger: Ledger;
   clock: ReceiverClock;
+  kills: KillRounds;
   now: () => number;
   observe?: Observer;
   receiver?: ReceiverProcess;
@@ -61,6 +63,7 @@ export function createContext(options: {
     clock,
     nowSeconds,
     receiver: options.receiver,
+    kills: options.kills,
     event: (...parts) => material.event(...parts),
     open: () => openWire(target, timeoutMs),
     undocumented(envelope) {

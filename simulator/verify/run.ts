@@ -5,7 +5,8 @@ import type { Exchange } from "./delivery.ts";
 import { createContext, NEEDS } from "./context.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { createReceiverClock } from "./receiver-clock.ts";
-import { createLedger } from "./ledger.ts";
+import { createKillRounds } from "./kill-rounds.ts";
+import { createLedger, type LedgerEntry } from "./ledger.ts";
 import type { Observer } from "../observer/observer.ts";
 import { acceptsCheck, observableCheck, preflight, reachableCheck } from "./preflight.ts";
 import { type CheckResult, type Report, verdictOf } from "./report.ts";
@@ -13,6 +14,8 @@ import { settle } from "./settle.ts";
 import { DEFAULT_TIMING, type Timing } from "./timing.ts";
 
 const TOGETHER = 8;
+/** The scope of events that are sent around kills, which serve several checks. */
+const KILLS = "crash.kills";
 
 export type RunOptions = {
   url: string;
@@ -49,8 +52,9 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   /** The check after which the receiver no longer listened. */
   let broughtDownBy: string | undefined;
 
+  const kills = createKillRounds(() => contextFor(KILLS));
   const contextFor = (checkId: string): CheckContext =>
-    createContext({ ...options, events, timing, ledger, checkId, clock });
+    createContext({ ...options, events, timing, ledger, checkId, clock, kills });
 
   function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs: number): void {
     results.set(check.id, {
@@ -123,12 +127,12 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   }
 
   /** Judges what waits for effects, once they have come to rest. */
-  async function judgePending(withinMs: number): Promise<void> {
+  async function judgePending(withinMs: number, isMeant: (entry: LedgerEntry) => boolean): Promise<void> {
     if (pending.length === 0) return;
     const handled =
       observe === undefined
         ? { of: (): Handled => ({ known: false, reason: NEEDS.observe }) }
-        : await settle({ entries: ledger.all(), observe, withinMs, quietMs: timing.quietMs });
+        : await settle({ entries: ledger.all().filter(isMeant), observe, withinMs, quietMs: timing.quietMs });
     for (const { check, judge, durationMs } of pending.splice(0)) finish(check, judge(handled), durationMs);
   }
 
@@ -147,9 +151,9 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     await runPhase("stalled", checks.length);
     await runPhase("alone", 1);
     await runPhase("last", 1);
-    await judgePending(timing.settleMs);
+    await judgePending(timing.settleMs, () => true);
     await runPhase("crash", 1);
-    await judgePending(timing.settleAfterCrashMs);
+    await judgePending(timing.settleAfterCrashMs, ({ checkIds }) => checkIds.has(KILLS));
     await runPhase("explore", 1);
   }
 

@@ -22,6 +22,8 @@ export type Timing = {
   promptMs: number;
   /** An answer should come this soon, since the service does not wait for work. */
   promptAnswerMs: number;
+  /** How often a receiver is killed right after an answer, in search of a gap between answering and storing. */
+  kills: number;
   /** Deliveries of the burst, all at once. */
   burst: number;
   /** Deliveries between an event and its late duplicate. */
@@ -36,9 +38,10 @@ export const DEFAULT_TIMING: Timing = {
   settleAfterCrashMs: 50_000,
   quietMs: 400,
   retryMs: 200,
-  restMs: 1_000,
+  restMs: 300,
   promptMs: 5_000,
   promptAnswerMs: 2_000,
+  kills: 2,
   burst: 60,
-  manyOthers: 150,
+  manyOthers: 1_050,
 };

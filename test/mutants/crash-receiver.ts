@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:http";
 
-const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "" } = process.env;
+const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", GAP_MS = "" } = process.env;
 const HANDLING_DELAY_MS = 150;
 const seen = new Set<string>();
 const handled = new Map<string, number>();
@@ -44,6 +44,15 @@ createServer((request, response) => {
     if (MUTANT === "answers-before-storing") {
       response.end("{}");
       return void setTimeout(() => accept(id), 2_000);
+    }
+    if (MUTANT === "stores-when-closed") {
+      request.socket.on("close", () => accept(id));
+      return response.end("{}");
+    }
+    // By hand: how short a gap is found depends on how busy the machine is.
+    if (GAP_MS !== "") {
+      response.end("{}");
+      return void setTimeout(() => accept(id), Number(GAP_MS));
     }
     accept(id);
     return response.end("{}");
