@@ -19,6 +19,7 @@ import { resetTables } from "./domain/reset.ts";
 import { createStories } from "./domain/stories.ts";
 import { createTraffic } from "./domain/traffic.ts";
 import { createTransaction } from "./domain/transaction.ts";
+import { createVerdicts } from "./domain/verdicts.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import type { Scenario } from "./domain/world/scenario.ts";
 import { createWorld, type World } from "./domain/world/world.ts";
@@ -27,6 +28,7 @@ import { createClockVerbs } from "./verbs/clock.ts";
 import { createDeliveryVerbs } from "./verbs/deliveries.ts";
 import { createEndpointVerbs } from "./verbs/endpoints.ts";
 import { createEventVerbs } from "./verbs/events.ts";
+import { createVerdictVerbs } from "./verbs/verdicts.ts";
 
 export type SimulatorOptions = {
   /** Keeps the state in this file; in memory when absent. */
@@ -131,6 +133,8 @@ function compose(
   const deliverySummaries = createDeliverySummaries({ database, attempts, monotonicMs });
   const eventSummaries = createEventSummaries({ database, monotonicMs });
   const counts = createCounts({ database });
+  const judged = createVerdicts({ database, deliverySummaries, journal });
+  const verdicts = createVerdictVerbs({ verdicts: judged, journal, deliveries, attempts, wall });
   const agenda = createAgenda({ database, perform: (occurrence) => emitter.live(occurrence) });
   const { keepAlive, answerTimeoutMs: timeoutMs } = options;
   const send = options.send ?? createSender({ wall, allowedHosts, keepAlive, timeoutMs });
@@ -211,6 +215,7 @@ function compose(
     stories,
     traffic,
     counts,
+    verdicts,
     /** What happens, as it happens, for everybody who watches. */
     journal: told,
     readings,
@@ -234,6 +239,7 @@ function compose(
     /** Ends what is in flight as `interrupted` and closes the state. */
     async close(): Promise<void> {
       traffic.set(0);
+      verdicts.close();
       await dispatcher.stop();
       stopRemembering();
       remember();

@@ -1,6 +1,7 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
 import { DELIVERY_STATES } from "../domain/deliveries.ts";
+import { VERDICT_RESULTS } from "../domain/verdict.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerError, answerPage, answerRefusal, readQuery } from "./answers.ts";
 import { pageSchema } from "./schemas.ts";
@@ -11,6 +12,7 @@ const listSchema = pageSchema.extend({
   event_id: z.string().optional(),
   state: z.enum(DELIVERY_STATES).optional(),
   type: z.string().optional(),
+  verdict: z.enum(VERDICT_RESULTS).optional(),
 });
 
 /** Deliveries: look at them and their attempts, send one again, make the next attempt now. */
@@ -21,10 +23,10 @@ export function deliveryRoutes(simulator: Simulator): Router {
   router.get("/deliveries", (request, response) => {
     const query = readQuery(listSchema, request, response);
     if (query === undefined) return;
-    const { limit, endpoint_id: endpointId, event_id: eventId, state, type, q: text } = query;
+    const { limit, endpoint_id: endpointId, event_id: eventId, state, type, verdict, q: text } = query;
     const after = query.starting_after;
     if (after !== undefined && deliveries.find(after) === undefined) return answerNone(response, after);
-    const page = deliveries.page({ limit, after, endpointId, eventId, state, type, text });
+    const page = deliveries.page({ limit, after, endpointId, eventId, state, type, verdict, text });
     answerPage(response, page.deliveries.map(deliveryView), page.next);
   });
 

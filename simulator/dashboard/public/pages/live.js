@@ -8,6 +8,7 @@ import { FeedRow } from "../components/feed-row.js";
 import { Guarded } from "../components/guarded.js";
 import { Icon } from "../components/icon.js";
 import { PageTitle } from "../components/page.js";
+import { VerdictSum } from "../components/verdict-sum.js";
 import { WindowedList } from "../components/windowed-list.js";
 import { filterQuery, NO_FILTERS, readFilters } from "../core/filters.js";
 import { countOf } from "../core/format.js";
@@ -90,6 +91,7 @@ function ListPane({ filters, openedId, isAlone }) {
       onPause=${() => setPaused(!isPaused)}
     />
     <${StateTabs} filters=${filters} onChange=${change} />
+    <${VerdictSum} filters=${filters} onChange=${change} />
     <div class="feed" aria-busy=${String(!feed.isLoaded || feed.isChanging)}>
       ${
         held > 0 &&
