@@ -6,12 +6,13 @@ import { createCounts } from "./domain/counts.ts";
 import { createClock, type ClockMode } from "./domain/clock.ts";
 import { createDeliveries } from "./domain/deliveries.ts";
 import { createDeliverySummaries } from "./domain/delivery-summaries.ts";
-import { createDispatcher, type Send } from "./domain/dispatcher.ts";
+import { createDispatcher } from "./domain/dispatcher.ts";
 import { createEmitter } from "./domain/emitter.ts";
 import { createEndpoints } from "./domain/endpoints.ts";
 import { createEventSummaries } from "./domain/event-summaries.ts";
 import { createEventLog } from "./domain/events.ts";
 import type { Fault } from "./domain/faults.ts";
+import type { Send } from "./domain/flights.ts";
 import { createJournal, type Journal } from "./domain/journal.ts";
 import { createMeta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
@@ -150,6 +151,7 @@ function compose(
     send,
     transaction,
     agenda,
+    remember,
     onLook: rememberLead,
   });
   const emitter = createEmitter({
@@ -176,9 +178,9 @@ function compose(
   });
   const traffic = createTraffic({ world, emitter, wall });
 
-  function remember(): void {
+  function remember(entriesToCome = 0): void {
     meta.set("schedule_ms", Math.floor(clock.now()));
-    meta.set("journal_id", journal.lastId());
+    meta.set("journal_id", journal.lastId() + entriesToCome);
   }
 
   /** Where wall time has caught up, it remembers for us; what is ahead of it would be lost. */
@@ -188,7 +190,7 @@ function compose(
 
   // What carries a time is remembered with it: a kill -9 may cost the clock a moment, never its direction.
   const stopRemembering = journal.watch(({ kind }) => {
-    if (kind.startsWith("attempt.") || kind === "event.created" || kind === "clock.changed") remember();
+    if (kind === "event.created" || kind === "clock.changed") remember();
   });
 
   const told: Omit<Journal, "write"> = journal;

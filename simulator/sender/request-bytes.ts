@@ -1,4 +1,4 @@
-import type { SendRequest } from "../domain/dispatcher.ts";
+import type { SendRequest } from "../domain/flights.ts";
 import type { WallTime } from "../domain/wall-time.ts";
 import type { Connection } from "./connection.ts";
 
