@@ -208,6 +208,17 @@ export const TWINS: Twin[] = [
     caughtBy: "raw-bytes.trailing-newline",
   },
   {
+    of: "sinatra_app.rb",
+    mistake: "parses first, and verifies what it writes again",
+    changes: [
+      {
+        find: "body = request.body.read",
+        replace: "body = JSON.generate(JSON.parse(request.body.read))",
+      },
+    ],
+    caughtBy: "raw-bytes.reformatted",
+  },
+  {
     of: "receiver.go",
     mistake: "decodes first, and verifies what it encodes again",
     changes: [
