@@ -1,11 +1,7 @@
+import type { Change } from "./changed.ts";
+
 /** An example that is right but for one mistake, and the check that is meant to find it. */
-export type Twin = {
-  of: string;
-  mistake: string;
-  /** Each `find` must be there exactly once, so that no twin goes stale. */
-  changes: { find: string; replace: string }[];
-  caughtBy: string;
-};
+export type Twin = Change & { mistake: string; caughtBy: string };
 
 /** The mistakes that people make with each framework, in the line in which they make them. */
 export const TWINS: Twin[] = [

@@ -34,11 +34,11 @@ export async function verified(example: Example, { observe = false } = {}): Prom
 }
 
 /**
- * What `verify` says, by one check alone, of the receiver in `path`, and what the first line of the answer is when the
- * curl of its first failure is pasted into a shell.
+ * What `verify` says, by some checks or groups alone, of the receiver in `path`, and what the first line of the answer is
+ * when the curl of its first failure is pasted into a shell.
  */
 export async function verifiedBy(
-  checkId: string,
+  idsAndGroups: string[],
   example: Example,
   path: string,
 ): Promise<{ report: Report; evidence?: Exchange; repeated?: string }> {
@@ -49,9 +49,16 @@ export async function verifiedBy(
   const started = await startReceiver({ command, url, env, readyTimeoutMs: READY_WITHIN_MS });
   if (!started.ok) throw new Error([started.message, ...started.output].join("\n"));
   try {
-    // What else sees the mistake does not matter here, and costs time.
-    const checks = CATALOGUE.filter(({ id }) => id === checkId);
-    const report = await verifyReceiver({ ...PLAIN, url, secret, seed: checkId, checks });
+    const checks = CATALOGUE.filter(({ id, group }) =>
+      [id, group].some((name) => idsAndGroups.includes(name)),
+    );
+    const report = await verifyReceiver({
+      ...PLAIN,
+      url,
+      secret,
+      seed: randomBytes(4).toString("hex"),
+      checks,
+    });
     const evidence = report.results.find(({ outcome }) => outcome === "failed")?.exchanges[0];
     const curl = evidence && curlFor(evidence.request);
     if (evidence === undefined || curl === undefined) return { report, ...(evidence && { evidence }) };
@@ -74,6 +81,12 @@ async function address(): Promise<{ origin: string; url: string; secret: string 
 function commandFor(example: Example, path: string, folder: string): string[] {
   const program = example.build?.(path, folder) ?? path;
   return ["env", `DATABASE=${join(folder, "events")}`, ...example.command(program)];
+}
+
+/** The ids of the `must` checks that failed. */
+export function failedMusts({ results }: Report): string[] {
+  const failed = results.filter(({ check, outcome }) => outcome === "failed" && check.level === "must");
+  return failed.map(({ check }) => check.id);
 }
 
 /** All that a report says against a receiver, for the day when a test fails. */
