@@ -27,6 +27,8 @@ type Flags = {
   readyTimeout: number;
   effectsWithin?: number;
   allowHost: string[];
+  thorough?: boolean;
+  clockVariable?: string;
   list?: boolean;
   json?: boolean;
 };
@@ -80,6 +82,15 @@ export function verifyCommand(): Command {
       "how long it may take to handle what it acknowledged, where it polls",
       wholeNumber(1, LONGEST_READY_SECONDS),
     )
+    .option(
+      "--thorough",
+      "kill it dozens of times, send ten thousand events between two copies; takes minutes",
+    )
+    .option(
+      "--clock-variable <name>",
+      "with --thorough: a variable that moves its clock ahead by seconds, or FAKETIME",
+      variableName,
+    )
     .option("--allow-host <host>", "also judge a receiver on this host (repeatable)", collect, [])
     .option("--list", "print the checks and run nothing")
     .option("--json", "print the JSON report, or with --list the list as JSON")
@@ -108,6 +119,7 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     ...(flags.skip.length > 0 && { skip: flags.skip }),
     ...(flags.level !== undefined && { level: flags.level }),
     ...events,
+    thorough: flags.thorough === true,
   };
   const selected = selectChecks(selection);
   if (!selected.ok) throw new CommandError(selected.message, EXIT.wrongUsage);
@@ -138,6 +150,8 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     now: Date.now,
     ...events,
     ...(flags.observe !== undefined && { observeUrl: flags.observe }),
+    thorough: flags.thorough === true,
+    ...(flags.clockVariable !== undefined && { clockVariable: flags.clockVariable }),
     ...(flags.effectsWithin !== undefined && { effectsWithinMs: flags.effectsWithin * 1_000 }),
     ...(flags.explore !== undefined && { explore: flags.explore }),
     ...(baseline !== undefined && { baseline: baseline.baseline }),
@@ -163,6 +177,12 @@ function failOnValue(value: string, previous: FailOn[]): FailOn[] {
   if (wrong !== undefined)
     throw new InvalidArgumentError(`Give ${FAIL_ON.join(" or ")}, or both with a comma.`);
   return [...previous, ...words.filter(isFailOn)];
+}
+
+/** The name of a variable of an environment. */
+function variableName(value: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value;
+  throw new InvalidArgumentError("Give a variable's name, such as CLOCK_OFFSET_SECONDS.");
 }
 
 function isFailOn(word: string): word is FailOn {

@@ -1,5 +1,5 @@
 import type { Envelope, EventType } from "../../shared/events.ts";
-import type { ReceiverProcess } from "../processes/receiver-process.ts";
+import type { ReceiverProcess, StartResult } from "../processes/receiver-process.ts";
 import type { Delivery, Exchange } from "./delivery.ts";
 import type { KillRounds } from "./kill-rounds.ts";
 import type { Ledger } from "./ledger.ts";
@@ -53,6 +53,8 @@ export type Check = {
    * may bring a receiver down or load it; last, after all of these; or alone after that, since it kills the receiver.
    */
   phase?: "together" | "stalled" | "alone" | "last" | "crash" | "explore";
+  /** Left out of a run unless `--thorough` asks for it: it takes long, or needs much. */
+  thorough?: true;
   /** What the run has to be given for this check; without it the check is unverified. */
   needs?: readonly Need[];
   /** The options that run this check again; `--only` and its id unless given. */
@@ -60,8 +62,8 @@ export type Check = {
   run: (context: CheckContext) => Promise<Verdict | Pending>;
 };
 
-/** `observe`: effects can be read back. `command`: we own the receiver's process. */
-export type Need = "observe" | "command";
+/** `observe`: effects can be read back. `command`: we own the receiver's process. `clock`: we can move its clock. */
+export type Need = "observe" | "command" | "clock";
 
 /** What one check found. */
 export type Verdict =
@@ -122,6 +124,8 @@ export type CheckContext = Delivery & {
   handledNow: (eventId: string) => Promise<Handled>;
   /** Kills of the receiver, in the command form, and what was sent around them. */
   kills: KillRounds;
+  /** Starts the receiver again with its clock moved ahead. */
+  moveClock: (seconds: number) => Promise<StartResult>;
   /** The receiver's process, in the command form. */
   receiver: ReceiverProcess | undefined;
 };

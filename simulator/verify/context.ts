@@ -19,6 +19,8 @@ const EARLY_IN_SECOND_MS = { from: 10, to: 300, answeredBy: 450 };
 export const NEEDS: Record<Need, string> = {
   observe:
     "Effects cannot be seen from outside. Give --observe 'http://…/{id}', an address that answers JSON with a number \"handled\" for an event id.",
+  clock:
+    "The receiver's clock can be moved only through a variable of its environment. Name it: --clock-variable NAME, which is given the seconds, or FAKETIME for libfaketime.",
   command:
     "Only a receiver that verify itself started can be killed. Give its command: verify --url URL -- COMMAND…",
 };
@@ -34,6 +36,7 @@ export function createContext(options: {
   ledger: Ledger;
   clock: ReceiverClock;
   kills: KillRounds;
+  clockVariable?: string;
   now: () => number;
   observe?: Observer;
   receiver?: ReceiverProcess;
@@ -63,6 +66,13 @@ export function createContext(options: {
     clock,
     nowSeconds,
     receiver: options.receiver,
+    async moveClock(seconds) {
+      const { receiver, clockVariable } = options;
+      if (receiver === undefined || clockVariable === undefined) throw new Error("there is no clock to move");
+      // libfaketime tells an offset from a point in time by its sign.
+      const value = clockVariable === "FAKETIME" ? `+${seconds}s` : String(seconds);
+      return receiver.restart({ env: { [clockVariable]: value } });
+    },
     kills: options.kills,
     event: (...parts) => material.event(...parts),
     open: () => openWire(target, timeoutMs),

@@ -9,7 +9,7 @@ import { reachableCheck } from "./preflight.ts";
 import { withoutUserInfo } from "./repeat.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
-import { DEFAULT_TIMING, type Timing } from "./timing.ts";
+import { DEFAULT_TIMING, THOROUGH_TIMING, type Timing } from "./timing.ts";
 
 /** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
 const API_BASE_URL = "http://127.0.0.1:4010";
@@ -32,6 +32,10 @@ export type VerifyOptions = {
   baseline?: Baseline;
   /** How long the receiver has to listen, where we start it, and to answer anything but 503. */
   readyTimeoutMs: number;
+  /** Kills more often, and looks for ids that are forgotten after more others. */
+  thorough?: boolean;
+  /** The variable through which the receiver's clock can be moved ahead. */
+  clockVariable?: string;
   /** How long it may take to handle what it acknowledged. */
   effectsWithinMs?: number;
   /** What fails the run besides failed `must` checks. */
@@ -96,6 +100,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       timing: timingOf(options),
       now: options.now,
       ...(options.events !== undefined && { events: options.events }),
+      ...(options.clockVariable !== undefined && { clockVariable: options.clockVariable }),
       ...(options.observeUrl !== undefined && { observe: createObserver(options.observeUrl) }),
       ...(receiver !== undefined && { receiver }),
       ...(options.onProgress !== undefined && { onProgress: options.onProgress }),
@@ -109,10 +114,12 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
 }
 
 /** What the user says about time, in place of what is assumed. */
-function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs }: VerifyOptions): Partial<Timing> {
-  if (effectsWithinMs === undefined) return { readyMs };
+function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs, thorough }: VerifyOptions): Partial<Timing> {
+  const more = thorough === true ? THOROUGH_TIMING : {};
+  if (effectsWithinMs === undefined) return { readyMs, ...more };
   const { settleMs, settleAfterCrashMs } = DEFAULT_TIMING;
   return {
+    ...more,
     readyMs,
     promptMs: effectsWithinMs,
     settleMs: Math.max(settleMs, effectsWithinMs),
@@ -122,10 +129,21 @@ function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs }: VerifyOptions): 
 
 /** The words that start the same run again, for a shell; the secret and user info stay out of them. */
 function invocationOf(options: VerifyOptions): Report["invocation"] {
-  const { url, command, observeUrl, events, effectsWithinMs, allowHosts = [] } = options;
+  const {
+    url,
+    command,
+    observeUrl,
+    events,
+    effectsWithinMs,
+    thorough,
+    clockVariable,
+    allowHosts = [],
+  } = options;
   const given = [
     ...(observeUrl === undefined ? [] : ["--observe", withoutUserInfo(observeUrl)]),
     ...(events === undefined ? [] : ["--events", events.join(",")]),
+    ...(thorough === true ? ["--thorough"] : []),
+    ...(clockVariable === undefined ? [] : ["--clock-variable", clockVariable]),
     ...(effectsWithinMs === undefined ? [] : ["--effects-within", String(effectsWithinMs / 1_000)]),
     ...allowHosts.flatMap((host) => ["--allow-host", host]),
   ];

@@ -33,6 +33,10 @@ export const CRASH_MUTANTS: Record<
     alsoBy: ["crash.handled-before"],
     mayAlso: ["crash.burst"],
   },
+  "forgets-after-an-hour": {
+    bug: "keeps ids for an hour",
+    caughtBy: "effects.after-whole-schedule",
+  },
   "starts-over": {
     bug: "handles everything that it has stored at each start",
     caughtBy: "crash.handled-before",
