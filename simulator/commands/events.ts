@@ -53,7 +53,7 @@ export function eventsCommand(): Command {
       const path = `/events/${encodeURIComponent(id)}`;
       const event = await createControlClient(flags).get(path, eventDetailSchema);
       output.value(event);
-      output.line(JSON.stringify(event.envelope, null, 2));
+      output.structure(event.envelope);
       for (const delivery of event.deliveries) {
         const last = delivery.attempts.at(-1);
         output.note(`${delivery.id}  ${delivery.state}  ${last?.http_status ?? last?.error ?? ""}`.trimEnd());

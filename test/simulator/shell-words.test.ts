@@ -1,6 +1,7 @@
 import { sample, string, uint8Array } from "fast-check";
 import { expect, test } from "vitest";
-import { isPrintable, printfOf, quoted, shellWord } from "../../simulator/shell-words.ts";
+import { isPrintable } from "../../simulator/printable.ts";
+import { printfOf, quoted, shellWord } from "../../simulator/shell-words.ts";
 import { runInBash } from "../verify/bash.ts";
 
 const HOSTILE = [
