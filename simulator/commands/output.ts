@@ -27,10 +27,10 @@ export function createOutput(options: { json: boolean }) {
       clearProgress();
       if (!options.json) stdout.write(`${shown(text)}\n`);
     },
-    /** Lines of the result that are printable already, and the styles in them; nothing with `--json`. */
+    /** A whole text that is printable already, in the form that was asked for, and the styles in it. */
     document(text: string): void {
       clearProgress();
-      if (!options.json) stdout.write(text.split("\n").map(styled).join("\n"));
+      stdout.write(pieces(text).join(""));
     },
     /** The result itself, for programs: one JSON value on one line, or over several for people. */
     value(value: unknown): void {
@@ -116,8 +116,4 @@ function shown(text: string): string {
   return pieces(text)
     .map((piece, index) => (index % 2 === 0 ? printable(piece) : piece))
     .join("");
-}
-
-function styled(text: string): string {
-  return pieces(text).join("");
 }

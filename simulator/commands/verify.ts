@@ -132,10 +132,13 @@ async function verify(words: string[], flags: Flags): Promise<number> {
   }
 
   const target = verifyTarget(words, flags);
-  const { loadBaseline, parseReportTargets, writeReports } = await import("../verify/reports/targets.ts");
+  const { loadBaseline, parseReportTargets, unwritableTarget, writeReports } =
+    await import("../verify/reports/targets.ts");
   const targets = parseReportTargets(flags.report, flags.json === true);
   if (!targets.ok) throw new CommandError(targets.message, EXIT.wrongUsage);
-  const baseline = flags.baseline === undefined ? undefined : await loadBaseline(flags.baseline);
+  const unwritable = unwritableTarget(targets.targets);
+  if (unwritable !== undefined) throw new CommandError(unwritable, EXIT.wrongUsage);
+  const baseline = flags.baseline === undefined ? undefined : loadBaseline(flags.baseline);
   if (baseline?.ok === false) throw new CommandError(baseline.message, EXIT.wrongUsage);
 
   for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
@@ -158,7 +161,8 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
   });
   output.clearProgress();
-  await writeReports(report, targets.targets, (style, text) => output.style(style, text));
+  const unwritten = await writeReports(report, targets.targets, output);
+  if (unwritten.length > 0) throw new CommandError(unwritten.join("\n"));
   return EXIT_CODES[report.verdict];
 }
 
