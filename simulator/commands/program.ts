@@ -1,4 +1,5 @@
 import { Command, CommanderError, Help, type Option } from "commander";
+import { describeBug } from "../bug.ts";
 import { printable } from "../printable.ts";
 import { VERSION } from "../version.ts";
 import { COMMANDS } from "./catalogue.ts";
@@ -69,10 +70,7 @@ export function endUnexpectedly(error: unknown): void {
 }
 
 function unexpected(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const place = error instanceof Error ? /[^/(\s]+:\d+(?=:\d+\)?$)/m.exec(error.stack ?? "")?.[0] : undefined;
-  const where = place === undefined ? "" : ` (${place})`;
-  return `This is a bug in voice-agent-simulator, please report it: ${printable(message)}${where}`;
+  return `This is a bug in voice-agent-simulator, please report it: ${describeBug(error)}`;
 }
 
 /** Words about a mistake, on stderr; what they quote stays inside its line. */

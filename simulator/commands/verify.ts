@@ -5,6 +5,7 @@ import { type Level, LEVELS } from "../verify/check.ts";
 import type { Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
 import { CommandError, EXIT } from "./command-error.ts";
+import { interruptible } from "./interrupt.ts";
 import { collect, eventSelection, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { secretOption } from "./secret-option.ts";
@@ -96,7 +97,11 @@ export function verifyCommand(): Command {
     .option("--json", "print the JSON report, or with --list the list as JSON")
     .addHelpText("after", HELP)
     .action(async (words: string[], flags: Flags) => {
-      process.exitCode = await verify(words, flags);
+      await interruptible(async (signal) => {
+        process.exitCode = await verify(words, flags, signal);
+        // What was under way goes on for a while, and has nobody left to tell.
+        if (signal.aborted) process.exit();
+      });
     });
 }
 
@@ -107,9 +112,9 @@ Examples:
   verify https://staging.example.com/webhooks --allow-host staging.example.com --events call.completed
   verify http://localhost:3000/webhooks --level must --report junit=verify.xml --report markdown=verify.md
 
-Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing was verified).`;
+Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing, or not all, was verified).`;
 
-async function verify(words: string[], flags: Flags): Promise<number> {
+async function verify(words: string[], flags: Flags, signal: AbortSignal): Promise<number> {
   // Loaded only now: --help and a wrong option are answered at once.
   const { selectChecks } = await import("../verify/catalogue.ts");
   const output = createOutput({ json: flags.json === true });
@@ -151,6 +156,7 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     readyTimeoutMs: flags.readyTimeout * 1_000,
     failOn: flags.strict === true ? FAIL_ON : flags.failOn,
     now: Date.now,
+    signal,
     ...events,
     ...(flags.observe !== undefined && { observeUrl: flags.observe }),
     thorough: flags.thorough === true,

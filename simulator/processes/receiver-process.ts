@@ -88,6 +88,8 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       windowsHide: true,
       env: { ...process.env, ...options.env, ...env },
     });
+    // At once: if our process ends while the command starts, the command ends too.
+    if (started.pid !== undefined) registerGroup(started.pid);
     const spawnError = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
       started.once("spawn", () => resolve(undefined));
       started.once("error", resolve);
@@ -97,7 +99,6 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     }
 
     child = started;
-    registerGroup(started.pid);
     tail.follow(started);
     let ended: Exit | undefined;
     exit = new Promise<Exit>((resolve) => {

@@ -1,5 +1,6 @@
 import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
+import { createRedactor } from "../redact.ts";
 import { shellWord } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
@@ -14,6 +15,8 @@ import { DEFAULT_TIMING, THOROUGH_TIMING, type Timing } from "./timing.ts";
 /** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
 const API_BASE_URL = "http://127.0.0.1:4010";
 const API_KEY = "va_test_restaurant";
+
+const INTERRUPTED_GRACE_MS = 250;
 
 export type VerifyOptions = {
   url: string;
@@ -41,6 +44,8 @@ export type VerifyOptions = {
   /** What fails the run besides failed `must` checks. */
   failOn: readonly FailOn[];
   now: () => number;
+  /** Ends the run within a second, with what it has found so far and the receiver's process gone. */
+  signal?: AbortSignal;
   onProgress?: RunOptions["onProgress"];
 };
 
@@ -49,7 +54,7 @@ export type VerifyOptions = {
  * not start, or cannot be reached, is a report too: nothing was verified.
  */
 export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
-  const { url, secret, seed, command } = options;
+  const { url, secret, seed, command, signal } = options;
   const checks =
     options.explore === undefined ? options.checks : [...options.checks, exploreCheck(options.explore)];
   const startedAt = new Date(options.now());
@@ -67,12 +72,14 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
             API_BASE_URL,
             API_KEY,
           },
+          ...(signal !== undefined && { signal }),
         });
   if (started?.ok === false) {
+    const redact = createRedactor([secret]);
     const unreachable = {
       check: reachableCheck,
       outcome: "unverified" as const,
-      explanation: started.message,
+      explanation: redact.text(started.message),
       exchanges: [],
       durationMs: 0,
     };
@@ -82,10 +89,11 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       invocation: invocationOf(options),
       startedAt,
       durationMs: options.now() - startedAt.getTime(),
-      verdict: "could_not_run",
+      verdict: signal?.aborted === true ? "incomplete" : "could_not_run",
+      ...(signal?.aborted === true && { incomplete: "It was interrupted." }),
       results: [unreachable],
       notRun: checks.length,
-      receiverOutput: started.output,
+      receiverOutput: started.output.map(redact.text),
     };
   }
 
@@ -103,13 +111,16 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       ...(options.clockVariable !== undefined && { clockVariable: options.clockVariable }),
       ...(options.observeUrl !== undefined && { observe: createObserver(options.observeUrl) }),
       ...(receiver !== undefined && { receiver }),
+      ...(signal !== undefined && { signal }),
       ...(options.onProgress !== undefined && { onProgress: options.onProgress }),
     });
     const results =
       options.baseline === undefined ? report.results : markKnown(report.results, options.baseline);
-    return { ...report, results, verdict: verdictOf(results, options.failOn) };
+    const verdict = report.incomplete === undefined ? verdictOf(results, options.failOn) : "incomplete";
+    return { ...report, results, verdict };
   } finally {
-    await receiver?.stop();
+    // Whoever interrupts does not want to wait for an orderly end.
+    await receiver?.stop(signal?.aborted === true ? { graceMs: INTERRUPTED_GRACE_MS } : {});
   }
 }
 

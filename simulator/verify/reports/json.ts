@@ -21,6 +21,7 @@ export function jsonReport(report: Report): string {
       started_at: report.startedAt.toISOString(),
       duration_ms: Math.round(report.durationMs),
       verdict: report.verdict,
+      ...(report.incomplete !== undefined && { incomplete: report.incomplete }),
       summary: { ...countResults(report.results), not_run: report.notRun },
       checks: report.results.map((result) => ({
         id: result.check.id,

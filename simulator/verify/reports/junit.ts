@@ -14,11 +14,24 @@ export function junitReport(report: PresentedReport): string {
     );
   });
   const { failed, unverified, known } = report.counts;
+  const trouble = troubleOf(report);
+  const errors = trouble === undefined ? 0 : 1;
   return (
     '<?xml version="1.0" encoding="UTF-8"?>\n' +
-    `<testsuites name="voice-agent-simulator verify" tests="${report.results.length}" failures="${failed}" errors="0" ` +
+    `<testsuites name="voice-agent-simulator verify" tests="${report.results.length + errors}" failures="${failed}" errors="${errors}" ` +
     `skipped="${unverified + known}" time="${(report.durationMs / 1_000).toFixed(3)}" ` +
-    `timestamp="${report.startedAt.toISOString()}">\n${suites.join("")}</testsuites>\n`
+    `timestamp="${report.startedAt.toISOString()}">\n${suites.join("")}${trouble ?? ""}</testsuites>\n`
+  );
+}
+
+/** A run that did not come to its end must not look like one in which everything passed. */
+function troubleOf({ verdict, incomplete, results }: PresentedReport): string | undefined {
+  if (verdict !== "incomplete" && verdict !== "could_not_run") return undefined;
+  const reason = incomplete ?? results[0]?.explanation ?? "Nothing was verified.";
+  return (
+    '  <testsuite name="run" tests="1" failures="0" errors="1" skipped="0" time="0.000">\n' +
+    `    <testcase classname="run" name="comes to its end" time="0.000">` +
+    `<error message="${escaped(reason)}"/></testcase>\n  </testsuite>\n`
   );
 }
 

@@ -5,9 +5,12 @@ const FAILURES_SHOWN = 20;
 /** The report as Markdown, for a comment on a pull request or a job summary. */
 export function markdownReport(report: PresentedReport): string {
   const { passed, failed, advice, unverified, known } = report.counts;
-  const word = { passed: "✅ passed", failed: "❌ failed", could_not_run: "⚠️ could not run" }[
-    report.verdict
-  ];
+  const word = {
+    passed: "✅ passed",
+    failed: "❌ failed",
+    could_not_run: "⚠️ could not run",
+    incomplete: "⚠️ incomplete",
+  }[report.verdict];
   const failures = report.results.filter(({ standing }) => standing === "failed");
   const advised = report.results.filter(({ standing }) => standing === "advice");
   const unjudged = new Set(
@@ -19,6 +22,7 @@ export function markdownReport(report: PresentedReport): string {
     `${passed} passed, ${failed} failed, ${advice} advice, ${unverified} unverified${known > 0 ? `, ${known} known` : ""} · ` +
       `${(report.durationMs / 1_000).toFixed(1)} s · seed ${code(report.seed)}`,
     "",
+    ...(report.incomplete === undefined ? [] : [plain(report.incomplete), ""]),
     "| group | passed | failed | advice | unverified |",
     "|---|---:|---:|---:|---:|",
     ...report.groups.map(

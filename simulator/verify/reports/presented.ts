@@ -6,6 +6,8 @@ import { type CheckResult, countResults, type Report, type Standing, standingOf 
 /** A report made ready for people: each text in it is one printable line, whatever a receiver has said. */
 export type PresentedReport = Pick<Report, "verdict" | "startedAt" | "durationMs" | "notRun"> & {
   seed: string;
+  /** Why the run did not come to its end. */
+  incomplete?: string;
   counts: Record<Standing, number>;
   groups: { group: string; results: PresentedResult[]; counts: Record<Standing, number> }[];
   results: PresentedResult[];
@@ -40,6 +42,7 @@ export function present(report: Report): PresentedReport {
     durationMs,
     notRun,
     seed: printable(seed),
+    ...(report.incomplete !== undefined && { incomplete: printable(report.incomplete) }),
     counts: countResults(results),
     groups: [...groups].map(([group, members]) => ({
       group,

@@ -89,6 +89,8 @@ function summary(report: PresentedReport, paint: Paint): string {
   const tail = paint("dim", `${(report.durationMs / 1_000).toFixed(1)} s, seed ${report.seed}`);
   if (report.verdict === "could_not_run")
     return `${paint("red", "COULD NOT RUN")}  nothing was verified  ${tail}`;
+  if (report.incomplete !== undefined)
+    return `${paint("red", "INCOMPLETE")}  ${report.incomplete}  ${counts}  ${tail}`;
   const word = report.verdict === "passed" ? paint("green", "PASSED") : paint("red", "FAILED");
   return `${word}  ${counts}  ${tail}`;
 }
