@@ -1,7 +1,7 @@
 /** Takes secrets out of what others say, before anything is cut, kept or shown. */
 export type Redact = {
-  text(text: string): string;
-  bytes(bytes: Buffer): Buffer;
+  text: (text: string) => string;
+  bytes: (bytes: Buffer) => Buffer;
 };
 
 /** Anything shorter would be found everywhere, and is no secret. */

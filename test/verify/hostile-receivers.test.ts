@@ -146,7 +146,7 @@ test("control: an ordinary answer in chunks, byte by byte and with trailers, is 
   const text = `HTTP/1.1 100 Continue\r\n\r\n${CHUNKED}5;x=1\r\nhello\r\nA\r\n, receiver\r\n0\r\nT: 1\r\n\r\n`;
   const { outcome } = await ask((socket) => {
     socket.setNoDelay(true);
-    const bytes = [...text];
+    const bytes = text.split("");
     const next = (): void => {
       const byte = bytes.shift();
       if (byte !== undefined) socket.write(byte, () => setImmediate(next));

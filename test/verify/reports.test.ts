@@ -18,10 +18,8 @@ const HOSTILE = [
   "]]> <script>alert(1)</script> &amp; </failure> | `` ``` @everyone [x](javascript:y)",
 ].join(" ");
 
-/** `STEERING`: what no line may hold. A tab is none, and neither is a letter beyond ASCII. */
-// oxlint-disable-next-line no-control-regex
-const STEERING =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/;
+/** What no line may hold: whatever a terminal acts on, but for the line breaks between our own lines. */
+const STEERING = /(?!\n)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/u;
 const BUILD_COMMAND = /^[^\S\n]*::(?!error title=|warning title=|notice title=)|##\w*\[/m;
 
 const FORMATS = ["pretty", "json", "junit", "markdown", "github"] as const;
