@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DELIVERY_STATES } from "../domain/deliveries.ts";
 import { VERDICT_RESULTS } from "../domain/verdict.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerPage, answerRefusal, readQuery } from "./answers.ts";
+import { answerError, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { pageSchema } from "./schemas.ts";
 import { countsView, deliveryDetailView, deliveryView } from "./views.ts";
 
@@ -14,6 +14,9 @@ const listSchema = pageSchema.extend({
   type: z.string().optional(),
   verdict: z.enum(VERDICT_RESULTS).optional(),
 });
+
+const resendSchema = z.strictObject({ endpoint_id: z.string().optional() });
+const signSchema = z.strictObject({ attempt: z.int().min(1).max(6) });
 
 /** Deliveries: look at them and their attempts, send one again, make the next attempt now. */
 export function deliveryRoutes(simulator: Simulator): Router {
@@ -38,10 +41,28 @@ export function deliveryRoutes(simulator: Simulator): Router {
     response.json(deliveryDetailView(detail));
   });
 
+  router.post("/deliveries/resend", (request, response) => {
+    const body = readBody(resendSchema, request, response);
+    if (body === undefined) return;
+    const { ids, hasMore } = deliveries.resendAll(body.endpoint_id);
+    const data = ids.flatMap((id) => deliveries.summary(id) ?? []).map(deliveryView);
+    response.status(202).json({ object: "list", data, has_more: hasMore });
+  });
+
   router.post("/deliveries/:id/resend", (request, response) => {
     const resent = deliveries.resend(request.params.id);
     if (!resent.ok) return answerRefusal(response, resent);
     answerSummary(response, resent.id);
+  });
+
+  router.post("/deliveries/:id/sign", (request, response) => {
+    const body = readBody(signSchema, request, response);
+    if (body === undefined) return;
+    const signed = deliveries.signAgain(request.params.id, body.attempt);
+    if (!signed.ok) return answerRefusal(response, signed);
+    const { url, request: again } = signed;
+    const headers = Object.fromEntries(again.headers);
+    response.json({ object: "request", url, line: again.line, headers, body: again.body.toString() });
   });
 
   router.post("/deliveries/:id/attempt", (request, response) => {

@@ -70,7 +70,11 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
     url: endpoint?.url ?? null,
     attempts: attempts.map((attempt) => ({
       ...attemptView(attempt),
-      request: { headers: attempt.requestHeaders, body: attempt.sentBody.toString() },
+      request: {
+        line: attempt.wire?.line ?? null,
+        headers: attempt.wire ? Object.fromEntries(attempt.wire.headers) : attempt.requestHeaders,
+        body: attempt.sentBody.toString(),
+      },
       signature: signatureView(attempt, attempt.sentBody, endpoint?.secret),
       answer: attempt.answer && {
         headers: attempt.answer.headers,

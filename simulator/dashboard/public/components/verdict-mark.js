@@ -1,4 +1,5 @@
 import { html } from "../core/html.js";
+import { Marked } from "./marked.js";
 import { Icon } from "./icon.js";
 
 const ICONS = { ok: "check", not: "cross", unknown: "question", waiting: "clock" };
@@ -20,7 +21,7 @@ export function VerdictLine({ delivery }) {
     /></span>
     <div>
       <p class="verdict-sentence">${sentence}</p>
-      ${why && html`<p class="verdict-why">${why}</p>`}
+      ${why && html`<p class="verdict-why"><${Marked} text=${why} /></p>`}
       ${delivery.handling && html`<p class="verdict-why">${handlingWords(delivery.handling)}</p>`}
     </div>
   </div>`;
