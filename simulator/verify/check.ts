@@ -120,6 +120,8 @@ export type CheckContext = Delivery & {
   waitUntil: (condition: () => Promise<boolean>, withinMs: number) => Promise<boolean>;
   /** The receiver's clock, as far as its answers tell. */
   clock: ReceiverClock;
+  /** The same after deliveries made to find out, whose ids are none of this check's. */
+  measureClock: () => Promise<ClockOffset | undefined>;
   /** Reads how often an event was handled up to now; unknown when nothing can be observed. */
   handledNow: (eventId: string) => Promise<Handled>;
   /** Kills of the receiver, in the command form, and what was sent around them. */

@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import { signalGroup } from "../processes/process-group.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { CheckContext } from "./check.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { whenReady } from "./readiness.ts";
 
-/** What came of killing the receiver once and starting it again. */
+/** What came of killing the receiver and starting it again. */
 export type Round = {
   /** Why it did not start again. */
   notRestarted?: string;
-  /** What was sent, by its part in the round. */
   exchanges: Exchange[];
+  /** How long after the closest answer the signal followed. */
+  closestMs: number;
 };
 
 /** A round in which the same process had handled one event, and stored another, when it was killed. */
@@ -25,8 +27,11 @@ export type AcknowledgedRound = Round & {
   revived: Exchange[];
 };
 
-/** Kills while deliveries streamed in: which were acknowledged, and how long before. */
-export type StreamedRound = Round & { kills: number; closestMs: number };
+/** A round in which a burst was under way; these were acknowledged before the kill. */
+export type BurstRound = Round & { answered: Exchange[] };
+
+/** All kills together: which events were acknowledged right before one. */
+export type StreamedRound = Round & { kills: number };
 
 export type KillRounds = ReturnType<typeof createKillRounds>;
 
@@ -34,7 +39,7 @@ export type KillRounds = ReturnType<typeof createKillRounds>;
 const LANES = 3;
 const STREAMED_MAXIMUM = 400;
 /** How long after an answer a kill follows; each round takes the next. */
-const DELAYS_MS = [0, 0.3, 1, 0.1, 3, 0, 0.6, 2, 0.05, 5];
+const DELAYS_MS = [0.3, 1, 0, 0.1, 3, 0, 0.6, 2, 0.05, 5];
 
 /**
  * Kills the receiver and starts it again, once for all checks that can be judged by the same kill: a restart is what
@@ -42,14 +47,15 @@ const DELAYS_MS = [0, 0.3, 1, 0.1, 3, 0, 0.6, 2, 0.05, 5];
  */
 export function createKillRounds(contextOf: () => CheckContext) {
   const context = lazy(async () => contextOf());
+  const acknowledged = lazy(playAcknowledged);
+  const burst = lazy(playBurst);
 
-  /** Kills, by default right away, starts again and waits until it is ready; `exchanges` are for the evidence. */
-  async function restarted(exchanges: Exchange[], kill?: () => Promise<void>): Promise<Round> {
+  /** Starts the receiver again, which was killed `closestMs` after an answer; `exchanges` are for the evidence. */
+  async function restarted(exchanges: Exchange[], closestMs: number): Promise<Round> {
     const { receiver } = await context();
-    await (kill ?? (async () => receiver?.kill()))();
     const start = await receiver?.restart();
-    if (start?.ok === false) return { notRestarted: start.message, exchanges };
-    return { exchanges };
+    const round = { exchanges, closestMs };
+    return start?.ok === false ? { ...round, notRestarted: start.message } : round;
   }
 
   /** Gives it a moment before the next kill, so that a second handling is not cut off unseen. */
@@ -73,8 +79,10 @@ export function createKillRounds(contextOf: () => CheckContext) {
       return !reading.known || reading.count > 0;
     }, timing.settleMs);
     const duplicate = [await deliver(event("booking.created"))];
-    const last = [await answeredAtOnce(own, () => void receiver?.kill())];
-    const round = await restarted([...handled, ...duplicate, ...last]);
+    const trigger = createTrigger(receiver, { answers: 1, delayMs: 0 });
+    const last = [await answeredAtOnce(own, trigger.onAnswer)];
+    await receiver?.kill();
+    const round = await restarted([...handled, ...duplicate, ...last], trigger.closestMs());
     if (round.notRestarted !== undefined) return { ...round, last, duplicate, handled, revived: [] };
 
     const revived = [await firstAfterRestart(own)];
@@ -84,65 +92,73 @@ export function createKillRounds(contextOf: () => CheckContext) {
     }
     const exchanges = [...handled, ...duplicate, ...last, ...revived];
     await comeToRest(own, exchanges);
-    return { exchanges, last, duplicate, handled, revived };
+    return { ...round, exchanges, last, duplicate, handled, revived };
   }
 
-  async function playBurst(): Promise<Round> {
+  async function playBurst(): Promise<BurstRound> {
     const own = await context();
-    const { deliver, event, receiver, timing } = own;
-    let acknowledged = 0;
+    const { deliver, receiver, timing } = own;
+    // In the midst of it, not after it: some were answered, some are being stored, some have not arrived.
+    const trigger = createTrigger(receiver, { answers: Math.ceil(timing.burst / 3), delayMs: 0.1 });
     const sent = await Promise.all(
-      Array.from({ length: timing.burst }, async () => {
-        const exchange = await deliver(event("order.created"));
-        if (isAcknowledged(exchange)) acknowledged += 1;
-        // In the midst of it, not after it: some were answered, some are being stored, some have not arrived.
-        if (acknowledged === Math.ceil(timing.burst / 3)) await receiver?.kill();
-        return exchange;
-      }),
+      Array.from({ length: timing.burst }, () => answeredAtOnce(own, trigger.onAnswer, "order.created")),
     );
-    const round = await restarted(sent);
-    if (round.notRestarted !== undefined) return round;
+    await receiver?.kill();
+    const round = await restarted(sent, trigger.closestMs());
+    const answered = sent.filter(isAcknowledged);
+    if (round.notRestarted !== undefined) return { ...round, answered };
     const lost = sent.filter((exchange) => !isAcknowledged(exchange));
     await firstAfterRestart(own);
     const retried = await Promise.all(lost.map(({ request }) => deliver(request.body)));
-    const exchanges = [...sent.filter(isAcknowledged), ...retried];
+    const exchanges = [...answered, ...retried];
     await comeToRest(own, exchanges);
-    return { exchanges };
+    return { ...round, exchanges, answered };
   }
 
   async function playTerminated(): Promise<Round> {
     const own = await context();
     const sent = [await own.deliver(own.event("order.created"))];
-    const round = await restarted(sent, async () => own.receiver?.stop());
+    await own.receiver?.stop();
+    const round = await restarted(sent, Number.POSITIVE_INFINITY);
     if (round.notRestarted === undefined) await comeToRest(own, sent);
     return round;
   }
 
   async function playStreamed(): Promise<StreamedRound> {
     const own = await context();
-    const exchanges: Exchange[] = [];
-    let closestMs = Number.POSITIVE_INFINITY;
-    let kills = 0;
-    for (; kills < own.timing.kills; kills += 1) {
+    const first = await acknowledged();
+    const second = await burst();
+    const rounds: Round[] = [
+      { ...first, exchanges: first.last },
+      { ...second, exchanges: second.answered },
+    ];
+    for (let kills = 0; kills < own.timing.kills; kills += 1) {
       const stream = await streamUntilKilled(own, DELAYS_MS[kills % DELAYS_MS.length] ?? 0);
-      exchanges.push(...stream.acknowledged);
-      closestMs = Math.min(closestMs, stream.closestMs);
-      const { notRestarted } = await restarted(exchanges);
-      if (notRestarted !== undefined) return { notRestarted, exchanges, kills, closestMs };
+      const round = await restarted(stream.exchanges, stream.closestMs);
+      rounds.push(round);
+      if (round.notRestarted !== undefined) break;
       await firstAfterRestart(own);
     }
+    const exchanges = rounds.flatMap((round) => round.exchanges.filter(isAcknowledged));
     await comeToRest(own, exchanges);
-    return { exchanges, kills, closestMs };
+    const notRestarted = rounds.find((round) => round.notRestarted !== undefined)?.notRestarted;
+    const closestMs = Math.min(...rounds.map((round) => round.closestMs));
+    return {
+      exchanges,
+      closestMs,
+      kills: rounds.length,
+      ...(notRestarted !== undefined && { notRestarted }),
+    };
   }
 
   return {
     /** A kill as the answer to an event begins. */
-    acknowledged: lazy(playAcknowledged),
+    acknowledged,
     /** A kill in the midst of a burst. */
-    burst: lazy(playBurst),
+    burst,
     /** SIGTERM right after an answer. */
     terminated: lazy(playTerminated),
-    /** Several kills, each microseconds to milliseconds after an answer, while deliveries stream in. */
+    /** These kills and more, each microseconds to milliseconds after an answer, while deliveries stream in. */
     streamed: lazy(playStreamed),
   };
 }
@@ -171,39 +187,46 @@ async function answeredAtOnce(
   return record(exchange, { forged: false, connected: wire.connected });
 }
 
-/** Delivers over several connections and kills the receiver `delayMs` after an answer; what was acknowledged by then. */
+/** Sends the signal `delayMs` after so many deliveries were acknowledged. */
+function createTrigger(
+  receiver: ReceiverProcess | undefined,
+  { answers, delayMs }: { answers: number; delayMs: number },
+) {
+  let acknowledged = 0;
+  let closestMs = Number.POSITIVE_INFINITY;
+  return {
+    onAnswer: (isTaken: boolean): void => {
+      if (!isTaken) return;
+      acknowledged += 1;
+      if (acknowledged !== answers) return;
+      const answeredAt = performance.now();
+      // A timer is too coarse for a part of a millisecond.
+      while (performance.now() - answeredAt < delayMs);
+      // The bare signal: what else kill() does takes a millisecond, in which a gap would close.
+      if (receiver !== undefined) signalGroup(receiver.pid, "SIGKILL");
+      closestMs = performance.now() - answeredAt;
+    },
+    isPulled: (): boolean => acknowledged >= answers,
+    closestMs: (): number => closestMs,
+  };
+}
+
+/** Delivers over several connections and kills the receiver `delayMs` after an answer. */
 async function streamUntilKilled(
   context: CheckContext,
   delayMs: number,
-): Promise<{ acknowledged: Exchange[]; closestMs: number }> {
-  const acknowledged: Exchange[] = [];
-  let answers = 0;
-  const kill: { done?: Promise<void> } = {};
-  let closestMs = Number.POSITIVE_INFINITY;
-
-  function onAnswer(isTaken: boolean): void {
-    if (kill.done !== undefined || !isTaken) return;
-    answers += 1;
-    const answeredAt = performance.now();
-    if (answers < LANES * 2) return;
-    while (performance.now() - answeredAt < delayMs);
-    // The bare signal first: what else kill() does takes a millisecond, in which a gap would close.
-    if (context.receiver !== undefined) signalGroup(context.receiver.pid, "SIGKILL");
-    closestMs = performance.now() - answeredAt;
-    kill.done = context.receiver?.kill() ?? Promise.resolve();
-  }
-
+): Promise<{ exchanges: Exchange[]; closestMs: number }> {
+  const trigger = createTrigger(context.receiver, { answers: LANES * 2, delayMs });
+  const exchanges: Exchange[] = [];
   await Promise.all(
     Array.from({ length: LANES }, async (_, lane) => {
-      for (let sent = 0; sent < STREAMED_MAXIMUM && kill.done === undefined; sent += 1) {
-        const exchange = await answeredAtOnce(context, onAnswer, EVENT_TYPES[lane]);
-        if (isAcknowledged(exchange)) acknowledged.push(exchange);
-        else break;
+      for (let sent = 0; sent < STREAMED_MAXIMUM && !trigger.isPulled(); sent += 1) {
+        exchanges.push(await answeredAtOnce(context, trigger.onAnswer, EVENT_TYPES[lane]));
       }
     }),
   );
-  await kill.done;
-  return { acknowledged, closestMs };
+  await context.receiver?.kill();
+  return { exchanges, closestMs: trigger.closestMs() };
 }
 
 function lazy<T>(make: () => Promise<T>): () => Promise<T> {

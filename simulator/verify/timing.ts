@@ -22,7 +22,7 @@ export type Timing = {
   promptMs: number;
   /** An answer should come this soon, since the service does not wait for work. */
   promptAnswerMs: number;
-  /** How often a receiver is killed right after an answer, in search of a gap between answering and storing. */
+  /** How often more a receiver is killed right after an answer, in search of a gap between answering and storing. */
   kills: number;
   /** Deliveries of the burst, all at once. */
   burst: number;
@@ -36,7 +36,7 @@ export const THOROUGH_TIMING: Partial<Timing> = { kills: 30, manyOthers: 10_500,
 export const DEFAULT_TIMING: Timing = {
   responseTimeoutMs: RESPONSE_TIMEOUT_MS,
   readyMs: 30_000,
-  stallMs: 1_500,
+  stallMs: 1_000,
   settleMs: 15_000,
   settleAfterCrashMs: 50_000,
   quietMs: 400,
@@ -44,7 +44,7 @@ export const DEFAULT_TIMING: Timing = {
   restMs: 300,
   promptMs: 5_000,
   promptAnswerMs: 2_000,
-  kills: 2,
+  kills: 1,
   burst: 60,
   manyOthers: 1_050,
 };

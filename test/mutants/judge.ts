@@ -19,7 +19,7 @@ export const QUICK: Partial<Timing> = {
   restMs: 500,
   promptMs: 3_000,
   promptAnswerMs: 3_000,
-  kills: 2,
+  kills: 1,
   burst: 14,
   manyOthers: 45,
 };
