@@ -10,6 +10,7 @@ import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { ourCommand } from "./invocation.ts";
+import { shellWord } from "../shell-words.ts";
 
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 
@@ -58,7 +59,7 @@ export function eventsCommand(): Command {
         const last = delivery.attempts.at(-1);
         output.note(`${delivery.id}  ${delivery.state}  ${last?.http_status ?? last?.error ?? ""}`.trimEnd());
       }
-      output.note(`\nSend it again:  ${ourCommand(`replay ${id}${simulatorOption(flags)}`)}`);
+      output.note(`\nSend it again:  ${ourCommand(`replay ${shellWord(id)}${simulatorOption(flags)}`)}`);
     });
 
   return command;

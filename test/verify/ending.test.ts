@@ -106,8 +106,17 @@ test.each(["SIGTERM", "SIGINT"] as const)(
     const verify = runProcess(
       "simulator/main.ts",
       [
-        ...["verify", "--url", `http://127.0.0.1:${port}/`, "--skip", "crash", "--report", `json=${file}`],
-        ...["--", process.execPath, "-e", RECEIVER],
+        "verify",
+        "--url",
+        `http://127.0.0.1:${port}/`,
+        "--skip",
+        "crash",
+        "--report",
+        `json=${file}`,
+        "--",
+        process.execPath,
+        "-e",
+        RECEIVER,
       ],
       { MARK: mark },
     );
@@ -154,10 +163,8 @@ test("a report or baseline that cannot be is told before anything is sent, in on
 });
 
 test.skipIf(!existsSync("/dev/full"))("a full disk is told in one line, with exit code 3", async () => {
-  const { code, err } = await run(
-    ...["verify", await start(), "--secret", SECRET],
-    ...["--only", "acknowledgement.call-completed", "--report", "json=/dev/full"],
-  );
+  const words = ["--only", "acknowledgement.call-completed", "--report", "json=/dev/full"];
+  const { code, err } = await run("verify", await start(), "--secret", SECRET, ...words);
   expect({ code, err }).toEqual({
     code: 3,
     err: "The report /dev/full could not be written (ENOSPC).\n",
