@@ -60,7 +60,7 @@ export async function runLoad(
     dropped: 0,
   };
   const range = createRange(plan, result);
-  const looking = setInterval(range.look, LOOK_EVERY_MS);
+  const looking = setInterval(() => range.look(), LOOK_EVERY_MS);
   const telling = setInterval(() => {
     result.elapsedMs = performance.now() - startedMs;
     onProgress?.(result);
