@@ -1,37 +1,47 @@
+import { randomBytes } from "node:crypto";
 import autocannon from "autocannon";
 import { sampleEnvelope } from "../shared/samples.ts";
+import { SIGNATURE_HEADER, sign } from "../shared/signature.ts";
 import { runLoad } from "../simulator/load/run.ts";
 import { startEndpoint } from "./support/endpoint.ts";
+import { createReport, whole } from "./support/report.ts";
+import { inTurns, numberOf } from "./support/rounds.ts";
 
 /**
  * What the load generator can send, beside autocannon against the same endpoint with as many connections: ours makes and
- * signs an event of its own for each request, autocannon repeats one body. Run it with `npm run bench -- load`.
+ * signs an event of its own for each request; autocannon repeats one body, or does what ours does. Run it with
+ * `npm run bench -- load`; `-- --seconds 1 --rounds 3` makes it shorter.
  */
-const SECONDS = 5;
+const SECONDS = numberOf("--seconds") ?? 3;
+const ROUNDS = numberOf("--rounds") ?? 5;
 const CONNECTIONS = 50;
+const SECRET = "whsec_bench";
 
 const endpoint = await startEndpoint(200);
+const report = createReport();
 try {
-  await ours(1);
-  const yardstick = await autocannons(SECONDS);
-  const own = await ours(SECONDS);
-  report("autocannon, one body again and again", yardstick, yardstick);
-  report("load, unique and signed", own, yardstick);
+  const { repeated, signed, ours } = await inTurns(ROUNDS, {
+    repeated: autocannonRepeating,
+    signed: autocannonSigning,
+    ours: load,
+  });
+  report.line(`medians of ${ROUNDS} rounds in turns, ${SECONDS} s each, ${CONNECTIONS} connections`);
+  report.line(`autocannon, one body again and again     ${whole(repeated).padStart(9)} requests/s`);
+  report.line(`autocannon, unique and signed            ${whole(signed).padStart(9)} requests/s`);
+  report.line(`load, unique and signed                  ${whole(ours).padStart(9)} requests/s`);
+  report.held("load ÷ autocannon with one body", ours / repeated, { atLeast: 0.8 });
+  report.held("load ÷ autocannon that signs each", ours / signed, { atLeast: 1 });
+  report.conclude();
 } finally {
   endpoint.close();
 }
 
-function report(name: string, perSecond: number, base: number): void {
-  const rate = Math.round(perSecond).toLocaleString("en").padStart(7);
-  process.stdout.write(`  ${name.padEnd(38)} ${rate} requests/s  ${(perSecond / base).toFixed(2)}×\n`);
-}
-
-async function ours(seconds: number): Promise<number> {
+async function load(): Promise<number> {
   const result = await runLoad(
     {
       url: endpoint.url,
-      secret: "whsec_bench",
-      durationMs: seconds * 1000,
+      secret: SECRET,
+      durationMs: SECONDS * 1000,
       connections: CONNECTIONS,
       duplicates: 0,
     },
@@ -40,14 +50,35 @@ async function ours(seconds: number): Promise<number> {
   return result.acknowledged / (result.elapsedMs / 1000);
 }
 
-async function autocannons(seconds: number): Promise<number> {
+function autocannonRepeating(): Promise<number> {
+  return cannonade({
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(sampleEnvelope("call.completed")),
+  });
+}
+
+function autocannonSigning(): Promise<number> {
+  const setupRequest = (request: autocannon.Request): autocannon.Request => {
+    const body = JSON.stringify(
+      sampleEnvelope("call.completed", { id: `evt_${randomBytes(16).toString("hex")}` }),
+    );
+    const timestampSeconds = Math.floor(Date.now() / 1000);
+    const signature = sign({ body, secret: SECRET, timestampSeconds });
+    const headers = { "content-type": "application/json", [SIGNATURE_HEADER]: signature };
+    return { ...request, body, headers };
+  };
+  return cannonade({ requests: [{ setupRequest }] });
+}
+
+async function cannonade(
+  options: Pick<autocannon.Options, "headers" | "body" | "requests">,
+): Promise<number> {
   const result = await autocannon({
     url: endpoint.url,
     connections: CONNECTIONS,
-    duration: seconds,
+    duration: SECONDS,
     method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(sampleEnvelope("call.completed")),
+    ...options,
   });
   return result["2xx"] / result.duration;
 }

@@ -1,14 +1,14 @@
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
-import { DELIVERY_TABLES, SUMMARY_TABLES } from "./domain/schema.ts";
+import { DELIVERY_TABLES, SUMMARY_TABLES, VERDICT_TABLES } from "./domain/schema.ts";
 import { summaryOfBody } from "./domain/world/event-summary.ts";
 import { WORLD_MIGRATIONS } from "./domain/world/schema.ts";
 
 export type OpenedDatabase = { ok: true; database: Database.Database } | { ok: false; message: string };
 
 /** One entry a release, oldest first; `PRAGMA user_version` counts how many a file has seen. Append, never edit. */
-const MIGRATIONS = [[...DELIVERY_TABLES, ...WORLD_MIGRATIONS], SUMMARY_TABLES].map((tables) =>
+const MIGRATIONS = [[...DELIVERY_TABLES, ...WORLD_MIGRATIONS], SUMMARY_TABLES, VERDICT_TABLES].map((tables) =>
   tables.join(";\n"),
 );
 

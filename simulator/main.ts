@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import "../shared/node-version.ts";
-import { runCommands } from "./commands/program.ts";
+import { endUnexpectedly, runCommands } from "./commands/program.ts";
 
+process.on("uncaughtException", endUnexpectedly);
 await runCommands(process.argv);

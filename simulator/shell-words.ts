@@ -1,5 +1,4 @@
-/** Whatever a terminal might act on, or would not show as what it is. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+import { isPrintable } from "./printable.ts";
 
 /** `text` as one word of bash or zsh, which expand nothing in it; bare where nothing in it means anything. */
 export function shellWord(text: string): string {
@@ -15,11 +14,6 @@ export function quoted(value: string | Uint8Array): string {
   const text = bytes.toString("utf8");
   if (Buffer.from(text).equals(bytes) && isPrintable(text)) return singleQuoted(text);
   return `$'${escaped(bytes, { "\\": String.raw`\\`, "'": String.raw`\'`, "\n": String.raw`\n` })}'`;
-}
-
-/** Whether each character of `text` can be seen, and pasted into a terminal without being taken for a key. */
-export function isPrintable(text: string): boolean {
-  return text.search(UNPRINTABLE) === -1;
 }
 
 /** A command that writes exactly `bytes` to its output, in one line that can be pasted. */

@@ -6,12 +6,13 @@ import { createCounts } from "./domain/counts.ts";
 import { createClock, type ClockMode } from "./domain/clock.ts";
 import { createDeliveries } from "./domain/deliveries.ts";
 import { createDeliverySummaries } from "./domain/delivery-summaries.ts";
-import { createDispatcher, type Send } from "./domain/dispatcher.ts";
+import { createDispatcher } from "./domain/dispatcher.ts";
 import { createEmitter } from "./domain/emitter.ts";
 import { createEndpoints } from "./domain/endpoints.ts";
 import { createEventSummaries } from "./domain/event-summaries.ts";
 import { createEventLog } from "./domain/events.ts";
 import type { Fault } from "./domain/faults.ts";
+import type { Send } from "./domain/flights.ts";
 import { createJournal, type Journal } from "./domain/journal.ts";
 import { createMeta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
@@ -19,6 +20,7 @@ import { resetTables } from "./domain/reset.ts";
 import { createStories } from "./domain/stories.ts";
 import { createTraffic } from "./domain/traffic.ts";
 import { createTransaction } from "./domain/transaction.ts";
+import { createVerdicts } from "./domain/verdicts.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import type { Scenario } from "./domain/world/scenario.ts";
 import { createWorld, type World } from "./domain/world/world.ts";
@@ -27,6 +29,7 @@ import { createClockVerbs } from "./verbs/clock.ts";
 import { createDeliveryVerbs } from "./verbs/deliveries.ts";
 import { createEndpointVerbs } from "./verbs/endpoints.ts";
 import { createEventVerbs } from "./verbs/events.ts";
+import { createVerdictVerbs } from "./verbs/verdicts.ts";
 
 export type SimulatorOptions = {
   /** Keeps the state in this file; in memory when absent. */
@@ -45,6 +48,8 @@ export type SimulatorOptions = {
   faults?: Fault[];
   /** Hosts that an endpoint may have beside loopback names over http. */
   allowedHosts?: string[];
+  /** Goes on with connections that receivers promise to keep; an attempt has one of its own otherwise. */
+  keepAlive?: boolean | undefined;
   /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, and the network. */
   answerTimeoutMs?: number;
   wall?: WallTime;
@@ -129,14 +134,11 @@ function compose(
   const deliverySummaries = createDeliverySummaries({ database, attempts, monotonicMs });
   const eventSummaries = createEventSummaries({ database, monotonicMs });
   const counts = createCounts({ database });
+  const judged = createVerdicts({ database, deliverySummaries, journal });
+  const verdicts = createVerdictVerbs({ verdicts: judged, journal, deliveries, attempts, wall });
   const agenda = createAgenda({ database, perform: (occurrence) => emitter.live(occurrence) });
-  const send =
-    options.send ??
-    createSender({
-      wall,
-      allowedHosts,
-      ...(options.answerTimeoutMs !== undefined && { timeoutMs: options.answerTimeoutMs }),
-    });
+  const { keepAlive, answerTimeoutMs: timeoutMs } = options;
+  const send = options.send ?? createSender({ wall, allowedHosts, keepAlive, timeoutMs });
   const dispatcher = createDispatcher({
     deliveries,
     attempts,
@@ -149,6 +151,7 @@ function compose(
     send,
     transaction,
     agenda,
+    remember,
     onLook: rememberLead,
   });
   const emitter = createEmitter({
@@ -175,9 +178,9 @@ function compose(
   });
   const traffic = createTraffic({ world, emitter, wall });
 
-  function remember(): void {
+  function remember(entriesToCome = 0): void {
     meta.set("schedule_ms", Math.floor(clock.now()));
-    meta.set("journal_id", journal.lastId());
+    meta.set("journal_id", journal.lastId() + entriesToCome);
   }
 
   /** Where wall time has caught up, it remembers for us; what is ahead of it would be lost. */
@@ -187,7 +190,7 @@ function compose(
 
   // What carries a time is remembered with it: a kill -9 may cost the clock a moment, never its direction.
   const stopRemembering = journal.watch(({ kind }) => {
-    if (kind.startsWith("attempt.") || kind === "event.created" || kind === "clock.changed") remember();
+    if (kind === "event.created" || kind === "clock.changed") remember();
   });
 
   const told: Omit<Journal, "write"> = journal;
@@ -209,11 +212,15 @@ function compose(
       emitter,
       dispatcher,
       now: clock.now,
+      wallNowMs: () => wall.nowMs(),
+      readings,
+      keepAlive: keepAlive === true,
     }),
     clock: createClockVerbs({ clock, dispatcher, journal, wall }),
     stories,
     traffic,
     counts,
+    verdicts,
     /** What happens, as it happens, for everybody who watches. */
     journal: told,
     readings,
@@ -237,6 +244,7 @@ function compose(
     /** Ends what is in flight as `interrupted` and closes the state. */
     async close(): Promise<void> {
       traffic.set(0);
+      verdicts.close();
       await dispatcher.stop();
       stopRemembering();
       remember();

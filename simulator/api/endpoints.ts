@@ -2,6 +2,7 @@ import type { Organization } from "../../shared/resources.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { World, WorldPage } from "../domain/world/world.ts";
 import { type Answer, ok, refusal } from "./answer.ts";
+import { createPageCache } from "./page-cache.ts";
 import { type PageQuery, type Parsed, parseCallsQuery, parseVoicemailsQuery } from "./queries.ts";
 
 /** What a caller with a valid key asks for. */
@@ -10,6 +11,7 @@ export type ApiRequest = { organization: Organization; query: URLSearchParams; i
 /** The endpoints by path (SPEC §4), and the two that exist only under the reading `single_item_paths=present`. */
 export function createEndpoints(options: { world: World; readings: () => Readings }) {
   const { world, readings } = options;
+  const pages = createPageCache({ version: () => [...world.version(), readings()] });
 
   function page<Query extends PageQuery>(
     kind: "call" | "voicemail",
@@ -44,12 +46,16 @@ export function createEndpoints(options: { world: World; readings: () => Reading
           ...(readings().agents_has_more === "present" && { has_more: false }),
         }),
       "/calls": ({ organization, query }: ApiRequest) =>
-        page("call", parseCallsQuery({ query, readings: readings() }), (parsed) =>
-          world.calls(organization.id, parsed),
+        pages.answer(`calls ${organization.id} ${query.toString()}`, () =>
+          page("call", parseCallsQuery({ query, readings: readings() }), (parsed) =>
+            world.calls(organization.id, parsed),
+          ),
         ),
       "/voicemails": ({ organization, query }: ApiRequest) =>
-        page("voicemail", parseVoicemailsQuery({ query, readings: readings() }), (parsed) =>
-          world.voicemails(organization.id, parsed),
+        pages.answer(`voicemails ${organization.id} ${query.toString()}`, () =>
+          page("voicemail", parseVoicemailsQuery({ query, readings: readings() }), (parsed) =>
+            world.voicemails(organization.id, parsed),
+          ),
         ),
     },
     single: {

@@ -12,6 +12,7 @@ import type { World } from "../domain/world/world.ts";
 import { type Answer, refusal } from "./answer.ts";
 import { type ApiRequest, createEndpoints } from "./endpoints.ts";
 import type { ApiFaults } from "./faults.ts";
+import type { ReadyAnswer } from "./page-cache.ts";
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
@@ -30,7 +31,7 @@ export function createApi(options: {
   const endpoints = createEndpoints({ world, readings });
   const router = Router({ caseSensitive: true, strict: true });
 
-  function serve(endpoint: (request: ApiRequest) => Answer): RequestHandler {
+  function serve(endpoint: (request: ApiRequest) => Answer | ReadyAnswer): RequestHandler {
     return async (request, response) => {
       const organization = authenticate(world, request);
       if (organization === undefined) return unauthorized(request, response);
@@ -103,6 +104,7 @@ const refuseMethod: RequestHandler = (request, response) => {
   });
 };
 
-function send(response: Response, { status, body }: Answer): void {
-  response.status(status).json(body);
+function send(response: Response, answer: Answer | ReadyAnswer): void {
+  if ("bytes" in answer) response.set("ETag", answer.etag).type("json").send(answer.bytes);
+  else response.status(answer.status).json(answer.body);
 }

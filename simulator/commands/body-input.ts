@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readBoundedFile } from "../bounded-file.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 
 /** A body to sign or to examine, byte for byte, and where it came from. */
@@ -23,13 +23,7 @@ export function readBodyInput(file: string | undefined, text: string | undefined
 }
 
 function readFile(source: string | number, name: string): Buffer {
-  try {
-    return readFileSync(source);
-  } catch (error) {
-    const reason = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    throw new CommandError(
-      reason === "ENOENT" ? `There is no file ${name}.` : `Cannot read ${name}: ${reason}.`,
-      EXIT.wrongUsage,
-    );
-  }
+  const content = readBoundedFile(source);
+  if (content.ok) return content.bytes;
+  throw new CommandError(`Cannot read ${name}: ${content.reason}.`, EXIT.wrongUsage);
 }

@@ -4,6 +4,7 @@ import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT } from "./command-error.ts";
 import { ourCommand } from "./invocation.ts";
+import { shellWord } from "../shell-words.ts";
 
 /** How a command reaches the running simulator. */
 export type SimulatorFlags = { simulator: string; token?: string; json?: boolean };
@@ -30,7 +31,7 @@ export function addSimulatorOptions(command: Command): Command {
 
 /** ` --simulator URL` for the command lines that a command suggests, where it is not the default. */
 export function simulatorOption(flags: { simulator: string }): string {
-  return flags.simulator === DEFAULT_SIMULATOR ? "" : ` --simulator ${flags.simulator}`;
+  return flags.simulator === DEFAULT_SIMULATOR ? "" : ` --simulator ${shellWord(flags.simulator)}`;
 }
 
 export type ControlClient = ReturnType<typeof createControlClient>;

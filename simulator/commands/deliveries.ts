@@ -6,6 +6,7 @@ import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "./invocation.ts";
+import { shellWord } from "../shell-words.ts";
 
 type ListFlags = SimulatorFlags & { state?: string; endpoint?: string; event?: string; limit: number };
 
@@ -49,7 +50,7 @@ export function deliveriesCommand(): Command {
         ]),
       ]);
       const stuck = list.data.find(({ state }) => state === "dead");
-      if (stuck) output.note(`\nWhat went wrong:  ${ourCommand(`deliveries show ${stuck.id}`)}`);
+      if (stuck) output.note(`\nWhat went wrong:  ${ourCommand(`deliveries show ${shellWord(stuck.id)}`)}`);
     });
 
   addSimulatorOptions(command.command("show"))
@@ -82,7 +83,7 @@ export function deliveriesCommand(): Command {
         ]),
       ]);
       if (delivery.state === "dead")
-        output.note(`\nOnce it is mended:  ${ourCommand(`deliveries resend ${delivery.id}`)}`);
+        output.note(`\nOnce it is mended:  ${ourCommand(`deliveries resend ${shellWord(delivery.id)}`)}`);
     });
 
   addSimulatorOptions(command.command("resend"))
@@ -94,7 +95,7 @@ export function deliveriesCommand(): Command {
       const delivery = await createControlClient(flags).post(path, {}, deliverySchema);
       output.value(delivery);
       output.line(`Sent again as ${delivery.id}.`);
-      output.note(`How it went:  ${ourCommand(`deliveries show ${delivery.id}`)}`);
+      output.note(`How it went:  ${ourCommand(`deliveries show ${shellWord(delivery.id)}`)}`);
     });
 
   return command;

@@ -8,7 +8,7 @@ import { CommandError, EXIT } from "./command-error.ts";
 import { simulatorOption } from "./control-client.ts";
 import { interruptible } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
-import { webUrl, wholeNumber } from "./option-values.ts";
+import { observeUrl, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
@@ -35,7 +35,7 @@ export function devCommand(): Command {
     .argument("[command...]", "after --: the command that starts your receiver")
     .option("--url <url>", "where your receiver listens", webUrl, "http://localhost:3000/webhooks")
     .option("--command <line>", "the same as after --, as one string of words")
-    .option("--observe <url>", "where your receiver tells what it did with the event {id}")
+    .option("--observe <url>", "where your receiver tells what it did with the event {id}", observeUrl)
     .option("--once", "exit when the samples are handled; not 0 if one was not")
     .option("--quiet", "show your receiver's own output only when something is wrong")
     .option(
@@ -104,6 +104,7 @@ async function accompany(
 
   const { sendSamples } = await import("./samples-tour.ts");
   const observer = flags.observe === undefined ? undefined : createObserver(flags.observe);
+  if (observer !== undefined) running.simulator.verdicts.observe(observer, endpointId);
   const samples = await sendSamples({ running, endpointId, output, observer, signal: over });
   const exitCode = samples.allHandled ? EXIT.ok : EXIT.checkFailed;
   if (exitCode !== EXIT.ok && flags.quiet === true && !over.aborted) {

@@ -11,6 +11,7 @@ import { defaultCommand } from "./default-command.ts";
 import { collect, eventSelection, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "./invocation.ts";
+import { shellWord } from "../shell-words.ts";
 
 type SettingFlags = SimulatorFlags & {
   events?: string[];
@@ -61,7 +62,9 @@ export function endpointsCommand(): Command {
         ["Secret", endpoint.secret],
       ]);
       output.note("\nThe secret is shown this once: your receiver needs it as SIGNING_SECRET.");
-      output.note(`Try it:  ${ourCommand(`endpoints test ${endpoint.id}${simulatorOption(flags)}`)}`);
+      output.note(
+        `Try it:  ${ourCommand(`endpoints test ${shellWord(endpoint.id)}${simulatorOption(flags)}`)}`,
+      );
     });
 
   addSimulatorOptions(command.command("show"))
@@ -70,7 +73,9 @@ export function endpointsCommand(): Command {
     .action(async (id: string, flags: SimulatorFlags) => {
       const output = createOutput({ json: flags.json === true });
       print(await createControlClient(flags).get(pathOf(id), endpointSchema), output);
-      output.note(`\nIts deliveries:  ${ourCommand(`deliveries --endpoint ${id}${simulatorOption(flags)}`)}`);
+      output.note(
+        `\nIts deliveries:  ${ourCommand(`deliveries --endpoint ${shellWord(id)}${simulatorOption(flags)}`)}`,
+      );
     });
 
   addSettings(command.command("change"))
@@ -107,7 +112,9 @@ export function endpointsCommand(): Command {
       output.value(sent);
       for (const event of sent.events) output.line(`${event.type}  ${event.id}`);
       const delivery = sent.deliveries[0]?.id ?? "";
-      output.note(`\nHow it went:  ${ourCommand(`deliveries show ${delivery}${simulatorOption(flags)}`)}`);
+      output.note(
+        `\nHow it went:  ${ourCommand(`deliveries show ${shellWord(delivery)}${simulatorOption(flags)}`)}`,
+      );
     });
 
   return command;

@@ -10,6 +10,7 @@ import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { ourCommand } from "./invocation.ts";
+import { shellWord } from "../shell-words.ts";
 
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 
@@ -53,12 +54,12 @@ export function eventsCommand(): Command {
       const path = `/events/${encodeURIComponent(id)}`;
       const event = await createControlClient(flags).get(path, eventDetailSchema);
       output.value(event);
-      output.line(JSON.stringify(event.envelope, null, 2));
+      output.structure(event.envelope);
       for (const delivery of event.deliveries) {
         const last = delivery.attempts.at(-1);
         output.note(`${delivery.id}  ${delivery.state}  ${last?.http_status ?? last?.error ?? ""}`.trimEnd());
       }
-      output.note(`\nSend it again:  ${ourCommand(`replay ${id}${simulatorOption(flags)}`)}`);
+      output.note(`\nSend it again:  ${ourCommand(`replay ${shellWord(id)}${simulatorOption(flags)}`)}`);
     });
 
   return command;

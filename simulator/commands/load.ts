@@ -90,6 +90,7 @@ async function measure(
     onProgress: ({ acknowledged, sent, elapsedMs }) =>
       output.progress(`${(elapsedMs / 1000).toFixed(1)} s  ${acknowledged} of ${sent} acknowledged`),
   });
+  if (signal.aborted) output.note("Interrupted: this is what was measured until then.");
   return printResult(url, result, output);
 }
 
@@ -111,6 +112,7 @@ function planOf(url: string, flags: Flags): LoadPlan {
   return {
     url,
     secret,
+    allowedHosts: flags.allowHost,
     durationMs: seconds * 1000,
     connections: flags.connections,
     duplicates: flags.duplicates,
@@ -163,6 +165,7 @@ function printKnee(url: string, knee: Knee, output: Output): number {
     object: "knee",
     url,
     rate: knee.rate ?? null,
+    interrupted: knee.stopped,
     steps: knee.steps.map(({ rate, acknowledgedPerSecond, p99Ms, failed, holds }) => ({
       rate,
       acknowledged_per_second: rounded(acknowledgedPerSecond),
@@ -171,13 +174,21 @@ function printKnee(url: string, knee: Knee, output: Output): number {
       holds,
     })),
   });
+  if (knee.stopped && knee.rate === undefined) {
+    output.line("Interrupted before a rate was known that it holds.");
+    return EXIT.couldNotRun;
+  }
   if (knee.rate === undefined) {
     output.line(
       output.style("red", `It breaks at the first rate already, ${knee.steps[0]?.rate ?? 0} a second.`),
     );
     return EXIT.checkFailed;
   }
-  output.line(`It holds up to about ${knee.rate} events a second.`);
+  output.line(
+    knee.stopped
+      ? `Interrupted: it holds at least ${knee.rate} events a second.`
+      : `It holds up to about ${knee.rate} events a second.`,
+  );
   return EXIT.ok;
 }
 

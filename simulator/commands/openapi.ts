@@ -14,7 +14,7 @@ export function openapiCommand(): Command {
       const output = createOutput({ json: flags.json === true });
       if (flags.out === undefined) {
         output.value(document);
-        output.line(JSON.stringify(document, null, 2));
+        output.structure(document);
         return;
       }
       try {

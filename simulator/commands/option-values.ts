@@ -59,3 +59,11 @@ export function shareOf(text: string): number {
   if (/^\d+(?:\.\d+)?%?$/.test(text) && value >= 0 && value <= 1) return value;
   throw new InvalidArgumentError("Give a share such as 5% or 0.05.");
 }
+
+/** An address with `{id}` where the event id belongs, such as `http://localhost:3001/inbox/{id}`. */
+export function observeUrl(text: string): string {
+  if (text.includes("{id}") && URL.parse(text) !== null) return text;
+  throw new InvalidArgumentError(
+    "give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.",
+  );
+}

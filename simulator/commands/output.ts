@@ -1,4 +1,6 @@
-import { styleText, stripVTControlCharacters } from "node:util";
+import { randomUUID } from "node:crypto";
+import { styleText } from "node:util";
+import { printable, printableJson } from "../printable.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -6,7 +8,8 @@ export type Output = ReturnType<typeof createOutput>;
 
 /**
  * Where a command writes: results go to stdout, words about them to stderr. With `--json` stdout carries JSON alone.
- * Colours and redrawn progress only on a terminal, and never with NO_COLOR.
+ * Colours and redrawn progress only on a terminal, and never with NO_COLOR. Each text becomes one printable line here,
+ * whatever is in it, so that nobody whose words are shown can steer the terminal or a build server that reads along.
  */
 export function createOutput(options: { json: boolean }) {
   const { stdout, stderr } = process;
@@ -22,26 +25,40 @@ export function createOutput(options: { json: boolean }) {
     /** A line of the result; nothing with `--json`. */
     line(text = ""): void {
       clearProgress();
-      if (!options.json) stdout.write(`${text}\n`);
+      if (!options.json) stdout.write(`${shown(text)}\n`);
     },
-    /** The result itself, for programs: one JSON value on one line. */
+    /** A whole text that is printable already, in the form that was asked for, and the styles in it. */
+    document(text: string): void {
+      clearProgress();
+      stdout.write(pieces(text).join(""));
+    },
+    /** The result itself, for programs: one JSON value on one line, or over several for people. */
     value(value: unknown): void {
       clearProgress();
-      if (options.json) stdout.write(`${JSON.stringify(value)}\n`);
+      if (options.json) stdout.write(`${printableJson(value)}\n`);
     },
-    /** What to do next, or what went on meanwhile; quiet with `--json`. */
+    /** A JSON value as a result for people; nothing with `--json`. */
+    structure(value: unknown): void {
+      clearProgress();
+      if (!options.json) stdout.write(`${printableJson(value, 2)}\n`);
+    },
+    /** What to do next, or what went on meanwhile, with an empty line before or after it; quiet with `--json`. */
     note(text: string): void {
       clearProgress();
-      if (!options.json) stderr.write(`${text}\n`);
+      if (!options.json) stderr.write(`${noteLines(text).map(shown).join("\n")}\n`);
     },
     /** Redraws one line on a terminal; elsewhere nothing. */
     progress(text: string): void {
       if (!stderr.isTTY) return;
-      stderr.write(`\r\u001b[2K${text}`);
+      stderr.write(`\r\u001b[2K${shown(text)}`);
       isProgressShown = true;
     },
     clearProgress,
-    style: (style: Style, text: string): string => styleText(style, text, { stream: stdout }),
+    /** Marks `text` for a style, which it gets where it is written. */
+    style(style: Style, text: string): string {
+      const [open = "", close = ""] = styleText(style, "\n", { stream: stdout }).split("\n");
+      return open === "" ? text : mark(open) + text + mark(close);
+    },
     /** Columns aligned by what is seen of them; the last one stays as long as it is. */
     table(rows: readonly (readonly string[])[], indent = ""): void {
       for (const line of alignColumns(rows)) this.line(indent + line);
@@ -68,5 +85,35 @@ function padTo(cell: string, width: number): string {
 }
 
 function widthOf(cell: string): number {
-  return stripVTControlCharacters(cell).length;
+  return pieces(cell)
+    .filter((_, index) => index % 2 === 0)
+    .map(printable)
+    .join("").length;
+}
+
+/** A line break at an end is an empty line of ours; one inside comes from somebody else. */
+function noteLines(text: string): string[] {
+  const [, before = "", inner = "", after = ""] = /^(\n?)([^]*?)(\n?)$/.exec(text) ?? [];
+  return [...(before === "" ? [] : [""]), inner, ...(after === "" ? [] : [""])];
+}
+
+/** Nobody can write a mark who does not know it: styles in foreign text stay text. */
+const MARK = `\u0001${randomUUID()} `;
+const MARKED = new RegExp(`${MARK}([^\u0002]*)\u0002`);
+
+function mark(sequence: string): string {
+  return `${MARK}${sequence.replaceAll("\u001b", "^")}\u0002`;
+}
+
+/** Text and, at odd places, the escape sequences that were marked in it. */
+function pieces(text: string): string[] {
+  return text
+    .split(MARKED)
+    .map((piece, index) => (index % 2 === 0 ? piece : piece.replaceAll("^", "\u001b")));
+}
+
+function shown(text: string): string {
+  return pieces(text)
+    .map((piece, index) => (index % 2 === 0 ? printable(piece) : piece))
+    .join("");
 }

@@ -1,4 +1,6 @@
 import { Command, CommanderError, Help, type Option } from "commander";
+import { describeBug } from "../bug.ts";
+import { printable } from "../printable.ts";
 import { VERSION } from "../version.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { CommandError, EXIT } from "./command-error.ts";
@@ -11,6 +13,7 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     .version(VERSION)
     .showHelpAfterError("(--help lists what there is)")
     .configureHelp({ optionDescription: withoutEmptyLists })
+    .configureOutput({ writeErr: complain })
     .exitOverride();
   // Only the command that is asked for is loaded: all of them together take seconds.
   for (const { name, summary, load } of COMMANDS) {
@@ -53,8 +56,24 @@ function exitCodeOf(error: unknown): number {
   // Commander has printed its message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.wrongUsage;
   if (error instanceof CommandError) {
-    process.stderr.write(`${error.message}\n`);
+    complain(`${error.message}\n`);
     return error.exitCode;
   }
-  throw error;
+  complain(`${unexpected(error)}\n`);
+  return EXIT.couldNotRun;
+}
+
+/** Ends the program on a bug of ours with one line: nothing that a user did is to be read from a stack. */
+export function endUnexpectedly(error: unknown): void {
+  complain(`${unexpected(error)}\n`);
+  process.exit(EXIT.couldNotRun);
+}
+
+function unexpected(error: unknown): string {
+  return `This is a bug in voice-agent-simulator, please report it: ${describeBug(error)}`;
+}
+
+/** Words about a mistake, on stderr; what they quote stays inside its line. */
+function complain(text: string): void {
+  process.stderr.write(text.split("\n").map(printable).join("\n"));
 }

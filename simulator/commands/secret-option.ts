@@ -1,6 +1,8 @@
-import { readFileSync } from "node:fs";
 import { Option } from "commander";
+import { readBoundedFile } from "../bounded-file.ts";
 import { CommandError, EXIT } from "./command-error.ts";
+
+const MOST_SECRET_BYTES = 64 * 1024;
 
 /** `--secret`, or the variable that a receiver reads it from. */
 export function secretOption(): Option {
@@ -26,9 +28,7 @@ export function wantWrittenSecret(given: string | undefined): string {
 }
 
 function secretFile(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw new CommandError(`--secret @${path}: there is no such file to read.`, EXIT.wrongUsage);
-  }
+  const content = readBoundedFile(path, MOST_SECRET_BYTES);
+  if (content.ok) return content.bytes.toString();
+  throw new CommandError(`--secret @${path}: ${content.reason}.`, EXIT.wrongUsage);
 }

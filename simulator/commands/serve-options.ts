@@ -23,6 +23,7 @@ export type ServeFlags = {
   scenario: string[];
   apiFaults?: ApiFaultPlan;
   fault: string[];
+  keepAlive?: boolean;
   reading: string[];
   json?: boolean;
 };
@@ -72,6 +73,10 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       collect,
       [],
     )
+    .option(
+      "--keep-alive",
+      "go on with connections that receivers promise to keep (Keep-Alive: timeout=N); one for each attempt otherwise",
+    )
     .option("--reading <name=choice>", "settle an open point of the specification (repeatable)", collect, [])
     .option("--json", "print JSON lines");
 }
@@ -85,6 +90,7 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     readings: readings.readings,
     faults: faultsOf(flags.fault),
     allowedHosts: flags.allowHost,
+    keepAlive: flags.keepAlive,
     scenarios: scenariosOf(flags.scenario),
     ...(flags.data !== undefined && { dataFile: flags.data }),
     ...(flags.seed !== undefined && { seed: flags.seed }),

@@ -1,17 +1,18 @@
 import { Command } from "commander";
+import { createObserver } from "../observer/observer.ts";
 import { bannerValue, printBanner } from "./banner.ts";
 import { endpointView } from "../control/views.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { simulatorOption } from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
-import { eventSelection, webUrl } from "./option-values.ts";
+import { eventSelection, observeUrl, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
 import { ourCommand } from "./invocation.ts";
 
-type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string[] };
+type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string[]; observe?: string };
 
 /** `serve`: the whole service, until Ctrl-C. */
 export function serveCommand(): Command {
@@ -20,6 +21,11 @@ export function serveCommand(): Command {
     .option("--forward-to <url>", "register this endpoint at the start", webUrl)
     .option("--secret <secret>", "its signing secret; made up and printed when absent")
     .option("--events <types>", "its event types, separated by commas; all when absent", eventSelection)
+    .option(
+      "--observe <url>",
+      "where the receiver tells what it did with the event {id}: the dashboard then judges what was done",
+      observeUrl,
+    )
     .action(async (flags: Flags) => {
       const output = createOutput({ json: flags.json === true });
       const eventTypes = flags.events ?? [];
@@ -27,11 +33,13 @@ export function serveCommand(): Command {
       const { startSimulatorForCommand } = await import("./running-simulator.ts");
       const running = await startSimulatorForCommand(flags);
       const target = flags.forwardTo;
+      const observer = flags.observe === undefined ? undefined : createObserver(flags.observe);
       const forwarded =
         target === undefined
           ? undefined
           : await forward(running, { url: target, eventTypes, given: flags.secret });
 
+      if (observer !== undefined) running.simulator.verdicts.observe(observer, forwarded?.id);
       output.value({
         ...bannerValue(running),
         ...(forwarded?.secret !== undefined && { secret: forwarded.secret }),
@@ -65,19 +73,19 @@ export function serveCommand(): Command {
 async function forward(
   running: RunningSimulator,
   settings: { url: string; eventTypes: string[]; given: string | undefined },
-): Promise<{ url: string; secret?: string; secretLast4: string }> {
+): Promise<{ id: string; url: string; secret?: string; secretLast4: string }> {
   const { endpoints } = running.simulator;
   const { url, eventTypes, given } = settings;
   const existing = endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
   if (existing !== undefined && (given === undefined || given === existing.secret)) {
     endpoints.change(existing.id, { eventTypes });
-    return { url, secretLast4: endpointView(existing).secret_last4 };
+    return { id: existing.id, url, secretLast4: endpointView(existing).secret_last4 };
   }
   const registered = endpoints.register({ url, eventTypes, secret: given });
   if (registered.ok) {
     if (existing !== undefined) endpoints.remove(existing.id);
-    const { secret } = registered.endpoint;
-    return { url, secret, secretLast4: endpointView(registered.endpoint).secret_last4 };
+    const { id, secret } = registered.endpoint;
+    return { id, url, secret, secretLast4: endpointView(registered.endpoint).secret_last4 };
   }
   await running.close();
   throw new CommandError(`--forward-to ${url}: ${registered.message}`, EXIT.wrongUsage);

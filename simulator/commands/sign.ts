@@ -39,7 +39,7 @@ export function signCommand(): Command {
         ...(flags.curl !== undefined && { curl: curlCommand(flags.curl, value, input) }),
       });
       if (flags.curl !== undefined) {
-        output.line(curlCommand(flags.curl, value, input));
+        for (const line of curlCommand(flags.curl, value, input).split("\n")) output.line(line);
         return;
       }
       output.line(`${SIGNATURE_HEADER}: ${value}`);

@@ -15,6 +15,7 @@ import { collect, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { scenariosOf } from "./scenario-files.ts";
 import { ourCommand } from "./invocation.ts";
+import { shellWord } from "../shell-words.ts";
 
 type Flags = SimulatorFlags & {
   set: string[];
@@ -83,7 +84,7 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
   output.note(
     first === undefined
       ? `\nNo endpoint wants it. Register one:  ${ourCommand(`endpoints add http://localhost:3000/webhooks${simulatorOption(flags)}`)}`
-      : `\nHow it went:  ${ourCommand(`deliveries show ${first.id}${simulatorOption(flags)}`)}`,
+      : `\nHow it went:  ${ourCommand(`deliveries show ${shellWord(first.id)}${simulatorOption(flags)}`)}`,
   );
 }
 

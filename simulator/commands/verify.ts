@@ -5,6 +5,7 @@ import { type Level, LEVELS } from "../verify/check.ts";
 import type { Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
 import { CommandError, EXIT } from "./command-error.ts";
+import { interruptible } from "./interrupt.ts";
 import { collect, eventSelection, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { secretOption } from "./secret-option.ts";
@@ -27,6 +28,8 @@ type Flags = {
   readyTimeout: number;
   effectsWithin?: number;
   allowHost: string[];
+  thorough?: boolean;
+  clockVariable?: string;
   list?: boolean;
   json?: boolean;
 };
@@ -80,12 +83,25 @@ export function verifyCommand(): Command {
       "how long it may take to handle what it acknowledged, where it polls",
       wholeNumber(1, LONGEST_READY_SECONDS),
     )
+    .option(
+      "--thorough",
+      "kill it dozens of times, send ten thousand events between two copies; takes minutes",
+    )
+    .option(
+      "--clock-variable <name>",
+      "with --thorough: a variable that moves its clock ahead by seconds, or FAKETIME",
+      variableName,
+    )
     .option("--allow-host <host>", "also judge a receiver on this host (repeatable)", collect, [])
     .option("--list", "print the checks and run nothing")
     .option("--json", "print the JSON report, or with --list the list as JSON")
     .addHelpText("after", HELP)
     .action(async (words: string[], flags: Flags) => {
-      process.exitCode = await verify(words, flags);
+      await interruptible(async (signal) => {
+        process.exitCode = await verify(words, flags, signal);
+        // What was under way goes on for a while, and has nobody left to tell.
+        if (signal.aborted) process.exit();
+      });
     });
 }
 
@@ -96,9 +112,9 @@ Examples:
   verify https://staging.example.com/webhooks --allow-host staging.example.com --events call.completed
   verify http://localhost:3000/webhooks --level must --report junit=verify.xml --report markdown=verify.md
 
-Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing was verified).`;
+Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing, or not all, was verified).`;
 
-async function verify(words: string[], flags: Flags): Promise<number> {
+async function verify(words: string[], flags: Flags, signal: AbortSignal): Promise<number> {
   // Loaded only now: --help and a wrong option are answered at once.
   const { selectChecks } = await import("../verify/catalogue.ts");
   const output = createOutput({ json: flags.json === true });
@@ -108,6 +124,7 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     ...(flags.skip.length > 0 && { skip: flags.skip }),
     ...(flags.level !== undefined && { level: flags.level }),
     ...events,
+    thorough: flags.thorough === true,
   };
   const selected = selectChecks(selection);
   if (!selected.ok) throw new CommandError(selected.message, EXIT.wrongUsage);
@@ -120,10 +137,13 @@ async function verify(words: string[], flags: Flags): Promise<number> {
   }
 
   const target = verifyTarget(words, flags);
-  const { loadBaseline, parseReportTargets, writeReports } = await import("../verify/reports/targets.ts");
+  const { loadBaseline, parseReportTargets, unwritableTarget, writeReports } =
+    await import("../verify/reports/targets.ts");
   const targets = parseReportTargets(flags.report, flags.json === true);
   if (!targets.ok) throw new CommandError(targets.message, EXIT.wrongUsage);
-  const baseline = flags.baseline === undefined ? undefined : await loadBaseline(flags.baseline);
+  const unwritable = unwritableTarget(targets.targets);
+  if (unwritable !== undefined) throw new CommandError(unwritable, EXIT.wrongUsage);
+  const baseline = flags.baseline === undefined ? undefined : loadBaseline(flags.baseline);
   if (baseline?.ok === false) throw new CommandError(baseline.message, EXIT.wrongUsage);
 
   for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
@@ -136,15 +156,19 @@ async function verify(words: string[], flags: Flags): Promise<number> {
     readyTimeoutMs: flags.readyTimeout * 1_000,
     failOn: flags.strict === true ? FAIL_ON : flags.failOn,
     now: Date.now,
+    signal,
     ...events,
     ...(flags.observe !== undefined && { observeUrl: flags.observe }),
+    thorough: flags.thorough === true,
+    ...(flags.clockVariable !== undefined && { clockVariable: flags.clockVariable }),
     ...(flags.effectsWithin !== undefined && { effectsWithinMs: flags.effectsWithin * 1_000 }),
     ...(flags.explore !== undefined && { explore: flags.explore }),
     ...(baseline !== undefined && { baseline: baseline.baseline }),
     onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
   });
   output.clearProgress();
-  await writeReports(report, targets.targets, (style, text) => output.style(style, text));
+  const unwritten = await writeReports(report, targets.targets, output);
+  if (unwritten.length > 0) throw new CommandError(unwritten.join("\n"));
   return EXIT_CODES[report.verdict];
 }
 
@@ -163,6 +187,12 @@ function failOnValue(value: string, previous: FailOn[]): FailOn[] {
   if (wrong !== undefined)
     throw new InvalidArgumentError(`Give ${FAIL_ON.join(" or ")}, or both with a comma.`);
   return [...previous, ...words.filter(isFailOn)];
+}
+
+/** The name of a variable of an environment. */
+function variableName(value: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value;
+  throw new InvalidArgumentError("Give a variable's name, such as CLOCK_OFFSET_SECONDS.");
 }
 
 function isFailOn(word: string): word is FailOn {

@@ -1,8 +1,9 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
 import { DELIVERY_STATES } from "../domain/deliveries.ts";
+import { VERDICT_RESULTS } from "../domain/verdict.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerPage, answerRefusal, readQuery } from "./answers.ts";
+import { answerError, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { pageSchema } from "./schemas.ts";
 import { countsView, deliveryDetailView, deliveryView } from "./views.ts";
 
@@ -11,7 +12,11 @@ const listSchema = pageSchema.extend({
   event_id: z.string().optional(),
   state: z.enum(DELIVERY_STATES).optional(),
   type: z.string().optional(),
+  verdict: z.enum(VERDICT_RESULTS).optional(),
 });
+
+const resendSchema = z.strictObject({ endpoint_id: z.string().optional() });
+const signSchema = z.strictObject({ attempt: z.int().min(1).max(6) });
 
 /** Deliveries: look at them and their attempts, send one again, make the next attempt now. */
 export function deliveryRoutes(simulator: Simulator): Router {
@@ -21,10 +26,10 @@ export function deliveryRoutes(simulator: Simulator): Router {
   router.get("/deliveries", (request, response) => {
     const query = readQuery(listSchema, request, response);
     if (query === undefined) return;
-    const { limit, endpoint_id: endpointId, event_id: eventId, state, type, q: text } = query;
+    const { limit, endpoint_id: endpointId, event_id: eventId, state, type, verdict, q: text } = query;
     const after = query.starting_after;
     if (after !== undefined && deliveries.find(after) === undefined) return answerNone(response, after);
-    const page = deliveries.page({ limit, after, endpointId, eventId, state, type, text });
+    const page = deliveries.page({ limit, after, endpointId, eventId, state, type, verdict, text });
     answerPage(response, page.deliveries.map(deliveryView), page.next);
   });
 
@@ -36,10 +41,28 @@ export function deliveryRoutes(simulator: Simulator): Router {
     response.json(deliveryDetailView(detail));
   });
 
+  router.post("/deliveries/resend", (request, response) => {
+    const body = readBody(resendSchema, request, response);
+    if (body === undefined) return;
+    const { ids, hasMore } = deliveries.resendAll(body.endpoint_id);
+    const data = ids.flatMap((id) => deliveries.summary(id) ?? []).map(deliveryView);
+    response.status(202).json({ object: "list", data, has_more: hasMore });
+  });
+
   router.post("/deliveries/:id/resend", (request, response) => {
     const resent = deliveries.resend(request.params.id);
     if (!resent.ok) return answerRefusal(response, resent);
     answerSummary(response, resent.id);
+  });
+
+  router.post("/deliveries/:id/sign", (request, response) => {
+    const body = readBody(signSchema, request, response);
+    if (body === undefined) return;
+    const signed = deliveries.signAgain(request.params.id, body.attempt);
+    if (!signed.ok) return answerRefusal(response, signed);
+    const { url, request: again } = signed;
+    const headers = Object.fromEntries(again.headers);
+    response.json({ object: "request", url, line: again.line, headers, body: again.body.toString() });
   });
 
   router.post("/deliveries/:id/attempt", (request, response) => {

@@ -30,10 +30,10 @@ export function endpointRoutes({ endpoints }: Simulator): Router {
     response.status(201).json({ ...endpointView(registered.endpoint), secret: registered.endpoint.secret });
   });
 
-  // Says whether a URL would be accepted, and why not, without registering anything: for forms.
-  router.post("/endpoints/check", (request, response) => {
+  // Says whether a URL would be accepted, and why not, and whether somebody listens there: for forms.
+  router.post("/endpoints/check", async (request, response) => {
     const body = readBody(checkSchema, request, response);
-    if (body !== undefined) response.json(endpoints.checkUrl(body.url));
+    if (body !== undefined) response.json(await endpoints.probe(body.url));
   });
 
   router.get("/endpoints", (_request, response) => answerList(response, endpoints.list().map(endpointView)));

@@ -1,5 +1,6 @@
 import express, { Router } from "express";
 import type { Simulator } from "../simulator.ts";
+import { aboutRoutes } from "./about.ts";
 import { answerError } from "./answers.ts";
 import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";
@@ -23,6 +24,7 @@ export function createControl(simulator: Simulator): Router {
   });
   router.use(reportRoutes(() => simulator.clock.wallNowMs()));
   router.use(express.json({ limit: LARGEST_BODY }));
+  router.use(aboutRoutes(simulator));
   router.use(endpointRoutes(simulator));
   router.use(eventRoutes(simulator));
   router.use(eventTypeRoutes());

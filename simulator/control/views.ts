@@ -50,8 +50,17 @@ export function deliveryView(delivery: DeliverySummary) {
     faults: delivery.faults.map(formatFault),
     resend_of: delivery.resendOf,
     summary: delivery.summary,
+    verdict: delivery.verdict,
+    handling: handlingView(delivery),
     attempts: delivery.attempts.map(attemptView),
   };
+}
+
+/** What the receiver tells of the event, or null where nobody observes it. */
+function handlingView({ handling }: DeliverySummary) {
+  if (handling === undefined) return null;
+  const { handled, duplicates, state, isSettled } = handling;
+  return { handled, duplicates, state, is_settled: isSettled };
 }
 
 /** A delivery with everything: what was sent on each attempt, byte for byte, and what came back. */
@@ -61,7 +70,11 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
     url: endpoint?.url ?? null,
     attempts: attempts.map((attempt) => ({
       ...attemptView(attempt),
-      request: { headers: attempt.requestHeaders, body: attempt.sentBody.toString() },
+      request: {
+        line: attempt.wire?.line ?? null,
+        headers: attempt.wire ? Object.fromEntries(attempt.wire.headers) : attempt.requestHeaders,
+        body: attempt.sentBody.toString(),
+      },
       signature: signatureView(attempt, attempt.sentBody, endpoint?.secret),
       answer: attempt.answer && {
         headers: attempt.answer.headers,
@@ -92,6 +105,20 @@ export function clockView(simulator: Simulator) {
     wall_now: iso(clock.wallNowMs()),
     next_attempt_at: nextMs === undefined ? null : iso(nextMs),
     deliveries: counts.deliveries().byState,
+    verdicts: verdictsView(simulator),
+  };
+}
+
+/** How many deliveries to each endpoint were meant so and ended so, and whether receivers are asked what they did. */
+function verdictsView({ verdicts }: Simulator) {
+  return {
+    is_observed: verdicts.isObserved(),
+    counts: verdicts.counts().map(({ endpointId, meant, verdict, count }) => ({
+      endpoint_id: endpointId,
+      meant,
+      result: verdict,
+      count,
+    })),
   };
 }
 

@@ -5,6 +5,7 @@ import { PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bound
 import type { DeliveryState } from "./deliveries.ts";
 import { readFaults } from "./endpoints.ts";
 import { injectedFaults, type Fault } from "./faults.ts";
+import { judgeDelivery, type Handling, type Verdict, type VerdictResult } from "./verdict.ts";
 
 /** What a list shows of one delivery. Times are milliseconds of schedule time. */
 export type DeliverySummary = {
@@ -21,6 +22,9 @@ export type DeliverySummary = {
   /** One line that says what the event is about. */
   summary: string;
   attempts: JudgedAttempt[];
+  /** What the receiver tells of the event; undefined where nobody observes it. */
+  handling: Handling | undefined;
+  verdict: Verdict;
 };
 
 /** An attempt with what we did wrong to it on purpose, and whose doing its failure is (null: it did not fail). */
@@ -34,6 +38,7 @@ export type DeliverySearch = {
   eventId?: string | undefined;
   state?: DeliveryState | undefined;
   type?: string | undefined;
+  verdict?: VerdictResult | undefined;
   /** Text that ids, type, summary, endpoint URL or payload have in them, whatever its case. */
   text?: string | undefined;
 };
@@ -41,11 +46,11 @@ export type DeliverySearch = {
 /** Newest first. With `next`, there may be more below the delivery that it names. */
 export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null };
 
-type Column = "endpoint_id" | "event_id" | "event_type" | "state";
+type Column = "endpoint_id" | "event_id" | "event_type" | "state" | "verdict";
 type Candidate = Record<Column | "id", string>;
 type TextCandidate = Candidate & { summary: string; body: Buffer };
 
-type SummaryRow = Omit<Candidate, "state"> & {
+type SummaryRow = Omit<Candidate, "state" | "verdict"> & {
   org_id: string;
   state: DeliveryState;
   created_at: number;
@@ -53,16 +58,26 @@ type SummaryRow = Omit<Candidate, "state"> & {
   faults: string;
   resend_of: string | null;
   summary: string;
+  is_again: number;
+  handled: number | null;
+  duplicates: number | null;
+  handling_state: string | null;
+  is_settled: number | null;
 };
 
 const SUMMARIES = `
   SELECT d.id, d.event_id, d.event_type, e.org_id, d.endpoint_id, d.state, d.created_at, d.next_attempt_at, d.faults,
-    d.resend_of, e.summary
+    d.resend_of, e.summary, h.handled, h.duplicates, h.state AS handling_state, h.is_settled,
+    EXISTS (
+      SELECT 1 FROM deliveries p WHERE p.event_id = d.event_id AND p.endpoint_id = d.endpoint_id AND p.seq < d.seq
+        AND (p.state = 'delivered' OR p.faults LIKE '%"drop-answer%')
+    ) AS is_again
   FROM deliveries d JOIN events e ON e.id = d.event_id
+  LEFT JOIN handlings h ON h.event_id = d.event_id AND h.endpoint_id = d.endpoint_id
   WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq DESC`;
-const CANDIDATES = `SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state FROM deliveries d`;
+const CANDIDATES = `SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict FROM deliveries d`;
 const TEXT_CANDIDATES = `
-  SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, e.summary, coalesce(d.body, e.body) AS body
+  SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, e.summary, coalesce(d.body, e.body) AS body
   FROM deliveries d JOIN events e ON e.id = d.event_id`;
 const BELOW = `d.seq < coalesce((SELECT seq FROM deliveries WHERE id = ?), 9223372036854775807)`;
 const URLS = `SELECT id, url FROM endpoints`;
@@ -116,6 +131,8 @@ export function createDeliverySummaries(options: {
 
   return {
     find: (id: string): DeliverySummary | undefined => ofIds([id])[0],
+    /** Those that there are, newest first. */
+    ofIds,
     page(search: DeliverySearch): DeliveryPage {
       const { ids, next } = findIds(search);
       return { deliveries: ofIds(ids), next };
@@ -124,34 +141,46 @@ export function createDeliverySummaries(options: {
 }
 
 /** From the filter that lets least through to the one that lets most. */
-function filtersOf({ eventId, endpointId, state, type }: DeliverySearch): [Column, string][] {
+function filtersOf({ eventId, endpointId, state, type, verdict }: DeliverySearch): [Column, string][] {
   const filters: [Column, string | undefined][] = [
     ["event_id", eventId],
     ["state", state === "delivered" ? undefined : state],
+    ["verdict", verdict === "ok" ? undefined : verdict],
     ["endpoint_id", endpointId],
     ["event_type", type],
+    ["verdict", verdict],
     ["state", state],
   ];
   return filters.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
 }
 
-function fromRow(row: SummaryRow, attempts: readonly AttemptSummary[]): DeliverySummary {
+function fromRow(row: SummaryRow, made: readonly AttemptSummary[]): DeliverySummary {
   const faults = readFaults(row.faults);
+  const attempts = made.map((attempt) => {
+    const injected = injectedFaults(faults, attempt.number);
+    return { ...attempt, injected, blame: blameOf(attempt, injected) };
+  });
+  const { state } = row;
+  const handling = handlingOf(row);
   return {
     id: row.id,
     eventId: row.event_id,
     eventType: row.event_type,
     orgId: row.org_id,
     endpointId: row.endpoint_id,
-    state: row.state,
+    state,
     createdAtMs: row.created_at,
     nextAttemptAtMs: row.next_attempt_at,
     faults,
     resendOf: row.resend_of,
     summary: row.summary,
-    attempts: attempts.map((attempt) => {
-      const injected = injectedFaults(faults, attempt.number);
-      return { ...attempt, injected, blame: blameOf(attempt, injected) };
-    }),
+    attempts,
+    handling,
+    verdict: judgeDelivery({ state, attempts, handling, isAgain: row.is_again === 1 }),
   };
+}
+
+function handlingOf(row: SummaryRow): Handling | undefined {
+  const { handled, duplicates, handling_state: state, is_settled: isSettled } = row;
+  return handled === null ? undefined : { handled, duplicates, state, isSettled: isSettled === 1 };
 }

@@ -1,30 +1,16 @@
 import { createAdvance } from "./advance.ts";
-import type { Answer, Attempts, Outcome } from "./attempts.ts";
-import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
+import type { Attempts } from "./attempts.ts";
 import type { ScheduleClock } from "./clock.ts";
-import type { Deliveries, Delivery } from "./deliveries.ts";
-import type { Endpoint, Endpoints } from "./endpoints.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { Endpoints } from "./endpoints.ts";
 import type { EventLog } from "./events.ts";
-import { faultsOnAttempt, injectedFaults, type FaultName } from "./faults.ts";
+import { createFlights, type Departure, type Send } from "./flights.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import { createSettlement, settleInterrupted } from "./settlement.ts";
 import type { WallTime } from "./wall-time.ts";
 
-/** The port to the network: makes one HTTP request and never rejects. */
-export type Send = (request: SendRequest) => Promise<SendResult>;
-
-export type SendRequest = Pick<AttemptRequest, "headers" | "body"> & {
-  url: string;
-  /** How the answer is judged and what is done wrong on the wire. */
-  answerMeans: Readings["answer_means"];
-  faults: ReadonlySet<FaultName>;
-  signal: AbortSignal;
-};
-
 export type Dispatcher = ReturnType<typeof createDispatcher>;
-
-export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer };
 
 /** Requests under way to one endpoint at a time: a slow one delays nobody but itself. */
 const CONCURRENCY_PER_ENDPOINT = 16;
@@ -51,15 +37,17 @@ export function createDispatcher(options: {
   transaction: <Result>(action: () => Result) => Result;
   /** Other business with a due time: when the next of it is due, and doing what is due by now. */
   agenda: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
+  /** Called within every transaction that records attempts, which the journal tells in so many entries. */
+  remember: (entriesToCome: number) => void;
   /** Called at every look at what is due, which are no more than a second apart. */
   onLook?: () => void;
 }) {
-  const { deliveries, attempts, endpoints, events, clock, wall, journal, transaction, agenda } = options;
-  const inFlight = new Map<string, number>();
+  const { deliveries, attempts, endpoints, clock, wall, journal, transaction, agenda } = options;
   const settledWaiters: (() => void)[] = [];
   const stopping = new AbortController();
   const settle = createSettlement({ deliveries, endpoints, readings: options.readings });
-  const flights = new Set<Promise<void>>();
+  const { signal } = stopping;
+  const flights = createFlights({ ...options, settle, onLanding: wake, signal });
   let isPaused = false;
   let isAwake = false;
   let cancelSleep = () => {};
@@ -85,8 +73,8 @@ export function createDispatcher(options: {
 
   function work(): void {
     options.onLook?.();
-    if (!isPaused) startWhatIsDue();
-    if (flights.size > 0) return sleep();
+    flights.turn(isPaused ? [] : whatIsDue());
+    if (flights.any()) return sleep();
     const nextMs = nextDueMs();
     if (nextMs !== undefined && clock.mode === "skip" && !advance.isUnderWay() && !isPaused) {
       clock.moveTo(nextMs);
@@ -97,19 +85,19 @@ export function createDispatcher(options: {
     sleep();
   }
 
-  function startWhatIsDue(): void {
+  function whatIsDue(): Departure[] {
     const nowMs = clock.now();
     agenda.run(nowMs);
-    for (const endpointId of deliveries.endpointsWithDue(nowMs)) {
-      const free = CONCURRENCY_PER_ENDPOINT - (inFlight.get(endpointId) ?? 0);
-      if (free <= 0) continue;
+    return deliveries.endpointsWithDue(nowMs).flatMap((endpointId) => {
+      const free = CONCURRENCY_PER_ENDPOINT - flights.to(endpointId);
+      if (free <= 0) return [];
       const endpoint = endpoints.find(endpointId);
       if (endpoint === undefined) {
         abandon(endpointId);
-        continue;
+        return [];
       }
-      for (const delivery of deliveries.due(endpointId, nowMs, free)) start(delivery, endpoint);
-    }
+      return deliveries.due(endpointId, nowMs, free).map((delivery) => ({ delivery, endpoint }));
+    });
   }
 
   function sleep(): void {
@@ -124,69 +112,6 @@ export function createDispatcher(options: {
   function nextDueMs(): number | undefined {
     const times = [deliveries.nextDueMs(), agenda.nextDueMs()].filter((time) => time !== undefined);
     return times.length === 0 ? undefined : Math.min(...times);
-  }
-
-  function start(delivery: Delivery, endpoint: Endpoint): void {
-    const event = events.find(delivery.eventId);
-    if (event === undefined) throw new Error(`Delivery ${delivery.id} has no event ${delivery.eventId}.`);
-    const number = delivery.attemptsMade + 1;
-    const startedAtMs = clock.now();
-    const readings = options.readings();
-    const wallStartedAtMs = wall.nowMs();
-    const faults = faultsOnAttempt(delivery.faults, number);
-    const body = delivery.body ?? event.body;
-    const request = attemptRequest({
-      body,
-      secret: endpoint.secret,
-      number,
-      wallNowMs: wallStartedAtMs,
-      faults,
-      readings,
-    });
-
-    // Recorded before it is sent: whatever happens to us now, the attempt is counted (at most six on the wire).
-    transaction(() => {
-      deliveries.take(delivery.id);
-      attempts.open(delivery.id, {
-        number,
-        scheduledAtMs: delivery.nextAttemptAtMs ?? startedAtMs,
-        startedAtMs,
-        wallStartedAtMs,
-        signatureTimestamp: request.signatureTimestamp,
-        requestHeaders: request.headers,
-        requestBody: request.body === body ? null : request.body,
-      });
-    });
-    inFlight.set(endpoint.id, (inFlight.get(endpoint.id) ?? 0) + 1);
-    journal.write({ kind: "attempt.started", deliveryId: delivery.id, number });
-
-    const { url } = endpoint;
-    const { signal } = stopping;
-    const sent = { ...request, url, answerMeans: readings.answer_means, faults, signal };
-    const flight = attempt(delivery, number, startedAtMs, sent).finally(() => flights.delete(flight));
-    flights.add(flight);
-  }
-
-  async function attempt(
-    delivery: Delivery,
-    number: number,
-    startedAtMs: number,
-    request: SendRequest,
-  ): Promise<void> {
-    const startedMs = wall.monotonicMs();
-    const { outcome, durationMs, answer } = await options.send(request);
-    // It ended when its outcome was known, though reading the rest of the answer may have taken longer.
-    const sinceEndMs = Math.max(0, Math.round(wall.monotonicMs() - startedMs - durationMs));
-    const endedAtMs = Math.max(startedAtMs, clock.now() - sinceEndMs);
-    inFlight.set(delivery.endpointId, (inFlight.get(delivery.endpointId) ?? 1) - 1);
-    transaction(() => {
-      attempts.close(delivery.id, number, { endedAtMs, durationMs, outcome, answer });
-      const { id: deliveryId, endpointId } = delivery;
-      const isInjected = injectedFaults(delivery.faults, number).length > 0;
-      settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome, isInjected });
-    });
-    journal.write({ kind: "attempt.ended", deliveryId: delivery.id, number });
-    wake();
   }
 
   function abandon(endpointId: string): void {
@@ -235,7 +160,8 @@ export function createDispatcher(options: {
     async stop(): Promise<void> {
       cancelSleep();
       stopping.abort();
-      await Promise.all(flights);
+      await flights.returned();
+      flights.turn([]);
       for (const resolve of settledWaiters.splice(0)) resolve();
     },
   };

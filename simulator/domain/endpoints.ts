@@ -54,7 +54,12 @@ const UPDATE = `UPDATE endpoints SET org_id = ?, url = ?, event_types = ?, fault
 const DELETE = `UPDATE endpoints SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL`;
 const FIND = `SELECT ${COLUMNS} FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
 const LIST = `SELECT ${COLUMNS} FROM endpoints WHERE deleted_at IS NULL ORDER BY seq`;
-const COUNT_FAILURES = `UPDATE endpoints SET consecutive_failures = ? WHERE id = ?`;
+const COUNT_FAILURE = `
+  UPDATE endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ? AND deleted_at IS NULL`;
+const COUNT_SUCCESS = `
+  UPDATE endpoints SET consecutive_failures = 0
+  WHERE id = ? AND consecutive_failures > 0 AND deleted_at IS NULL`;
+const EXISTS = `SELECT 1 FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
 // The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'endpoints'`;
 
@@ -77,7 +82,9 @@ export function createEndpoints(options: {
   const remove = database.prepare(DELETE);
   const find = database.prepare<[string], EndpointRow>(FIND);
   const list = database.prepare<[], EndpointRow>(LIST);
-  const countFailures = database.prepare(COUNT_FAILURES);
+  const countFailure = database.prepare<[string]>(COUNT_FAILURE);
+  const countSuccess = database.prepare<[string]>(COUNT_SUCCESS);
+  const exists = database.prepare<[string], number>(EXISTS).pluck();
   const lastSeq = database.prepare<[], number>(LAST_SEQ).pluck();
 
   function read(id: string): Endpoint | undefined {
@@ -85,10 +92,8 @@ export function createEndpoints(options: {
     return row && fromRow(row);
   }
 
-  function setFailures(endpoint: Endpoint, failures: number): void {
-    if (endpoint.consecutiveFailures === failures) return;
-    countFailures.run(failures, endpoint.id);
-    journal.write({ kind: "endpoint.changed", endpointId: endpoint.id });
+  function tell(id: string, changes: number): void {
+    if (changes > 0) journal.write({ kind: "endpoint.changed", endpointId: id });
   }
 
   return {
@@ -147,14 +152,9 @@ export function createEndpoints(options: {
     checkUrl: (url: string): EndpointUrl => checkEndpointUrl(url, allowedHosts),
     find: read,
     list: (): Endpoint[] => list.all().map(fromRow),
-    countFailure(id: string): void {
-      const endpoint = read(id);
-      if (endpoint) setFailures(endpoint, endpoint.consecutiveFailures + 1);
-    },
-    countSuccess(id: string): void {
-      const endpoint = read(id);
-      if (endpoint) setFailures(endpoint, 0);
-    },
+    exists: (id: string): boolean => exists.get(id) === 1,
+    countFailure: (id: string): void => tell(id, countFailure.run(id).changes),
+    countSuccess: (id: string): void => tell(id, countSuccess.run(id).changes),
   };
 }
 

@@ -133,3 +133,46 @@ export const SUMMARY_TABLES = [
     UPDATE event_counts SET count = count - 1 WHERE type = OLD.type;
   END`,
 ] as const;
+
+/** What receivers tell of their work, and the verdict on each delivery, counted as the states are. */
+export const VERDICT_TABLES = [
+  `CREATE TABLE handlings (
+    event_id TEXT NOT NULL,
+    endpoint_id TEXT NOT NULL,
+    handled INTEGER NOT NULL,
+    duplicates INTEGER,
+    state TEXT,
+    is_settled INTEGER NOT NULL,
+    PRIMARY KEY (event_id, endpoint_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER handlings_forgotten AFTER DELETE ON events BEGIN
+    DELETE FROM handlings WHERE event_id = OLD.id;
+  END`,
+
+  `ALTER TABLE deliveries ADD COLUMN meant TEXT NOT NULL DEFAULT 'honest';
+  ALTER TABLE deliveries ADD COLUMN verdict TEXT NOT NULL DEFAULT 'waiting';
+  CREATE INDEX deliveries_by_verdict ON deliveries (verdict, seq)`,
+
+  `CREATE TABLE verdict_counts (
+    endpoint_id TEXT NOT NULL,
+    meant TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (endpoint_id, meant, verdict)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO verdict_counts SELECT endpoint_id, meant, verdict, count(*) FROM deliveries GROUP BY 1, 2, 3;
+  CREATE TRIGGER verdict_begun AFTER INSERT ON deliveries BEGIN
+    INSERT INTO verdict_counts VALUES (NEW.endpoint_id, NEW.meant, NEW.verdict, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER verdict_changed AFTER UPDATE OF meant, verdict ON deliveries BEGIN
+    UPDATE verdict_counts SET count = count - 1
+    WHERE endpoint_id = OLD.endpoint_id AND meant = OLD.meant AND verdict = OLD.verdict;
+    INSERT INTO verdict_counts VALUES (NEW.endpoint_id, NEW.meant, NEW.verdict, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER verdict_removed AFTER DELETE ON deliveries BEGIN
+    UPDATE verdict_counts SET count = count - 1
+    WHERE endpoint_id = OLD.endpoint_id AND meant = OLD.meant AND verdict = OLD.verdict;
+  END`,
+] as const;

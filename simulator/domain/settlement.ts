@@ -41,7 +41,7 @@ export function createSettlement(options: {
     const isCounted = readings.flag_counts === "attempts" || delaySeconds === undefined;
     const isTheirs = !attempt.isInjected || readings.flag_counts_injected === "yes";
     if (isCounted && isTheirs) endpoints.countFailure(endpointId);
-    if (delaySeconds === undefined || endpoints.find(endpointId) === undefined) {
+    if (delaySeconds === undefined || !endpoints.exists(endpointId)) {
       deliveries.settle(deliveryId, "dead", null);
       return;
     }

@@ -13,6 +13,8 @@ export type Knee = {
   /** The highest rate at which it held up; undefined when even the lowest was too much. */
   rate: number | undefined;
   steps: KneeStep[];
+  /** Whether it was stopped before it was found. */
+  stopped: boolean;
 };
 
 const LOWEST_RATE = 50;
@@ -39,8 +41,11 @@ export async function findKnee(
   const steps: KneeStep[] = [];
   let easyP99Ms: number | undefined;
 
-  async function holdsAt(rate: number): Promise<boolean> {
-    const step = judge(rate, await options.run({ ...plan, rate }), easyP99Ms);
+  /** Undefined for a step that was cut off, which proves nothing. */
+  async function holdsAt(rate: number): Promise<boolean | undefined> {
+    const result = await options.run({ ...plan, rate });
+    if (options.isStopped()) return undefined;
+    const step = judge(rate, result, easyP99Ms);
     easyP99Ms ??= step.p99Ms;
     steps.push(step);
     options.onStep(step);
@@ -50,11 +55,12 @@ export async function findKnee(
   let good: number | undefined;
   let bad: number | undefined;
   for (let rate = options.firstRate ?? LOWEST_RATE; rate <= HIGHEST_RATE && !options.isStopped(); rate *= 2) {
-    if (await holdsAt(rate)) {
+    const holds = await holdsAt(rate);
+    if (holds === true) {
       good = rate;
       continue;
     }
-    bad = rate;
+    if (holds === false) bad = rate;
     break;
   }
   for (
@@ -63,10 +69,11 @@ export async function findKnee(
     time += 1
   ) {
     const rate = Math.round((good + bad) / 2);
-    if (await holdsAt(rate)) good = rate;
-    else bad = rate;
+    const holds = await holdsAt(rate);
+    if (holds === true) good = rate;
+    else if (holds === false) bad = rate;
   }
-  return { rate: good, steps };
+  return { rate: good, steps, stopped: options.isStopped() };
 }
 
 function judge(rate: number, result: LoadResult, easyP99Ms: number | undefined): KneeStep {

@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { Pool } from "undici";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
-import { SIGNATURE_HEADER, sign } from "../../shared/signature.ts";
-import { classifyError } from "../sender/outcome.ts";
-import { createEventSource } from "./events.ts";
+import { createTurns } from "../sender/turns.ts";
+import { createLane, type Ending } from "./lane.ts";
 import { createLatencies, type Latencies } from "./latencies.ts";
+import { createRequests } from "./requests.ts";
 
 export type LoadPlan = {
   url: string;
   secret: string;
+  /** Hosts beside loopback that may be loaded. */
+  allowedHosts?: readonly string[];
   durationMs: number;
   /** Requests under way at a time, each on a connection that is kept. */
   connections: number;
@@ -21,6 +22,7 @@ export type LoadPlan = {
 export type LoadResult = {
   /** From the first request to the last answer. */
   elapsedMs: number;
+  /** Requests that came to an end; what an interruption cut off is not among them. */
   sent: number;
   acknowledged: number;
   /** Of those sent, how many repeated an event. */
@@ -38,20 +40,15 @@ export type LoadResult = {
 
 /** With a rate: how many may be waiting for a free connection, for each connection. */
 const MOST_WAITING_PER_CONNECTION = 200;
+const LOOK_EVERY_MS = 50;
+const PROGRESS_EVERY_MS = 250;
 
-/** Sends signed events for a while and measures how they are acknowledged. Stops early when `signal` says so. */
+/** Sends signed events for a while and measures how they are acknowledged. Ends at once when `signal` says so. */
 export async function runLoad(
   plan: LoadPlan,
   options: { signal: AbortSignal; onProgress?: (result: Readonly<LoadResult>) => void },
 ): Promise<LoadResult> {
-  const url = new URL(plan.url);
-  const pool = new Pool(url.origin, {
-    connections: plan.connections,
-    pipelining: 1,
-    connect: { timeout: RESPONSE_TIMEOUT_MS },
-    headersTimeout: RESPONSE_TIMEOUT_MS,
-    bodyTimeout: RESPONSE_TIMEOUT_MS,
-  });
+  const { signal, onProgress } = options;
   const startedMs = performance.now();
   const result: LoadResult = {
     elapsedMs: 0,
@@ -62,29 +59,45 @@ export async function runLoad(
     latencies: createLatencies(),
     dropped: 0,
   };
-  const send = createShooter({ plan, url, pool, result });
-  const ticker = setInterval(() => {
+  const range = createRange(plan, result);
+  const looking = setInterval(() => range.look(), LOOK_EVERY_MS);
+  const telling = setInterval(() => {
     result.elapsedMs = performance.now() - startedMs;
-    options.onProgress?.(result);
-  }, 250);
+    onProgress?.(result);
+  }, PROGRESS_EVERY_MS);
+  const interrupted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
   try {
-    if (plan.rate === undefined) await closedLoop(plan, send, startedMs, options.signal);
-    else await openLoop({ ...plan, rate: plan.rate }, send, startedMs, options.signal, result);
+    const { rate } = plan;
+    const work =
+      rate === undefined
+        ? asFastAsPossible(plan, range, startedMs, signal)
+        : atRate({ ...plan, rate }, { range, startedMs, signal, result });
+    await Promise.race([work, interrupted]);
   } finally {
-    clearInterval(ticker);
-    await pool.destroy();
+    clearInterval(looking);
+    clearInterval(telling);
+    range.close();
   }
   result.elapsedMs = performance.now() - startedMs;
   return result;
 }
 
-type Shoot = (dueMs: number) => Promise<void>;
+type Range = ReturnType<typeof createRange>;
 
-function createShooter(options: { plan: LoadPlan; url: URL; pool: Pool; result: LoadResult }): Shoot {
-  const { plan, url, pool, result } = options;
-  const nowSeconds = () => Math.floor(Date.now() / 1000);
-  const source = createEventSource({ runId: randomBytes(8).toString("hex"), nowSeconds });
-  const path = `${url.pathname}${url.search}`;
+/** The lanes, and what is shot along them. */
+function createRange(plan: LoadPlan, result: LoadResult) {
+  const url = new URL(plan.url);
+  const turns = createTurns();
+  const { secret, allowedHosts = [] } = plan;
+  const runId = randomBytes(8).toString("hex");
+  const requests = createRequests({ url, secret, runId, nowSeconds: () => Math.floor(Date.now() / 1000) });
+  const nowMs = () => performance.now();
+  const lanes = Array.from({ length: plan.connections }, () =>
+    createLane({ url, allowedHosts, turns, timeoutMs: RESPONSE_TIMEOUT_MS, nowMs }),
+  );
   let next = 0;
   let lastAcknowledged: number | undefined;
   let owedDuplicates = 0;
@@ -98,80 +111,104 @@ function createShooter(options: { plan: LoadPlan; url: URL; pool: Pool; result: 
     return lastAcknowledged;
   }
 
-  return async (dueMs) => {
-    const number = choose();
-    const body = source.body(number);
-    const signature = sign({ body, secret: plan.secret, timestampSeconds: nowSeconds() });
+  function count(number: number, dueMs: number, ending: Ending): void {
     result.sent += 1;
-    try {
-      const answer = await pool.request({
-        method: "POST",
-        path,
-        headers: {
-          "content-type": "application/json",
-          [SIGNATURE_HEADER]: signature,
-          "user-agent": "voice-agent-service/1.0",
-        },
-        body,
+    if (typeof ending === "number" && ending >= 200 && ending <= 299) {
+      result.acknowledged += 1;
+      result.latencies.add(performance.now() - dueMs);
+      lastAcknowledged = number;
+    } else result.failures[ending] = (result.failures[ending] ?? 0) + 1;
+  }
+
+  return {
+    lanes,
+    /** Sends one request, which was due at `dueMs`, along a lane that is free; then calls `then`. */
+    shoot(lane: (typeof lanes)[number], dueMs: number, then: () => void): void {
+      const number = choose();
+      lane.send(requests.bytes(number), (ending) => {
+        count(number, dueMs, ending);
+        then();
       });
-      await answer.body.dump();
-      if (answer.statusCode >= 200 && answer.statusCode <= 299) {
-        result.acknowledged += 1;
-        result.latencies.add(performance.now() - dueMs);
-        lastAcknowledged = number;
-      } else countFailure(result, String(answer.statusCode));
-    } catch (error) {
-      countFailure(result, errorWord(error));
-    }
+    },
+    look(): void {
+      for (const lane of lanes) lane.look();
+    },
+    close(): void {
+      for (const lane of lanes) lane.close();
+    },
   };
 }
 
-function countFailure(result: LoadResult, word: string): void {
-  result.failures[word] = (result.failures[word] ?? 0) + 1;
-}
-
-function errorWord(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code.endsWith("_TIMEOUT")) return "timeout";
-  const outcome = classifyError(error);
-  return "error" in outcome ? outcome.error : "protocol";
-}
-
-async function closedLoop(
+function asFastAsPossible(
   plan: LoadPlan,
-  send: Shoot,
+  range: Range,
   startedMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   const endMs = startedMs + plan.durationMs;
-  const worker = async () => {
-    while (performance.now() < endMs && !signal.aborted) await send(performance.now());
-  };
-  await Promise.all(Array.from({ length: plan.connections }, worker));
+  return new Promise((resolve) => {
+    let busy = range.lanes.length;
+    for (const lane of range.lanes) {
+      const again = () => {
+        const nowMs = performance.now();
+        if (nowMs < endMs && !signal.aborted) return range.shoot(lane, nowMs, again);
+        busy -= 1;
+        if (busy === 0) resolve();
+      };
+      again();
+    }
+  });
 }
 
-/** Every request has its moment, and is sent then whether or not the ones before it were answered. */
-async function openLoop(
+/** Every request has its moment, and is sent then, or as soon as a lane is free, whatever became of the ones before it. */
+async function atRate(
   plan: LoadPlan & { rate: number },
-  send: Shoot,
-  startedMs: number,
-  signal: AbortSignal,
-  result: LoadResult,
+  context: { range: Range; startedMs: number; signal: AbortSignal; result: LoadResult },
 ): Promise<void> {
+  const { range, startedMs, signal, result } = context;
   const total = Math.max(1, Math.floor((plan.durationMs / 1000) * plan.rate));
   const mostWaiting = plan.connections * MOST_WAITING_PER_CONNECTION;
-  const underWay = new Set<Promise<void>>();
+  const free = [...range.lanes];
+  /** When the requests were due that wait for a lane; those before `served` have got one. */
+  const waiting: number[] = [];
+  let served = 0;
+  const drained = Promise.withResolvers<void>();
+  let isFed = false;
+
+  const settle = () => {
+    if (isFed && served === waiting.length && free.length === range.lanes.length) drained.resolve();
+  };
+  const serve = () => {
+    for (let lane = free.pop(); lane !== undefined; lane = free.pop()) {
+      const own = lane;
+      const dueMs = waiting[served];
+      if (dueMs === undefined) {
+        free.push(own);
+        return;
+      }
+      served += 1;
+      range.shoot(own, dueMs, () => {
+        free.push(own);
+        serve();
+        settle();
+      });
+    }
+  };
+
   for (let index = 0; index < total && !signal.aborted; index += 1) {
     const dueMs = startedMs + (index * 1000) / plan.rate;
     const waitMs = dueMs - performance.now();
     if (waitMs > 1) await new Promise((resolve) => setTimeout(resolve, waitMs));
     else if (index % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
-    if (underWay.size >= mostWaiting) {
-      result.dropped += 1;
-      continue;
+    if (served > mostWaiting) {
+      waiting.splice(0, served);
+      served = 0;
     }
-    const flight = send(dueMs).finally(() => underWay.delete(flight));
-    underWay.add(flight);
+    if (waiting.length - served >= mostWaiting) result.dropped += 1;
+    else waiting.push(dueMs);
+    serve();
   }
-  await Promise.all(underWay);
+  isFed = true;
+  settle();
+  await drained.promise;
 }

@@ -32,8 +32,8 @@ export type ReceiverProcess = {
   stop(options?: { graceMs?: number }): Promise<void>;
   /** SIGKILL to the whole group, at once. Resolves when it is gone. */
   kill(): Promise<void>;
-  /** Kills what still runs and starts the same command again, with the same environment. */
-  restart(): Promise<StartResult>;
+  /** Kills what still runs and starts the same command again, with the same environment and what `env` adds to it. */
+  restart(options?: { env?: Record<string, string> }): Promise<StartResult>;
 };
 
 export type StartOptions = {
@@ -67,7 +67,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
   let child: ChildProcess | undefined;
   let exit: Promise<Exit> | undefined;
 
-  async function start(): Promise<StartResult> {
+  async function start(env: Record<string, string> = {}): Promise<StartResult> {
     const [name] = options.command;
     if (name === undefined) throw new Error("startReceiver: the command is empty");
     const program = findProgram(options.command);
@@ -86,8 +86,10 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
-      env: { ...process.env, ...options.env },
+      env: { ...process.env, ...options.env, ...env },
     });
+    // At once: if our process ends while the command starts, the command ends too.
+    if (started.pid !== undefined) registerGroup(started.pid);
     const spawnError = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
       started.once("spawn", () => resolve(undefined));
       started.once("error", resolve);
@@ -97,7 +99,6 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     }
 
     child = started;
-    registerGroup(started.pid);
     tail.follow(started);
     let ended: Exit | undefined;
     exit = new Promise<Exit>((resolve) => {
@@ -170,10 +171,10 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       if (child?.pid !== undefined) await killGroup(child.pid);
       await exit;
     },
-    async restart() {
+    async restart({ env } = {}) {
       if (child?.pid !== undefined) await killGroup(child.pid);
       await exit;
-      return start();
+      return start(env);
     },
   };
 

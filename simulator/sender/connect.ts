@@ -7,31 +7,31 @@ import { isAllowedAddress } from "../domain/endpoint-url.ts";
 export const FORBIDDEN_ADDRESS = "ERR_FORBIDDEN_ADDRESS";
 
 /**
- * Begins to connect to the host of `url` and hands out the socket at once, so that a deadline can destroy it at any
- * stage. The address is checked here again, after the name was resolved, since a name can point elsewhere by then; one
+ * Begins to connect to the host of `url` and hands out the sockets at once, so that a deadline can destroy them at any
+ * stage: that of TCP, and the one to write to, which is the same without TLS and is ready at `readyEvent`. The address is checked here again, after the name was resolved, since a name can point elsewhere by then; one
  * that is forbidden is never connected to.
  */
 export function connect(options: {
   url: URL;
   allowedHosts: readonly string[];
   /** For tests; the system's resolver otherwise. */
-  lookup?: LookupFunction;
-}): Socket {
+  lookup?: LookupFunction | undefined;
+}): { tcp: Socket; socket: Socket; readyEvent: "connect" | "secureConnect" } {
   const { url, allowedHosts, lookup = systemLookup } = options;
   const isTls = url.protocol === "https:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
   // An address needs no look-up, but the list of allowed hosts may have changed since it was registered.
   if (isIP(host) !== 0 && !isAllowedAddress(url, host, allowedHosts)) throw forbidden(host, [host]);
-  const target = {
+  const tcp = connectTcp({
     host,
     port: Number(url.port || (isTls ? 443 : 80)),
     lookup: guarded(lookup, url, allowedHosts),
-    noDelay: true,
-  };
+  });
+  if (!isTls) return { tcp, socket: tcp, readyEvent: "connect" };
   // A server name is a name: TLS has none for addresses.
-  return isTls
-    ? connectTls({ ...target, ALPNProtocols: ["http/1.1"], ...(isIP(host) === 0 && { servername: host }) })
-    : connectTcp(target);
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const socket = connectTls({ socket: tcp, host, ALPNProtocols: ["http/1.1"], ...servername });
+  return { tcp, socket, readyEvent: "secureConnect" };
 }
 
 function guarded(lookup: LookupFunction, url: URL, allowedHosts: readonly string[]): LookupFunction {

@@ -1,51 +1,55 @@
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
-import type { LookupFunction, Socket } from "node:net";
-import { Readable } from "node:stream";
+import type { LookupFunction } from "node:net";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
-import type { Answer, Outcome } from "../domain/attempts.ts";
-import type { Send, SendRequest, SendResult } from "../domain/dispatcher.ts";
+import type { Outcome } from "../domain/attempts.ts";
+import type { Send, SendRequest, SendResult } from "../domain/flights.ts";
 import type { WallTime } from "../domain/wall-time.ts";
-import { readAnswer } from "./answer.ts";
-import { connect } from "./connect.ts";
+import { createKeptAnswer } from "./answer.ts";
+import { type Connection, openConnection } from "./connection.ts";
 import { classifyError, classifyStatus } from "./outcome.ts";
-import { requestBody } from "./request-body.ts";
+import { createPool, promisedMs } from "./pool.ts";
+import { writeRequest } from "./request-bytes.ts";
+import { createTurns } from "./turns.ts";
 
 /**
- * The only place that opens sockets. One attempt is one request on a connection of its own (a pooled one may be dead
- * already and would fail a healthy receiver), one deadline over DNS, TCP, TLS and answer, and one outcome: whatever
- * comes first is final. 1xx answers neither end an attempt nor extend it; redirects are not followed. Never rejects.
+ * Where deliveries meet the network. One attempt is one request on a connection of its own (with `keepAlive`, on one that
+ * the receiver has promised to keep), one deadline over DNS, TCP, TLS and answer, and one outcome: whatever comes first is
+ * final. 1xx answers neither end an attempt nor extend it; redirects are not followed. Never rejects.
  */
 export function createSender(options: {
   wall: WallTime;
   allowedHosts: readonly string[];
+  /** Goes on with connections that receivers promise to keep, instead of opening one for each attempt. */
+  keepAlive?: boolean | undefined;
   /** For tests; the service gives an endpoint 10 s (SPEC §8). */
-  timeoutMs?: number;
-  lookup?: LookupFunction;
+  timeoutMs?: number | undefined;
+  lookup?: LookupFunction | undefined;
 }): Send {
-  const { wall, allowedHosts, timeoutMs = RESPONSE_TIMEOUT_MS, lookup } = options;
+  const { wall, allowedHosts, keepAlive = false, timeoutMs = RESPONSE_TIMEOUT_MS, lookup } = options;
+  const pool = createPool({ wall });
+  const turns = createTurns();
 
   return (request) =>
     new Promise<SendResult>((resolve) => {
       const startedMs = wall.monotonicMs();
-      let socket: Socket | undefined;
+      let connection: Connection | undefined;
       let verdict: { outcome: Outcome; durationMs: number } | undefined;
-      let answer: (() => Answer) | undefined;
+      let kept: ReturnType<typeof createKeptAnswer> | undefined;
       let isOver = false;
 
       /** The first outcome is latched; nothing that happens to the body afterwards changes it. */
       const judge = (outcome: Outcome) => {
         verdict ??= { outcome, durationMs: wall.monotonicMs() - startedMs };
       };
-      const end = (outcome: Outcome) => {
+      const end = (outcome: Outcome, release?: () => void) => {
         judge(outcome);
         if (isOver || verdict === undefined) return;
         isOver = true;
         cancelDeadline();
         request.signal.removeEventListener("abort", interrupt);
-        socket?.destroy();
-        resolve({ ...verdict, ...(answer && { answer: answer() }) });
+        if (release === undefined) connection?.destroy();
+        else release();
+        resolve({ ...verdict, ...(kept && { answer: kept.answer() }) });
       };
-      const fail = (error: unknown) => end(classifyError(error));
       const interrupt = () => end({ error: "interrupted" });
       const cancelDeadline = wall.after(timeoutMs, () => end({ error: "timeout" }));
       request.signal.addEventListener("abort", interrupt);
@@ -53,49 +57,38 @@ export function createSender(options: {
 
       try {
         const url = new URL(request.url);
-        socket = connect({ url, allowedHosts, ...(lookup && { lookup }) });
-        // Whatever a socket still has to say once nobody listens is no news.
-        socket.on("error", () => {});
-        const exchange = openExchange(url, request, socket);
-        exchange.on("error", fail);
-        exchange.on("upgrade", () => end({ error: "protocol", detail: "101: nobody asked for an upgrade" }));
-        exchange.on("response", (response) => {
-          const reader = readAnswer(response, request.answerMeans);
-          answer = reader.answer;
-          const outcome = outcomeOf(response, request);
-          if (request.answerMeans === "headers" || "error" in outcome) judge(outcome);
-          reader.finished.then(() => end(outcome), fail);
+        const opened = pool.take(url) ?? openConnection({ url, allowedHosts, lookup, turns });
+        connection = opened;
+        let outcome: Outcome = { error: "protocol" };
+        let keptMs = 0;
+        opened.begin({
+          onHead(head) {
+            outcome = outcomeOf(head.status, request);
+            keptMs = keepAlive ? promisedMs(head) : 0;
+            kept = createKeptAnswer(head);
+            if (request.answerMeans === "headers" || "error" in outcome) judge(outcome);
+          },
+          onBody(bytes) {
+            // Enough is known of a body that does not matter.
+            if (kept?.take(bytes) === false && request.answerMeans === "headers") end(outcome);
+          },
+          onWhole(isKept) {
+            const canGoOn = isKept && keptMs > 0 && request.faults.size === 0;
+            end(outcome, canGoOn ? () => pool.give(url, opened, keptMs) : undefined);
+          },
+          onFailure: end,
         });
-        sendBody(exchange, requestBody(request, wall, socket));
+        opened.whenReady(() => {
+          if (!isOver) writeRequest(opened, { ...request, url, keepAlive }, wall);
+        });
       } catch (error) {
-        fail(error);
+        end(classifyError(error));
       }
     });
 }
 
-function openExchange(url: URL, request: SendRequest, socket: Socket): ClientRequest {
-  return httpRequest({
-    createConnection: () => socket,
-    method: "POST",
-    path: `${url.pathname}${url.search}`,
-    headers: {
-      host: url.host,
-      ...request.headers,
-      "content-length": String(request.body.byteLength),
-      "user-agent": "voice-agent-service/1.0",
-      accept: "*/*",
-      connection: "close",
-    },
-  });
-}
-
-function sendBody(exchange: ClientRequest, body: Buffer | Readable): void {
-  if (body instanceof Readable) body.on("error", () => {}).pipe(exchange);
-  else exchange.end(body);
-}
-
 /** With the fault `drop-answer` the receiver has done its work, and the service never learns of it. */
-function outcomeOf(response: IncomingMessage, request: SendRequest): Outcome {
-  if (!request.faults.has("drop-answer")) return classifyStatus(response.statusCode ?? 0);
+function outcomeOf(status: number, request: SendRequest): Outcome {
+  if (!request.faults.has("drop-answer")) return classifyStatus(status);
   return { error: "closed", detail: "fault drop-answer: the answer was thrown away on purpose" };
 }

@@ -11,14 +11,19 @@ import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { Emitter } from "../domain/emitter.ts";
 import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
 import type { EventLog } from "../domain/events.ts";
+import type { Readings } from "../domain/readings.ts";
+import { attemptAgain, wireRequest, type WireRequest } from "./attempt-wire.ts";
 import { refuse, type Refusal } from "./refusal.ts";
+
+/** What one request sends again at most. */
+const MOST_RESENT = 1_000;
 
 /** A delivery with everything. */
 export type DeliveryDetail = {
   summary: DeliverySummary;
   /** Undefined once it is removed. */
   endpoint: Endpoint | undefined;
-  attempts: (JudgedAttempt & Attempt & { sentBody: Buffer })[];
+  attempts: (JudgedAttempt & Attempt & { sentBody: Buffer; wire: WireRequest | undefined })[];
 };
 
 /** What one can do with deliveries: look at them and their attempts, send one again, make the next attempt now. */
@@ -31,6 +36,9 @@ export function createDeliveryVerbs(options: {
   emitter: Emitter;
   dispatcher: Dispatcher;
   now: () => number;
+  wallNowMs: () => number;
+  readings: () => Readings;
+  keepAlive: boolean;
 }) {
   const { deliveries, deliverySummaries, attempts, events, endpoints, emitter, dispatcher, now } = options;
 
@@ -49,13 +57,18 @@ export function createDeliveryVerbs(options: {
       const summary = deliverySummaries.find(id);
       if (summary === undefined) return undefined;
       const body = deliveries.find(id)?.body ?? events.find(summary.eventId)?.body ?? Buffer.alloc(0);
+      const endpoint = endpoints.find(summary.endpointId);
       const judged = new Map(summary.attempts.map((attempt) => [attempt.number, attempt]));
       return {
         summary,
-        endpoint: endpoints.find(summary.endpointId),
+        endpoint,
         attempts: attempts.ofDelivery(id).flatMap((attempt) => {
           const known = judged.get(attempt.number);
-          return known ? [{ ...attempt, ...known, sentBody: attempt.requestBody ?? body }] : [];
+          if (known === undefined) return [];
+          const sentBody = attempt.requestBody ?? body;
+          const { requestHeaders: headers } = attempt;
+          const wire = endpoint && wireRequest({ ...options, url: endpoint.url, headers, body: sentBody });
+          return [{ ...attempt, ...known, sentBody, wire }];
         }),
       };
     },
@@ -67,6 +80,41 @@ export function createDeliveryVerbs(options: {
       return endpoints.find(endpointId) === undefined
         ? refuse("endpoint_deleted", `The endpoint ${endpointId} was deleted: register it again.`)
         : { ok: true, id: emitter.resend(delivery) };
+    },
+    /**
+     * Sends again what gave up and was not sent again since, of all endpoints or of one: at most 1,000, the oldest first.
+     * Answers the new deliveries' ids, and whether there is more.
+     */
+    resendAll(endpointId?: string): { ids: string[]; hasMore: boolean } {
+      const found = deliveries.gaveUp(MOST_RESENT + 1, endpointId);
+      const ids = found.slice(0, MOST_RESENT).map((delivery) => emitter.resend(delivery));
+      return { ids, hasMore: found.length > MOST_RESENT };
+    },
+    /** An attempt as it would be made now, signed at this moment: what was sent then is too old by now. */
+    signAgain(id: string, number: number): { ok: true; url: string; request: WireRequest } | Refusal {
+      const delivery = deliveries.find(id);
+      const attempt = attempts.ofDelivery(id).find((made) => made.number === number);
+      if (delivery === undefined || attempt === undefined) return noDelivery(id);
+      const endpoint = endpoints.find(delivery.endpointId);
+      if (endpoint === undefined)
+        return refuse(
+          "endpoint_deleted",
+          `The endpoint ${delivery.endpointId} was deleted, and its secret with it.`,
+        );
+      const { url, secret } = endpoint;
+      const body = delivery.body ?? events.find(delivery.eventId)?.body ?? Buffer.alloc(0);
+      const { faults } = delivery;
+      const wallNowMs = options.wallNowMs();
+      const request = attemptAgain({
+        attempt,
+        faults,
+        body,
+        url,
+        secret,
+        wallNowMs,
+        readings: options.readings(),
+      });
+      return { ok: true, url, request };
     },
     /** Makes the attempt that waits now. */
     attemptNow(id: string): { ok: true } | Refusal {

@@ -2,6 +2,7 @@ import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { Emission, Emitter } from "../domain/emitter.ts";
 import type { Endpoint, EndpointChanges, Endpoints, EndpointSettings } from "../domain/endpoints.ts";
 import type { World } from "../domain/world/world.ts";
+import { addressOf, isListening } from "../processes/listening.ts";
 import { refuse, type Refusal } from "./refusal.ts";
 
 export type EndpointResult = { ok: true; endpoint: Endpoint } | Refusal;
@@ -36,6 +37,14 @@ export function createEndpointVerbs(options: {
     list: (): Endpoint[] => endpoints.list(),
     /** Whether a URL would be accepted, and why not; registers nothing. */
     checkUrl: endpoints.checkUrl,
+    /** The same, and whether somebody listens there now; only this machine is asked (null: nobody was). */
+    async probe(url: string): Promise<ReturnType<Endpoints["checkUrl"]> & { is_listening?: boolean | null }> {
+      const checked = endpoints.checkUrl(url);
+      if (!checked.ok) return checked;
+      const address = addressOf(checked.url);
+      const isHere = /^(?:localhost|.+\.localhost|127\..+|::1)$/.test(address.hostname);
+      return { ...checked, is_listening: isHere ? await isListening(address) : null };
+    },
     register(settings: EndpointSettings): EndpointResult {
       const problem = organizationProblem(settings);
       if (problem !== undefined) return problem;

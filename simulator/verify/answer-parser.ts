@@ -9,32 +9,45 @@ export type Answer = {
 };
 
 const BODY_KEPT_BYTES = 16 * 1_024;
+/** No more than this is read of a body: the status line has said all that counts (SPEC §6 Delivery). */
+const BODY_READ_BYTES = 1_024 * 1_024;
+/** Of one answer's headers, and of a chunk's size line or a trailer. */
 const HEAD_MAXIMUM_BYTES = 64 * 1_024;
+/** Of all interim answers before the final one. */
+const INTERIM_MAXIMUM_BYTES = 256 * 1_024;
+const INTERIM_KEPT = 8;
 
-/** Reads HTTP/1.x answers from chunks of bytes, as strictly as a sender has to, and bounded in memory. */
+/** What is still to come of a body: bytes, chunks (the present one's rest first), or all up to the connection's end. */
+type Rest =
+  | { kind: "bytes"; left: number }
+  | { kind: "chunks"; part: "size" | "data" | "line end" | "trailers"; left: number }
+  | { kind: "until_end" };
+
+/** Reads HTTP/1.x answers from chunks of bytes, as strictly as a sender has to, and bounded in memory whatever comes. */
 export function createAnswerParser() {
-  let buffered = Buffer.alloc(0);
+  let buffered: Buffer = Buffer.alloc(0);
   let current: Answer | undefined;
-  /** What is still to come of the body: bytes, chunks, or everything up to the end of the connection. */
-  let rest: { kind: "bytes"; left: number } | { kind: "chunks" } | { kind: "until_end" } = {
-    kind: "until_end",
-  };
+  let rest: Rest = { kind: "until_end" };
   let broken: string | undefined;
+  /** Nothing more can be made of the body: it is malformed, or longer than anybody wants to read. */
+  let isGivenUp = false;
+  let bodyBytes = 0;
+  let interimBytes = 0;
   const interim: number[] = [];
 
   function feed(chunk: Buffer): void {
-    buffered = Buffer.concat([buffered, chunk]);
+    if (broken !== undefined || isGivenUp) return;
+    buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
     advance();
   }
 
   function advance(): void {
-    if (broken !== undefined) return;
     if (current === undefined) readHead();
     if (current !== undefined && !current.complete) readBody(current);
   }
 
   function readHead(): void {
-    for (;;) {
+    while (broken === undefined && current === undefined) {
       const end = buffered.indexOf("\r\n\r\n");
       if (end === -1) {
         const start = buffered.subarray(0, 5).toString("latin1");
@@ -43,69 +56,97 @@ export function createAnswerParser() {
         return;
       }
       const [statusLine = "", ...lines] = buffered.subarray(0, end).toString("latin1").split("\r\n");
+      buffered = buffered.subarray(end + 4);
       const status = Number(/^HTTP\/1\.[01] ([1-9]\d{2})(?: |$)/.exec(statusLine)?.[1]);
+      const odd = lines.find((line) => !/^[^\s:]+[ \t]*:/.test(line));
       if (Number.isNaN(status)) {
         broken = `The answer has no valid status line: ${JSON.stringify(statusLine.slice(0, 80))}.`;
-        return;
+      } else if (end > HEAD_MAXIMUM_BYTES) {
+        broken = "The answer's headers exceed 64 KiB.";
+      } else if (status < 200) {
+        interimBytes += end;
+        if (interimBytes > INTERIM_MAXIMUM_BYTES) broken = "The receiver sent interim answers without end.";
+        if (interim.length < INTERIM_KEPT) interim.push(status);
+      } else if (odd !== undefined) {
+        broken = `The answer has a malformed header: ${JSON.stringify(odd.slice(0, 80))}.`;
+      } else {
+        current = { status, headers: lines.map(headerOf), body: Buffer.alloc(0), complete: false };
+        rest = framing(current);
+        bodyBytes = 0;
       }
-      buffered = buffered.subarray(end + 4);
-      if (status < 200) {
-        interim.push(status);
-        continue;
-      }
-      const headers = lines.map((line): [string, string] => {
-        const colon = line.indexOf(":");
-        return [line.slice(0, colon), line.slice(colon + 1).trim()];
-      });
-      current = { status, headers, body: Buffer.alloc(0), complete: false };
-      rest = framing(current);
-      return;
     }
   }
 
   function readBody(answer: Answer): void {
-    if (rest.kind === "bytes") {
-      const part = buffered.subarray(0, rest.left);
-      keep(answer, part);
-      buffered = buffered.subarray(part.length);
-      rest.left -= part.length;
+    if (rest.kind === "until_end") {
+      consume(answer, buffered.length);
+    } else if (rest.kind === "bytes") {
+      rest.left -= consume(answer, rest.left);
       answer.complete = rest.left === 0;
-    } else if (rest.kind === "chunks") {
-      readChunks(answer);
     } else {
-      keep(answer, buffered);
-      buffered = Buffer.alloc(0);
+      readChunks(answer, rest);
+    }
+    if (bodyBytes > BODY_READ_BYTES) isGivenUp = true;
+    if (isGivenUp) buffered = Buffer.alloc(0);
+  }
+
+  function readChunks(answer: Answer, chunks: Rest & { kind: "chunks" }): void {
+    while (!answer.complete && !isGivenUp) {
+      if (chunks.part === "data") {
+        chunks.left -= consume(answer, chunks.left);
+        if (chunks.left > 0) return;
+        chunks.part = "line end";
+      }
+      const line = takeLine();
+      if (line === undefined) return;
+      if (chunks.part === "trailers") {
+        answer.complete = line === "";
+      } else if (chunks.part === "line end") {
+        isGivenUp = line !== "";
+        chunks.part = "size";
+      } else {
+        // Thirteen digits are exact as a number, and more than anybody could send.
+        const digits = /^([0-9a-fA-F]{1,13})[ \t]*(?:;|$)/.exec(line)?.[1];
+        isGivenUp = digits === undefined;
+        chunks.left = Number.parseInt(digits ?? "0", 16);
+        chunks.part = chunks.left === 0 ? "trailers" : "data";
+      }
     }
   }
 
-  function readChunks(answer: Answer): void {
-    for (;;) {
-      const lineEnd = buffered.indexOf("\r\n");
-      if (lineEnd === -1) return;
-      const size = Number.parseInt(buffered.subarray(0, lineEnd).toString("latin1"), 16);
-      if (Number.isNaN(size)) {
-        broken = "The answer's chunked body is malformed.";
-        return;
-      }
-      const next = lineEnd + 2 + size + 2;
-      if (buffered.length < next) return;
-      keep(answer, buffered.subarray(lineEnd + 2, lineEnd + 2 + size));
-      buffered = buffered.subarray(next);
-      if (size === 0) {
-        answer.complete = true;
-        return;
-      }
+  /** The next line; none while it is not whole, or when it is too long to be one. */
+  function takeLine(): string | undefined {
+    const end = buffered.indexOf("\r\n");
+    if (end === -1 || end > HEAD_MAXIMUM_BYTES) {
+      isGivenUp = buffered.length > HEAD_MAXIMUM_BYTES;
+      return undefined;
     }
+    const line = buffered.subarray(0, end).toString("latin1");
+    buffered = buffered.subarray(end + 2);
+    return line;
+  }
+
+  /** Takes up to `most` bytes of the body and keeps the first of them; answers how many. */
+  function consume(answer: Answer, most: number): number {
+    const part = buffered.subarray(0, most);
+    buffered = buffered.subarray(part.length);
+    bodyBytes += part.length;
+    const room = BODY_KEPT_BYTES - answer.body.length;
+    if (room > 0) answer.body = Buffer.concat([answer.body, part.subarray(0, room)]);
+    return part.length;
   }
 
   return {
     feed,
     /** Tells the parser that the connection has ended. */
     end(): void {
-      if (current !== undefined && rest.kind === "until_end") current.complete = true;
+      if (current !== undefined && rest.kind === "until_end" && !isGivenUp) current.complete = true;
     },
     headersArrived: (): boolean => current !== undefined,
-    complete: (): boolean => current?.complete === true,
+    /** Whether there is nothing more to wait for: the answer is complete, or its body is past help. */
+    done: (): boolean => current?.complete === true || isGivenUp,
+    /** Whether whatever else comes is of no use, so that nobody need read it. */
+    isSated: (): boolean => broken !== undefined || isGivenUp,
     broken: (): string | undefined => broken,
     interim: (): readonly number[] => interim,
     /** Hands over the present answer and starts on the next one of the connection. */
@@ -119,19 +160,19 @@ export function createAnswerParser() {
   };
 }
 
-function framing(
-  answer: Answer,
-): { kind: "bytes"; left: number } | { kind: "chunks" } | { kind: "until_end" } {
+function headerOf(line: string): [string, string] {
+  const colon = line.indexOf(":");
+  return [line.slice(0, colon).trimEnd(), line.slice(colon + 1).trim()];
+}
+
+function framing(answer: Answer): Rest {
   if (answer.status === 204 || answer.status === 304) return { kind: "bytes", left: 0 };
   const value = (name: string): string | undefined =>
     answer.headers.find(([header]) => header.toLowerCase() === name)?.[1];
-  if (value("transfer-encoding")?.toLowerCase().endsWith("chunked") === true) return { kind: "chunks" };
+  if (value("transfer-encoding")?.toLowerCase().endsWith("chunked") === true) {
+    return { kind: "chunks", part: "size", left: 0 };
+  }
   const length = value("content-length");
   if (length !== undefined && /^\d+$/.test(length)) return { kind: "bytes", left: Number(length) };
   return { kind: "until_end" };
-}
-
-function keep(answer: Answer, bytes: Buffer): void {
-  const room = BODY_KEPT_BYTES - answer.body.length;
-  if (room > 0) answer.body = Buffer.concat([answer.body, bytes.subarray(0, room)]);
 }

@@ -13,6 +13,7 @@ import { acceptedSignatureChecks } from "./checks/signature-accepted.ts";
 import { formSignatureChecks } from "./checks/signature-forms.ts";
 import { refusedSignatureChecks } from "./checks/signature-refused.ts";
 import { signatureTimeChecks } from "./checks/signature-time.ts";
+import { thoroughChecks } from "./checks/thorough.ts";
 import { wireFaultChecks } from "./checks/wire-faults.ts";
 import { wireFormChecks } from "./checks/wire-forms.ts";
 
@@ -33,9 +34,16 @@ export const CATALOGUE: readonly Check[] = [
   ...onceEffectChecks,
   ...effectChecks,
   ...crashChecks,
+  ...thoroughChecks,
 ];
 
-export type Selection = { only?: string[]; skip?: string[]; level?: Level; events?: readonly EventType[] };
+export type Selection = {
+  only?: string[];
+  skip?: string[];
+  level?: Level;
+  events?: readonly EventType[];
+  thorough?: boolean;
+};
 
 export type Selected = { ok: true; checks: Check[] } | { ok: false; message: string };
 
@@ -54,6 +62,7 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
     (check) =>
       (selection.only === undefined || selection.only.some((pattern) => matches(check, pattern))) &&
       selection.skip?.some((pattern) => matches(check, pattern)) !== true &&
+      (check.thorough !== true || selection.thorough === true) &&
       (selection.level !== "must" || check.level === "must") &&
       isSentTo(selection.events, check),
   );

@@ -1,6 +1,7 @@
 import type { Envelope, EventType } from "../../shared/events.ts";
-import type { ReceiverProcess } from "../processes/receiver-process.ts";
+import type { ReceiverProcess, StartResult } from "../processes/receiver-process.ts";
 import type { Delivery, Exchange } from "./delivery.ts";
+import type { KillRounds } from "./kill-rounds.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Material } from "./material.ts";
 import type { ClockOffset, ReceiverClock } from "./receiver-clock.ts";
@@ -52,6 +53,8 @@ export type Check = {
    * may bring a receiver down or load it; last, after all of these; or alone after that, since it kills the receiver.
    */
   phase?: "together" | "stalled" | "alone" | "last" | "crash" | "explore";
+  /** Left out of a run unless `--thorough` asks for it: it takes long, or needs much. */
+  thorough?: true;
   /** What the run has to be given for this check; without it the check is unverified. */
   needs?: readonly Need[];
   /** The options that run this check again; `--only` and its id unless given. */
@@ -59,8 +62,8 @@ export type Check = {
   run: (context: CheckContext) => Promise<Verdict | Pending>;
 };
 
-/** `observe`: effects can be read back. `command`: we own the receiver's process. */
-export type Need = "observe" | "command";
+/** `observe`: effects can be read back. `command`: we own the receiver's process. `clock`: we can move its clock. */
+export type Need = "observe" | "command" | "clock";
 
 /** What one check found. */
 export type Verdict =
@@ -117,8 +120,14 @@ export type CheckContext = Delivery & {
   waitUntil: (condition: () => Promise<boolean>, withinMs: number) => Promise<boolean>;
   /** The receiver's clock, as far as its answers tell. */
   clock: ReceiverClock;
+  /** The same after deliveries made to find out, whose ids are none of this check's. */
+  measureClock: () => Promise<ClockOffset | undefined>;
   /** Reads how often an event was handled up to now; unknown when nothing can be observed. */
   handledNow: (eventId: string) => Promise<Handled>;
+  /** Kills of the receiver, in the command form, and what was sent around them. */
+  kills: KillRounds;
+  /** Starts the receiver again with its clock moved ahead. */
+  moveClock: (seconds: number) => Promise<StartResult>;
   /** The receiver's process, in the command form. */
   receiver: ReceiverProcess | undefined;
 };

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { CheckContext, Need } from "./check.ts";
-import { createDelivery } from "./delivery.ts";
+import { createDelivery, type Exchange } from "./delivery.ts";
+import type { KillRounds } from "./kill-rounds.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
 import type { Observer } from "../observer/observer.ts";
@@ -18,6 +19,8 @@ const EARLY_IN_SECOND_MS = { from: 10, to: 300, answeredBy: 450 };
 export const NEEDS: Record<Need, string> = {
   observe:
     "Effects cannot be seen from outside. Give --observe 'http://…/{id}', an address that answers JSON with a number \"handled\" for an event id.",
+  clock:
+    "The receiver's clock can be moved only through a variable of its environment. Name it: --clock-variable NAME, which is given the seconds, or FAKETIME for libfaketime.",
   command:
     "Only a receiver that verify itself started can be killed. Give its command: verify --url URL -- COMMAND…",
 };
@@ -32,6 +35,8 @@ export function createContext(options: {
   timing: Timing;
   ledger: Ledger;
   clock: ReceiverClock;
+  kills: KillRounds;
+  clockVariable?: string;
   now: () => number;
   observe?: Observer;
   receiver?: ReceiverProcess;
@@ -40,9 +45,19 @@ export function createContext(options: {
   const target = parseTarget(options.url);
   const nowSeconds = (): number => Math.floor(now() / 1_000);
   const timeoutMs = timing.responseTimeoutMs;
-  const material = createMaterial({ seed: options.seed, scope: checkId, events: options.events, nowSeconds });
+  const { seed, events } = options;
+  const material = createMaterial({ seed, scope: checkId, events, nowSeconds });
+  // How many samples it takes differs from run to run, which must not change what else is sent.
+  const samples = createMaterial({ seed, scope: `${checkId}/clock`, events, nowSeconds });
 
   const delivery = createDelivery({ target, secret: options.secret, timeoutMs, checkId, ledger, nowSeconds });
+
+  async function deliver(...parts: Parameters<typeof delivery.deliver>): Promise<Exchange> {
+    const sentAtMs = now();
+    const exchange = await delivery.deliver(...parts);
+    clock.learn(exchange, sentAtMs);
+    return exchange;
+  }
 
   return {
     ...delivery,
@@ -52,15 +67,19 @@ export function createContext(options: {
     timing,
     events: options.events,
     ledger,
-    async deliver(...parts) {
-      const sentAtMs = now();
-      const exchange = await delivery.deliver(...parts);
-      clock.learn(exchange, sentAtMs);
-      return exchange;
-    },
+    deliver,
     clock,
+    measureClock: () => clock.measure(() => deliver(samples.event())),
     nowSeconds,
     receiver: options.receiver,
+    async moveClock(seconds) {
+      const { receiver, clockVariable } = options;
+      if (receiver === undefined || clockVariable === undefined) throw new Error("there is no clock to move");
+      // libfaketime tells an offset from a point in time by its sign.
+      const value = clockVariable === "FAKETIME" ? `+${seconds}` : String(seconds);
+      return receiver.restart({ env: { [clockVariable]: value } });
+    },
+    kills: options.kills,
     event: (...parts) => material.event(...parts),
     open: () => openWire(target, timeoutMs),
     undocumented(envelope) {

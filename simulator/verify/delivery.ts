@@ -2,6 +2,7 @@ import type { Envelope } from "../../shared/events.ts";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import { evaluate } from "../signature-recipe/evaluate.ts";
 import { GENUINE, moment, type Part, type SignatureRecipe } from "../signature-recipe/recipe.ts";
+import { createRedactor, type Redact } from "../redact.ts";
 import type { Ledger } from "./ledger.ts";
 import { openWire, type Outcome, type Target, type WireConnection } from "./wire.ts";
 
@@ -65,6 +66,7 @@ export function createDelivery(options: {
   nowSeconds: () => number;
 }) {
   const { target, checkId, ledger } = options;
+  const redact = createRedactor([options.secret]);
 
   function compose(what: Deliverable, changes: DeliverOptions = {}): Composed {
     const body = Buffer.from(what instanceof Uint8Array ? what : JSON.stringify(what));
@@ -115,13 +117,20 @@ export function createDelivery(options: {
     return record(exchange, { forged: changes.forged === true, connected: wire.connected });
   }
 
-  /** Enters an exchange that was made by hand in the ledger. */
-  function record(exchange: Exchange, how: { forged: boolean; connected: boolean }): Exchange {
+  /** Enters an exchange in the ledger, without the secret in case that the receiver gave it away. */
+  function record(made: Exchange, how: { forged: boolean; connected: boolean }): Exchange {
+    const exchange = { ...made, outcome: redacted(made.outcome, redact) };
     ledger.record({ checkId, exchange, ...how });
     return exchange;
   }
 
   return { compose, deliver, record };
+}
+
+function redacted(outcome: Outcome, redact: Redact): Outcome {
+  if (outcome.kind === "no_answer") return { ...outcome, message: redact.text(outcome.message) };
+  const headers = outcome.headers.map(([name, value]): [string, string] => [name, redact.text(value)]);
+  return { ...outcome, headers, body: redact.bytes(outcome.body) };
 }
 
 /** Whether the sender would count the delivery as done: a final 2xx in time. */

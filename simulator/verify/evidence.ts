@@ -1,6 +1,6 @@
 import { shellWord } from "../shell-words.ts";
 import type { Exchange } from "./delivery.ts";
-import { curlFor } from "./repeat.ts";
+import { curlFor, withoutUserInfo } from "./repeat.ts";
 import type { CheckResult, Report } from "./report.ts";
 
 const BODY_SHOWN_CHARACTERS = 600;
@@ -21,7 +21,7 @@ export function evidenceOf({ request, outcome, durationMs }: Exchange): Evidence
   return {
     sent: {
       method: "POST",
-      url: request.url,
+      url: withoutUserInfo(request.url),
       headers: request.headers,
       body: shortened(request.body),
       ...(request.note !== undefined && { note: request.note }),

@@ -22,7 +22,9 @@ export type Report = {
   invocation: { start: string; end: string };
   startedAt: Date;
   durationMs: number;
-  verdict: "passed" | "failed" | "could_not_run";
+  verdict: "passed" | "failed" | "could_not_run" | "incomplete";
+  /** Why the run did not come to its end; only what it found before is in the report. */
+  incomplete?: string;
   results: CheckResult[];
   /** Checks that were selected, but that made no sense after the preflight failed. */
   notRun: number;
@@ -51,7 +53,7 @@ export const FAIL_ON = ["advice", "unverified"] as const;
 
 export type FailOn = (typeof FAIL_ON)[number];
 
-/** `failed` when a `must` check failed that was not known, or something stands open that `failOn` names. */
+/** How a run ended that came to its end: `failed` when a `must` check failed that was not known, or something stands open that `failOn` names. */
 export function verdictOf(
   results: readonly CheckResult[],
   failOn: readonly FailOn[] = [],
@@ -63,8 +65,8 @@ export function verdictOf(
   return counts.failed > 0 || failOn.some((standing) => counts[standing] > 0) ? "failed" : "passed";
 }
 
-/** Exit codes of the command: 0 ok, 1 a check failed, 3 nothing could be verified. */
-export const EXIT_CODES = { passed: 0, failed: 1, could_not_run: 3 } as const satisfies Record<
+/** Exit codes of the command: 0 ok, 1 a check failed, 3 nothing could be verified, or not everything. */
+export const EXIT_CODES = { passed: 0, failed: 1, could_not_run: 3, incomplete: 3 } as const satisfies Record<
   Report["verdict"],
   number
 >;

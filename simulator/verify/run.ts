@@ -2,10 +2,13 @@ import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
+import { describeBug } from "../bug.ts";
+import { createRedactor } from "../redact.ts";
 import { createContext, NEEDS } from "./context.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { createReceiverClock } from "./receiver-clock.ts";
-import { createLedger } from "./ledger.ts";
+import { createKillRounds } from "./kill-rounds.ts";
+import { createLedger, type LedgerEntry } from "./ledger.ts";
 import type { Observer } from "../observer/observer.ts";
 import { acceptsCheck, observableCheck, preflight, reachableCheck } from "./preflight.ts";
 import { type CheckResult, type Report, verdictOf } from "./report.ts";
@@ -13,6 +16,8 @@ import { settle } from "./settle.ts";
 import { DEFAULT_TIMING, type Timing } from "./timing.ts";
 
 const TOGETHER = 8;
+/** The scope of events that are sent around kills, which serve several checks. */
+const KILLS = "crash.kills";
 
 export type RunOptions = {
   url: string;
@@ -27,14 +32,21 @@ export type RunOptions = {
   observe?: Observer;
   /** The receiver's process, in the command form; without it crash checks are unverified. */
   receiver?: ReceiverProcess;
+  /** The variable through which the receiver's clock can be moved ahead by seconds, at a start. */
+  clockVariable?: string;
   timing?: Partial<Timing>;
   /** Wall time in milliseconds. */
   now: () => number;
+  /** Ends the run at once, with what it has found so far. */
+  signal?: AbortSignal;
   /** Told each time a check is done, for progress. */
   onProgress?: (progress: { done: number; total: number; title: string }) => void;
 };
 
-/** Runs `checks` against the receiver at `url` and reports in the order in which they were given. */
+/**
+ * Runs `checks` against the receiver at `url` and reports in the order in which they were given. A bug of ours, or an
+ * interruption, makes the report incomplete; it never throws.
+ */
 export async function runChecks(options: RunOptions): Promise<Report> {
   const { checks, observe } = options;
   const startedAt = new Date(options.now());
@@ -48,9 +60,11 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   let effectsUnreadable: string | undefined;
   /** The check after which the receiver no longer listened. */
   let broughtDownBy: string | undefined;
+  let incomplete: string | undefined;
 
+  const kills = createKillRounds(() => contextFor(KILLS));
   const contextFor = (checkId: string): CheckContext =>
-    createContext({ ...options, events, timing, ledger, checkId, clock });
+    createContext({ ...options, events, timing, ledger, checkId, clock, kills });
 
   function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs: number): void {
     results.set(check.id, {
@@ -70,6 +84,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     const given: Record<Need, boolean> = {
       observe: observe !== undefined,
       command: options.receiver !== undefined,
+      clock: options.clockVariable !== undefined,
     };
     const missing = check.needs?.find((need) => !given[need]);
     if (missing !== undefined) return NEEDS[missing];
@@ -80,7 +95,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     const reason = missingNeed(check) ?? (await missingReceiver());
     if (reason !== undefined) return finish(check, { outcome: "unverified", reason }, 0);
     const checkStartedAtMs = performance.now();
-    const verdict = await check.run(contextFor(check.id));
+    const verdict = await judged(check, async () => check.run(contextFor(check.id)));
     const durationMs = performance.now() - checkStartedAtMs;
     const gone = check.phase === "alone" && !(await listens());
     if (gone) broughtDownBy = check.id;
@@ -90,6 +105,16 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     }
     if (verdict.outcome === "pending") pending.push({ check, judge: verdict.judge, durationMs });
     else finish(check, verdict, durationMs);
+  }
+
+  /** What `judge` finds, unless it fails itself: that says nothing about the receiver. */
+  async function judged<Found>(check: Check, judge: () => Promise<Found>): Promise<Found | Unjudged> {
+    try {
+      return await judge();
+    } catch (error) {
+      incomplete ??= `verify itself failed in the check ${check.id}, please report it: ${describeBug(error)}`;
+      return { outcome: "unverified", reason: "verify itself failed here." };
+    }
   }
 
   async function listens(): Promise<boolean> {
@@ -112,6 +137,11 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     return entries.flatMap(({ exchanges }) => exchanges).slice(-1);
   }
 
+  /** What was sent around kills and restarts, which alone is judged after them. */
+  function isAboutKills(checkId: string): boolean {
+    return checkId === KILLS || checks.some(({ id, phase }) => id === checkId && phase === "crash");
+  }
+
   async function runPhase(phase: NonNullable<Check["phase"]>, atOnce: number): Promise<void> {
     const queue = checks.filter((check) => (check.phase ?? "together") === phase);
     const next = queue.values();
@@ -123,49 +153,75 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   }
 
   /** Judges what waits for effects, once they have come to rest. */
-  async function judgePending(withinMs: number): Promise<void> {
+  async function judgePending(withinMs: number, isMeant: (entry: LedgerEntry) => boolean): Promise<void> {
     if (pending.length === 0) return;
     const handled =
       observe === undefined
         ? { of: (): Handled => ({ known: false, reason: NEEDS.observe }) }
-        : await settle({ entries: ledger.all(), observe, withinMs, quietMs: timing.quietMs });
-    for (const { check, judge, durationMs } of pending.splice(0)) finish(check, judge(handled), durationMs);
+        : await settle({ entries: ledger.all().filter(isMeant), observe, withinMs, quietMs: timing.quietMs });
+    for (const { check, judge, durationMs } of pending.splice(0)) {
+      finish(check, await judged(check, async () => judge(handled)), durationMs);
+    }
   }
 
-  const first = contextFor("preflight");
-  const flight = await preflight(first);
-  const accepted = flight.accepts.outcome === "passed";
-  finish(reachableCheck, flight.unreachable ? flight.accepts : { outcome: "passed" }, 0);
-  if (!flight.unreachable) finish(acceptsCheck, flight.accepts, 0);
+  async function play(): Promise<void> {
+    const first = contextFor("preflight");
+    const flight = await preflight(first);
+    const accepted = flight.accepts.outcome === "passed";
+    finish(reachableCheck, flight.unreachable ? flight.accepts : { outcome: "passed" }, 0);
+    if (!flight.unreachable) finish(acceptsCheck, flight.accepts, 0);
 
-  if (accepted) {
-    const seen = observe === undefined ? undefined : await observable(first, timing.settleMs);
-    if (seen !== undefined) finish(observableCheck, seen, 0);
-    if (seen?.outcome === "failed") effectsUnreadable = `Effects could not be read back: ${seen.problem}`;
+    if (accepted) {
+      const seen = observe === undefined ? undefined : await observable(first, timing.settleMs);
+      if (seen !== undefined) finish(observableCheck, seen, 0);
+      if (seen?.outcome === "failed") effectsUnreadable = `Effects could not be read back: ${seen.problem}`;
 
-    await runPhase("together", TOGETHER);
-    await runPhase("stalled", checks.length);
-    await runPhase("alone", 1);
-    await runPhase("last", 1);
-    await judgePending(timing.settleMs);
-    await runPhase("crash", 1);
-    await judgePending(timing.settleAfterCrashMs);
-    await runPhase("explore", 1);
+      await runPhase("together", TOGETHER);
+      await runPhase("stalled", checks.length);
+      await runPhase("alone", 1);
+      await runPhase("last", 1);
+      await judgePending(timing.settleMs, () => true);
+      await runPhase("crash", 1);
+      await judgePending(timing.settleAfterCrashMs, ({ checkIds }) => [...checkIds].some(isAboutKills));
+      await runPhase("explore", 1);
+    }
   }
+
+  const played = play().catch((error: unknown) => {
+    incomplete ??= `verify itself failed, please report it: ${describeBug(error)}`;
+  });
+  await Promise.race([played, interruption(options.signal)]);
+  if (options.signal?.aborted === true) incomplete ??= "It was interrupted.";
+  const redact = createRedactor([options.secret]);
 
   const order = [reachableCheck, acceptsCheck, observableCheck, ...checks];
-  const ordered = order.flatMap(({ id }) => results.get(id) ?? []);
+  const ordered = order
+    .flatMap(({ id }) => results.get(id) ?? [])
+    .map(({ explanation, ...result }) => ({
+      ...result,
+      ...(explanation !== undefined && { explanation: redact.text(explanation) }),
+    }));
   return {
     url: options.url,
     seed: options.seed,
     invocation: options.invocation ?? { start: `voice-agent-simulator verify ${options.url}`, end: "" },
     startedAt,
     durationMs: performance.now() - begunAtMs,
-    verdict: verdictOf(ordered),
+    verdict: incomplete === undefined ? verdictOf(ordered) : "incomplete",
+    ...(incomplete !== undefined && { incomplete }),
     results: ordered,
     notRun: checks.filter(({ id }) => !results.has(id)).length,
-    receiverOutput: options.receiver?.output() ?? [],
+    receiverOutput: options.receiver?.output().map(redact.text) ?? [],
   };
+}
+
+type Unjudged = Extract<Verdict, { outcome: "unverified" }>;
+
+function interruption(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) resolve();
+    else signal?.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 /** Whether the first acknowledged event shows up behind --observe. */

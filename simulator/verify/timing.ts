@@ -22,23 +22,29 @@ export type Timing = {
   promptMs: number;
   /** An answer should come this soon, since the service does not wait for work. */
   promptAnswerMs: number;
+  /** How often more a receiver is killed right after an answer, in search of a gap between answering and storing. */
+  kills: number;
   /** Deliveries of the burst, all at once. */
   burst: number;
   /** Deliveries between an event and its late duplicate. */
   manyOthers: number;
 };
 
+/** What `--thorough` takes more of: more kills, and more ids than a cache of ten thousand. */
+export const THOROUGH_TIMING: Partial<Timing> = { kills: 30, manyOthers: 10_500, burst: 120 };
+
 export const DEFAULT_TIMING: Timing = {
   responseTimeoutMs: RESPONSE_TIMEOUT_MS,
   readyMs: 30_000,
-  stallMs: 1_500,
+  stallMs: 1_000,
   settleMs: 15_000,
   settleAfterCrashMs: 50_000,
   quietMs: 400,
   retryMs: 200,
-  restMs: 1_000,
+  restMs: 300,
   promptMs: 5_000,
   promptAnswerMs: 2_000,
+  kills: 1,
   burst: 60,
-  manyOthers: 150,
+  manyOthers: 1_050,
 };

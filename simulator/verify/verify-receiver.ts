@@ -1,5 +1,6 @@
 import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
+import { createRedactor } from "../redact.ts";
 import { shellWord } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
@@ -9,11 +10,13 @@ import { reachableCheck } from "./preflight.ts";
 import { withoutUserInfo } from "./repeat.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
-import { DEFAULT_TIMING, type Timing } from "./timing.ts";
+import { DEFAULT_TIMING, THOROUGH_TIMING, type Timing } from "./timing.ts";
 
 /** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
 const API_BASE_URL = "http://127.0.0.1:4010";
 const API_KEY = "va_test_restaurant";
+
+const INTERRUPTED_GRACE_MS = 250;
 
 export type VerifyOptions = {
   url: string;
@@ -32,11 +35,17 @@ export type VerifyOptions = {
   baseline?: Baseline;
   /** How long the receiver has to listen, where we start it, and to answer anything but 503. */
   readyTimeoutMs: number;
+  /** Kills more often, and looks for ids that are forgotten after more others. */
+  thorough?: boolean;
+  /** The variable through which the receiver's clock can be moved ahead. */
+  clockVariable?: string;
   /** How long it may take to handle what it acknowledged. */
   effectsWithinMs?: number;
   /** What fails the run besides failed `must` checks. */
   failOn: readonly FailOn[];
   now: () => number;
+  /** Ends the run within a second, with what it has found so far and the receiver's process gone. */
+  signal?: AbortSignal;
   onProgress?: RunOptions["onProgress"];
 };
 
@@ -45,7 +54,7 @@ export type VerifyOptions = {
  * not start, or cannot be reached, is a report too: nothing was verified.
  */
 export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
-  const { url, secret, seed, command } = options;
+  const { url, secret, seed, command, signal } = options;
   const checks =
     options.explore === undefined ? options.checks : [...options.checks, exploreCheck(options.explore)];
   const startedAt = new Date(options.now());
@@ -63,12 +72,14 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
             API_BASE_URL,
             API_KEY,
           },
+          ...(signal !== undefined && { signal }),
         });
   if (started?.ok === false) {
+    const redact = createRedactor([secret]);
     const unreachable = {
       check: reachableCheck,
       outcome: "unverified" as const,
-      explanation: started.message,
+      explanation: redact.text(started.message),
       exchanges: [],
       durationMs: 0,
     };
@@ -78,10 +89,11 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       invocation: invocationOf(options),
       startedAt,
       durationMs: options.now() - startedAt.getTime(),
-      verdict: "could_not_run",
+      verdict: signal?.aborted === true ? "incomplete" : "could_not_run",
+      ...(signal?.aborted === true && { incomplete: "It was interrupted." }),
       results: [unreachable],
       notRun: checks.length,
-      receiverOutput: started.output,
+      receiverOutput: started.output.map(redact.text),
     };
   }
 
@@ -96,23 +108,29 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       timing: timingOf(options),
       now: options.now,
       ...(options.events !== undefined && { events: options.events }),
+      ...(options.clockVariable !== undefined && { clockVariable: options.clockVariable }),
       ...(options.observeUrl !== undefined && { observe: createObserver(options.observeUrl) }),
       ...(receiver !== undefined && { receiver }),
+      ...(signal !== undefined && { signal }),
       ...(options.onProgress !== undefined && { onProgress: options.onProgress }),
     });
     const results =
       options.baseline === undefined ? report.results : markKnown(report.results, options.baseline);
-    return { ...report, results, verdict: verdictOf(results, options.failOn) };
+    const verdict = report.incomplete === undefined ? verdictOf(results, options.failOn) : "incomplete";
+    return { ...report, results, verdict };
   } finally {
-    await receiver?.stop();
+    // Whoever interrupts does not want to wait for an orderly end.
+    await receiver?.stop(signal?.aborted === true ? { graceMs: INTERRUPTED_GRACE_MS } : {});
   }
 }
 
 /** What the user says about time, in place of what is assumed. */
-function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs }: VerifyOptions): Partial<Timing> {
-  if (effectsWithinMs === undefined) return { readyMs };
+function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs, thorough }: VerifyOptions): Partial<Timing> {
+  const more = thorough === true ? THOROUGH_TIMING : {};
+  if (effectsWithinMs === undefined) return { readyMs, ...more };
   const { settleMs, settleAfterCrashMs } = DEFAULT_TIMING;
   return {
+    ...more,
     readyMs,
     promptMs: effectsWithinMs,
     settleMs: Math.max(settleMs, effectsWithinMs),
@@ -122,10 +140,21 @@ function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs }: VerifyOptions): 
 
 /** The words that start the same run again, for a shell; the secret and user info stay out of them. */
 function invocationOf(options: VerifyOptions): Report["invocation"] {
-  const { url, command, observeUrl, events, effectsWithinMs, allowHosts = [] } = options;
+  const {
+    url,
+    command,
+    observeUrl,
+    events,
+    effectsWithinMs,
+    thorough,
+    clockVariable,
+    allowHosts = [],
+  } = options;
   const given = [
     ...(observeUrl === undefined ? [] : ["--observe", withoutUserInfo(observeUrl)]),
     ...(events === undefined ? [] : ["--events", events.join(",")]),
+    ...(thorough === true ? ["--thorough"] : []),
+    ...(clockVariable === undefined ? [] : ["--clock-variable", clockVariable]),
     ...(effectsWithinMs === undefined ? [] : ["--effects-within", String(effectsWithinMs / 1_000)]),
     ...allowHosts.flatMap((host) => ["--allow-host", host]),
   ];

@@ -25,6 +25,7 @@ export type NoAnswer = {
 export type WireConnection = {
   /** Whether the connection could be made; if not, every answer() says why. */
   readonly connected: boolean;
+  /** Resolves when the bytes are on their way, or when waiting for a receiver that does not read is of no use. */
   write(bytes: Uint8Array): Promise<void>;
   /** Ends our side, as a client does that only waits for the answer. */
   halfClose(): void;
@@ -50,18 +51,28 @@ export function parseTarget(url: string): Target {
   };
 }
 
-/** Connects to `target`; answers are due `timeoutMs` after this call unless told otherwise. Never throws. */
+/** A connection that a check forgot is cut after so many times its time limit. */
+const LIFETIME_LIMITS = 3;
+
+/**
+ * Connects to `target`; answers are due `timeoutMs` after this call unless told otherwise, and writing ends then, too.
+ * What is read of an answer is bounded in bytes. Never throws.
+ */
 export async function openWire(target: Target, timeoutMs: number): Promise<WireConnection> {
   const startedAt = performance.now();
   const parser = createAnswerParser();
   let failure: NoAnswer | undefined;
-  let wake = (): void => undefined;
-  const changed = (): void => wake();
+  const waiters = new Set<() => void>();
+  const changed = (): void => {
+    for (const wake of waiters) wake();
+  };
 
   const socket = connect(target);
   socket.setNoDelay(true);
   socket.on("data", (chunk: Buffer) => {
     parser.feed(chunk);
+    // An endless answer is not read to its end.
+    if (parser.isSated()) socket.destroy();
     changed();
   });
   socket.on("end", () => {
@@ -85,11 +96,13 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
       const leftMs = dueAt - performance.now();
       if (leftMs <= 0) return false;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, leftMs);
-        wake = () => {
+        const wake = (): void => {
           clearTimeout(timer);
+          waiters.delete(wake);
           resolve();
         };
+        const timer = setTimeout(wake, leftMs);
+        waiters.add(wake);
       });
     }
     return true;
@@ -101,11 +114,21 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
     socket.destroy();
   }
 
+  const lifetime = setTimeout(() => socket.destroy(), LIFETIME_LIMITS * timeoutMs).unref();
+  socket.once("close", () => clearTimeout(lifetime));
+
   return {
     connected,
     async write(bytes) {
       if (!socket.writable || bytes.byteLength === 0) return;
-      await new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
+      let isFlushed = false;
+      socket.write(bytes, () => {
+        isFlushed = true;
+        changed();
+      });
+      // A receiver may have answered, and read no further.
+      const isOver = (): boolean => isFlushed || parser.headersArrived() || failure !== undefined;
+      await until(isOver, startedAt + timeoutMs);
     },
     halfClose: () => void socket.end(),
     reset() {
@@ -125,7 +148,7 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
       if (!parser.headersArrived()) {
         return failure ?? noAnswer("timeout", `No answer within ${withinMs / 1_000} s.`);
       }
-      await until(() => parser.complete() || failure !== undefined, performance.now() + bodyMs);
+      await until(() => parser.done() || failure !== undefined, performance.now() + bodyMs);
       return { kind: "answered", ...parser.take() };
     },
     async interim(withinMs) {

@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { EVENT_TYPES } from "../../shared/events.ts";
+import { verify } from "../../shared/signature.ts";
+import { VERSION } from "../../simulator/version.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard } from "./open-dashboard.ts";
+
+const SECRET = "whsec_0123456789abcdef0123456789abcdef";
 
 async function openControl() {
   const { url, simulator } = await openDashboard({ calls: 0 });
@@ -117,7 +121,13 @@ test("a URL can be checked without being registered", async () => {
   expect(await check("http://localhost:3000/webhooks")).toEqual({
     ok: true,
     url: "http://localhost:3000/webhooks",
+    is_listening: expect.any(Boolean),
   });
+  const receiver = await startEndpoint(200);
+  expect(await check(receiver.url)).toMatchObject({ ok: true, is_listening: true });
+  await receiver.close();
+  expect(await check(receiver.url)).toMatchObject({ ok: true, is_listening: false });
+  expect(await check("https://example.com/hook")).toMatchObject({ ok: true, is_listening: null });
   expect(await check("http://example.com/")).toMatchObject({ ok: false });
   expect(await check("https://user@example.com/")).toMatchObject({ ok: false });
   expect((await control<{ data: unknown[] }>(origin, "GET", "/endpoints")).body.data).toEqual([]);
@@ -132,6 +142,87 @@ test("every failure of an endpoint is told to those who watch", async () => {
   await control(origin, "POST", "/events", { type: "call.completed" });
   await control(origin, "POST", "/clock/advance", { until: "idle" });
   expect(changes.filter((kind) => kind === "endpoint.changed")).toHaveLength(6);
+});
+
+describe("what was sent, and what would be sent now", () => {
+  async function failedOnce(faults: string[] = []) {
+    const { origin, simulator } = await openControl();
+    const receiver = await startEndpoint(500);
+    await control(origin, "POST", "/endpoints", { url: `${receiver.url}?a=1`, secret: SECRET });
+    await control(origin, "POST", "/events", { type: "call.completed", faults });
+    await simulator.settled();
+    const { body } = await control<{ data: { id: string }[] }>(origin, "GET", "/deliveries");
+    return { origin, receiver, path: `/deliveries/${body.data[0]?.id}` };
+  }
+
+  test("the request line and every header are shown as they went out", async () => {
+    const { origin, receiver, path } = await failedOnce();
+    const { body } = await control<{ attempts: { request: { line: string; headers: object } }[] }>(
+      origin,
+      "GET",
+      path,
+    );
+    const [attempt] = body.attempts;
+    expect(attempt?.request.line).toBe("POST /webhooks?a=1 HTTP/1.1");
+    expect(attempt?.request.headers).toEqual(receiver.received[0]?.headers);
+  });
+
+  test.each([
+    ["honest", [], true],
+    ["forged", ["bad-signature"], false],
+  ])("an %s attempt is signed afresh, in the same way", async (_name, faults, isAccepted) => {
+    const { origin, receiver, path } = await failedOnce(faults);
+    const { body } = await control<{ url: string; headers: Record<string, string>; body: string }>(
+      origin,
+      "POST",
+      `${path}/sign`,
+      { attempt: 1 },
+    );
+    expect(body.body).toBe(receiver.received[0]?.body.toString());
+    const result = verify({
+      headers: [body.headers["x-service-signature"] ?? ""],
+      body: Buffer.from(body.body),
+      secrets: [SECRET],
+      nowSeconds: Math.floor(Date.now() / 1000),
+    });
+    expect(result.ok).toBe(isAccepted);
+    expect((await control(origin, "POST", `${path}/sign`, { attempt: 2 })).status).toBe(404);
+  });
+});
+
+test("all that gave up is sent again, once, and only of the endpoint that is named", async () => {
+  const { origin, simulator } = await openControl();
+  const receiver = await startEndpoint(500);
+  const urls = [`${receiver.url}/a`, `${receiver.url}/b`, `${receiver.url}/gone`];
+  const ids: string[] = [];
+  for (const url of urls) {
+    const { body } = await control<{ id: string }>(origin, "POST", "/endpoints", { url });
+    ids.push(body.id);
+  }
+  await control(origin, "POST", "/events", { type: "call.completed", count: 2 });
+  await control(origin, "POST", "/clock/advance", { until: "idle" });
+  await control(origin, "DELETE", `/endpoints/${ids[2]}`);
+  const resend = async (settings: object) => {
+    const path = "/deliveries/resend";
+    const { body } = await control<{ data: { endpoint_id: string }[] }>(origin, "POST", path, settings);
+    return body.data.map(({ endpoint_id: endpointId }) => endpointId);
+  };
+  expect(await resend({ endpoint_id: ids[0] })).toEqual([ids[0], ids[0]]);
+  expect(await resend({})).toEqual([ids[1], ids[1]]);
+  expect(await resend({})).toEqual([]);
+  await control(origin, "POST", "/clock/advance", { until: "idle" });
+  expect(await resend({})).toHaveLength(4);
+  expect(simulator.counts.deliveries().total).toBe(14);
+});
+
+test("commands are told as they are typed here", async () => {
+  const { origin } = await openControl();
+  expect((await control(origin, "GET", "/about")).body).toEqual({
+    object: "about",
+    version: VERSION,
+    command: "voice-agent-simulator",
+    is_observed: false,
+  });
 });
 
 test("answers are never guessed at or kept by a browser", async () => {

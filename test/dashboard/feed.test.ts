@@ -64,7 +64,7 @@ test("filters by endpoint, type, state and text, kept in the address", async () 
   const page = await browser.openPage(url);
   const rows = page.locator(".windowed a[href*='/deliveries/']");
   await expect.poll(() => rows.count(), SOON).toBe(3);
-  await rows.getByText("418").waitFor();
+  await rows.getByText("418", { exact: true }).waitFor();
 
   await page.getByLabel("Endpoint").selectOption({ label: new URL(bad.url).host + "/webhooks" });
   await expect.poll(() => rows.count(), SOON).toBe(1);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { verify } from "../../shared/signature.ts";
 import { expectShown, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
@@ -22,7 +23,7 @@ describe("from an empty dashboard to a delivered event", () => {
     await form.getByText("https, or http on localhost: no").waitFor();
     expect(await form.getByRole("button", { name: "Register" }).isDisabled()).toBe(true);
     await form.getByLabel("URL", { exact: true }).fill(receiver.url);
-    await form.getByText("Good: events can be delivered here.").waitFor();
+    await form.getByText("Good: somebody listens there.").waitFor();
     await form.getByRole("button", { name: "Register" }).click();
 
     const once = page.getByRole("dialog", { name: "The signing secret" });
@@ -93,8 +94,13 @@ describe("from an empty dashboard to a delivered event", () => {
     await page.getByRole("button", { name: "Copy as curl" }).click();
     await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
     const curl = await readClipboard();
-    expect(curl).toContain(`-H 'x-service-signature: ${receiver.received[6]?.signature}'`);
     expect(curl).toContain(receiver.url);
+    const [, header = ""] = /x-service-signature: ([^']+)'/.exec(curl) ?? [];
+    const sent = receiver.received[6]?.body ?? Buffer.alloc(0);
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    expect(verify({ headers: [header], body: sent, secrets: [secret], nowSeconds })).toMatchObject({
+      ok: true,
+    });
 
     // The endpoint is healthy again; deleting it asks first.
     await page.locator(".delivery-facts").getByRole("link", { name: receiver.url }).click();
@@ -135,7 +141,7 @@ describe("from an empty dashboard to a delivered event", () => {
     const form = page.getByRole("dialog", { name: "Edit the endpoint" });
     await form.getByLabel("URL", { exact: true }).fill(receiver.url);
     await form.getByLabel("order.created").check();
-    await form.getByText("Good: events can be delivered here.").waitFor();
+    await form.getByText("Good: somebody listens there.").waitFor();
     await form.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: receiver.url }).waitFor();
     await page.getByRole("button", { name: "Send a test event" }).click();

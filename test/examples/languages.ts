@@ -76,6 +76,14 @@ puts JSON.generate(JSON.parse($stdin.read).map { |c| signed?(c["header"], c["bod
   },
 ];
 
+/** The tools of a shell that are missing here, of those that sign and send. */
+export const MISSING_TOOLS = [
+  ["curl", "--version"],
+  ["openssl", "version"],
+]
+  .filter(([program = "", word = ""]) => !isHere({ probe: [program, word] }))
+  .map(([program]) => program);
+
 /** Whether what `probe` names can be run here. */
 export function isHere({ probe: [program, ...words] }: Pick<Language, "probe">): boolean {
   return spawnSync(program, words, { stdio: "ignore" }).status === 0;

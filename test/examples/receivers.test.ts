@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Report } from "../../simulator/verify/report.ts";
 import { EXAMPLES, FOLDER, pathOf } from "./receivers.ts";
-import { story, verified } from "./verified.ts";
+import { failedMusts, story, verified } from "./verified.ts";
 
 /** Each receiver is judged once; in the long run many times, and all of them with their effects read back too. */
 const ROUNDS = Number(process.env["VERIFY_ROUNDS"] ?? 1);
@@ -63,8 +62,3 @@ describe("the examples", () => {
     expect(files.filter((file) => !page.includes(`](receivers/${file})`))).toEqual([]);
   });
 });
-
-function failedMusts({ results }: Report): string[] {
-  const failed = results.filter(({ check, outcome }) => outcome === "failed" && check.level === "must");
-  return failed.map(({ check }) => check.id);
-}

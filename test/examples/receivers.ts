@@ -23,6 +23,9 @@ const python = PYTHONS.find((program) => runs(program, ["--version"]));
 const HAS_FLASK = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("flask") is None)';
 const pythonWithFlask = PYTHONS.find((program) => runs(program, ["-c", HAS_FLASK]));
 
+const HAS_SINATRA =
+  'gem "sinatra"; gem "sqlite3"; exit %w[puma webrick].any? { |name| Gem::Specification.find_all_by_name(name).any? }';
+
 /** Every example, by its file. */
 export const EXAMPLES: Example[] = [
   { file: "node-http.ts", command: node },
@@ -45,6 +48,13 @@ export const EXAMPLES: Example[] = [
     command: (path) => ["sh", "-c", 'php "$0" & exec php -S "127.0.0.1:$PORT" "$0"', path],
     ...(!runs("php", ["-r", 'exit(extension_loaded("pdo_sqlite") ? 0 : 1);']) && {
       absent: "no php here has pdo_sqlite (Debian: php-cli php-sqlite3)",
+    }),
+  },
+  {
+    file: "sinatra_app.rb",
+    command: (path) => ["ruby", path],
+    ...(!runs("ruby", ["-e", HAS_SINATRA]) && {
+      absent: "no ruby here has sinatra and sqlite3 (Debian: ruby-sinatra ruby-sqlite3 puma)",
     }),
   },
   {

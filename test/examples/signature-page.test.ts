@@ -10,7 +10,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { verify } from "../../shared/signature.ts";
 import { ROOT } from "../repository/files.ts";
-import { isHere, type Language, LANGUAGES } from "./languages.ts";
+import { isHere, type Language, LANGUAGES, MISSING_TOOLS } from "./languages.ts";
 
 const page = readFileSync(`${ROOT}docs/signature.md`, "utf8");
 const vectorSchema = z.looseObject({
@@ -61,12 +61,9 @@ describe.concurrent("the code on the signature page", () => {
     });
   }
 
-  const tools = ["curl", "openssl"].filter(
-    (name) => !isHere({ probe: [name, name === "curl" ? "--version" : "version"] }),
-  );
-  for (const tool of tools)
+  for (const tool of MISSING_TOOLS)
     process.stdout.write(`skipped: the signature in a shell, since there is no ${tool} here\n`);
-  test.skipIf(tools.length > 0)(
+  test.skipIf(MISSING_TOOLS.length > 0)(
     "for curl and openssl sends what the receiver accepts",
     async ({ expect }) => {
       const secret = String.raw`whsec_$HOME 'and' "more" \n`;

@@ -1,11 +1,7 @@
+import type { Change } from "./changed.ts";
+
 /** An example that is right but for one mistake, and the check that is meant to find it. */
-export type Twin = {
-  of: string;
-  mistake: string;
-  /** Each `find` must be there exactly once, so that no twin goes stale. */
-  changes: { find: string; replace: string }[];
-  caughtBy: string;
-};
+export type Twin = Change & { mistake: string; caughtBy: string };
 
 /** The mistakes that people make with each framework, in the line in which they make them. */
 export const TWINS: Twin[] = [
@@ -21,6 +17,17 @@ export const TWINS: Twin[] = [
       { find: "Buffer.concat(chunks);", replace: "Buffer.from(text);" },
     ],
     caughtBy: "wire.split-multibyte",
+  },
+  {
+    of: "node-http.ts",
+    mistake: "looks for a signature only where there is a Content-Length",
+    changes: [
+      {
+        find: "if (!isSigned(",
+        replace: 'if (request.headers["content-length"] !== undefined && !isSigned(',
+      },
+    ],
+    caughtBy: "signature.forged-chunked",
   },
   {
     of: "express-raw.ts",
@@ -43,6 +50,18 @@ export const TWINS: Twin[] = [
     caughtBy: "raw-bytes.reformatted",
   },
   {
+    of: "express-raw.ts",
+    mistake: "takes an empty body for a ping, signed or not",
+    changes: [
+      {
+        find: "if (!Buffer.isBuffer(body) || !isSigned(",
+        replace:
+          "if (!Buffer.isBuffer(body) || body.length === 0) return response.json({ pong: true });\n  if (!isSigned(",
+      },
+    ],
+    caughtBy: "signature.forged-empty",
+  },
+  {
     of: "express-json.ts",
     mistake: "verifies request.body, written again, in spite of its hook",
     changes: [
@@ -52,6 +71,21 @@ export const TWINS: Twin[] = [
       },
     ],
     caughtBy: "raw-bytes.reformatted",
+  },
+  {
+    of: "express-json.ts",
+    mistake: "trusts what its hook did not see",
+    changes: [
+      { find: "if (raw === undefined || !isSigned(", replace: "if (raw !== undefined && !isSigned(" },
+      { find: "const app = express();", replace: "const app = express();\napp.use(express.text());" },
+      {
+        find: "const event: unknown = request.body;",
+        replace:
+          'const event: unknown = typeof request.body === "string" ? JSON.parse(request.body) : request.body;',
+      },
+      { find: "store.run(id, raw)", replace: 'store.run(id, raw ?? "")' },
+    ],
+    caughtBy: "signature.forged-text-plain",
   },
   {
     of: "fastify.ts",
@@ -72,6 +106,23 @@ export const TWINS: Twin[] = [
       },
     ],
     caughtBy: "raw-bytes.reformatted",
+  },
+  {
+    of: "fastify.ts",
+    mistake: "verifies Buffers, and trusts the string that Fastify makes of text/plain",
+    changes: [
+      { find: "const { body, headers } = request;", replace: "let { body, headers } = request;" },
+      {
+        find: "if (!Buffer.isBuffer(body) || !isSigned(",
+        replace: "if (Buffer.isBuffer(body) && !isSigned(",
+      },
+      {
+        find: "const id = eventId(body);",
+        replace: "body = Buffer.from(body as string);\n  const id = eventId(body as Buffer);",
+      },
+      { find: "store.run(id, body)", replace: "store.run(id, body as Buffer)" },
+    ],
+    caughtBy: "signature.forged-text-plain",
   },
   {
     of: "hono.ts",
@@ -127,6 +178,12 @@ export const TWINS: Twin[] = [
     caughtBy: "raw-bytes.reformatted",
   },
   {
+    of: "flask_app.py",
+    mistake: "verifies what is declared as JSON",
+    changes: [{ find: "if not is_signed(", replace: "if request.is_json and not is_signed(" }],
+    caughtBy: "signature.forged-form-encoded",
+  },
+  {
     of: "receiver.php",
     mistake: "parses first, and verifies what it writes again",
     changes: [
@@ -147,6 +204,17 @@ export const TWINS: Twin[] = [
     caughtBy: "raw-bytes.trailing-newline",
   },
   {
+    of: "sinatra_app.rb",
+    mistake: "parses first, and verifies what it writes again",
+    changes: [
+      {
+        find: "body = request.body.read",
+        replace: "body = JSON.generate(JSON.parse(request.body.read))",
+      },
+    ],
+    caughtBy: "raw-bytes.reformatted",
+  },
+  {
     of: "receiver.go",
     mistake: "decodes first, and verifies what it encodes again",
     changes: [
@@ -157,5 +225,13 @@ export const TWINS: Twin[] = [
       },
     ],
     caughtBy: "preflight.accepts",
+  },
+  {
+    of: "receiver.go",
+    mistake: "takes a length that is not known for no body, with nothing to verify",
+    changes: [
+      { find: "err != nil || !isSigned(", replace: "err != nil || r.ContentLength > 0 && !isSigned(" },
+    ],
+    caughtBy: "signature.forged-chunked",
   },
 ];

@@ -3,36 +3,90 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import type { Check } from "../../simulator/verify/check.ts";
+import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { curlFor } from "../../simulator/verify/repeat.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
+import { startReceiver } from "../../simulator/processes/receiver-process.ts";
+import { runInBash } from "../verify/bash.ts";
 import { freePort } from "../verify/free-port.ts";
 import { type Example, pathOf } from "./receivers.ts";
 
-/** What `verify`, in the command form says of an example, or of a changed copy of it in `path`; without options unless told. */
-export async function verified(
-  example: Example,
-  options: { path?: string; checks?: readonly Check[]; observe?: boolean } = {},
-): Promise<Report> {
-  const { path = pathOf(example), checks = CATALOGUE, observe = false } = options;
+const READY_WITHIN_MS = 30_000;
+
+/** What `verify`, in the command form, says of an example; without options unless told. */
+export async function verified(example: Example, { observe = false } = {}): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "verify-example-"));
   try {
-    const program = example.build?.(path, folder) ?? path;
-    const origin = `http://127.0.0.1:${await freePort()}`;
+    const { origin, url, secret } = await address();
     return await verifyReceiver({
-      url: `${origin}/webhooks`,
-      secret: `whsec_${randomBytes(24).toString("hex")}`,
+      ...PLAIN,
+      url,
+      secret,
       seed: randomBytes(4).toString("hex"),
-      checks,
+      checks: CATALOGUE,
+      command: commandFor(example, pathOf(example), folder),
       ...(observe && { observeUrl: `${origin}/handled/{id}` }),
-      command: ["env", `DATABASE=${join(folder, "events")}`, ...example.command(program)],
-      readyTimeoutMs: 30_000,
-      failOn: [],
-      now: Date.now,
     });
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/**
+ * What `verify` says, by some checks or groups alone, of the receiver in `path`, and what the first line of the answer is
+ * when the curl of its first failure is pasted into a shell.
+ */
+export async function verifiedBy(
+  idsAndGroups: string[],
+  example: Example,
+  path: string,
+): Promise<{ report: Report; evidence?: Exchange; repeated?: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "verify-twin-"));
+  const { url, secret } = await address();
+  const env = { PORT: new URL(url).port, SIGNING_SECRET: secret };
+  const command = commandFor(example, path, folder);
+  const started = await startReceiver({ command, url, env, readyTimeoutMs: READY_WITHIN_MS });
+  if (!started.ok) throw new Error([started.message, ...started.output].join("\n"));
+  try {
+    const checks = CATALOGUE.filter(({ id, group }) =>
+      [id, group].some((name) => idsAndGroups.includes(name)),
+    );
+    const report = await verifyReceiver({
+      ...PLAIN,
+      url,
+      secret,
+      seed: randomBytes(4).toString("hex"),
+      checks,
+    });
+    const evidence = report.results.find(({ outcome }) => outcome === "failed")?.exchanges[0];
+    const curl = evidence && curlFor(evidence.request);
+    if (evidence === undefined || curl === undefined) return { report, ...(evidence && { evidence }) };
+    const [output = ""] = await runInBash([curl], { SIGNING_SECRET: secret });
+    return { report, evidence, repeated: output.split("\r\n")[0] ?? "" };
+  } finally {
+    await started.receiver.kill();
+    await rm(folder, { recursive: true });
+  }
+}
+
+const PLAIN = { readyTimeoutMs: READY_WITHIN_MS, failOn: [], now: Date.now };
+
+async function address(): Promise<{ origin: string; url: string; secret: string }> {
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  return { origin, url: `${origin}/webhooks`, secret: `whsec_${randomBytes(24).toString("hex")}` };
+}
+
+/** The words that start what is in `path`, with its events in `folder`. */
+function commandFor(example: Example, path: string, folder: string): string[] {
+  const program = example.build?.(path, folder) ?? path;
+  return ["env", `DATABASE=${join(folder, "events")}`, ...example.command(program)];
+}
+
+/** The ids of the `must` checks that failed. */
+export function failedMusts({ results }: Report): string[] {
+  const failed = results.filter(({ check, outcome }) => outcome === "failed" && check.level === "must");
+  return failed.map(({ check }) => check.id);
 }
 
 /** All that a report says against a receiver, for the day when a test fails. */

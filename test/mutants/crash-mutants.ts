@@ -6,18 +6,25 @@ export const CRASH_MUTANTS: Record<
   "memory-only": {
     bug: "keeps events and ids in memory",
     caughtBy: "crash.acknowledged-survives",
-    alsoBy: ["crash.burst", "crash.terminated"],
+    alsoBy: ["crash.stored-before-answer", "crash.burst", "crash.terminated"],
     mayAlso: ["crash.duplicate-after-restart", "crash.handled-before"],
   },
   "answers-before-storing": {
     bug: "answers first and stores a moment later",
     caughtBy: "crash.acknowledged-survives",
-    alsoBy: ["crash.burst", "crash.terminated"],
+    alsoBy: ["crash.stored-before-answer", "crash.burst", "crash.terminated"],
+    mayAlso: ["crash.duplicate-after-restart"],
+  },
+  "stores-when-closed": {
+    bug: "answers first, and stores when the connection is closed, a moment later",
+    caughtBy: "crash.stored-before-answer",
+    alsoBy: ["crash.acknowledged-survives"],
+    mayAlso: ["crash.burst", "crash.terminated", "crash.duplicate-after-restart"],
   },
   "never-recovers": {
     bug: "stores events, but does not take up what it had not handled",
     caughtBy: "crash.acknowledged-survives",
-    alsoBy: ["crash.duplicate-after-restart", "crash.burst"],
+    alsoBy: ["crash.stored-before-answer", "crash.duplicate-after-restart", "crash.burst"],
     mayAlso: ["crash.terminated"],
   },
   "forgets-ids": {
@@ -26,16 +33,26 @@ export const CRASH_MUTANTS: Record<
     alsoBy: ["crash.handled-before"],
     mayAlso: ["crash.burst"],
   },
+  "forgets-after-an-hour": {
+    bug: "keeps ids for an hour",
+    caughtBy: "effects.after-whole-schedule",
+  },
   "starts-over": {
     bug: "handles everything that it has stored at each start",
     caughtBy: "crash.handled-before",
-    alsoBy: ["crash.acknowledged-survives", "crash.duplicate-after-restart", "crash.burst"],
+    alsoBy: [
+      "crash.stored-before-answer",
+      "crash.acknowledged-survives",
+      "crash.duplicate-after-restart",
+      "crash.burst",
+    ],
     mayAlso: ["crash.terminated"],
   },
   "does-not-restart": {
     bug: "leaves a lock behind that keeps it from starting again",
     caughtBy: "crash.restarts",
     alsoBy: [
+      "crash.stored-before-answer",
       "crash.acknowledged-survives",
       "crash.duplicate-after-restart",
       "crash.handled-before",

@@ -11,7 +11,8 @@ import {
 } from "node:fs";
 import { createServer } from "node:http";
 
-const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "" } = process.env;
+const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", GAP_MS = "", CLOCK_AHEAD = "0" } = process.env;
+const HOUR_MS = 3_600_000;
 const HANDLING_DELAY_MS = 150;
 const seen = new Set<string>();
 const handled = new Map<string, number>();
@@ -45,6 +46,15 @@ createServer((request, response) => {
       response.end("{}");
       return void setTimeout(() => accept(id), 2_000);
     }
+    if (MUTANT === "stores-when-closed") {
+      request.socket.on("close", () => accept(id));
+      return response.end("{}");
+    }
+    // By hand: how short a gap is found depends on how busy the machine is.
+    if (GAP_MS !== "") {
+      response.end("{}");
+      return void setTimeout(() => accept(id), Number(GAP_MS));
+    }
     accept(id);
     return response.end("{}");
   });
@@ -64,7 +74,7 @@ function handle(id: string): void {
 function write(what: "stored" | "handled", id: string): void {
   if (MUTANT === "memory-only") return;
   const file = openSync(STORE, "a");
-  appendFileSync(file, `${what} ${id}\n`);
+  appendFileSync(file, `${what} ${id} ${Date.now() + Number(CLOCK_AHEAD) * 1_000}\n`);
   fsyncSync(file);
   closeSync(file);
 }
@@ -72,12 +82,15 @@ function write(what: "stored" | "handled", id: string): void {
 function recover(): void {
   const lines = existsSync(STORE) ? readFileSync(STORE, "utf8").trim().split("\n") : [];
   const stored = new Set<string>();
-  for (const [what, id = ""] of lines.map((line) => line.split(" "))) {
+  const fresh = new Set<string>();
+  for (const [what, id = "", at] of lines.map((line) => line.split(" "))) {
     if (what === "stored") stored.add(id);
+    if (Number(at) > Date.now() + Number(CLOCK_AHEAD) * 1_000 - HOUR_MS) fresh.add(id);
     if (what === "handled") handled.set(id, (handled.get(id) ?? 0) + 1);
   }
   for (const id of stored) {
-    if (MUTANT !== "forgets-ids") seen.add(id);
+    const isForgotten = MUTANT === "forgets-after-an-hour" && !fresh.has(id);
+    if (MUTANT !== "forgets-ids" && !isForgotten) seen.add(id);
     const isDone = handled.has(id);
     if (MUTANT === "starts-over" ? true : !isDone && MUTANT !== "never-recovers")
       setTimeout(() => handle(id), 1);

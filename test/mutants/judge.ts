@@ -19,6 +19,7 @@ export const QUICK: Partial<Timing> = {
   restMs: 500,
   promptMs: 3_000,
   promptAnswerMs: 3_000,
+  kills: 1,
   burst: 14,
   manyOthers: 45,
 };
@@ -37,7 +38,7 @@ export async function judge(
       url: receiver.url,
       secret: SECRET,
       seed: "mutants",
-      checks: options.checks ?? CATALOGUE.filter(({ group }) => group !== "crash"),
+      checks: options.checks ?? CATALOGUE.filter(({ phase }) => phase !== "crash"),
       // What HTTP would answer, without a request for each of some hundred events.
       observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
       timing: {

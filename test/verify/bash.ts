@@ -1,4 +1,7 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 /**
  * What each of `scripts` wrote to stdout, all run by one bash, in turn, as if they had been pasted into it after
@@ -10,13 +13,17 @@ export async function runInBash(
   before = "",
 ): Promise<string[]> {
   const end = "-- end of script --";
-  const bash = spawn("bash", ["--noprofile", "--norc"], {
-    env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...env },
-    stdio: ["pipe", "pipe", "ignore"],
+  const folder = mkdtempSync(join(tmpdir(), "bash-"));
+  // From a file: a pipe is read byte by byte, lest a command of the script should want the rest of it.
+  const file = join(folder, "script");
+  writeFileSync(file, `${before}\n${scripts.map((script) => `${script}\necho '${end}'\n`).join("")}`);
+  const bash = spawn("bash", ["--noprofile", "--norc", file], {
+    env: { PATH: process.env["PATH"] ?? "", HOME: folder, ...env },
+    stdio: ["ignore", "pipe", "ignore"],
   });
   let output = "";
   bash.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-  bash.stdin.end(`${before}\n` + scripts.map((script) => `${script}\necho '${end}'\n`).join(""));
   await new Promise((resolve) => bash.once("close", resolve));
+  rmSync(folder, { recursive: true });
   return output.split(`${end}\n`).slice(0, -1);
 }

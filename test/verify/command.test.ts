@@ -304,10 +304,7 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
       ["http://127.0.0.1:1/x", "--secret", "s", "--observe", "http://127.0.0.1:1/x"],
       "with {id} where the event id belongs",
     ],
-    [
-      ["http://127.0.0.1:1/x", "--secret", "s", "--baseline", "/nowhere.json"],
-      "there is no such file to read",
-    ],
+    [["http://127.0.0.1:1/x", "--secret", "s", "--baseline", "/nowhere.json"], "there is no such file"],
     [["http://127.0.0.1:1/x", "--secret", "s", "--level", "may"], "Allowed choices are must, advice"],
   ])("exits 2 on wrong usage: %j", async (words, message) => {
     const { code, stderr } = await verifyCli(words);

@@ -48,17 +48,23 @@ export function createItems(database: Database) {
   );
   const hides = database.prepare<[string], number>(HIDES).pluck();
 
+  let changes = 0;
+
   return {
+    /** How often anything here has changed. */
+    changes: () => changes,
     /** Whether the history's item of that id is gone, or stored here in another form. */
     hidesHistoric: (id: string): boolean => hides.get(id) === 1,
     find: (id: string): Item | undefined => find.get(id),
     /** Stores `item`, in the place of the one with its id if there is one. */
     put(item: Item & { object: string }): void {
       const { organization, kind, createdAt, seq, facet, id, object } = item;
+      changes += 1;
       remove.run(id);
       insert.run(organization, kind, createdAt, seq, facet, id, object);
     },
     forget(id: string): void {
+      changes += 1;
       remove.run(id);
       forget.run(id);
     },
@@ -69,6 +75,9 @@ export function createItems(database: Database) {
         ? before.all(organization, kind, createdAt, seq, limit)
         : beforeOfFacet.all(organization, kind, facet, createdAt, seq, limit);
     },
-    clear: (): void => void database.exec(CLEAR),
+    clear(): void {
+      changes += 1;
+      database.exec(CLEAR);
+    },
   };
 }

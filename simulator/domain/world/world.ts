@@ -98,6 +98,8 @@ export function createWorld(options: {
   return {
     /** What the generated history was made from. */
     origin: { ...origin, epochMs: origin.epoch * 1000 },
+    /** What every list follows from beside the origin and the readings: where these are the same, it is the same. */
+    version: () => [items.changes(), baseUrl()],
     organizations: (): { organization: Organization; apiKey: string }[] =>
       businesses.map(({ organization, apiKey }) => ({ organization, apiKey })),
     findOrganization: (id: string): Organization | undefined => businessOf(id)?.organization,

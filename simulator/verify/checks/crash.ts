@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Check, CheckContext, HandledCounts, Verdict } from "../check.ts";
-import { type Exchange, isAcknowledged } from "../delivery.ts";
 import { allAcknowledged, every, handledTimes, whenSettled } from "../judge.ts";
+import type { Round } from "../kill-rounds.ts";
 import { RULES } from "../rules.ts";
+import { ONCE } from "./effect.ts";
 
-const ONCE = { least: 1, most: 1 };
 const STORE_HINT =
   "Commit the event to disk, and sync it, before the 2xx goes out; at start-up, take up what was stored but not handled.";
 const KEEP_IDS_HINT =
@@ -17,10 +16,8 @@ export const crashChecks: Check[] = [
       "restarts",
       "comes back after kill -9 and acknowledges again",
       STORE_HINT,
-      async ({ deliver, event }) => {
-        const exchange = await deliver(event());
-        return () => allAcknowledged([exchange]);
-      },
+      ({ kills }) => kills.acknowledged(),
+      ({ revived }) => allAcknowledged(revived),
     ),
     needs: ["command"],
   },
@@ -28,85 +25,65 @@ export const crashChecks: Check[] = [
     "acknowledged-survives",
     "handles an event that it acknowledged right before kill -9",
     STORE_HINT,
-    async (_, before) => judgedOnce(before),
-    async ({ deliver, event }) => [await deliver(event("order.created"))],
+    ({ kills }) => kills.acknowledged(),
+    ({ last }, handled) => once(last, handled),
+  ),
+  crash(
+    "stored-before-answer",
+    "handles every event of a stream of which kill -9 followed an answer within microseconds",
+    "Answer when the event is stored, not before and not meanwhile: between the two there is always a moment to be killed in.",
+    ({ kills }) => kills.streamed(),
+    ({ exchanges, kills, closestMs }, handled) => {
+      const verdict = once(exchanges, handled);
+      if (verdict.outcome !== "passed") return verdict;
+      const times = `${kills} ${kills === 1 ? "kill" : "kills"}`;
+      return {
+        outcome: "passed",
+        note:
+          `${times}, with ${exchanges.length} events acknowledged right before, the closest by ${closestMs.toFixed(2)} ms: ` +
+          "an event stored later than that after its answer would have been lost. --thorough kills more often.",
+      };
+    },
   ),
   crash(
     "duplicate-after-restart",
     "handles an event once whose duplicate comes after kill -9 and restart",
     KEEP_IDS_HINT,
-    async ({ deliver }, [before]) => {
-      // A retry with the same id: the sender's side of it cannot know that the receiver was killed in between.
-      const again = before === undefined ? [] : [await deliver(before.request.body)];
-      return judgedOnce([...(before === undefined ? [] : [before]), ...again]);
-    },
-    async ({ deliver, event }) => [await deliver(event("booking.created"))],
+    ({ kills }) => kills.acknowledged(),
+    ({ duplicate }, handled) => once(duplicate, handled),
   ),
   crash(
     "handled-before",
     "does not handle an event again that it had handled before kill -9",
     KEEP_IDS_HINT,
-    async ({ deliver }, before) => {
-      const again = await Promise.all(before.map(({ request }) => deliver(request.body)));
-      return judgedOnce([...before, ...again]);
-    },
-    async ({ deliver, event, handledNow, waitUntil, timing }) => {
-      const exchange = await deliver(event("order.created"));
-      await waitUntil(async () => {
-        const reading = await handledNow(exchange.eventId);
-        return reading.known && reading.count > 0;
-      }, timing.settleMs);
-      return [exchange];
-    },
+    ({ kills }) => kills.acknowledged(),
+    ({ handled: sent }, handled) => once(sent, handled),
   ),
   crash(
     "burst",
     "handles each event of a burst once that kill -9 interrupted",
     STORE_HINT,
-    async ({ deliver }, before) => {
-      const lost = before.filter((exchange) => !isAcknowledged(exchange));
-      const retried = await Promise.all(lost.map(({ request }) => deliver(request.body)));
-      return (handled) =>
-        every(allAcknowledged(retried), handledTimes(handled, [...before, ...retried], ONCE));
-    },
-    async ({ deliver, event, receiver, timing }) => {
-      const envelopes = Array.from({ length: timing.burst }, () => event("order.created"));
-      let acknowledged = 0;
-      return Promise.all(
-        envelopes.map(async (envelope) => {
-          const exchange = await deliver(envelope);
-          if (isAcknowledged(exchange)) acknowledged += 1;
-          // In the midst of it, not after it: some were answered, some are being stored, some have not arrived.
-          if (acknowledged === Math.ceil(timing.burst / 3)) await receiver?.kill();
-          return exchange;
-        }),
-      );
-    },
+    ({ kills }) => kills.burst(),
+    ({ exchanges }, handled) => once(exchanges, handled),
   ),
-  {
-    ...crash(
-      "terminated",
-      "handles an event that it acknowledged right before SIGTERM",
-      "On SIGTERM finish what is being answered, and leave the rest stored for the next start.",
-      async (_, before) => judgedOnce(before),
-      async ({ deliver, event, receiver }) => {
-        const exchange = await deliver(event("order.created"));
-        await receiver?.stop();
-        return [exchange];
-      },
-    ),
-  },
+  crash(
+    "terminated",
+    "handles an event that it acknowledged right before SIGTERM",
+    "On SIGTERM finish what is being answered, and leave the rest stored for the next start.",
+    ({ kills }) => kills.terminated(),
+    ({ exchanges }, handled) => once(exchanges, handled),
+  ),
 ];
 
-/** A check that runs `before`, kills the receiver, starts it again, runs `after` and judges when all is at rest. */
-function crash(
+/** A check by a round of kills, judged when all is at rest. */
+function crash<Played extends Round>(
   name: string,
   title: string,
   hint: string,
-  after: (context: CheckContext, before: Exchange[]) => Promise<(handled: HandledCounts) => Verdict>,
-  before: (context: CheckContext) => Promise<Exchange[]> = async () => [],
+  play: (context: CheckContext) => Promise<Played>,
+  judge: (round: Played, handled: HandledCounts) => Verdict,
 ): Check {
-  const check: Check = {
+  return {
     id: `crash.${name}`,
     title,
     level: "must",
@@ -116,40 +93,14 @@ function crash(
     phase: "crash",
     needs: ["command", "observe"],
     run: async (context) => {
-      const { receiver } = context;
-      if (receiver === undefined)
-        return { outcome: "unverified", reason: "The receiver's process is not ours to kill." };
-      const sent = await before(context);
-      await receiver.kill();
-      const restarted = await receiver.restart();
-      if (!restarted.ok) {
-        return {
-          outcome: "failed",
-          problem: `It did not start again: ${restarted.message}`,
-          exchanges: sent,
-        };
-      }
-      const judge = await after(context, sent);
-      await comeToRest(context, check.id);
-      return whenSettled(judge);
+      const round = await play(context);
+      if (round.notRestarted === undefined) return whenSettled((handled) => judge(round, handled));
+      const problem = `It did not start again: ${round.notRestarted}`;
+      return { outcome: "failed", problem, exchanges: round.exchanges.slice(0, 3) };
     },
   };
-  return check;
 }
 
-/** Gives the receiver a moment before the next kill, so that a second handling is not cut off unseen. */
-async function comeToRest(
-  { ledger, handledNow, waitUntil, timing }: CheckContext,
-  checkId: string,
-): Promise<void> {
-  const mine = ledger.all().filter(({ checkIds }) => checkIds.has(checkId));
-  await waitUntil(async () => {
-    const readings = await Promise.all(mine.map(({ eventId }) => handledNow(eventId)));
-    return readings.every((reading) => !reading.known || reading.count > 0);
-  }, timing.promptMs);
-  await sleep(timing.restMs);
-}
-
-async function judgedOnce(exchanges: Exchange[]): Promise<(handled: HandledCounts) => Verdict> {
-  return (handled) => every(allAcknowledged(exchanges), handledTimes(handled, exchanges, ONCE));
+function once(exchanges: Parameters<typeof allAcknowledged>[0], handled: HandledCounts): Verdict {
+  return every(allAcknowledged(exchanges), handledTimes(handled, exchanges, ONCE));
 }

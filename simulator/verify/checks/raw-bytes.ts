@@ -59,7 +59,7 @@ export const rawByteChecks: Check[] = [
   oddity("repeated-key", "accepts a body in which a key occurs twice", (event) =>
     withMembers(event, '"weight":1,"weight":2'),
   ),
-  oddity("prototype-key", "accepts a body with keys such as __proto__ and constructor", (event) =>
+  oddity("prototype-key", "accepts a body with the keys of JavaScript's prototypes", (event) =>
     withMembers(event, '"__proto__":{"a":1},"constructor":{"b":2}'),
   ),
   altered("reformatted", "refuses a body that was reformatted after signing", RAW_HINT, (event) => ({

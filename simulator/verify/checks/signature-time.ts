@@ -78,8 +78,8 @@ function limit(
     spec: RULES.tolerance,
     hint: LIMIT_HINT,
     phase: "stalled",
-    run: async ({ clock, deliver, event, nowSeconds, withinOneSecond }) => {
-      const offset = await clock.measure(() => deliver(event()));
+    run: async ({ deliver, event, measureClock, nowSeconds, withinOneSecond }) => {
+      const offset = await measureClock();
       if (offset === undefined) {
         return {
           outcome: "unverified",

@@ -44,7 +44,13 @@ async function explore(context: CheckContext, player: Player, count: number): Pr
   const played = await player.play(schedules);
   const problems = await findProblems(context, played, context.timing.settleMs);
   const [first] = problems;
-  if (first === undefined) return { outcome: "passed" };
+  if (first === undefined) {
+    const arrived = played.reduce((total, { exchanges }) => total + exchanges.length, 0);
+    // Schedules under which nothing got through say nothing about the receiver.
+    if (arrived === 0)
+      return { outcome: "unverified", reason: `Under ${count} schedules no delivery arrived.` };
+    return { outcome: "passed", note: `${arrived} deliveries arrived under ${count} schedules.` };
+  }
 
   const smallest = await shrink(context, player, first);
   const also = problems.length > 1 ? ` ${problems.length} of ${count} schedules failed.` : "";
@@ -53,7 +59,7 @@ async function explore(context: CheckContext, player: Player, count: number): Pr
     problem:
       `${smallest.problem} Smallest failing schedule: ${describeSchedule(smallest.played.schedule)}.${also} ` +
       `Replay: --explore ${count} --seed ${context.seed}`,
-    exchanges: [],
+    exchanges: smallest.played.exchanges,
   };
 }
 

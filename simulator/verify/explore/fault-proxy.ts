@@ -1,11 +1,14 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
+import { GENUINE } from "../../signature-recipe/recipe.ts";
+import type { Exchange, SentRequest } from "../delivery.ts";
 import { openWire, type Outcome, type Target } from "../wire.ts";
 import type { Fate, Schedule } from "./schedule.ts";
 
 /** One whole, genuine delivery that the proxy let through, and what the receiver said to it. */
-export type Passage = { attempt: number; fate: Fate; outcome: Outcome };
+export type Passage = { attempt: number; exchange: Exchange };
 
 type Plan = {
   schedule: Schedule;
@@ -34,7 +37,8 @@ export async function startFaultProxy(options: { target: Target; timeoutMs: numb
   async function play(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => undefined);
     const body = await wholeBody(request);
-    const plan = plans.get(/evt_[0-9a-f]{32}/.exec(body.toString("latin1"))?.[0] ?? "");
+    const eventId = /evt_[0-9a-f]{32}/.exec(body.toString("latin1"))?.[0] ?? "";
+    const plan = plans.get(eventId);
     if (plan === undefined) return void response.writeHead(404).end();
     plan.attempts += 1;
     const attempt = plan.attempts;
@@ -44,12 +48,26 @@ export async function startFaultProxy(options: { target: Target; timeoutMs: numb
     if (step.copy === "during") plan.underWay.push(plan.copy());
     if (step.copy === "after") plan.underWay.push(work.then(() => plan.copy()));
 
+    function sent(): SentRequest {
+      const copy = step.copy === undefined ? "" : `, with a copy ${step.copy} it`;
+      return {
+        url: target.url,
+        headers: headersOf(request),
+        body,
+        signature: { headerName: SIGNATURE_HEADER, recipe: GENUINE },
+        httpVersion: "1.1",
+        note: `Attempt ${attempt} of its schedule: ${step.fate}${copy}.`,
+      };
+    }
+
     async function playFate(fate: Fate): Promise<void> {
       if (fate === "4xx") return void response.writeHead(404).end();
       if (fate === "time-out") return undefined;
+      const sentAt = performance.now();
       const outcome = await forward(request, body, fate);
       if (fate === "reset") return void response.destroy();
-      plan?.passages.push({ attempt, fate, outcome });
+      const durationMs = performance.now() - sentAt;
+      plan?.passages.push({ attempt, exchange: { eventId, request: sent(), outcome, durationMs } });
       if (fate === "late 2xx") return undefined;
       if (fate === "5xx") return void response.writeHead(502).end();
       if (outcome.kind === "answered") return void response.writeHead(outcome.status).end(outcome.body);
@@ -105,11 +123,22 @@ async function wholeBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function headOf({ rawHeaders }: IncomingMessage, target: Target): Buffer {
-  const lines = [`POST ${target.path} HTTP/1.1`, `Host: ${target.host}`, "Connection: close"];
+/** The headers that came, but for those about the connection. */
+function headersOf({ rawHeaders }: IncomingMessage): [name: string, value: string][] {
+  const headers: [string, string][] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? "";
-    if (!["host", "connection"].includes(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[index + 1]}`);
+    const [name = "", value = ""] = rawHeaders.slice(index, index + 2);
+    if (!["host", "connection"].includes(name.toLowerCase())) headers.push([name, value]);
   }
+  return headers;
+}
+
+function headOf(request: IncomingMessage, target: Target): Buffer {
+  const lines = [
+    `POST ${target.path} HTTP/1.1`,
+    `Host: ${target.host}`,
+    "Connection: close",
+    ...headersOf(request).map(([name, value]) => `${name}: ${value}`),
+  ];
   return Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
 }

@@ -1,25 +1,26 @@
-import { type Report, standingOf } from "../report.ts";
+import type { PresentedReport } from "./presented.ts";
 
 /**
  * GitHub workflow commands: an error for each failure, a warning for each piece of advice and each known failure, and a
  * notice for all that could not be judged.
  */
-export function githubReport(report: Report): string {
-  const lines = report.results.flatMap((result) => {
-    const { check, outcome, explanation = "" } = result;
-    if (outcome !== "failed") return [];
-    const kind = standingOf(result) === "failed" ? "error" : "warning";
+export function githubReport(report: PresentedReport): string {
+  const lines = report.results.flatMap(({ check, failed, standing, explanation }) => {
+    if (!failed) return [];
+    const kind = standing === "failed" ? "error" : "warning";
     return [
       `::${kind} title=${property(`${check.id}: ${check.title}`)}::${data(`${explanation} Fix: ${check.hint}`)}`,
     ];
   });
-  const unverified = report.results.filter(({ outcome }) => outcome === "unverified");
-  if (report.verdict === "could_not_run") {
+  const unverified = report.results.filter(({ standing }) => standing === "unverified");
+  if (report.incomplete !== undefined) {
+    lines.push(`::error title=verify did not come to its end::${data(report.incomplete)}`);
+  } else if (report.verdict === "could_not_run") {
     lines.push(
       `::error title=verify could not run::${data(unverified[0]?.explanation ?? "Nothing was verified.")}`,
     );
   } else if (unverified.length > 0) {
-    const reasons = [...new Set(unverified.map(({ explanation = "" }) => explanation))].join("\n");
+    const reasons = [...new Set(unverified.map(({ explanation }) => explanation))].join("\n");
     lines.push(`::notice title=${unverified.length} checks unverified::${data(reasons)}`);
   }
   return lines.map((line) => `${line}\n`).join("");

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { printableJson } from "../../printable.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
+import { withoutUserInfo } from "../repeat.ts";
 import { countResults, type Report } from "../report.ts";
 
 /** What a later run needs of an earlier report: `--baseline` reads nothing else. */
@@ -10,15 +12,16 @@ export const baselineSchema = z.looseObject({
 
 /** The whole report as one JSON value. */
 export function jsonReport(report: Report): string {
-  return `${JSON.stringify(
+  return `${printableJson(
     {
       object: "verify_report",
       version: 1,
-      url: report.url,
+      url: withoutUserInfo(report.url),
       seed: report.seed,
       started_at: report.startedAt.toISOString(),
       duration_ms: Math.round(report.durationMs),
       verdict: report.verdict,
+      ...(report.incomplete !== undefined && { incomplete: report.incomplete }),
       summary: { ...countResults(report.results), not_run: report.notRun },
       checks: report.results.map((result) => ({
         id: result.check.id,
@@ -41,7 +44,6 @@ export function jsonReport(report: Report): string {
       })),
       receiver_output: report.receiverOutput,
     },
-    null,
     2,
   )}\n`;
 }

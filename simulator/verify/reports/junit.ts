@@ -1,37 +1,45 @@
-import { evidenceOf, repeatCommand } from "../evidence.ts";
-import { type CheckResult, countResults, type Report, standingOf } from "../report.ts";
-import { evidenceLines } from "./evidence-lines.ts";
+import type { PresentedReport, PresentedResult } from "./presented.ts";
 
 /**
  * The report as JUnit XML: a suite for each group, a test case for each check. Unverified ones are skipped; a failed
  * piece of advice has a property and its text as output, and is no failure.
  */
-export function junitReport(report: Report): string {
-  const groups = Map.groupBy(report.results, ({ check }) => check.group);
-  const suites = [...groups].map(([group, results]) => {
-    const { failed, unverified, known } = countResults(results);
-    const cases = results.map((result) => testCase(report, result)).join("");
+export function junitReport(report: PresentedReport): string {
+  const suites = report.groups.map(({ group, results, counts: { failed, unverified, known } }) => {
+    const cases = results.map(testCase).join("");
     const seconds = results.reduce((total, { durationMs }) => total + durationMs, 0) / 1_000;
     return (
       `  <testsuite name="${group}" tests="${results.length}" failures="${failed}" errors="0" ` +
       `skipped="${unverified + known}" time="${seconds.toFixed(3)}">\n${cases}  </testsuite>\n`
     );
   });
-  const { failed, unverified, known } = countResults(report.results);
+  const { failed, unverified, known } = report.counts;
+  const trouble = troubleOf(report);
+  const errors = trouble === undefined ? 0 : 1;
   return (
     '<?xml version="1.0" encoding="UTF-8"?>\n' +
-    `<testsuites name="voice-agent-simulator verify" tests="${report.results.length}" failures="${failed}" errors="0" ` +
+    `<testsuites name="voice-agent-simulator verify" tests="${report.results.length + errors}" failures="${failed}" errors="${errors}" ` +
     `skipped="${unverified + known}" time="${(report.durationMs / 1_000).toFixed(3)}" ` +
-    `timestamp="${report.startedAt.toISOString()}">\n${suites.join("")}</testsuites>\n`
+    `timestamp="${report.startedAt.toISOString()}">\n${suites.join("")}${trouble ?? ""}</testsuites>\n`
   );
 }
 
-function testCase(report: Report, result: CheckResult): string {
-  const { check, explanation = "" } = result;
+/** A run that did not come to its end must not look like one in which everything passed. */
+function troubleOf({ verdict, incomplete, results }: PresentedReport): string | undefined {
+  if (verdict !== "incomplete" && verdict !== "could_not_run") return undefined;
+  const reason = incomplete ?? results[0]?.explanation ?? "Nothing was verified.";
+  return (
+    '  <testsuite name="run" tests="1" failures="0" errors="1" skipped="0" time="0.000">\n' +
+    `    <testcase classname="run" name="comes to its end" time="0.000">` +
+    `<error message="${escaped(reason)}"/></testcase>\n  </testsuite>\n`
+  );
+}
+
+function testCase(result: PresentedResult): string {
+  const { check, standing, explanation, evidence, again } = result;
   const open =
     `    <testcase classname="${check.group}" name="${escaped(`${check.id}: ${check.title}`)}" ` +
     `time="${(result.durationMs / 1_000).toFixed(3)}"`;
-  const standing = standingOf(result);
   if (standing === "passed") return `${open}/>\n`;
   if (standing === "unverified" || standing === "known") {
     const reason = standing === "known" ? `Known from the baseline. ${explanation}` : explanation;
@@ -41,8 +49,8 @@ function testCase(report: Report, result: CheckResult): string {
     explanation,
     `Rule: ${check.spec.text} (${check.spec.section}; ${check.spec.page})`,
     `Fix: ${check.hint}`,
-    ...result.exchanges.slice(0, 1).flatMap((exchange) => evidenceLines(evidenceOf(exchange))),
-    `Again: ${repeatCommand(report, result)}`,
+    ...evidence,
+    `Again: ${again}`,
   ].join("\n");
   if (standing === "advice") {
     return (
@@ -56,10 +64,10 @@ function testCase(report: Report, result: CheckResult): string {
   );
 }
 
-/** Text for XML, without the characters that XML 1.0 cannot hold at all. */
+/** Printable text for XML, without the two characters that are printable, but that XML 1.0 cannot hold. */
 function escaped(text: string): string {
   return text
-    .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd")
+    .replaceAll(/[\ufffe\uffff]/g, "\ufffd")
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")

@@ -1,5 +1,8 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { readBoundedFile } from "../../bounded-file.ts";
+import { shellWord } from "../../shell-words.ts";
 import { type Baseline, readBaseline } from "../baseline.ts";
 import type { Report } from "../report.ts";
 import { githubReport } from "./github.ts";
@@ -7,13 +10,14 @@ import { jsonReport } from "./json.ts";
 import { junitReport } from "./junit.ts";
 import { markdownReport } from "./markdown.ts";
 import { type Paint, prettyReport } from "./pretty.ts";
+import { present } from "./presented.ts";
 
 const FORMATS = {
-  pretty: prettyReport,
+  pretty: (report, paint) => prettyReport(present(report), paint),
   json: jsonReport,
-  junit: junitReport,
-  markdown: markdownReport,
-  github: githubReport,
+  junit: (report) => junitReport(present(report)),
+  markdown: (report) => markdownReport(present(report)),
+  github: (report) => githubReport(present(report)),
 } satisfies Record<string, (report: Report, paint: Paint) => string>;
 
 type Format = keyof typeof FORMATS;
@@ -47,37 +51,63 @@ export function parseReportTargets(
   return { ok: true, targets };
 }
 
-/** Writes each report where it belongs; folders are made as needed. Colours go to stdout alone. */
-export async function writeReports(
-  report: Report,
-  targets: readonly ReportTarget[],
-  paint: Paint,
-): Promise<void> {
+/** Why one of the files cannot be written, as far as that shows before a run; folders are made as needed. */
+export function unwritableTarget(targets: readonly ReportTarget[]): string | undefined {
   for (const { format, file } of targets) {
-    if (file === undefined) {
-      process.stdout.write(FORMATS[format](report, paint));
-    } else {
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(
-        file,
-        FORMATS[format](report, (_, text) => text),
-      );
-    }
+    const reason = file === undefined ? undefined : whyUnwritable(file);
+    if (reason !== undefined) return `--report ${format}=${file}: it cannot be written (${reason}).`;
+  }
+  return undefined;
+}
+
+function whyUnwritable(file: string): string | undefined {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    const known = statSync(file, { throwIfNoEntry: false });
+    if (known?.isDirectory() === true) return "it is a directory";
+    accessSync(known === undefined ? dirname(file) : file, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return codeOf(error);
   }
 }
 
+/** Writes each report where it belongs, colours to stdout alone; answers what could not be written, one line each. */
+export async function writeReports(
+  report: Report,
+  targets: readonly ReportTarget[],
+  output: { document(text: string): void; style: Paint },
+): Promise<string[]> {
+  const failures: string[] = [];
+  for (const { format, file } of targets) {
+    if (file === undefined) {
+      output.document(FORMATS[format](report, (style, text) => output.style(style, text)));
+      continue;
+    }
+    const text = FORMATS[format](report, (_, plain) => plain);
+    await writeFile(file, text).catch((error: unknown) => {
+      failures.push(`The report ${file} could not be written (${codeOf(error)}).`);
+    });
+  }
+  return failures;
+}
+
 /** Reads the report of an earlier run for `--baseline`. */
-export async function loadBaseline(
+export function loadBaseline(
   file: string,
-): Promise<{ ok: true; baseline: Baseline } | { ok: false; message: string }> {
-  const text = await readFile(file, "utf8").catch(() => undefined);
-  if (text === undefined) return { ok: false, message: `--baseline ${file}: there is no such file to read.` };
-  const baseline = readBaseline(text);
+): { ok: true; baseline: Baseline } | { ok: false; message: string } {
+  const content = readBoundedFile(file);
+  if (!content.ok) return { ok: false, message: `--baseline ${file}: ${content.reason}.` };
+  const baseline = readBaseline(content.bytes.toString());
   if (baseline !== undefined) return { ok: true, baseline };
   return {
     ok: false,
-    message: `--baseline ${file}: this is no JSON report of verify. Make one with --report json=${file}.`,
+    message: `--baseline ${file}: this is no JSON report of verify. Make one with --report json=${shellWord(file)}.`,
   };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
 
 function isFormat(text: string): text is Format {

@@ -59,6 +59,18 @@ test("what is not acknowledged is counted by its status, and exits 1", async () 
   );
 });
 
+test.each([
+  ["a receiver that never answers", [], { code: 0, said: "Acknowledged  0 of 0" }],
+  ["--knee", ["--knee"], { code: 3, said: "Interrupted before a rate was known" }],
+])("Ctrl-C ends load at once, with what was measured: %s", async (_, options, { code, said }) => {
+  const receiver = await startEndpoint(() => process.emit("SIGINT"));
+  const startedMs = performance.now();
+  const result = await run("load", receiver.url, "--secret", secret, "--connections", "2", ...options);
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  expect(result.code).toBe(code);
+  expect(result.out).toContain(said);
+});
+
 test("--knee raises the rate until the receiver no longer keeps up", async () => {
   let busyUntilMs = 0;
   const receiver = await startEndpoint((response) => {

@@ -121,9 +121,9 @@ test("explain: a secret file is taken with its line break, which may be the mist
 
 test.each([
   [["sign", "--body", "x"], "There is no signing secret: give it with --secret"],
-  [["sign", "nothing.json", "--secret", "s"], "There is no file nothing.json."],
+  [["sign", "nothing.json", "--secret", "s"], "Cannot read nothing.json: there is no such file."],
   [["sign", "a.json", "--body", "x", "--secret", "s"], "Give the body once"],
-  [["sign", "--body", "x", "--secret", "@nothing"], "there is no such file to read"],
+  [["sign", "--body", "x", "--secret", "@nothing"], "there is no such file"],
   [["sign", "--body", "x", "--secret", "s", "--timestamp", "soon"], "Give a whole number"],
   [["sign", "--body", "x", "--secret", "s", "--curl", "here"], "Give a full URL"],
   [["explain", "--body", "x", "--secret", "s"], "required option '--header <value>' not specified"],

@@ -239,6 +239,13 @@ describe("deliveries", () => {
           created_at: time,
           next_attempt_at: time,
           faults: [],
+          verdict: {
+            meant: "honest",
+            result: "not",
+            sentence: "Not acknowledged so far (503)",
+            why: expect.stringContaining("Only a 2xx counts"),
+          },
+          handling: null,
           resend_of: null,
           summary: expect.stringMatching(/ called · completed, /),
           attempts: [
@@ -322,6 +329,10 @@ describe("the clock", () => {
       wall_now: time,
       next_attempt_at: time,
       deliveries: { attempting: 1, delivered: 0, dead: 0 },
+      verdicts: {
+        is_observed: false,
+        counts: [{ endpoint_id: expect.any(String), meant: "honest", result: "not", count: 1 }],
+      },
       ...more,
     });
     expect((await ask("POST", "/clock/advance", { seconds: 0 })).body).toEqual(view({}));

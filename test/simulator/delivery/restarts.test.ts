@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { SendRequest, SendResult } from "../../../simulator/domain/dispatcher.ts";
+import type { SendRequest, SendResult } from "../../../simulator/domain/flights.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 import { allDeliveries, allEvents } from "../../helpers/records.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { vi } from "vitest";
-import type { SendRequest, SendResult } from "../../../simulator/domain/dispatcher.ts";
+import type { SendRequest, SendResult } from "../../../simulator/domain/flights.ts";
 import { systemTime } from "../../../simulator/domain/wall-time.ts";
 import { createSender } from "../../../simulator/sender/sender.ts";
 

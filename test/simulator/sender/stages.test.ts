@@ -34,7 +34,9 @@ async function stalledPort(): Promise<number> {
   const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
   const fillers: Socket[] = [];
   onTestFinished(async () => {
+    const closed = fillers.map((filler) => once(filler, "close"));
     for (const filler of fillers) filler.destroy();
+    await Promise.all(closed);
     child.kill("SIGKILL");
     await once(child, "close");
   });
@@ -299,6 +301,32 @@ describe("faults on the wire", () => {
     expect(error?.code).toBe("ECONNRESET");
     await server.close();
   });
+});
+
+test("reset-mid-body resets a connection with TLS as well, at once", async () => {
+  const trusted = getCACertificates("default");
+  setDefaultCACertificates([...trusted, certificate("good")]);
+  onTestFinished(() => setDefaultCACertificates(trusted));
+  const server = await startRawServer(() => {}, {
+    onConnect: true,
+    tls: { key: certificate("key"), cert: certificate("good") },
+  });
+  // What TLS makes of a reset is its own affair: looked at is what comes over the wire.
+  const gone = Promise.withResolvers<NodeJS.ErrnoException>();
+  const wire = await startRawServer(
+    (socket) => {
+      const onward = connect(server.port, "127.0.0.1");
+      socket.on("error", gone.resolve).on("close", () => onward.destroy());
+      socket.pipe(onward).pipe(socket);
+    },
+    { onConnect: true },
+  );
+  const faults = new Set(["reset-mid-body"] as const);
+  const result = await sendTo(wire.tlsUrl, { body: Buffer.alloc(100, "a"), faults });
+  expect(await wordOf(result)).toBe("closed");
+  expect((await gone.promise).code).toBe("ECONNRESET");
+  await wire.close();
+  await server.close();
 });
 
 describe("timers", () => {

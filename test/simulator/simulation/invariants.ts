@@ -26,7 +26,11 @@ export function checkSent(
 ): Recorded {
   const { headers, body } = wired.request;
   const signature = headers["x-service-signature"] ?? "";
-  const open = openAttempts(simulator).find(({ deliveryId, number }) => {
+  // Two deliveries of one event have the same signature: they were recorded, and leave, in the order of their due times.
+  const oldestFirst = openAttempts(simulator)
+    .toReversed()
+    .toSorted((one, other) => one.scheduledAtMs - other.scheduledAtMs);
+  const open = oldestFirst.find(({ deliveryId, number }) => {
     const attempt = simulator.deliveries.attempts(deliveryId)[number - 1];
     const isOnTheWire = wire.get(deliveryId)?.some((sent) => sent.number === number) === true;
     return attempt?.requestHeaders["x-service-signature"] === signature && !isOnTheWire;

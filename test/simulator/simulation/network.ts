@@ -1,5 +1,5 @@
 import type { Outcome } from "../../../simulator/domain/attempts.ts";
-import type { Send, SendRequest } from "../../../simulator/domain/dispatcher.ts";
+import type { Send, SendRequest } from "../../../simulator/domain/flights.ts";
 import type { Random } from "../../../simulator/domain/random.ts";
 import type { VirtualWall } from "../../helpers/virtual-wall.ts";
 

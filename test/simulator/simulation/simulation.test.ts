@@ -34,6 +34,7 @@ test("the same seed makes the same run", async () => {
 });
 
 const DISPATCHER = "simulator/domain/dispatcher.ts";
+const FLIGHTS = "simulator/domain/flights.ts";
 const SETTLEMENT = "simulator/domain/settlement.ts";
 const REQUEST = "simulator/domain/attempt-request.ts";
 
@@ -57,7 +58,7 @@ const BUGS: [string, string, Mutation[]][] = [
     "S1",
     [
       {
-        file: DISPATCHER,
+        file: FLIGHTS,
         find: "const { outcome, durationMs, answer } = await options.send(request);",
         replace: `const first = await options.send(request);
           const { outcome, durationMs, answer } = "error" in first.outcome ? await options.send(request) : first;`,
@@ -69,9 +70,10 @@ const BUGS: [string, string, Mutation[]][] = [
     "S1",
     [
       {
-        file: DISPATCHER,
-        find: "    transaction(() => {\n      deliveries.take(",
-        replace: "    setImmediate(() => {\n      deliveries.take(",
+        file: FLIGHTS,
+        find: "    deliveries.take(delivery.id);\n    attempts.open(",
+        replace:
+          "    deliveries.take(delivery.id);\n    setImmediate((...open: Parameters<typeof attempts.open>) => attempts.open(...open), ",
       },
     ],
   ],
@@ -106,7 +108,7 @@ const BUGS: [string, string, Mutation[]][] = [
   [
     "t of schedule time",
     "S4",
-    [{ file: DISPATCHER, find: "wallNowMs: wallStartedAtMs", replace: "wallNowMs: startedAtMs" }],
+    [{ file: FLIGHTS, find: "wallNowMs: wallStartedAtMs", replace: "wallNowMs: startedAtMs" }],
   ],
   [
     "a body that is written anew on retries",

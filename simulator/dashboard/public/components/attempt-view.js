@@ -23,6 +23,7 @@ export function AttemptView({ attempt }) {
     </div>
     <div class="exchange">
       <${Panel} title="Request" aside="what we sent">
+        ${request.line && html`<code class="request-line foreign">${request.line}</code>`}
         <${Headers} headers=${request.headers} label="Request headers" />
         <${BodyView} text=${request.body} label="Request body" />
       <//>

@@ -5,12 +5,13 @@ import { Icon } from "./icon.js";
 
 const CONFIRMED_MS = 1_500;
 
-/** Copies `text` and says so in its place, without changing its size. */
-export function CopyButton({ text, label = "Copy", quiet = false, small = false }) {
+/** Copies `text`, or what it answers when called, and says so in its place, without changing its size. */
+export function CopyButton({ text, label = "Copy", quiet = false, small = false, title }) {
   const [isCopied, setCopied] = useState(false);
   const timer = useRef();
   async function copy() {
-    if (!(await copyText(typeof text === "function" ? await text() : text))) return;
+    const wanted = typeof text === "function" ? await text() : text;
+    if (wanted === undefined || !(await copyText(wanted))) return;
     setCopied(true);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setCopied(false), CONFIRMED_MS);
@@ -26,7 +27,7 @@ export function CopyButton({ text, label = "Copy", quiet = false, small = false 
     >
       ${shown}
     </button>`;
-  return html`<button type="button" class=${`button ${small ? "small" : ""}`} onClick=${copy}>
+  return html`<button type="button" class=${`button ${small ? "small" : ""}`} title=${title} onClick=${copy}>
     ${shown}<span class="swap"
       ><span class=${isCopied ? "gone" : ""}>${label}</span
       ><span class=${isCopied ? "" : "gone"} aria-live="polite">${isCopied ? "Copied" : ""}</span></span

@@ -48,12 +48,13 @@ export function DeliveryView({ id, query, isAlone }) {
     toast("ok", `Sent again as ${shortId(resent.id)}, with six attempts of its own.`);
     navigate(`/deliveries/${resent.id}${query}`);
   }
-  const curl = () => attemptCurl(delivery.url ?? "http://localhost:3000/webhooks", shown.request);
+  const curl = () => attempt(() => attemptCurl(id, number));
   useKeys({
     a: attemptNow,
     r: resend,
     c: async () => {
-      if (shown && (await copyText(curl()))) toast("ok", "Copied as curl.");
+      const text = shown && (await curl());
+      if (text && (await copyText(text))) toast("ok", "Copied as curl, signed now: good for 5 minutes.");
     },
     u: () => navigate(listPath()),
     Escape: () => navigate(listPath()),
@@ -93,7 +94,7 @@ export function DeliveryView({ id, query, isAlone }) {
         >
           <${Icon} name="resend" size=${14} />Resend
         </button>
-        ${shown && html`<${CopyButton} small text=${curl} label="Copy as curl" />`}
+        ${shown && html`<${CopyButton} small text=${curl} label="Copy as curl" title="Signed at this moment: good for 5 minutes (c)" />`}
       </p>
       <div class="detail-title">
         <${TypeMark} type=${delivery.event_type} />

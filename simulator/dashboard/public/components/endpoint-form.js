@@ -11,6 +11,7 @@ import { Checkboxes, SelectField, TextField } from "./field.js";
 import { Icon } from "./icon.js";
 
 const CHECK_AFTER_MS = 120;
+const CHECK_AGAIN_MS = 1_000;
 
 /** Registers an endpoint, or changes the one that is given. */
 export function EndpointForm({ endpoint, onDone, onClose }) {
@@ -23,6 +24,7 @@ export function EndpointForm({ endpoint, onDone, onClose }) {
   const [faults, setFaults] = useState(endpoint?.faults ?? []);
   const [error, setError] = useState();
   const checked = useCheckedUrl(url);
+  const completed = completedUrl(url);
 
   async function submit(event) {
     event.preventDefault();
@@ -49,22 +51,29 @@ export function EndpointForm({ endpoint, onDone, onClose }) {
         ${error && html`<${Problem} error=${error} />`}
         <${TextField}
           label="URL"
-          type="url"
           value=${url}
           onInput=${setUrl}
           required
           autofocus
           problem=${checked?.ok === false ? checked.message : undefined}
-          hint=${checked?.ok ? "Good: events can be delivered here." : "Checking…"}
-          className=${checked?.ok ? "good" : ""}
+          hint=${hintOf(checked)}
+          className=${checked?.ok ? (checked.is_listening === false ? "doubt" : "good") : ""}
         />
+        ${
+          completed !== undefined &&
+          html`<p>
+            <button type="button" class="button small" onClick=${() => setUrl(completed)}>
+              Use ${completed}
+            </button>
+          </p>`
+        }
         <${UrlRules} url=${url} />
         <${Checkboxes}
           label="Event types"
           options=${(types ?? []).map(({ type, emitted_when: when }) => [type, type, when])}
           chosen=${eventTypes}
           onChange=${setEventTypes}
-          hint=${eventTypes.length === 0 ? "None selected: every event is delivered, also of types that come later." : `Only these ${eventTypes.length} are delivered.`}
+          hint=${selectionWords(eventTypes.length)}
         />
         <${SelectField}
           label="Organization"
@@ -100,6 +109,27 @@ export function EndpointForm({ endpoint, onDone, onClose }) {
   <//>`;
 }
 
+function selectionWords(count) {
+  if (count === 0) return "None selected: every event is delivered, also of types that come later.";
+  return count === 1 ? "Only this type is delivered." : `Only these ${count} types are delivered.`;
+}
+
+function hintOf(checked) {
+  if (!checked?.ok) return "Checking…";
+  if (checked.is_listening === false)
+    return "Nothing listens there yet: start your receiver, and this becomes good by itself.";
+  return checked.is_listening ? "Good: somebody listens there." : "Good: events can be delivered here.";
+}
+
+/** What was meant by an address without its scheme: `localhost:3000/webhooks`. */
+function completedUrl(text) {
+  if (!/^[\w.[\]:-]+(?:\/|$)/.test(text) || /^https?:/i.test(text)) return undefined;
+  const isLocal = /^(?:localhost|127\.|\[::1\]|[\w-]+\.localhost)/.test(text);
+  return URL.parse(`${isLocal ? "http" : "https"}://${text}`) === null
+    ? undefined
+    : `${isLocal ? "http" : "https"}://${text}`;
+}
+
 /** The rules as they apply to what is typed; the simulator has the last word. */
 function UrlRules({ url }) {
   const parsed = URL.parse(url);
@@ -119,19 +149,18 @@ function UrlRules({ url }) {
   </ul>`;
 }
 
-/** What the simulator says of the URL, shortly after one stopped typing. */
+/** What the simulator says of the URL, shortly after one stopped typing, and again while nothing listens there. */
 function useCheckedUrl(url) {
   const [checked, setChecked] = useState();
   useEffect(() => {
     let isCurrent = true;
-    const timer = setTimeout(async () => {
-      try {
-        const result = await control.post("/endpoints/check", { url });
-        if (isCurrent) setChecked(result);
-      } catch {
-        // Registering tells the same.
-      }
-    }, CHECK_AFTER_MS);
+    let timer = setTimeout(check, CHECK_AFTER_MS);
+    async function check() {
+      const result = await control.post("/endpoints/check", { url }).catch(() => undefined);
+      if (!isCurrent || result === undefined) return;
+      setChecked(result);
+      if (result.is_listening === false) timer = setTimeout(check, CHECK_AGAIN_MS);
+    }
     return () => {
       isCurrent = false;
       clearTimeout(timer);

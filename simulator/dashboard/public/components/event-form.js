@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { control } from "../core/api.js";
-import { shellWord } from "../core/curl.js";
+import { commandLine } from "../core/command.js";
 import { countOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useLive } from "../core/live.js";
@@ -95,7 +95,7 @@ export function EventForm({ type }) {
       </div>
       <footer class="panel-foot sticks">
         <${Copyable}
-          text=${commandOf(type, overrides, { orgId, count })}
+          text=${commandOf(type, overrides, { orgId, count, faults })}
           label="Copy the same as a command"
         />
         <button
@@ -167,12 +167,13 @@ function openExample({ example, schema }) {
   return open.length > 0 ? Object.fromEntries(open) : { some_new_field: true };
 }
 
-function commandOf(type, overrides, { orgId, count }) {
-  const words = ["voice-agent-simulator", "trigger", type.type];
+function commandOf(type, overrides, { orgId, count, faults }) {
+  const words = ["trigger", type.type];
   for (const [name, value] of Object.entries(overrides.ok ? overrides.object : {})) {
     words.push("--set", `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
   }
   if (count !== "1" && count !== "") words.push("--count", count);
   if (orgId !== "") words.push("--org", orgId);
-  return words.map(shellWord).join(" ");
+  for (const fault of faults) words.push("--fault", fault);
+  return commandLine(words);
 }

@@ -1,6 +1,7 @@
 import { control } from "../core/api.js";
 import { html } from "../core/html.js";
 import { useLoaded } from "../core/load.js";
+import { Marked } from "./marked.js";
 
 const PLACES = [
   ["fan-out", "When it is sent"],
@@ -40,9 +41,9 @@ export function FaultPicker({ chosen, onChange }) {
                     ><input
                       type="checkbox"
                       checked=${counts.has(name)}
-                      onChange=${() => set(name, counts.has(name) ? undefined : "")}
-                    /><span><code>${name}</code><span class="muted">${title}</span></span></label
-                  >
+                      onChange=${() => set(name, counts.has(name) ? undefined : "")} /><span
+                      ><code>${name}</code><span class="muted"><${Marked} text=${title} /></span></span
+                  ></label>
                   ${
                     counts.has(name) &&
                     html`<select

@@ -20,7 +20,7 @@ export function FeedRow({ row, query, isChosen }) {
 
 /** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
 export function DeliveryRow({ delivery, isGrouped = false, query = "", isChosen = false }) {
-  const { id, event_type: type, endpoint_id: endpointId, faults, resend_of: resendOf } = delivery;
+  const { id, event_type: type, endpoint_id: endpointId, resend_of: resendOf, verdict } = delivery;
   const place = placeOf(endpointOf(endpointId)?.url);
   const lit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
   return html`<a
@@ -32,7 +32,7 @@ export function DeliveryRow({ delivery, isGrouped = false, query = "", isChosen 
     ${!isGrouped && html`<${TypeMark} type=${type} />`}
     <span class="line"
       ><span class="foreign">${isGrouped ? place : lineOf(delivery)}</span
-      >${resendOf !== null && html`<span class="tag">resent</span>`}${faults.map((fault) => html`<span class="tag">${fault}</span>`)}</span
+      >${resendOf !== null && html`<span class="tag">resent</span>`}${verdict.meant !== "honest" && html`<span class=${`tag ${verdict.result}`}>${verdict.sentence}</span>`}</span
     >
     <code class="type-word foreign">${isGrouped ? "" : (type ?? "")}</code>
     <span class="where foreign">${isGrouped ? "" : place}</span>

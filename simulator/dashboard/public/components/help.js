@@ -29,13 +29,14 @@ const SHORTCUTS = [
       ["r", "Resend"],
       ["c", "Copy as curl"],
       ["← →", "Previous and next attempt"],
-      ["u", "Back to the list"],
+      ["u Esc", "Back to the list"],
     ],
   ],
   ["Endpoints", [["c", "Register an endpoint"]]],
   [
     "Everywhere",
     [
+      ["Ctrl K", "Go to, or do: pages, actions, ids, names"],
       ["d", "Theme: auto, light, dark"],
       ["?", "This help"],
       ["Esc", "Close"],

@@ -8,9 +8,11 @@ import { useTheme } from "../core/theme.js";
 import { ClockBar } from "./clock-bar.js";
 import { Help } from "./help.js";
 import { Icon, Mark } from "./icon.js";
+import { Palette } from "./palette.js";
 import { Toasts } from "./toasts.js";
 
 const CONNECTION_WORDS = { connecting: "Connecting…", open: "Live", lost: "Reconnecting…" };
+const MOD = /mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘" : "Ctrl ";
 const THEME_ICONS = { auto: "auto", light: "sun", dark: "moon" };
 
 /** What is around every page: where one can go, the clock, the connection. A full page uses all of the room itself. */
@@ -18,9 +20,11 @@ export function Shell({ path, isFull = false, children }) {
   const { connection, clock, problem, endpoints } = useLive();
   const { theme, toggle } = useTheme();
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
   useKeys({
     "?": () => setHelpOpen(true),
     d: toggle,
+    "mod k": () => setPaletteOpen(true),
     ...Object.fromEntries(PLACES.map(({ path: to, key }) => [`g ${key}`, () => navigate(placePath(to))])),
   });
   const flagged = [...(endpoints?.values() ?? [])].filter((endpoint) => endpoint.flagged).length;
@@ -63,6 +67,9 @@ export function Shell({ path, isFull = false, children }) {
     <div class="top">
       <${ClockBar} />
       <div class="top-tools">
+        <button type="button" class="palette-button" onClick=${() => setPaletteOpen(true)}>
+          <${Icon} name="search" size=${15} /><span>Go to, or do…</span><kbd>${MOD}K</kbd>
+        </button>
         <span class=${`connection ${connection}`} role="status"
           ><span class="dot" aria-hidden="true"></span>${CONNECTION_WORDS[connection]}</span
         >
@@ -73,6 +80,7 @@ export function Shell({ path, isFull = false, children }) {
       ${isFull ? children : html`<div class="page">${children}</div>`}
     </main>
     <${Toasts} />
+    ${isPaletteOpen && html`<${Palette} onClose=${() => setPaletteOpen(false)} toggleTheme=${toggle} openHelp=${() => setHelpOpen(true)} />`}
     ${isHelpOpen && html`<${Help} onClose=${() => setHelpOpen(false)} />`}
   </div>`;
 }

@@ -6,7 +6,7 @@ import { outcomeWord } from "../core/words.js";
 import { Countdown, useTick } from "./countdown.js";
 import { Icon } from "./icon.js";
 
-const SINCE_START = ["0", "1 min", "6 min", "36 min", "2 h 36 min", "14 h 36 min"];
+const SINCE_START = ["At once", "1 min", "6 min", "36 min", "2 h 36 min", "14 h 36 min"];
 const MARKS = { ok: "check", failed: "cross", purpose: "cross" };
 
 /** The six slots over 14 h 36 min: what happened in each, and what is still to come. */

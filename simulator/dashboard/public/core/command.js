@@ -1,12 +1,16 @@
 import { live } from "./live.js";
 import { shellWord } from "./curl.js";
 
-const DEFAULT_ORIGIN = "http://127.0.0.1:4010";
+/** Where commands look for a simulator by themselves. */
+const USUAL_ORIGINS = new Set(["http://127.0.0.1:4010", "http://localhost:4010"]);
 
-/** A command of the simulator as this user would type it: with the name it was started by, and its address if unusual. */
+/** The simulator as this user types it: the way it was started. */
+export function programName() {
+  return live.about?.command ?? "voice-agent-simulator";
+}
+
+/** A command for this very simulator, that can be pasted into a shell. */
 export function commandLine(words) {
-  const started = live.about?.command ?? "voice-agent-simulator";
-  const isUsual = [DEFAULT_ORIGIN, "http://localhost:4010"].includes(location.origin);
-  const address = isUsual ? [] : ["--simulator", location.origin];
-  return [started, ...[...words, ...address].map(shellWord)].join(" ");
+  const address = USUAL_ORIGINS.has(location.origin) ? [] : ["--simulator", location.origin];
+  return [programName(), ...[...words, ...address].map(shellWord)].join(" ");
 }

@@ -1,14 +1,21 @@
+import { control } from "./api.js";
+
 /** One shell word, whatever is in it. */
 export function shellWord(text) {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The request of an attempt as a command, byte for byte as it was sent. */
-export function attemptCurl(url, request) {
-  const headers = Object.entries(request.headers).map(
-    ([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`,
-  );
+/** What curl says by itself. */
+const CURLS_OWN = new Set(["host", "content-length", "connection"]);
+
+/** An attempt as a command, signed at this moment: the simulator has the secret, and a signature is good for 300 s. */
+export async function attemptCurl(deliveryId, number) {
+  const path = `/deliveries/${encodeURIComponent(deliveryId)}/sign`;
+  const { url, ...request } = await control.post(path, { attempt: number });
+  const headers = Object.entries(request.headers)
+    .filter(([name]) => !CURLS_OWN.has(name))
+    .map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`);
   return ["curl -i", ...headers, `--data-binary ${shellWord(request.body)}`, shellWord(url)].join(" \\\n  ");
 }
 

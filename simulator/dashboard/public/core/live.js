@@ -15,6 +15,8 @@ export const live = {
   /** By id; undefined until loaded. */
   endpoints: undefined,
   organizations: undefined,
+  /** What the simulator is: its version, how its commands are typed. */
+  about: undefined,
   feed: createFeed({ control, changed: () => changed() }),
   /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
   generation: 0,
@@ -76,14 +78,16 @@ export function endpointOf(id) {
 
 async function loadAll() {
   try {
-    const [clock, endpoints, organizations] = await Promise.all([
+    const [clock, endpoints, organizations, about] = await Promise.all([
       control.get("/clock"),
       control.get("/endpoints"),
       control.get("/organizations"),
+      control.get("/about"),
       live.feed.load(live.feed.filters),
     ]);
     live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
     live.organizations = organizations.data;
+    live.about = about;
     live.problem = undefined;
     setClock(clock);
   } catch (error) {

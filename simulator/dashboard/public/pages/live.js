@@ -8,7 +8,9 @@ import { FeedRow } from "../components/feed-row.js";
 import { Guarded } from "../components/guarded.js";
 import { Icon } from "../components/icon.js";
 import { PageTitle } from "../components/page.js";
+import { VerdictSum } from "../components/verdict-sum.js";
 import { WindowedList } from "../components/windowed-list.js";
+import { resendAll } from "../core/actions.js";
 import { filterQuery, NO_FILTERS, readFilters } from "../core/filters.js";
 import { countOf } from "../core/format.js";
 import { useHeldRows } from "../core/held-rows.js";
@@ -89,7 +91,20 @@ function ListPane({ filters, openedId, isAlone }) {
       isPaused=${isPaused}
       onPause=${() => setPaused(!isPaused)}
     />
-    <${StateTabs} filters=${filters} onChange=${change} />
+    <${StateTabs} filters=${filters} onChange=${change}>
+      ${
+        filters.state === "dead" &&
+        rows.length > 0 &&
+        html`<button
+          type="button"
+          class="button small"
+          onClick=${() => resendAll(filters.endpoint || undefined)}
+        >
+          <${Icon} name="resend" size=${14} />Resend all
+        </button>`
+      }
+    <//>
+    <${VerdictSum} filters=${filters} onChange=${change} />
     <div class="feed" aria-busy=${String(!feed.isLoaded || feed.isChanging)}>
       ${
         held > 0 &&

@@ -1,6 +1,7 @@
 import { Chip } from "../components/chips.js";
 import { Segments } from "../components/code-view.js";
 import { Loading, Problem } from "../components/empty.js";
+import { Marked } from "../components/marked.js";
 import { PageHead } from "../components/page.js";
 import { control } from "../core/api.js";
 import { html } from "../core/html.js";
@@ -47,7 +48,7 @@ function Reading({ reading, onChoose }) {
     <div>
       <h2><code>${name}</code>${isChanged && html`<${Chip}>changed<//>`}</h2>
       <p><${Marked} text=${summary} /></p>
-      <p class="muted">${section} leaves it open. ${reason}</p>
+      <p class="muted">${section} leaves it open. <${Marked} text=${reason} /></p>
     </div>
     <${Segments}
       label=${name}
@@ -56,9 +57,4 @@ function Reading({ reading, onChoose }) {
       onChange=${onChoose}
     />
   </section>`;
-}
-
-/** Words between backticks as code. */
-function Marked({ text }) {
-  return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }

@@ -4,11 +4,13 @@ import { PageHead } from "../components/page.js";
 import { Report } from "../components/report.js";
 import { control } from "../core/api.js";
 import { fullTimeOf } from "../core/format.js";
+import { programName } from "../core/command.js";
 import { html } from "../core/html.js";
 import { useLoaded } from "../core/load.js";
 
-const COMMAND =
-  "voice-agent-simulator verify http://localhost:3000/webhooks --secret $SIGNING_SECRET --json | " +
+/** Runs the checks, and hands their report to this page. */
+const command = () =>
+  `${programName()} verify http://localhost:3000/webhooks --secret "$SIGNING_SECRET" --json | ` +
   `curl -H 'Content-Type: application/json' --data-binary @- ${location.origin}/control/reports/verify`;
 
 /** The last report of `verify`, if there is one. */
@@ -29,7 +31,7 @@ export function VerifyPage() {
       html`<${Empty} icon="verify" title="No report yet">
         <p>Run the checks against your receiver; the report of the last run then stands here.</p>
         <p>
-          <${Copyable} text=${COMMAND} label="Copy the command" />
+          <${Copyable} text=${command()} label="Copy the command" />
         </p>
       <//>`
     }

@@ -1,0 +1,36 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+
+/** Whatever is larger is no body, report or secret, but a mistake: `/dev/zero` never ends. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+
+/** A file's bytes, or in a few words why there are none. A number names an open file, such as 0 for standard input. */
+export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: string };
+
+/** Reads a whole file, at most 64 MiB of it unless told; never throws. */
+export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES): FileContent {
+  let file: number | undefined;
+  try {
+    file = typeof source === "number" ? source : openSync(source, "r");
+    if (fstatSync(file).isDirectory()) return { ok: false, reason: "it is a directory" };
+    const pieces: Buffer[] = [];
+    for (let total = 0; total <= mostBytes;) {
+      const piece = Buffer.alloc(PIECE_BYTES);
+      const read = readSync(file, piece);
+      if (read === 0) return { ok: true, bytes: Buffer.concat(pieces) };
+      pieces.push(piece.subarray(0, read));
+      total += read;
+    }
+    return { ok: false, reason: `it is larger than ${Math.round(mostBytes / 1024)} KiB` };
+  } catch (error) {
+    return { ok: false, reason: reasonOf(error) };
+  } finally {
+    if (typeof source === "string" && file !== undefined) closeSync(file);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  if (code === "ENOENT" || code === "ENOTDIR") return "there is no such file";
+  return code === "EACCES" || code === "EPERM" ? "it may not be read" : `it cannot be read (${code})`;
+}

@@ -1,0 +1,143 @@
+import type { Answer, Attempts, Outcome } from "./attempts.ts";
+import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
+import type { ScheduleClock } from "./clock.ts";
+import type { Deliveries, Delivery } from "./deliveries.ts";
+import type { Endpoint } from "./endpoints.ts";
+import type { EventLog } from "./events.ts";
+import { type FaultName, faultsOnAttempt, injectedFaults } from "./faults.ts";
+import type { Journal } from "./journal.ts";
+import type { Readings } from "./readings.ts";
+import type { EndedAttempt, Settle } from "./settlement.ts";
+import type { WallTime } from "./wall-time.ts";
+
+/** The port to the network: makes one HTTP request and never rejects. */
+export type Send = (request: SendRequest) => Promise<SendResult>;
+
+export type SendRequest = Pick<AttemptRequest, "headers" | "body"> & {
+  url: string;
+  /** How the answer is judged and what is done wrong on the wire. */
+  answerMeans: Readings["answer_means"];
+  faults: ReadonlySet<FaultName>;
+  signal: AbortSignal;
+};
+
+export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer };
+
+/** A delivery whose attempt is to be made now. */
+export type Departure = { delivery: Delivery; endpoint: Endpoint };
+
+/** An attempt on its way, and one that came back but is not recorded yet. */
+type Flight = { delivery: Delivery; number: number; startedAtMs: number; request: SendRequest };
+type Landing = EndedAttempt & Omit<SendResult, "outcome">;
+
+/**
+ * The attempts that are under way. What came back and what departs in one turn of the event loop is recorded in one
+ * transaction: with sixteen requests in flight, several attempts share the cost of one.
+ */
+export function createFlights(options: {
+  deliveries: Deliveries;
+  attempts: Attempts;
+  events: EventLog;
+  clock: ScheduleClock;
+  wall: WallTime;
+  journal: Journal;
+  readings: () => Readings;
+  send: Send;
+  settle: Settle;
+  /** Makes a group of writes one: all of them are stored, or none. */
+  transaction: <Result>(action: () => Result) => Result;
+  /** Called within each transaction, which is told to the journal in so many entries: keeps what goes with its times. */
+  remember: (entriesToCome: number) => void;
+  /** An attempt came back and waits to be recorded. */
+  onLanding: () => void;
+  signal: AbortSignal;
+}) {
+  const { deliveries, attempts, clock, wall, journal, signal } = options;
+  const underWay = new Set<Promise<void>>();
+  const byEndpoint = new Map<string, number>();
+  let landings: Landing[] = [];
+
+  function take({ delivery, endpoint }: Departure): Flight {
+    const event = options.events.find(delivery.eventId);
+    if (event === undefined) throw new Error(`Delivery ${delivery.id} has no event ${delivery.eventId}.`);
+    const number = delivery.attemptsMade + 1;
+    const startedAtMs = clock.now();
+    const readings = options.readings();
+    const wallStartedAtMs = wall.nowMs();
+    const faults = faultsOnAttempt(delivery.faults, number);
+    const body = delivery.body ?? event.body;
+    const { secret, url } = endpoint;
+    const request = attemptRequest({ body, secret, number, wallNowMs: wallStartedAtMs, faults, readings });
+    deliveries.take(delivery.id);
+    attempts.open(delivery.id, {
+      number,
+      scheduledAtMs: delivery.nextAttemptAtMs ?? startedAtMs,
+      startedAtMs,
+      wallStartedAtMs,
+      signatureTimestamp: request.signatureTimestamp,
+      requestHeaders: request.headers,
+      requestBody: request.body === body ? null : request.body,
+    });
+    const sent = { ...request, url, answerMeans: readings.answer_means, faults, signal };
+    return { delivery, number, startedAtMs, request: sent };
+  }
+
+  function depart(flight: Flight): void {
+    const { endpointId } = flight.delivery;
+    byEndpoint.set(endpointId, (byEndpoint.get(endpointId) ?? 0) + 1);
+    const returned = fly(flight).finally(() => underWay.delete(returned));
+    underWay.add(returned);
+  }
+
+  async function fly({ delivery, number, startedAtMs, request }: Flight): Promise<void> {
+    const startedMs = wall.monotonicMs();
+    const { outcome, durationMs, answer } = await options.send(request);
+    // It ended when its outcome was known, though reading the rest of the answer may have taken longer.
+    const sinceEndMs = Math.max(0, Math.round(wall.monotonicMs() - startedMs - durationMs));
+    const { id: deliveryId, endpointId } = delivery;
+    byEndpoint.set(endpointId, (byEndpoint.get(endpointId) ?? 1) - 1);
+    landings.push({
+      deliveryId,
+      endpointId,
+      number,
+      startedAtMs,
+      endedAtMs: Math.max(startedAtMs, clock.now() - sinceEndMs),
+      outcome,
+      isInjected: injectedFaults(delivery.faults, number).length > 0,
+      durationMs,
+      ...(answer && { answer }),
+    });
+    options.onLanding();
+  }
+
+  return {
+    /** How many requests to that endpoint are on the wire. */
+    to: (endpointId: string): number => byEndpoint.get(endpointId) ?? 0,
+    /** Whether an attempt is under way, or has come back and is not recorded yet. */
+    any: (): boolean => underWay.size > 0 || landings.length > 0,
+    /** Records what came back and what departs now; then the latter is sent. */
+    turn(departures: readonly Departure[]): void {
+      const landed = landings;
+      if (landed.length === 0 && departures.length === 0) return;
+      landings = [];
+      // Recorded before it is sent: whatever happens to us now, an attempt is counted (at most six on the wire).
+      const flights = options.transaction(() => {
+        for (const landing of landed) {
+          attempts.close(landing.deliveryId, landing.number, landing);
+          options.settle(landing);
+        }
+        const taken = departures.map(take);
+        options.remember(landed.length + taken.length);
+        return taken;
+      });
+      for (const { deliveryId, number } of landed)
+        journal.write({ kind: "attempt.ended", deliveryId, number });
+      for (const { delivery, number } of flights) {
+        journal.write({ kind: "attempt.started", deliveryId: delivery.id, number });
+      }
+      for (const flight of flights) depart(flight);
+    },
+    /** Resolves when everything that is under way now has come back. */
+    returned: async (): Promise<void> => void (await Promise.all(underWay)),
+  };
+}

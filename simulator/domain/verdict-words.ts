@@ -1,0 +1,22 @@
+/** Why it matters that a receiver did not do right, and how to find it. */
+export const WHY = {
+  handledTwice:
+    "The same event may arrive more than once (SPEC §6 Receiver expectations): whoever handles it twice books or charges twice. Store the event id together with the effect, in one transaction, and look for the id before the effect.",
+  neverHandled:
+    "A 2xx says that the event is safe with you: it will not be sent again. Look for it in your queue, and for an error in its handler.",
+  forgedAccepted:
+    "Anybody who knows the address could send events. Verify X-Service-Signature over the raw body, compare the digest with the secret's, and refuse a `t` more than 300 s away (SPEC §6 Signature).",
+  forgedFailed:
+    "What has no valid signature is to be refused with a 401, before anything else looks at it. Another status says that it got further than it should, or that something broke.",
+  forgedHandled:
+    "The answer was right and the work was done all the same: verify before the event is put into your queue, not beside it.",
+  honestRefused:
+    "This event was signed with the endpoint's secret. Check that your receiver has this secret, and that it verifies the bytes as they came, before any parser.",
+  duplicateRefused:
+    "An event that you have already is to be acknowledged with a 2xx: anything else has it sent again.",
+  unfamiliarRefused:
+    "New fields and new types are no breaking change (SPEC §9 Versioning): acknowledge them, and ignore what you do not know.",
+  tooSlow: "There was no answer within 10 seconds: answer 2xx first, and do the work afterwards.",
+  unreachable: "There was no answer: look whether your receiver runs, and listens at this address.",
+  failed: "Only a 2xx counts: look into your receiver's log at the time of the attempt.",
+} as const;

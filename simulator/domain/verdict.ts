@@ -1,0 +1,181 @@
+import type { AttemptSummary } from "./attempts.ts";
+import { isSuccess, type Blame } from "./blame.ts";
+import type { DeliveryState } from "./deliveries.ts";
+import { FAULTS, type Fault } from "./faults.ts";
+import { WHY } from "./verdict-words.ts";
+
+/** What a delivery was meant to be: as the service sends it, or something that a receiver has to cope with. */
+export type Meant = "honest" | "forged" | "answer_lost" | "cut_off" | "duplicate" | "unfamiliar" | "slow";
+
+/** Whether the receiver did right: it did, it did not, nobody can tell, or it is too early to tell. */
+export const VERDICT_RESULTS = ["ok", "not", "unknown", "waiting"] as const;
+
+export type VerdictResult = (typeof VERDICT_RESULTS)[number];
+
+/** A verdict in one sentence; `why` says why it matters and how to find it, where the receiver did not do right. */
+export type Verdict = { meant: Meant; result: VerdictResult; sentence: string; why: string | null };
+
+/** What the receiver tells of an event: how often it was handled, and whether that is its last word. */
+export type Handling = {
+  handled: number;
+  duplicates: number | null;
+  state: string | null;
+  isSettled: boolean;
+};
+
+export type DeliveryFacts = {
+  state: DeliveryState;
+  attempts: readonly Attempt[];
+  /** Whether a delivery before this one brought the same event to the same endpoint. */
+  isAgain: boolean;
+  /** Undefined where nobody observes the receiver. */
+  handling: Handling | undefined;
+};
+
+type Attempt = Pick<AttemptSummary, "endedAtMs" | "httpStatus" | "error"> & {
+  injected: readonly Fault[];
+  blame: Blame | null;
+};
+type Ruling = Omit<Verdict, "meant">;
+
+/** Judges one delivery: what was meant, what came back, and, where it is observed, what was done. */
+export function judgeDelivery(facts: DeliveryFacts): Verdict {
+  const meant = meantBy(facts);
+  return { meant, ...RULES[meant](facts) };
+}
+
+const RULES: Record<Meant, (facts: DeliveryFacts) => Ruling> = {
+  forged: judgeForged,
+  answer_lost: (facts) => judgeRetried("Answer lost on purpose", facts),
+  cut_off: (facts) => judgeRetried("Cut off on purpose", facts),
+  duplicate: (facts) => judgeTaken("Duplicate", facts),
+  unfamiliar: (facts) => judgeTaken("Unfamiliar on purpose", facts),
+  slow: (facts) => judgeTaken("Slow on purpose", facts),
+  honest: (facts) => judgeTaken("", facts),
+};
+
+function meantBy({ attempts, isAgain }: DeliveryFacts): Meant {
+  const names = new Set(attempts.flatMap(({ injected }) => injected.map(({ name }) => name)));
+  if ([...names].some((name) => FAULTS[name].at === "signature")) return "forged";
+  if (names.has("drop-answer")) return "answer_lost";
+  if (names.has("reset-mid-body")) return "cut_off";
+  if (isAgain) return "duplicate";
+  if ([...names].some((name) => FAULTS[name].at === "body")) return "unfamiliar";
+  return names.has("slow-body") ? "slow" : "honest";
+}
+
+/** What has no valid signature is refused with a 4xx, and never handled (SPEC §6 Signature). */
+function judgeForged(facts: DeliveryFacts): Ruling {
+  const { attempts, handling } = facts;
+  const forged = attempts.filter((attempt) => isForged(attempt) && attempt.endedAtMs !== null);
+  const honest = attempts.filter((attempt) => !isForged(attempt));
+  const wrong = forged.find(({ httpStatus }) => httpStatus !== null && !isRefusal(httpStatus));
+  if (forged.length === 0) return ruling("waiting", "Forged on purpose: on its way");
+  if (wrong?.httpStatus != null) {
+    return isSuccess(wrong.httpStatus)
+      ? ruling("not", "Forged on purpose, and accepted", WHY.forgedAccepted)
+      : ruling(
+          "not",
+          `Forged on purpose, answered ${wrong.httpStatus} instead of a refusal`,
+          WHY.forgedFailed,
+        );
+  }
+  if (honest.length > 0)
+    return judgeTaken("Forged on purpose, refused; then sent as it should be", {
+      ...facts,
+      attempts: honest,
+    });
+  if (handling !== undefined && handling.handled > 0)
+    return ruling("not", "Forged on purpose, refused, and handled all the same", WHY.forgedHandled);
+  const silent = forged.find(({ error }) => error !== null);
+  if (silent !== undefined)
+    return ruling("unknown", `Forged on purpose, and nobody can tell: no answer (${silent.error})`);
+  return ruling("ok", `Forged on purpose, refused (${forged.at(-1)?.httpStatus})`);
+}
+
+/** What we made fail is sent again: only how often it was handled tells whether the receiver did right. */
+function judgeRetried(meant: string, facts: DeliveryFacts): Ruling {
+  const { state, attempts, handling } = facts;
+  const ours = attempts.filter(({ blame }) => blame === "simulator");
+  const failed = attempts.find(({ blame }) => blame === "receiver");
+  if (state === "delivered") return judgeHandling(`${meant}, retried`, facts, true);
+  if (failed !== undefined)
+    return judgeTaken(meant, { ...facts, attempts: attempts.filter((one) => !ours.includes(one)) });
+  if (state === "attempting")
+    return ruling("waiting", ours.length === 0 ? `${meant}: on its way` : `${meant}: to be tried again`);
+  if (handling === undefined) return ruling("unknown", `${meant}, each time: nobody can tell what was done`);
+  return handling.handled > 1
+    ? ruling("not", `${meant}, handled ${times(handling.handled)}`, WHY.handledTwice)
+    : ruling("ok", `${meant} each time, handled ${times(handling.handled)}`);
+}
+
+/** What is signed by the secret is acknowledged, whatever else is in it, and handled once. */
+function judgeTaken(meant: string, facts: DeliveryFacts): Ruling {
+  const { state, attempts } = facts;
+  if (state === "delivered") return judgeHandling(meant, facts, meant === "Duplicate");
+  const failures = attempts.filter(({ httpStatus, error }) => error !== null || isFailure(httpStatus));
+  const last = failures.at(-1);
+  const isUnderWay = state === "attempting";
+  if (last === undefined)
+    return isUnderWay
+      ? ruling("waiting", capital(join(meant, "on its way")))
+      : ruling("unknown", capital(join(meant, "given up: its endpoint was deleted")));
+  if (last.error === "interrupted")
+    return ruling(isUnderWay ? "waiting" : "unknown", "The simulator stopped meanwhile");
+  const how = last.error ?? String(last.httpStatus);
+  const words = isUnderWay
+    ? `not acknowledged so far (${how})`
+    : `never acknowledged: gave up after ${attempts.length === 6 ? "six attempts" : times(attempts.length)} (${how})`;
+  return ruling("not", capital(join(meant, words)), whyRefused(meant, last));
+}
+
+function judgeHandling(meant: string, { attempts, handling }: DeliveryFacts, needsHandling: boolean): Ruling {
+  const number = attempts.filter(({ endedAtMs }) => endedAtMs !== null).length;
+  const late = meant === "" && number > 1 ? ` at attempt ${number}` : "";
+  const taken = capital(join(meant, `acknowledged${late}`));
+  if (handling === undefined) return ruling(needsHandling ? "unknown" : "ok", taken);
+  const { handled, state, isSettled } = handling;
+  if (handled > 1) return ruling("not", capital(join(meant, `handled ${times(handled)}`)), WHY.handledTwice);
+  if (handled === 1)
+    return ruling("ok", capital(join(meant, `${meant === "" ? `acknowledged${late}, ` : ""}handled once`)));
+  if (state === "ignored") return ruling("ok", `${taken} and ignored`);
+  return isSettled
+    ? ruling("not", `${taken}, but never handled`, WHY.neverHandled)
+    : ruling("waiting", `${taken}, not handled yet`);
+}
+
+function whyRefused(meant: string, { httpStatus, error }: Attempt): string {
+  if (meant === "Duplicate") return WHY.duplicateRefused;
+  if (meant === "Unfamiliar on purpose") return WHY.unfamiliarRefused;
+  if (httpStatus === 401 || httpStatus === 403) return WHY.honestRefused;
+  if (error === "timeout") return WHY.tooSlow;
+  return error === null ? WHY.failed : WHY.unreachable;
+}
+
+function isForged({ injected }: Attempt): boolean {
+  return injected.some(({ name }) => FAULTS[name].at === "signature");
+}
+
+function isRefusal(status: number): boolean {
+  return status >= 400 && status <= 499;
+}
+
+function isFailure(status: number | null): boolean {
+  return status !== null && !isSuccess(status);
+}
+
+function ruling(result: VerdictResult, sentence: string, why: string | null = null): Ruling {
+  return { result, sentence, why };
+}
+
+function join(meant: string, words: string): string {
+  return meant === "" ? words : `${meant}, ${words}`;
+}
+
+function capital(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+function times(count: number): string {
+  return ["never", "once", "twice"][count] ?? `${count} times`;
+}

@@ -1,0 +1,67 @@
+import type { Database } from "better-sqlite3";
+import type { DeliverySummaries } from "./delivery-summaries.ts";
+import type { Journal } from "./journal.ts";
+import type { Handling, Meant, VerdictResult } from "./verdict.ts";
+
+/** How many deliveries to an endpoint were meant so and ended so. */
+export type VerdictCount = { endpointId: string; meant: Meant; verdict: VerdictResult; count: number };
+
+const OF_EVENT = `SELECT event_id FROM deliveries WHERE id = ?`;
+const OF_SETTLED = `SELECT event_id FROM deliveries WHERE id = ? AND state <> 'attempting'`;
+const SIBLINGS = `SELECT id FROM deliveries WHERE event_id = ?`;
+const SET = `UPDATE deliveries SET meant = ?, verdict = ? WHERE id = ? AND (meant, verdict) <> (?, ?)`;
+const LEFT = `SELECT DISTINCT event_id FROM deliveries WHERE verdict = 'waiting' AND state <> 'attempting'`;
+const COUNTS = `SELECT endpoint_id AS endpointId, meant, verdict, count FROM verdict_counts WHERE count > 0`;
+const RECORD = `
+  INSERT INTO handlings (event_id, endpoint_id, handled, duplicates, state, is_settled) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET handled = excluded.handled, duplicates = excluded.duplicates, state = excluded.state,
+    is_settled = excluded.is_settled
+  WHERE handled <> excluded.handled OR duplicates IS NOT excluded.duplicates OR state IS NOT excluded.state
+    OR is_settled <> excluded.is_settled`;
+
+export type Verdicts = ReturnType<typeof createVerdicts>;
+
+/**
+ * Keeps the verdict of each delivery beside it, so that lists can be narrowed by it and none has to be counted: judged
+ * anew when an attempt has ended, and when the receiver tells what became of the event.
+ */
+export function createVerdicts(options: {
+  database: Database;
+  deliverySummaries: DeliverySummaries;
+  journal: Journal;
+}) {
+  const { database, deliverySummaries, journal } = options;
+  const eventOf = database.prepare<[string], string>(OF_EVENT).pluck();
+  const settledEventOf = database.prepare<[string], string>(OF_SETTLED).pluck();
+  const siblings = database.prepare<[string], string>(SIBLINGS).pluck();
+  const set = database.prepare(SET);
+  const record = database.prepare(RECORD);
+  const counts = database.prepare<[], VerdictCount>(COUNTS);
+
+  /** Judges all deliveries of an event, since one tells what another was: a duplicate, or handled twice. */
+  function judge(eventId: string): void {
+    for (const { id, verdict } of deliverySummaries.ofIds(siblings.all(eventId)))
+      set.run(verdict.meant, verdict.result, id, verdict.meant, verdict.result);
+  }
+
+  journal.watch((entry) => {
+    if (entry.kind !== "attempt.ended" && entry.kind !== "delivery.changed") return;
+    // A delivery that was only created has its first verdict from its table: to wait.
+    const eventId = (entry.kind === "attempt.ended" ? eventOf : settledEventOf).get(entry.deliveryId);
+    if (eventId !== undefined) judge(eventId);
+  });
+  // What a version that gave no verdicts left behind.
+  for (const eventId of database.prepare<[], string>(LEFT).pluck().all()) judge(eventId);
+
+  return {
+    /** Notes what a receiver tells of an event that was sent to one of its endpoints. */
+    record(eventId: string, endpointId: string, handling: Handling): void {
+      const { handled, duplicates, state, isSettled } = handling;
+      const { changes } = record.run(eventId, endpointId, handled, duplicates, state, isSettled ? 1 : 0);
+      if (changes === 0) return;
+      judge(eventId);
+      for (const deliveryId of siblings.all(eventId)) journal.write({ kind: "delivery.changed", deliveryId });
+    },
+    counts: (): VerdictCount[] => counts.all(),
+  };
+}

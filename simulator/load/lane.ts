@@ -1,0 +1,92 @@
+import { type Connection, openConnection } from "../sender/connection.ts";
+import { classifyError } from "../sender/outcome.ts";
+import { promisedMs } from "../sender/pool.ts";
+import type { Turns } from "../sender/turns.ts";
+
+/** How a request ended: a status, or a word for what went wrong. */
+export type Ending = number | string;
+
+/** Without a promise of the receiver, a connection that rested longer than this is not used again. */
+const RESTED_MS = 500;
+
+/** One connection, with one request at a time; it is opened anew where the receiver does not keep it. */
+export function createLane(options: {
+  url: URL;
+  allowedHosts: readonly string[];
+  turns: Turns;
+  timeoutMs: number;
+  nowMs: () => number;
+}) {
+  const { url, allowedHosts, turns, nowMs } = options;
+  let connection: Connection | undefined;
+  let usableUntilMs = 0;
+  let onEnd: ((ending: Ending) => void) | undefined;
+  let sentAtMs = 0;
+  let status = 0;
+  let keptMs = 0;
+
+  function end(ending: Ending): void {
+    const told = onEnd;
+    onEnd = undefined;
+    told?.(ending);
+  }
+
+  const exchange = {
+    onHead(head: Parameters<typeof promisedMs>[0]): void {
+      status = head.status;
+      keptMs = promisedMs(head) || RESTED_MS;
+    },
+    onBody: () => {},
+    onWhole(kept: boolean): void {
+      if (kept) usableUntilMs = nowMs() + keptMs;
+      else drop();
+      end(status < 200 ? "protocol" : status);
+    },
+    onFailure(outcome: { status: number } | { error: string }): void {
+      drop();
+      end("error" in outcome ? outcome.error : outcome.status);
+    },
+  };
+
+  function drop(): void {
+    connection?.destroy();
+    connection = undefined;
+  }
+
+  function open(): Connection | undefined {
+    try {
+      return openConnection({ url, allowedHosts, turns });
+    } catch (error) {
+      // Told later, as every other failure is: who is told may send again at once.
+      setImmediate(() => exchange.onFailure(classifyError(error)));
+      return undefined;
+    }
+  }
+
+  return {
+    /** Sends a request; `then` is called once, when its answer is whole or there will be none. */
+    send(bytes: Buffer, then: (ending: Ending) => void): void {
+      onEnd = then;
+      sentAtMs = nowMs();
+      if (connection?.isOpen() !== true || sentAtMs > usableUntilMs) {
+        drop();
+        connection = open();
+      }
+      const own = connection;
+      if (own === undefined) return;
+      own.begin(exchange);
+      own.whenReady(() => void own.write(bytes));
+    },
+    /** Ends a request that has taken too long. */
+    look(): void {
+      if (onEnd === undefined || nowMs() - sentAtMs < options.timeoutMs) return;
+      drop();
+      end("timeout");
+    },
+    /** Closes the connection; a request that is under way has no end. */
+    close(): void {
+      onEnd = undefined;
+      drop();
+    },
+  };
+}

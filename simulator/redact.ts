@@ -1,0 +1,64 @@
+/** Takes secrets out of what others say, before anything is cut, kept or shown. */
+export type Redact = {
+  text: (text: string) => string;
+  bytes: (bytes: Buffer) => Buffer;
+};
+
+/** Anything shorter would be found everywhere, and is no secret. */
+const SHORTEST_SECRET_CHARACTERS = 8;
+/** So much of a secret at the end of a text that was cut off is taken for it. */
+const SHORTEST_REST_CHARACTERS = 6;
+
+const REDACTED = "[redacted]";
+const USER_INFO = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>\\]+@/gi;
+
+/**
+ * Replaces each of `secrets`, as it stands or as it is usually encoded (in JSON, a URL, Base64, hexadecimal, without its
+ * prefix), and the user info of every URL.
+ */
+export function createRedactor(secrets: readonly string[]): Redact {
+  const forms = [...new Set(secrets.flatMap(formsOf))]
+    .filter((form) => form.length >= SHORTEST_SECRET_CHARACTERS)
+    .toSorted((left, right) => right.length - left.length);
+
+  function text(said: string): string {
+    let shown = said;
+    for (const form of forms) shown = shown.replaceAll(form, REDACTED);
+    return withoutRest(shown, forms).replaceAll(USER_INFO, `$1${REDACTED}@`);
+  }
+
+  return {
+    text,
+    bytes(bytes) {
+      // One character a byte, so that bytes that are no text stay what they are.
+      const said = bytes.toString("latin1");
+      const shown = text(said);
+      return shown === said ? bytes : Buffer.from(shown, "latin1");
+    },
+  };
+}
+
+function formsOf(secret: string): string[] {
+  const plain = [secret, secret.replace(/^whsec_/, "")];
+  return [
+    ...plain,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+    ...plain.flatMap((form) => {
+      const bytes = Buffer.from(form);
+      return [bytes.toString("hex"), bytes.toString("base64"), bytes.toString("base64url")];
+    }),
+    // As it appears where UTF-8 is read one byte a character.
+    Buffer.from(secret).toString("latin1"),
+  ];
+}
+
+/** Without a beginning of a secret at the end, of which only the rest was cut off. */
+function withoutRest(said: string, forms: readonly string[]): string {
+  for (const form of forms) {
+    for (let length = form.length - 1; length >= SHORTEST_REST_CHARACTERS; length -= 1) {
+      if (said.endsWith(form.slice(0, length))) return said.slice(0, -length) + REDACTED;
+    }
+  }
+  return said;
+}

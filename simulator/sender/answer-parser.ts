@@ -1,0 +1,194 @@
+import { type AnswerHead, type Framing, parseHead } from "./answer-head.ts";
+
+/** Who is told what the bytes of an answer mean. */
+export type AnswerListener = {
+  /** The head of the final answer. */
+  onHead(head: AnswerHead): void;
+  onBody(bytes: Buffer): void;
+  /** The answer is there, to its last byte. `kept`: the other side keeps the connection, and nothing else came on it. */
+  onWhole(kept: boolean): void;
+  /** These bytes are not HTTP/1.x; nothing that comes after them is read. */
+  onBroken(problem: string): void;
+};
+
+/** As much as a head may measure, like that of Node.js. */
+const MOST_HEAD_BYTES = 16 * 1024;
+const MOST_CHUNK_LINE_BYTES = 1024;
+const HEAD_END = "\r\n\r\n";
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+/** The value of each byte as a hexadecimal digit; -1 for all others. */
+const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) => {
+  const digit = Number.parseInt(String.fromCharCode(byte), 16);
+  return Number.isNaN(digit) ? -1 : digit;
+});
+/** More digits than any body has bytes. */
+const CHUNK_LINE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;.*)?$/;
+
+/**
+ * Reads the answer to one request from the bytes of a connection. Interim answers (1xx) are skipped, however many there
+ * are; nothing of a body is kept here, and of a head no more than 16 KiB.
+ */
+export function createAnswerParser(listener: AnswerListener) {
+  let phase: "head" | "body" | "over" = "head";
+  let framing: Framing = { kind: "until_end" };
+  let isKept = false;
+  /** What is still to come of a body of known length, or of a chunk. */
+  let leftBytes = 0;
+  let chunkPart: "size" | "data" | "data_end" | "trailers" = "size";
+  /** What is there of a head, or of a line between chunks, that is not complete yet. */
+  let partial: Buffer | undefined;
+
+  function breakOff(problem: string): void {
+    phase = "over";
+    partial = undefined;
+    listener.onBroken(problem);
+  }
+
+  function finish(restBytes: number): void {
+    phase = "over";
+    // Bytes that belong to no answer: this connection is not to be trusted with another one.
+    listener.onWhole(isKept && restBytes === 0);
+  }
+
+  function readHeads(bytes: Buffer): void {
+    const all = partial === undefined ? bytes : Buffer.concat([partial, bytes]);
+    partial = undefined;
+    let start = 0;
+    while (phase === "head") {
+      const end = all.indexOf(HEAD_END, start, "latin1");
+      if (end === -1) return keepHead(all.subarray(start));
+      if (end - start > MOST_HEAD_BYTES) return breakOff("the head is longer than 16 KiB");
+      takeHead(all.toString("latin1", start, end));
+      start = end + HEAD_END.length;
+    }
+    if (phase === "body") readBody(all.subarray(start));
+  }
+
+  /** A head that is not whole yet: what can be seen to be wrong with it is said at once. */
+  function keepHead(bytes: Buffer): void {
+    if (bytes.byteLength > MOST_HEAD_BYTES) return breakOff("the head is longer than 16 KiB");
+    if (!"HTTP/".startsWith(bytes.toString("latin1", 0, Math.min(5, bytes.byteLength))))
+      return breakOff("it does not begin with HTTP/");
+    if (hasBareLineFeed(bytes)) return breakOff("a line of the head does not end with CR LF");
+    if (bytes.byteLength > 0) partial = Buffer.from(bytes);
+  }
+
+  function takeHead(text: string): void {
+    const parsed = parseHead(text);
+    if (!parsed.ok) return breakOff(parsed.problem);
+    const { status } = parsed.head;
+    if (status === 101) return breakOff("101: nobody asked for an upgrade");
+    if (status >= 100 && status < 200) return;
+    framing = parsed.framing;
+    isKept = parsed.kept;
+    leftBytes = framing.kind === "length" ? framing.bytes : 0;
+    phase = "body";
+    listener.onHead(parsed.head);
+  }
+
+  function readBody(bytes: Buffer): void {
+    if (framing.kind === "chunked") return readChunks(bytes);
+    const own = framing.kind === "length" ? bytes.subarray(0, leftBytes) : bytes;
+    if (own.byteLength > 0) listener.onBody(own);
+    if (framing.kind === "until_end") return;
+    leftBytes -= own.byteLength;
+    if (leftBytes === 0) finish(bytes.byteLength - own.byteLength);
+  }
+
+  function readChunks(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.byteLength) {
+      at = chunkPart === "data" ? readChunk(bytes, at) : readChunkLine(bytes, at);
+      if (phase !== "body") return;
+    }
+  }
+
+  function readChunk(bytes: Buffer, at: number): number {
+    const own = bytes.subarray(at, at + leftBytes);
+    listener.onBody(own);
+    leftBytes -= own.byteLength;
+    if (leftBytes === 0) chunkPart = "data_end";
+    return at + own.byteLength;
+  }
+
+  function readChunkLine(bytes: Buffer, at: number): number {
+    const lineFeed = bytes.indexOf(LINE_FEED, at);
+    // The way of nearly all lines, without a string for each: somebody may send millions of them.
+    if (partial === undefined && chunkPart === "size") {
+      const size = plainSize(bytes, at, lineFeed - 1);
+      if (size !== undefined) return takeSize(size, lineFeed + 1);
+    }
+    if (partial === undefined && chunkPart === "data_end" && lineFeed === at + 1) {
+      if (bytes[at] === CARRIAGE_RETURN) {
+        chunkPart = "size";
+        return lineFeed + 1;
+      }
+    }
+    const next = lineFeed === -1 ? bytes.byteLength : lineFeed + 1;
+    const piece = bytes.subarray(at, next);
+    const line = partial === undefined ? piece : Buffer.concat([partial, piece]);
+    partial = lineFeed === -1 ? Buffer.from(line) : undefined;
+    if (line.byteLength > MOST_CHUNK_LINE_BYTES) breakOff("a line between chunks is longer than 1 KiB");
+    else if (lineFeed !== -1) takeChunkLine(line, bytes.byteLength - next);
+    return next;
+  }
+
+  function takeChunkLine(line: Buffer, restBytes: number): void {
+    if (line.at(-2) !== CARRIAGE_RETURN) return breakOff("a line between chunks does not end with CR LF");
+    const text = line.toString("latin1", 0, line.byteLength - 2);
+    if (chunkPart === "trailers") {
+      if (text === "") finish(restBytes);
+    } else if (chunkPart === "data_end") {
+      if (text !== "") return breakOff("a chunk is longer than it said");
+      chunkPart = "size";
+    } else {
+      const [, hex] = CHUNK_LINE.exec(text) ?? [];
+      if (hex === undefined) return breakOff("the length of a chunk is no number");
+      takeSize(Number.parseInt(hex, 16), 0);
+    }
+  }
+
+  function takeSize(size: number, next: number): number {
+    leftBytes = size;
+    chunkPart = size === 0 ? "trailers" : "data";
+    return next;
+  }
+
+  return {
+    /** Reads what has arrived. */
+    feed(bytes: Buffer): void {
+      if (phase === "head") readHeads(bytes);
+      else if (phase === "body") readBody(bytes);
+    },
+    /** The other side has ended the connection in good order: a body without a length is whole by that. */
+    end(): void {
+      if (phase === "body" && framing.kind === "until_end") finish(0);
+    },
+    /** Begins to read the answer to the next request on this connection. */
+    next(): void {
+      phase = "head";
+      chunkPart = "size";
+      partial = undefined;
+    },
+  };
+}
+
+/** The size that the digits from `at` to the CR at `end` say; undefined where something else stands there too. */
+function plainSize(bytes: Buffer, at: number, end: number): number | undefined {
+  if (end <= at || end - at > 6 || bytes[end] !== CARRIAGE_RETURN) return undefined;
+  let size = 0;
+  for (let index = at; index < end; index++) {
+    const digit = HEX_DIGITS[bytes[index] ?? 0] ?? -1;
+    if (digit === -1) return undefined;
+    size = size * 16 + digit;
+  }
+  return size;
+}
+
+function hasBareLineFeed(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    if (bytes[at - 1] !== CARRIAGE_RETURN) return true;
+  }
+  return false;
+}

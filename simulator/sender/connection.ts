@@ -1,0 +1,103 @@
+import type { LookupFunction } from "node:net";
+import type { Outcome } from "../domain/attempts.ts";
+import { type AnswerListener, createAnswerParser } from "./answer-parser.ts";
+import { connect } from "./connect.ts";
+import { classifyError } from "./outcome.ts";
+import type { Turns } from "./turns.ts";
+
+/** What becomes of one request: an answer, piece by piece, or a failure. After `onWhole` or `onFailure` comes nothing. */
+export type Exchange = Omit<AnswerListener, "onBroken"> & {
+  onFailure(outcome: Outcome): void;
+};
+
+export type Connection = ReturnType<typeof openConnection>;
+
+/**
+ * Begins to connect to the host of `url`. One request at a time goes over a connection; what comes without having been
+ * asked for, or fails while nobody asks, ends it.
+ */
+export function openConnection(options: {
+  url: URL;
+  allowedHosts: readonly string[];
+  lookup?: LookupFunction | undefined;
+  turns: Turns;
+}) {
+  const { turns } = options;
+  const { tcp, socket, readyEvent } = connect(options);
+  const waiting: (() => void)[] = [];
+  let exchange: Exchange | undefined;
+  let isReady = false;
+
+  /** Ends the exchange, if there is one; the connection is of no use after a failure. */
+  function fail(outcome: Outcome): void {
+    const failed = exchange;
+    exchange = undefined;
+    destroy();
+    failed?.onFailure(outcome);
+  }
+
+  function hangUp(): void {
+    const isHandshake = tcp !== socket && !isReady;
+    fail(
+      isHandshake
+        ? { error: "tls", detail: "the connection was closed before it was secure" }
+        : { error: "closed", detail: "the connection was closed before the answer was whole" },
+    );
+  }
+
+  function destroy(): void {
+    socket.destroy();
+    if (tcp !== socket) tcp.destroy();
+  }
+
+  const parser = createAnswerParser({
+    onHead: (head) => exchange?.onHead(head),
+    onBody: (bytes) => exchange?.onBody(bytes),
+    onWhole(kept) {
+      const ended = exchange;
+      exchange = undefined;
+      ended?.onWhole(kept);
+    },
+    onBroken: (problem) => fail({ error: "protocol", detail: problem }),
+  });
+
+  socket.once(readyEvent, () => {
+    isReady = true;
+    for (const begin of waiting.splice(0)) begin();
+  });
+  socket.on("data", (bytes: Buffer) => {
+    if (exchange === undefined) return destroy();
+    parser.feed(bytes);
+    // More is to come, perhaps without end.
+    if (exchange !== undefined) turns.giveWay(socket);
+  });
+  socket.on("end", () => {
+    parser.end();
+    hangUp();
+  });
+  // Whoever notices first: of the two sockets of TLS, either can.
+  for (const one of new Set([socket, tcp])) one.on("error", (error: Error) => fail(classifyError(error)));
+  socket.on("close", hangUp);
+
+  return {
+    /** Calls `action` once bytes can be sent, at once if they can be already. */
+    whenReady(action: () => void): void {
+      if (isReady) action();
+      else waiting.push(action);
+    },
+    /** Begins to read the answer to the request that is to be written now. */
+    begin(next: Exchange): void {
+      exchange = next;
+      parser.next();
+    },
+    write: (bytes: Buffer): boolean => socket.write(bytes),
+    setNoDelay: (): void => void tcp.setNoDelay(true),
+    /** Breaks it as a lost peer does. */
+    reset: (): void => void tcp.resetAndDestroy(),
+    destroy,
+    /** Whether it stands, as far as can be seen from here. */
+    isOpen: (): boolean => isReady && !socket.destroyed && !socket.readableEnded && socket.writable,
+    unref: (): void => void tcp.unref(),
+    ref: (): void => void tcp.ref(),
+  };
+}

@@ -1,0 +1,71 @@
+import type { SendRequest } from "../domain/flights.ts";
+import type { WallTime } from "../domain/wall-time.ts";
+import type { Connection } from "./connection.ts";
+
+const SLOW_BODY_MS = 3_000;
+const SLOW_BODY_STEPS = 30;
+
+/** A whole request in one piece, as the service sends it. */
+export function requestBytes(options: {
+  url: URL;
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+  keepAlive: boolean;
+}): Buffer {
+  const head = headOf(options);
+  const { body } = options;
+  const bytes = Buffer.allocUnsafe(head.length + body.byteLength);
+  bytes.write(head, "latin1");
+  bytes.set(body, head.length);
+  return bytes;
+}
+
+/** Writes a request as the faults on the wire want it: whole, dripping, or cut off half-way. */
+export function writeRequest(
+  connection: Connection,
+  request: Pick<SendRequest, "headers" | "body" | "faults"> & { url: URL; keepAlive: boolean },
+  wall: WallTime,
+): void {
+  const { body, faults } = request;
+  const bytes = requestBytes(request);
+  const bodyAt = bytes.byteLength - body.byteLength;
+  if (faults.has("reset-mid-body")) {
+    connection.write(bytes.subarray(0, bodyAt + Math.floor(body.byteLength / 2)));
+    // Once the first half has left, an orderly end would be a short body; a reset is what a lost peer looks like.
+    setImmediate(connection.reset);
+  } else if (faults.has("slow-body")) {
+    connection.setNoDelay();
+    connection.write(bytes.subarray(0, bodyAt));
+    drip(connection, body, wall);
+  } else {
+    connection.write(bytes);
+  }
+}
+
+function drip(connection: Connection, body: Buffer, wall: WallTime): void {
+  const stepBytes = Math.max(1, Math.ceil(body.byteLength / SLOW_BODY_STEPS));
+  const step = (at: number) => {
+    if (at >= body.byteLength) return;
+    wall.after(SLOW_BODY_MS / SLOW_BODY_STEPS, () => {
+      if (!connection.isOpen()) return;
+      connection.write(body.subarray(at, at + stepBytes));
+      step(at + stepBytes);
+    });
+  };
+  step(0);
+}
+
+function headOf(options: {
+  url: URL;
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+  keepAlive: boolean;
+}): string {
+  const { url, headers, body, keepAlive } = options;
+  let head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
+  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
+  return (
+    `${head}content-length: ${body.byteLength}\r\nuser-agent: voice-agent-service/1.0\r\naccept: */*\r\n` +
+    `connection: ${keepAlive ? "keep-alive" : "close"}\r\n\r\n`
+  );
+}

@@ -1,0 +1,23 @@
+import type { Verdicts } from "../domain/verdicts.ts";
+import type { Observer } from "../observer/observer.ts";
+import { watchHandling } from "../observer/watch.ts";
+
+/** What one can do with verdicts: count them, and have them cover what a receiver did with each event. */
+export function createVerdictVerbs(
+  options: Omit<Parameters<typeof watchHandling>[0], "observer" | "endpointId"> & { verdicts: Verdicts },
+) {
+  let stop: (() => void) | undefined;
+  return {
+    /** How many deliveries to each endpoint were meant so and ended so. */
+    counts: options.verdicts.counts,
+    /** Asks a receiver from now on what it did with each event; of one endpoint alone where one is named. */
+    observe(observer: Observer, endpointId?: string): void {
+      stop?.();
+      stop = watchHandling({ ...options, observer, endpointId });
+    },
+    /** Whether a receiver is asked. */
+    isObserved: (): boolean => stop !== undefined,
+    /** Asks no more. */
+    close: (): void => stop?.(),
+  };
+}

@@ -1,0 +1,45 @@
+import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
+import type { Check } from "../check.ts";
+import { allAcknowledged, every, handledTimes, whenSettled } from "../judge.ts";
+import { whenReady } from "../readiness.ts";
+import { RULES } from "../rules.ts";
+import { isHandled, ONCE } from "./effect.ts";
+
+const SPAN_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((total, delay) => total + delay, 0);
+
+/** What takes too long, or needs too much of a receiver, for every run: `--thorough`. */
+export const thoroughChecks: Check[] = [
+  {
+    id: "effects.after-whole-schedule",
+    title: "handles an event once whose last attempt comes 14 h 36 min after the first",
+    level: "must",
+    group: "effects",
+    spec: RULES.retries,
+    hint: "Keep ids for longer than retries may come, a few days at least; a time-to-live of minutes or hours forgets too soon.",
+    thorough: true,
+    phase: "crash",
+    needs: ["observe", "command", "clock"],
+    run: async ({ deliver, event, handledNow, moveClock, receiver, timing, waitUntil }) => {
+      const envelope = event("order.created");
+      const exchanges = [await deliver(envelope)];
+      const seen = await waitUntil(async () => isHandled(await handledNow(envelope.id)), timing.settleMs);
+      if (!seen) return { outcome: "unverified", reason: `Event ${envelope.id} was not handled in time.` };
+      await receiver?.stop();
+      const moved = await moveClock(SPAN_SECONDS);
+      if (!moved.ok) {
+        return { outcome: "failed", problem: `It did not start again: ${moved.message}`, exchanges };
+      }
+      const options = { ageSeconds: -SPAN_SECONDS, note: "With the clock of the receiver moved ahead." };
+      exchanges.push(await whenReady(timing, () => deliver(envelope, options)));
+      await waitUntil(async () => {
+        const reading = await handledNow(envelope.id);
+        return reading.known && reading.count > 1;
+      }, timing.restMs);
+      // Back to the present, for whatever comes after this.
+      await receiver?.restart();
+      return whenSettled((handled) =>
+        every(allAcknowledged(exchanges), handledTimes(handled, exchanges, ONCE)),
+      );
+    },
+  },
+];

@@ -1,0 +1,91 @@
+import { printable } from "../../printable.ts";
+import type { Check } from "../check.ts";
+import { type Evidence, evidenceOf, repeatCommand } from "../evidence.ts";
+import { type CheckResult, countResults, type Report, type Standing, standingOf } from "../report.ts";
+
+/** A report made ready for people: each text in it is one printable line, whatever a receiver has said. */
+export type PresentedReport = Pick<Report, "verdict" | "startedAt" | "durationMs" | "notRun"> & {
+  seed: string;
+  /** Why the run did not come to its end. */
+  incomplete?: string;
+  counts: Record<Standing, number>;
+  groups: { group: string; results: PresentedResult[]; counts: Record<Standing, number> }[];
+  results: PresentedResult[];
+  receiverOutput: string[];
+};
+
+export type PresentedResult = {
+  check: Pick<Check, "id" | "title" | "level" | "group" | "spec" | "hint">;
+  standing: Standing;
+  failed: boolean;
+  explanation: string;
+  durationMs: number;
+  /** What was sent and what came back. */
+  evidence: string[];
+  /** Shell lines that send it again. */
+  curl: string[];
+  /** The command that runs the check again. */
+  again: string;
+};
+
+const VALUE_SHOWN_CHARACTERS = 200;
+const HEADERS_SHOWN = 8;
+const UNTOLD_HEADERS = new Set(["host", "user-agent", "connection", "content-length"]);
+
+/** Makes everything in `report` printable, so that no format has to think of it. */
+export function present(report: Report): PresentedReport {
+  const { verdict, startedAt, durationMs, notRun, seed, results, receiverOutput } = report;
+  const groups = Map.groupBy(results, ({ check }) => check.group);
+  return {
+    verdict,
+    startedAt,
+    durationMs,
+    notRun,
+    seed: printable(seed),
+    ...(report.incomplete !== undefined && { incomplete: printable(report.incomplete) }),
+    counts: countResults(results),
+    groups: [...groups].map(([group, members]) => ({
+      group,
+      results: members.map((result) => presentResult(report, result)),
+      counts: countResults(members),
+    })),
+    results: results.map((result) => presentResult(report, result)),
+    receiverOutput: receiverOutput.map(printable),
+  };
+}
+
+function presentResult(report: Report, result: CheckResult): PresentedResult {
+  const { check, outcome, explanation = "", durationMs, exchanges } = result;
+  const failed = outcome === "failed";
+  const [evidence] = failed ? exchanges.slice(0, 1).map(evidenceOf) : [];
+  return {
+    check,
+    standing: standingOf(result),
+    failed,
+    explanation: printable(explanation),
+    durationMs,
+    evidence: evidence === undefined ? [] : evidenceLines(evidence),
+    curl: evidence?.curl?.split("\n").map(printable) ?? [],
+    again: printable(repeatCommand(report, result)),
+  };
+}
+
+function evidenceLines({ sent, received, durationMs }: Evidence): string[] {
+  const headers = sent.headers
+    .filter(([name]) => !UNTOLD_HEADERS.has(name.toLowerCase()))
+    .slice(0, HEADERS_SHOWN)
+    .map(([name, value]) => `      ${printable(name)}: ${cut(value)}`);
+  return [
+    `sent:     POST ${printable(sent.url)}${sent.note === undefined ? "" : ` — ${printable(sent.note)}`}`,
+    ...headers,
+    `      ${cut(sent.body)}`,
+    "status" in received
+      ? `received: ${received.status} after ${durationMs} ms${received.body === "" ? "" : `: ${cut(received.body)}`}`
+      : `received: nothing after ${durationMs} ms: ${printable(received.message)}`,
+  ];
+}
+
+function cut(text: string): string {
+  const shown = printable(text.slice(0, VALUE_SHOWN_CHARACTERS));
+  return text.length > VALUE_SHOWN_CHARACTERS ? `${shown}…` : shown;
+}

@@ -1,0 +1,203 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createObserver } from "../../simulator/observer/observer.ts";
+import { SOON, useBrowser } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+/** A receiver without a memory: it handles whatever comes, forged or not, as often as it comes; and tells so. */
+async function startForgetful() {
+  const handled = new Map<string, number>();
+  const receiver = await startEndpoint((response, _count, { body }) => {
+    const { id } = JSON.parse(String(body)) as { id: string };
+    handled.set(id, (handled.get(id) ?? 0) + 1);
+    response.writeHead(200).end();
+  });
+  const ledger = createServer((request, response) => {
+    const id = request.url?.slice(1) ?? "";
+    response.end(JSON.stringify({ state: "done", handled: handled.get(id) ?? 0, duplicates: 0 }));
+  });
+  await new Promise<void>((resolve) => ledger.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void ledger.close());
+  const { port } = ledger.address() as AddressInfo;
+  return { receiver, observer: createObserver(`http://127.0.0.1:${port}/{id}`) };
+}
+
+test("each delivery says whether the receiver did right, and a line at the top sums it up", async () => {
+  const { url, simulator } = await openDashboard();
+  const origin = new URL(url).origin;
+  const { receiver, observer } = await startForgetful();
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  simulator.verdicts.observe(observer);
+  const send = (type: string, faults: string[] = []) => control(origin, "POST", "/events", { type, faults });
+  await send("call.completed");
+  await send("order.created", ["bad-signature"]);
+  await send("voicemail.created", ["drop-answer:1"]);
+  await send("booking.created", ["duplicate"]);
+  await control(origin, "POST", "/clock/advance", { seconds: 60 });
+  const page = await browser.openPage(url);
+  const rows = page.locator(".windowed a[href*='/deliveries/']");
+  const row = (type: string) => rows.filter({ hasText: type });
+
+  await row("call.completed").getByText("Acknowledged, handled once").waitFor();
+  await row("order.created").getByText("Forged on purpose, and accepted").first().waitFor();
+  await row("voicemail.created")
+    .getByText("Answer lost on purpose, retried, handled twice")
+    .first()
+    .waitFor();
+  const sum = page.getByRole("group", { name: "Verdicts" });
+  await sum.getByRole("button", { name: "1 right", exact: true }).waitFor();
+  await sum.getByRole("button", { name: "4 not right" }).waitFor();
+
+  // What we made fail is not the receiver's: no red, no flag.
+  const lost = row("voicemail.created");
+  expect(await lost.locator(".slot-mark.purpose").count()).toBe(1);
+  expect(await lost.locator(".slot-mark.failed").count()).toBe(0);
+  expect(simulator.endpoints.list()[0]?.flagged).toBe(false);
+
+  // The line narrows the list; the verdict says why it matters; the filter stays on the way in and back.
+  await sum.getByRole("button", { name: "4 not right" }).click();
+  await expect.poll(() => rows.count(), SOON).toBe(4);
+  await page.locator(".windowed a", { hasText: "Duplicate, handled twice" }).first().click();
+  const detail = page.getByRole("region", { name: "Delivery" });
+  await detail.getByText("whoever handles it twice books or charges twice").waitFor();
+  await detail.getByText("The receiver says: done, handled twice.").waitFor();
+  expect(page.url()).toContain("verdict=not");
+  await page.keyboard.press("u");
+  await detail.waitFor({ state: "detached" });
+  expect(page.url()).toContain("verdict=not");
+  await expect.poll(() => rows.count(), SOON).toBe(4);
+});
+
+test("a list beside the delivery: keys move through it, clicks open, the filters stay", async () => {
+  const { url, simulator } = await openDashboard();
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(200);
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  await control(origin, "POST", "/endpoints", {
+    url: `${receiver.url}/orders`,
+    event_types: ["order.created"],
+  });
+  await control(origin, "POST", "/events", { type: "call.completed", count: 3 });
+  await control(origin, "POST", "/events", { type: "order.created" });
+  await simulator.settled();
+  const ids = simulator.deliveries.page({ limit: 10 }).deliveries.map(({ id }) => id);
+  const page = await browser.openPage(`${url}?state=delivered`);
+
+  // The two deliveries of one event stand under it, each with its endpoint.
+  await page.locator(".feed-row.event", { hasText: "2 deliveries" }).waitFor();
+  expect(await page.locator(".feed-row.grouped").count()).toBe(2);
+  await page.locator(".feed-row.grouped").first().click();
+  const detail = page.getByRole("region", { name: "Delivery" });
+  await detail.getByText("A correct receiver accepts this signature.").waitFor();
+  const opened = () => /deliveries\/(\w+)\?state=delivered$/.exec(page.url())?.[1];
+  expect(opened()).toBe(ids[0]);
+  for (const id of ids.slice(1, 4)) {
+    await page.keyboard.press("j");
+    await expect.poll(opened, SOON).toBe(id);
+    await page.locator(`.feed-row[aria-current][href*="${id}"]`).waitFor();
+  }
+  await page.keyboard.press("k");
+  await expect.poll(opened, SOON).toBe(ids[2]);
+
+  // Too narrow for both: the delivery alone, and the list when one goes back.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByRole("region", { name: "Deliveries", exact: true }).waitFor({ state: "detached" });
+  await page.getByRole("heading", { level: 1, name: "called" }).waitFor();
+  await detail.getByRole("link", { name: "Live" }).click();
+  await page.locator(".feed-row").first().waitFor();
+  const chrome = await page.evaluate<number>(
+    "innerHeight - document.querySelector('.scroller').clientHeight",
+  );
+  expect(chrome).toBeLessThan(260);
+});
+
+test("the palette leads to pages, ids, names and actions, and all that gave up is sent again", async () => {
+  const { url, simulator } = await openDashboard();
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(500);
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  const object = { customer_name: "Ada Lovelace" };
+  await control(origin, "POST", "/events", { type: "voicemail.created", object });
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  await control(origin, "POST", "/clock/advance", { until: "idle" });
+  const [, first] = simulator.deliveries.page({ limit: 10 }).deliveries;
+  const page = await browser.openPage(url);
+  await page.locator(".feed-row").first().waitFor();
+  const palette = page.getByRole("dialog", { name: "Go to, or do" });
+  const find = async (text: string, choice: string) => {
+    await page.keyboard.press("Control+k");
+    await palette.getByRole("combobox").fill(text);
+    await palette.getByRole("option", { name: choice }).first().waitFor();
+    await page.keyboard.press("Enter");
+    await palette.waitFor({ state: "detached" });
+  };
+
+  await find("open questions", "Go to Open questions");
+  await page.getByRole("heading", { level: 1, name: "Open questions" }).waitFor();
+  await find("lovelace", "Ada Lovelace left a voicemail");
+  await page.getByRole("heading", { name: "Ada Lovelace left a voicemail" }).waitFor();
+  expect(page.url()).toContain(first?.id);
+  await find(`${first?.eventId}`, "Open event");
+  await page.getByRole("region", { name: "Envelope" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.press("Escape");
+  await palette.waitFor({ state: "detached" });
+
+  await find("what gave up", "Show what gave up");
+  await page.locator(".windowed .outcome", { hasText: "500" }).first().waitFor();
+  receiver.behave(200);
+  await page.getByRole("button", { name: "Resend all" }).click();
+  await page.getByText("2 deliveries sent again.").waitFor();
+  await page.getByRole("button", { name: "Delivered 2" }).waitFor();
+  await find("resend all", "Resend all that gave up");
+  await page.getByText("Nothing to resend").waitFor();
+  expect(receiver.received).toHaveLength(14);
+});
+
+test("the clock asks before it skips what waits, and its buttons stay where they are", async () => {
+  const { url, simulator } = await openDashboard();
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(500);
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  const page = await browser.openPage(url);
+  const clock = page.getByRole("region", { name: "Schedule clock" });
+  await clock.getByText("in 1:00").waitFor();
+  const place = () => clock.getByRole("button", { name: "+1 h" }).boundingBox();
+  const before = await place();
+  await clock.getByRole("button", { name: "+1 h" }).click();
+  await clock.getByText(/in \d:\d\d:\d\d/).waitFor();
+  expect(await place()).toEqual(before);
+
+  await clock.getByRole("button", { name: "Skip" }).click();
+  const asked = page.getByRole("dialog", { name: "Skip all waiting?" });
+  await asked.getByText("1 delivery is still in progress").waitFor();
+  await asked.getByRole("button", { name: "Keep waiting" }).click();
+  expect(simulator.clock.mode).toBe("manual");
+  await clock.getByRole("button", { name: "Skip" }).click();
+  await asked.getByRole("button", { name: "Skip", exact: true }).click();
+  await clock.getByText("none due").waitFor();
+  await expect.poll(() => receiver.received.length, SOON).toBe(6);
+});
+
+test("an address without its scheme is completed, and called good when somebody listens there", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const receiver = await startEndpoint(200);
+  const page = await browser.openPage(`${url}/endpoints?new`);
+  const form = page.getByRole("dialog", { name: "Register an endpoint" });
+  await form.getByLabel("URL", { exact: true }).fill("localhost:1/webhooks");
+  await form.getByRole("button", { name: "Use http://localhost:1/webhooks" }).click();
+  await form.getByText("Nothing listens there yet").waitFor();
+  await form.getByLabel("URL", { exact: true }).fill(receiver.url);
+  await form.getByText("Good: somebody listens there.").waitFor();
+  await form.getByLabel("order.created").check();
+  await form.getByText("Only this type is delivered.").waitFor();
+  await form.getByText("Faults on every delivery to it").click();
+  await form.locator(".fault code", { hasText: /^t$/ }).first().waitFor();
+  expect(await form.textContent()).not.toContain("`");
+});

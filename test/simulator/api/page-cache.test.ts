@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { createPageCache } from "../../../simulator/api/page-cache.ts";
+import { startService } from "../commands/in-process.ts";
+
+function list(name: string) {
+  return { status: 200, body: { object: "list" as const, data: [{ object: "call", id: name }] } };
+}
+
+test("what was computed is remembered until something changes", () => {
+  let version = 1;
+  let computed = 0;
+  const cache = createPageCache({ version: () => ["same", version] });
+  const ask = (key: string) => {
+    const answer = cache.answer(key, () => list(`${key}${++computed}`));
+    return "bytes" in answer ? answer.bytes.toString() : "";
+  };
+  expect(ask("a")).toContain('"id":"a1"');
+  expect(ask("b")).toContain('"id":"b2"');
+  expect(ask("a")).toContain('"id":"a1"');
+  version += 1;
+  expect(ask("a")).toContain('"id":"a3"');
+  expect(computed).toBe(3);
+});
+
+test("is bounded: what was not asked for the longest is forgotten first", () => {
+  const bytes = JSON.stringify(list("a1").body).length;
+  const cache = createPageCache({ version: () => [], mostBytes: 2 * bytes });
+  let computed = 0;
+  const ask = (key: string) => cache.answer(key, () => list(`${key}${++computed}`));
+  for (const key of ["a", "b", "a", "c", "a"]) ask(key);
+  expect(computed).toBe(3);
+  ask("b");
+  expect(computed).toBe(4);
+  expect(cache.keptBytes()).toBe(2 * bytes);
+});
+
+test("a refusal is not remembered, nor is a key that somebody made long", () => {
+  const cache = createPageCache({ version: () => [] });
+  let computed = 0;
+  for (let time = 0; time < 2; time++) {
+    cache.answer("bad", () => {
+      computed++;
+      return { status: 400, body: { error: "invalid_cursor", message: "" } };
+    });
+    cache.answer("x".repeat(501), () => list(String(++computed)));
+  }
+  expect(computed).toBe(4);
+  expect(cache.keptBytes()).toBe(0);
+});
+
+test("over HTTP: what happens, and a reading, show at once; each key sees its own", async () => {
+  const { simulator } = await startService({ calls: 20 });
+  const calls = async (key = "va_test_restaurant") => {
+    const response = await fetch(`${simulator.url}/api/v1/calls?limit=100`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    return ((await response.json()) as { data: { id: string }[] }).data;
+  };
+  const before = await calls();
+  expect(await calls()).toEqual(before);
+  expect(await calls("va_test_services")).not.toEqual(before);
+  await simulator.emit("order.created");
+  const after = await calls();
+  expect(after).toHaveLength(before.length + 1);
+  expect(after.slice(1)).toEqual(before);
+});

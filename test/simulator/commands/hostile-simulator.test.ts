@@ -1,0 +1,97 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { startSimulator } from "../../../simulator/index.ts";
+import { runInBash } from "../../verify/bash.ts";
+import { run } from "./in-process.ts";
+
+const EVERY_LATIN_CHARACTER = Array.from({ length: 0x100 }, (_, unit) => String.fromCharCode(unit)).join("");
+const HOSTILE = `$(exit 9)'"\n::error::x\r\n##vso[task.complete]x \u202e\u2028 ${EVERY_LATIN_CHARACTER}`;
+
+const STEERING = /(?!\n)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/u;
+const BUILD_COMMAND = /^[^\S\n]*::|##\w*\[/m;
+
+/** A simulator whose answers are those of a real one, with something hostile behind each text that is free. */
+async function startHostile() {
+  const simulator = await startSimulator({ seed: 7, calls: 0 });
+  const endpoint = simulator.endpoints.add({ url: "http://127.0.0.1:9/" });
+  await simulator.emit("voicemail.created");
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { status, text } = await answerOf(simulator.url, request);
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify(spoiled(JSON.parse(text), "")));
+  };
+  const server = createServer((request, response) => void pass(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await simulator.close();
+  });
+  const [delivery] = simulator.deliveries.list();
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    endpoint: endpoint.id,
+    delivery: delivery?.id ?? "",
+    event: delivery?.eventId ?? "",
+  };
+}
+
+async function answerOf(url: string, request: IncomingMessage): Promise<{ status: number; text: string }> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+  const answer = await fetch(new URL(request.url ?? "/", url), {
+    method: request.method ?? "GET",
+    headers: { "content-type": "application/json" },
+    ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** What takes part in a shape or in arithmetic has to stay, or nothing would be shown at all. */
+const KEPT = /^(?:object|state|mode|schedule_time|wall_time|now|created|.*_at|has_more)$/;
+
+function spoiled(value: unknown, key: string): unknown {
+  if (typeof value === "string") return KEPT.test(key) ? value : `${value}${HOSTILE}`;
+  if (Array.isArray(value)) return value.map((item) => spoiled(item, key));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, spoiled(inner, name)]));
+}
+
+test("no command lets a simulator's answers steer a terminal, a build server or a shell", async () => {
+  const hostile = await startHostile();
+  const commands = [
+    ["deliveries"],
+    ["deliveries", "show", hostile.delivery],
+    ["deliveries", "resend", hostile.delivery],
+    ["deliveries", "show", "dlv_unknown"],
+    ["events"],
+    ["events", "show", hostile.event],
+    ["endpoints"],
+    ["endpoints", "add", "http://127.0.0.1:9/"],
+    ["endpoints", "test", hostile.endpoint],
+    ["trigger", "call.completed"],
+    ["clock"],
+    ["readings"],
+  ];
+  const hints: string[] = [];
+  let shownAnything = 0;
+  for (const command of commands) {
+    for (const json of [[], ["--json"]]) {
+      const { out, err } = await run(...command, "--simulator", hostile.url, ...json);
+      const said = out + err;
+      expect(said, command.join(" ")).not.toMatch(STEERING);
+      expect(said, command.join(" ")).not.toMatch(BUILD_COMMAND);
+      if (said.includes("$(exit 9)")) shownAnything += 1;
+      hints.push(...[...said.matchAll(/voice-agent-simulator .*/g)].map(([hint]) => hint));
+    }
+  }
+  expect(shownAnything).toBeGreaterThan(12);
+
+  const ids = hints.filter((hint) => hint.includes("exit 9"));
+  expect(ids.length).toBeGreaterThan(3);
+  const taken = await runInBash(ids, {}, `voice-agent-simulator() { printf '%s|' "$@"; }`);
+  for (const words of taken)
+    expect(words).toContain(`${HOSTILE.replace("\0", "")}|`.split("\u0000")[0]?.slice(0, 9));
+});

@@ -1,0 +1,154 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Outcome } from "../../../simulator/domain/attempts.ts";
+import type { Observer } from "../../../simulator/observer/observer.ts";
+import type { Simulator } from "../../../simulator/simulator.ts";
+import { loopTurns } from "../../helpers/loop-turns.ts";
+import { emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+
+/** A simulator that sends into a network of ours, and a receiver that is asked what it did. */
+function open(options: { dataFile?: string; outcome?: Outcome } = {}) {
+  const { outcome = { status: 200 }, ...more } = options;
+  const wall = createVirtualWall();
+  const receiver = { handled: 0, asked: [] as string[], isSilent: false };
+  const observer: Observer = (eventId) => {
+    receiver.asked.push(eventId);
+    return Promise.resolve(
+      receiver.isSilent ? { known: false, reason: "silent" } : { known: true, count: receiver.handled },
+    );
+  };
+  const send = () => Promise.resolve({ outcome, durationMs: 1 });
+  const simulator = openSimulator({ clock: "manual", wall, send, ...more });
+  /** Lets wall time pass, and the receiver answer meanwhile. */
+  async function pass(ms: number): Promise<void> {
+    wall.pass(ms);
+    await loopTurns(3);
+  }
+  return { simulator, receiver, observer, pass };
+}
+
+function verdictOf(simulator: Simulator, id: string): string | undefined {
+  return simulator.deliveries.summary(id)?.verdict.sentence;
+}
+
+test("an event is asked about until it was handled, and again for a late double", async () => {
+  const { simulator, receiver, observer, pass } = open();
+  register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  const id = emitOne(simulator);
+  await simulator.settled();
+  expect(verdictOf(simulator, id)).toBe("Acknowledged");
+  await pass(60);
+  expect(verdictOf(simulator, id)).toBe("Acknowledged, not handled yet");
+  receiver.handled = 1;
+  await pass(240);
+  expect(verdictOf(simulator, id)).toBe("Acknowledged, handled once");
+  receiver.handled = 2;
+  await pass(700);
+  expect(verdictOf(simulator, id)).toBe("Handled twice");
+  await pass(2_000);
+  const { length } = receiver.asked;
+  expect(length).toBe(4);
+  await pass(60_000);
+  expect(receiver.asked).toHaveLength(length);
+});
+
+test("what is not handled within 20 s is said to be never handled", async () => {
+  const { simulator, observer, pass } = open();
+  register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  const id = emitOne(simulator);
+  await simulator.settled();
+  for (const ms of [60, 240, 700, 2_000, 5_000]) await pass(ms);
+  expect(verdictOf(simulator, id)).toBe("Acknowledged, not handled yet");
+  await pass(12_000);
+  expect(verdictOf(simulator, id)).toBe("Acknowledged, but never handled");
+});
+
+test("a receiver that tells nothing leaves the verdict to its answers", async () => {
+  const { simulator, receiver, observer, pass } = open();
+  receiver.isSilent = true;
+  register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  const id = emitOne(simulator);
+  await simulator.settled();
+  for (const ms of [60, 240, 700, 2_000, 5_000, 12_000]) await pass(ms);
+  expect(receiver.asked).toHaveLength(6);
+  expect(verdictOf(simulator, id)).toBe("Acknowledged");
+});
+
+test("only the endpoint whose receiver is asked is judged by what it says, and not what never arrived", async () => {
+  const { simulator, receiver, observer, pass } = open();
+  register(simulator, "http://localhost:1/other");
+  const endpoint = register(simulator, "http://localhost:1/observed");
+  simulator.verdicts.observe(observer, endpoint.id);
+  const result = simulator.events.emit({ type: "call.completed" });
+  if (!result.ok) throw new Error(result.message);
+  await simulator.settled();
+  receiver.handled = 1;
+  await pass(60);
+  const verdicts = result.emissions[0]?.deliveries.map(({ id, endpointId }) => [
+    endpointId === endpoint.id,
+    verdictOf(simulator, id),
+  ]);
+  expect(verdicts).toEqual([
+    [false, "Acknowledged"],
+    [true, "Acknowledged, handled once"],
+  ]);
+
+  const away = open({ outcome: { error: "refused" } });
+  register(away.simulator, "http://localhost:1/away");
+  away.simulator.verdicts.observe(away.observer);
+  emitOne(away.simulator);
+  await away.simulator.settled();
+  await away.pass(60_000);
+  expect(away.receiver.asked).toEqual([]);
+});
+
+test("what is reset is asked about no more, nor what is closed", async () => {
+  const { simulator, receiver, observer, pass } = open();
+  register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  emitOne(simulator);
+  await simulator.settled();
+  await simulator.reset({ endpoints: true });
+  await pass(60_000);
+  expect(receiver.asked).toEqual([]);
+  expect(simulator.verdicts.counts()).toEqual([]);
+});
+
+test("verdicts are counted, told to those who watch, found, and kept through a restart", async () => {
+  const dataFile = join(temporaryDirectory(), "simulator.db");
+  const { simulator, receiver, observer, pass } = open({ dataFile });
+  const endpoint = register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  const first = emitOne(simulator);
+  const second = emitOne(simulator);
+  await simulator.settled();
+  const told: string[] = [];
+  simulator.journal.watch((entry) => {
+    if (entry.kind === "delivery.changed") told.push(entry.deliveryId);
+  });
+  receiver.handled = 2;
+  await pass(60);
+  expect(told).toEqual([first, second]);
+  const resent = simulator.deliveries.resend(first);
+  if (!resent.ok) throw new Error(resent.message);
+  await simulator.settled();
+  const counts = [
+    { endpointId: endpoint.id, meant: "duplicate", verdict: "not", count: 1 },
+    { endpointId: endpoint.id, meant: "honest", verdict: "not", count: 2 },
+  ];
+  expect(simulator.verdicts.counts()).toEqual(counts);
+  const search = { limit: 10, verdict: "not" } as const;
+  const found = [resent.id, second, first];
+  expect(simulator.deliveries.page(search).deliveries.map(({ id }) => id)).toEqual(found);
+  expect(simulator.deliveries.page({ limit: 10, verdict: "ok" }).deliveries).toEqual([]);
+  await simulator.close();
+
+  const again = open({ dataFile });
+  expect(again.simulator.verdicts.counts()).toEqual(counts);
+  expect(again.simulator.deliveries.page(search).deliveries.map(({ id }) => id)).toEqual(found);
+  expect(verdictOf(again.simulator, resent.id)).toBe("Duplicate, handled twice");
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { isPrintable, printable, printableJson } from "../../simulator/printable.ts";
+
+const EVERY_UNIT = Array.from({ length: 0x1_00_00 }, (_, unit) => String.fromCharCode(unit)).join("");
+
+test("nothing that steers a terminal is left of any character", () => {
+  const shown = printable(`${EVERY_UNIT}\u{e0001}`);
+
+  expect(isPrintable(shown)).toBe(true);
+  // oxlint-disable-next-line no-control-regex
+  expect(shown).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200e\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/);
+  expect(printable("a\u001b[31mb\r\nc\u009b2J")).toBe(String.raw`a\u001b[31mb\r\nc\u009b2J`);
+});
+
+test("what can be seen stays as it is", () => {
+  const text = `Zoë said "東京 🍕" \\n & <b> 100% ## a::b # [x]`;
+  expect(printable(text)).toBe(text);
+});
+
+test.each([
+  ["::error::x", String.raw`\::error::x`],
+  ["  ::set-output name=a::b", String.raw`  \::set-output name=a::b`],
+  ["x ##vso[task.complete]", String.raw`x #\#vso[task.complete]`],
+  ["##[error]x", String.raw`#\#[error]x`],
+  ["##teamcity[x]", String.raw`#\#teamcity[x]`],
+  ["###[x]", String.raw`##\#[x]`],
+])("%s is no command to a build server any more", (text, shown) => {
+  expect(printable(text)).toBe(shown);
+  expect(printable(shown)).toBe(shown);
+});
+
+test("JSON means the same to a program, and holds nothing that a terminal acts on", () => {
+  const value = { [EVERY_UNIT]: [EVERY_UNIT, "##vso[x] ##[error]", "::error::"] };
+  for (const json of [printableJson(value), printableJson(value, 2)]) {
+    expect(JSON.parse(json)).toEqual(value);
+    expect(json.split("\n").filter((line) => !isPrintable(line))).toEqual([]);
+    expect(json).not.toMatch(/##(?:\w*\[)|^\s*::/m);
+  }
+});

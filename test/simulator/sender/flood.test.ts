@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test } from "vitest";
+import { sendTo } from "./harness.ts";
+
+const CONNECTIONS = 16;
+const TIMEOUT_MS = 200;
+const WARM_UP_MS = 100;
+/** SPEC §3: 10 s, with 50 ms to either side. */
+const TOLERANCE_MS = 50;
+
+/** A server in a thread of its own that pours `flood` into each connection, as fast as it is taken. */
+async function startFlood(start: string, flood: string): Promise<string> {
+  const worker = new Worker(
+    `const { parentPort, workerData } = require("node:worker_threads");
+    const flood = Buffer.from(workerData.flood.repeat(65_536 / workerData.flood.length));
+    const server = require("node:net").createServer((socket) => {
+      socket.on("error", () => {});
+      socket.resume().write(workerData.start);
+      const pour = () => { while (!socket.destroyed && socket.write(flood)); };
+      socket.on("drain", pour);
+      pour();
+    });
+    server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));`,
+    { eval: true, workerData: { start, flood } },
+  );
+  onTestFinished(() => void worker.terminate());
+  const [port] = (await once(worker, "message")) as [number];
+  return `http://127.0.0.1:${port}/`;
+}
+
+/** The most that one turn of the event loop took while `work` was under way, in time of this thread's processor. */
+async function longestTurnMs<Result>(work: Promise<Result>): Promise<{ result: Result; longestMs: number }> {
+  let isOver = false;
+  let longestMs = 0;
+  let usage = process.threadCpuUsage();
+  const look = () => {
+    const { user, system } = process.threadCpuUsage(usage);
+    longestMs = Math.max(longestMs, (user + system) / 1000);
+    usage = process.threadCpuUsage();
+    if (!isOver) setImmediate(look);
+  };
+  setImmediate(look);
+  const result = await work;
+  isOver = true;
+  return { result, longestMs };
+}
+
+test.each<[string, string, string, "headers" | "full_body"]>([
+  ["1xx answers", "", "HTTP/1.1 102 P\r\n\r\n", "headers"],
+  ["a body without end", "HTTP/1.1 200 OK\r\n\r\n", "x", "full_body"],
+  ["small chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n", "full_body"],
+])("a flood of %s on sixteen connections delays no deadline", async (_name, start, flood, answerMeans) => {
+  const url = await startFlood(start, flood);
+  // What is read for the first time is compiled meanwhile.
+  await sendTo(url, { timeoutMs: WARM_UP_MS, answerMeans });
+  const attempts = Array.from({ length: CONNECTIONS }, () =>
+    sendTo(url, { timeoutMs: TIMEOUT_MS, answerMeans }),
+  );
+  const { result, longestMs } = await longestTurnMs(Promise.all(attempts));
+  for (const { outcome } of result) expect(outcome).toEqual({ error: "timeout" });
+  console.log(longestMs);
+  expect(longestMs).toBeLessThan(TOLERANCE_MS);
+});

@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import type { Check } from "../../simulator/verify/check.ts";
+import { EXIT_CODES } from "../../simulator/verify/report.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
+import { QUICK } from "../mutants/judge.ts";
+import { SECRET, startMutant } from "../mutants/receiver.ts";
+import { isAlive, run as runProcess } from "../helpers/process.ts";
+import { temporaryDirectory } from "../helpers/simulator.ts";
+import { run } from "../simulator/commands/in-process.ts";
+import { freePort } from "./free-port.ts";
+
+async function start(): Promise<string> {
+  const receiver = await startMutant({}, Date.now);
+  onTestFinished(() => receiver.close());
+  return receiver.url;
+}
+
+const [HONEST] = CATALOGUE.filter(({ id }) => id === "acknowledgement.call-completed");
+
+function broken(changes: Partial<Check>): Check {
+  if (HONEST === undefined) throw new Error("there is no such check");
+  return { ...HONEST, ...changes };
+}
+
+async function reportOn(check: Check, signal?: AbortSignal) {
+  const url = await start();
+  const checks = HONEST === undefined ? [check] : [HONEST, check];
+  const options = { url, secret: SECRET, seed: "1", checks, timing: QUICK, now: Date.now };
+  return runChecks({ ...options, ...(signal !== undefined && { signal }) });
+}
+
+describe("a bug of ours", () => {
+  test.each([
+    ["in a check", { run: () => Promise.reject(new Error("oops")) }],
+    [
+      "in its judgement of effects",
+      {
+        run: async () => ({
+          outcome: "pending" as const,
+          judge: () => {
+            throw new Error("oops");
+          },
+        }),
+      },
+    ],
+  ])("%s leaves what else was found, and says that the verdict is not whole", async (_, changes) => {
+    const report = await reportOn(broken({ id: "acknowledgement.bug", ...changes }));
+
+    expect(report).toMatchObject({
+      verdict: "incomplete",
+      incomplete: expect.stringMatching(
+        /^verify itself failed in the check acknowledgement\.bug, .*: oops \(ending\.test\.ts:\d+\)$/,
+      ),
+    });
+    expect(report.results.map(({ check, outcome }) => `${check.id} ${outcome}`)).toEqual([
+      "preflight.reachable passed",
+      "preflight.accepts passed",
+      "acknowledgement.call-completed passed",
+      "acknowledgement.bug unverified",
+    ]);
+    expect(EXIT_CODES[report.verdict]).toBe(3);
+  });
+});
+
+test("an interruption ends a run at once, with what it has found", async () => {
+  const interruption = new AbortController();
+  const report = await reportOn(
+    broken({
+      id: "acknowledgement.endless",
+      phase: "alone",
+      run() {
+        interruption.abort();
+        return new Promise(() => undefined);
+      },
+    }),
+    interruption.signal,
+  );
+
+  expect(report).toMatchObject({ verdict: "incomplete", incomplete: "It was interrupted.", notRun: 1 });
+  expect(report.results.at(-1)).toMatchObject({ check: { id: HONEST?.id }, outcome: "passed" });
+});
+
+const RECEIVER = `
+  const { createServer } = require("node:http");
+  process.on("SIGTERM", () => {});
+  createServer((request, response) => {
+    request.resume().on("end", () => {
+      if (answers-- > 0) response.writeHead(200).end();
+      else if (!told) { told = true; require("node:fs").writeFileSync(process.env.MARK, String(process.pid)); }
+    });
+  }).listen(process.env.PORT, "127.0.0.1");
+  let told = false;
+  let answers = 6;
+`;
+
+test.each(["SIGTERM", "SIGINT"] as const)(
+  "%s ends verify at once: report written, a receiver that ignores it gone",
+  async (signal) => {
+    const folder = temporaryDirectory();
+    const mark = join(folder, "silent");
+    const file = join(folder, "verify.json");
+    const port = await freePort();
+    const verify = runProcess(
+      "simulator/main.ts",
+      [
+        "verify",
+        "--url",
+        `http://127.0.0.1:${port}/`,
+        "--skip",
+        "crash",
+        "--report",
+        `json=${file}`,
+        "--",
+        process.execPath,
+        "-e",
+        RECEIVER,
+      ],
+      { MARK: mark },
+    );
+    // It has fallen silent, and everything waits for answers that never come.
+    await expect
+      .poll(() => existsSync(mark) && readFileSync(mark, "utf8"), { timeout: 15_000 })
+      .toMatch(/\d/);
+    const receiver = Number(readFileSync(mark, "utf8"));
+    const signalledAt = performance.now();
+    const { code } = await verify.kill(signal);
+
+    expect(performance.now() - signalledAt).toBeLessThan(2_000);
+    expect(code).toBe(3);
+    expect(isAlive(receiver)).toBe(false);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
+      verdict: "incomplete",
+      incomplete: "It was interrupted.",
+    });
+    expect(verify.out.at(-1)).toMatch(/^INCOMPLETE {2}It was interrupted\. {2}/);
+  },
+);
+
+test("a report or baseline that cannot be is told before anything is sent, in one line", async () => {
+  const folder = temporaryDirectory();
+  const url = await start();
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  mkdirSync(join(folder, "folder"));
+  const wrong = [
+    ["--report", `json=${join(folder, "folder")}`, "it cannot be written (it is a directory)"],
+    ["--report", `junit=${join(file, "verify.xml")}`, "it cannot be written (E"],
+    ["--baseline", folder, "it is a directory"],
+    ["--baseline", "/dev/zero", "it is larger than 65536 KiB"],
+    ["--baseline", file, "this is no JSON report of verify"],
+    ["--secret", `@${folder}`, "it is a directory"],
+    ["--secret", "@/dev/zero", "it is larger than 64 KiB"],
+  ];
+  for (const [option = "", value = "", message = ""] of wrong) {
+    const secret = option === "--secret" ? [] : ["--secret", SECRET];
+    const { code, out, err } = await run("verify", url, ...secret, option, value);
+    expect({ code, out, lines: err.trimEnd().split("\n").length }).toEqual({ code: 2, out: "", lines: 1 });
+    expect(err).toContain(message);
+  }
+});
+
+test.skipIf(!existsSync("/dev/full"))("a full disk is told in one line, with exit code 3", async () => {
+  const words = ["--only", "acknowledgement.call-completed", "--report", "json=/dev/full"];
+  const { code, err } = await run("verify", await start(), "--secret", SECRET, ...words);
+  expect({ code, err }).toEqual({
+    code: 3,
+    err: "The report /dev/full could not be written (ENOSPC).\n",
+  });
+});

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { exploreCheck } from "../../simulator/verify/explore/explore.ts";
+import { judge } from "../mutants/judge.ts";
+
+import type { Behaviour } from "../mutants/receiver.ts";
+
+const SCHEDULES = 10;
+
+describe.concurrent("the explorer", { timeout: 60_000 }, () => {
+  test.each<[string, Partial<Behaviour>, RegExp]>([
+    ["a second handling", { remember: () => true }, /handled \d times instead of once/],
+    ["a refused duplicate", { duplicateStatus: 409 }, /not acknowledged|was given up/],
+    [
+      "an event that is never handled",
+      { handlings: ({ type }) => (type === "order.created" ? 0 : 1) },
+      /handled 0 times instead of once/,
+    ],
+  ])("finds %s, with evidence, seed and the smallest schedule", async (_, plant, problem) => {
+    const result = await explored(plant);
+    expect(result).toMatchObject({ outcome: "failed", explanation: expect.stringMatching(problem) });
+    expect(result?.explanation).toMatch(
+      /Smallest failing schedule: .+\. .*Replay: --explore 10 --seed mutants$/,
+    );
+    expect(result?.exchanges.length).toBeGreaterThan(0);
+  });
+
+  test.each<[string, Partial<Behaviour>]>([
+    ["a receiver that does everything once", {}],
+    [
+      "one that answers 503 to a copy that comes while another is under way",
+      {
+        beforeAnswer: async ({ id }, state) => {
+          if (state.open.has(id)) return 503;
+          state.open.set(id, 1);
+          await sleep(40);
+          state.open.delete(id);
+          return undefined;
+        },
+      },
+    ],
+  ])("finds nothing wrong with %s, and says how much arrived", async (_, plant) => {
+    const result = await explored(plant);
+    expect(result).toMatchObject({
+      outcome: "passed",
+      explanation: expect.stringMatching(/^\d\d deliveries arrived under 10 schedules\.$/),
+    });
+  });
+});
+
+async function explored(plant: Partial<Behaviour>) {
+  const { results } = await judge(plant, { checks: [exploreCheck(SCHEDULES)] });
+  return results.find(({ check }) => check.group === "explore");
+}

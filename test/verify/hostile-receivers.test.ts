@@ -1,0 +1,165 @@
+import type { Socket } from "node:net";
+import { expect, test } from "vitest";
+import { openWire, type Outcome, parseTarget } from "../../simulator/verify/wire.ts";
+import { startRawServer } from "../helpers/raw-server.ts";
+
+const HEAD = "HTTP/1.1 200 OK\r\n";
+const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
+const MEBIBYTE = "x".repeat(1_024 * 1_024);
+const LIMIT_MS = 400;
+
+/** Sends a request to a receiver that answers so; also how long it took and how much was read of the answer. */
+async function ask(
+  answer: (socket: Socket) => void,
+  options: { request?: Buffer; onConnect?: boolean } = {},
+): Promise<{ outcome: Outcome; tookMs: number; readBytes: () => number }> {
+  let socketOf: Socket | undefined;
+  const { url } = await startRawServer(
+    (socket) => {
+      socketOf = socket;
+      answer(socket);
+    },
+    { onConnect: options.onConnect ?? false },
+  );
+  const startedAt = performance.now();
+  const wire = await openWire(parseTarget(url), LIMIT_MS);
+  await wire.write(options.request ?? Buffer.from("POST / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  const outcome = await wire.answer();
+  wire.close();
+  return { outcome, tookMs: performance.now() - startedAt, readBytes: () => socketOf?.bytesWritten ?? 0 };
+}
+
+/** Writes `piece` as long as somebody reads. */
+function endlessly(socket: Socket, piece: string): void {
+  const write = (): void => {
+    if (!socket.destroyed) socket.write(piece, write);
+  };
+  write();
+}
+
+test.each([
+  ["a negative chunk size", `${CHUNKED}-1\r\nabc\r\n`],
+  ["a chunk size beyond every number", `${CHUNKED}${"f".repeat(40)}\r\nabc`],
+  ["a chunk size that is no number", `${CHUNKED}0x10\r\nabc`],
+  ["an empty chunk size", `${CHUNKED}\r\nabc`],
+  ["a chunk longer than it says", `${CHUNKED}1\r\nabc\r\n0\r\n\r\n`],
+  ["a size line without end", `${CHUNKED}1;${"x".repeat(70_000)}`],
+])("%s ends the answer at once; the status line stands", async (_, text) => {
+  const { outcome, tookMs } = await ask((socket) => socket.write(text));
+
+  expect(outcome).toMatchObject({ kind: "answered", status: 200, complete: false });
+  expect(tookMs).toBeLessThan(LIMIT_MS);
+});
+
+test.each([
+  ["2^31 bytes in one chunk", "80000000"],
+  ["2^48 bytes in one chunk", "1000000000000"],
+])("of %s no more is read than counts", async (_, size) => {
+  const { outcome, readBytes } = await ask((socket) => {
+    socket.write(`${CHUNKED}${size}\r\n`);
+    endlessly(socket, MEBIBYTE);
+  });
+
+  expect(outcome).toMatchObject({ kind: "answered", status: 200, complete: false });
+  expect(outcome.kind === "answered" && outcome.body.length).toBe(16 * 1_024);
+  expect(readBytes()).toBeLessThan(64 * MEBIBYTE.length);
+});
+
+test.each([
+  ["that says no length", ""],
+  ["that says a length of 10^30", `Content-Length: ${"1".padEnd(31, "0")}\r\n`],
+])("an endless body %s is left after a mebibyte", async (_, header) => {
+  const { outcome, readBytes } = await ask((socket) => {
+    socket.write(`${HEAD}${header}\r\n`);
+    endlessly(socket, MEBIBYTE);
+  });
+
+  expect(outcome).toMatchObject({ kind: "answered", status: 200, complete: false });
+  expect(readBytes()).toBeLessThan(64 * MEBIBYTE.length);
+});
+
+test.each([
+  ["headers without end", HEAD, "X-More: 1\r\n".repeat(400), "The answer's headers exceed 64 KiB."],
+  ["one header without end", `${HEAD}X-More: `, "x".repeat(4_096), "The answer's headers exceed 64 KiB."],
+  ["a status line without end", "HTTP/1.1 200 ", "x".repeat(4_096), "The answer's headers exceed 64 KiB."],
+  [
+    "interim answers without end",
+    "",
+    "HTTP/1.1 102 Processing\r\n\r\n".repeat(400),
+    "The receiver sent interim answers without end.",
+  ],
+])("%s are no answer", async (_, start, piece, message) => {
+  const { outcome, readBytes } = await ask((socket) => {
+    socket.write(start);
+    endlessly(socket, piece);
+  });
+
+  expect(outcome).toEqual({ kind: "no_answer", error: "protocol", message });
+  expect(readBytes()).toBeLessThan(64 * MEBIBYTE.length);
+});
+
+test.each([
+  ["a header without a colon", `${HEAD}nonsense\r\n\r\n`],
+  ["a header that is folded", `${HEAD}A: b\r\n c: d\r\n\r\n`],
+  ["a status of 099", "HTTP/1.1 099 No\r\n\r\n"],
+])("%s is no HTTP", async (_, text) => {
+  const { outcome } = await ask((socket) => socket.write(text));
+  expect(outcome).toMatchObject({ kind: "no_answer", error: "protocol" });
+});
+
+test.each([
+  ["says nothing", () => undefined],
+  ["drips interim answers", (socket: Socket) => drip(socket, "HTTP/1.1 102 Processing\r\n\r\n")],
+  ["drips headers", (socket: Socket) => drip(socket, "X: 1\r\n", HEAD)],
+])("a receiver that %s gets its time and no more", async (_, answer) => {
+  const { outcome, tookMs } = await ask(answer);
+
+  expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 0.4 s." });
+  expect(tookMs).toBeGreaterThanOrEqual(LIMIT_MS - 1);
+  expect(tookMs).toBeLessThan(LIMIT_MS * 3);
+});
+
+test("a receiver that never reads holds up nobody who writes to it", async () => {
+  const { outcome, tookMs } = await ask((socket) => void socket.pause(), {
+    request: Buffer.alloc(16 * MEBIBYTE.length),
+    onConnect: true,
+  });
+
+  expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 0.4 s." });
+  expect(tookMs).toBeLessThan(LIMIT_MS * 3);
+});
+
+test("a receiver that answers before it has read all is heard at once", async () => {
+  const { outcome, tookMs } = await ask(
+    (socket) => {
+      socket.pause();
+      socket.write("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n");
+    },
+    { request: Buffer.alloc(16 * MEBIBYTE.length), onConnect: true },
+  );
+
+  expect(outcome).toMatchObject({ kind: "answered", status: 413, complete: true });
+  expect(tookMs).toBeLessThan(LIMIT_MS);
+});
+
+test("control: an ordinary answer in chunks, byte by byte and with trailers, is whole", async () => {
+  const text = `HTTP/1.1 100 Continue\r\n\r\n${CHUNKED}5;x=1\r\nhello\r\nA\r\n, receiver\r\n0\r\nT: 1\r\n\r\n`;
+  const { outcome } = await ask((socket) => {
+    socket.setNoDelay(true);
+    const bytes = text.split("");
+    const next = (): void => {
+      const byte = bytes.shift();
+      if (byte !== undefined) socket.write(byte, () => setImmediate(next));
+    };
+    next();
+  });
+
+  expect(outcome).toMatchObject({ kind: "answered", status: 200, complete: true });
+  expect(outcome.kind === "answered" && outcome.body.toString()).toBe("hello, receiver");
+});
+
+function drip(socket: Socket, piece: string, first = ""): void {
+  socket.write(first);
+  const timer = setInterval(() => socket.write(piece), 20);
+  socket.on("close", () => clearInterval(timer));
+}
