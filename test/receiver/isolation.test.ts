@@ -92,12 +92,10 @@ describe("a handler", { timeout: 90_000 }, () => {
     await killed.exited;
     const next = await startProcess({ environment, entry: HOSTILE_RECEIVER });
     const harmless = newBody("call.completed", { type: "works" });
-    await post(next.url, harmless);
-    await until(
-      async () =>
-        (await get(`${next.adminUrl}/inbox/${idOf(harmless)}`)).json() as Promise<{ state: string }>,
-      ({ state }) => state === "done",
-    );
+    expect((await post(next.url, harmless)).status).toBe(200);
+    const handled = async () =>
+      (await get(`${next.adminUrl}/inbox/${idOf(harmless)}`)).json() as Promise<{ state: string }>;
+    expect(await until(handled, ({ state }) => state === "done")).toMatchObject({ handled: 1 });
   });
 
   test("that throws before its first await has failed like any other", async () => {
