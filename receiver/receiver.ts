@@ -126,7 +126,7 @@ function superviseWorker(options: Parameters<typeof startReceiver>[0], metrics: 
     log,
     onReport: (report) => metrics().worker.report(report),
     onDeath: (workerId) => {
-      void metrics().worker.died();
+      metrics().worker.died();
       // Should this fail, their leases run out by themselves.
       if (workerId !== undefined)
         engine.work

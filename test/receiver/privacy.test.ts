@@ -91,7 +91,7 @@ describe("an error message", () => {
     );
   });
 
-  test.for([
+  test.for<[string, string, string]>([
     ["half of a text", "invalid: lease call me back about a ta…", "lease call me back"],
     ["a single name", "no customer called JORDAN", "JORDAN"],
     ["a text as JSON writes it", String.raw`at {"a":"Hi, \"please\" call\nme tomorrow"}`, "tomorrow"],
@@ -103,6 +103,12 @@ describe("an error message", () => {
     expect(message).toContain(secret);
     expect(scrubbed).not.toContain(secret);
     expect(scrubbed.slice(0, 3)).toBe(message.slice(0, 3));
+  });
+
+  test("loses a text of which JSON leaves no eight characters as they were", () => {
+    const note = '"ab" "cd" '.repeat(6);
+    const event = Buffer.from(JSON.stringify({ ...sampleEnvelope("call.completed"), note }));
+    expect(scrub(`at ${JSON.stringify({ note })}`, event)).not.toMatch(/ab|cd/);
   });
 
   test.for(Object.keys(PLACES))("loses what stands in %s", (place) => {
