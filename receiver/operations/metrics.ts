@@ -112,11 +112,14 @@ function gaugeDepths(registers: Registry[], counts: () => Promise<Counts>): void
 }
 
 function gaugeWorker(registers: Registry[], isAlive: (() => boolean) | undefined): void {
-  if (!isAlive) return;
   const up: Gauge = new Gauge({
     name: "receiver_worker_up",
     help: "1 while the worker process gives signs of life, 0 while a handler blocks it or it is being started again.",
     registers,
-    collect: () => up.set(isAlive() ? 1 : 0),
+    collect: () => {
+      // Known by name everywhere, but without a value where no worker belongs to this process.
+      if (isAlive) up.set(isAlive() ? 1 : 0);
+      else up.remove();
+    },
   });
 }
