@@ -74,7 +74,10 @@ test("the handler in docs/handlers.md works", async () => {
   const file = join(temporaryDirectory(), "handler.ts");
   const handlerModule = pathToFileURL(join(root, "receiver/work/handler.ts")).href;
   const zod = import.meta.resolve("zod");
-  writeFileSync(file, code.replace("../handler.ts", handlerModule).replace('"zod"', JSON.stringify(zod)));
+  writeFileSync(
+    file,
+    code.replace("../work/handler.ts", handlerModule).replace('"zod"', JSON.stringify(zod)),
+  );
   const { callCompleted } = (await import(/* @vite-ignore */ file)) as { callCompleted: Handler };
   const bench = createHandlerBench(callCompleted);
   const event = sampleEnvelope("call.completed");

@@ -14,7 +14,7 @@ export function createHandlerBench(handler: Handler) {
   for (const migration of handler.migrations)
     db.exec(typeof migration === "string" ? migration : migration.sqlite);
   const logged: string[] = [];
-  const log = createLog({ level: "info", destination: { write: (line) => void logged.push(line) } });
+  const log = createLog({ level: "debug", destination: { write: (line) => void logged.push(line) } });
 
   const database: HandlerDatabase = {
     query: async (sql, parameters: readonly SqlValue[] = []) => {
