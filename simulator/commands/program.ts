@@ -70,7 +70,7 @@ export function endUnexpectedly(error: unknown): void {
 }
 
 function unexpected(error: unknown): string {
-  return `This is a bug in voice-agent-simulator, please report it: ${describeBug(error)}`;
+  return printable(`This is a bug in voice-agent-simulator, please report it: ${describeBug(error)}`);
 }
 
 /** Words about a mistake, on stderr; what they quote stays inside its line. */
