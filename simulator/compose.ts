@@ -173,8 +173,8 @@ export function compose(
     /** Ends what is in flight as `interrupted` and closes the state. */
     async close(): Promise<void> {
       traffic.set(0);
-      verdicts.close();
       await dispatcher.stop();
+      verdicts.close();
       memory.close();
       database.close();
     },
