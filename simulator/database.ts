@@ -1,30 +1,34 @@
-import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { DELIVERY_TABLES, SUMMARY_TABLES, VERDICT_TABLES } from "./domain/schema.ts";
 import { summaryOfBody } from "./domain/world/event-summary.ts";
-import { WORLD_MIGRATIONS } from "./domain/world/schema.ts";
+import { WORLD_MIGRATIONS, WORLD_RETENTION } from "./domain/world/schema.ts";
 
 export type OpenedDatabase = { ok: true; database: Database.Database } | { ok: false; message: string };
 
 /** One entry a release, oldest first; `PRAGMA user_version` counts how many a file has seen. Append, never edit. */
-const MIGRATIONS = [[...DELIVERY_TABLES, ...WORLD_MIGRATIONS], SUMMARY_TABLES, VERDICT_TABLES].map((tables) =>
-  tables.join(";\n"),
-);
+const MIGRATIONS = [
+  [...DELIVERY_TABLES, ...WORLD_MIGRATIONS],
+  [...SUMMARY_TABLES],
+  [...VERDICT_TABLES, ...WORLD_RETENTION],
+].map((tables) => tables.join(";\n"));
 
 /**
  * Opens the simulator's state: in memory, or in `file`, which then survives a kill -9 (but belongs to one simulator at a
- * time). The file holds endpoint secrets, so only its owner may read it.
+ * time). The file holds endpoint secrets, so only its owner may read it. With `isTemporary` and no file, what does not fit
+ * into a few megabytes of memory goes to a temporary file that nobody else sees, and that ends with the process.
  */
-export function openDatabase(file?: string): OpenedDatabase {
-  const path = file === undefined ? ":memory:" : resolve(file);
+export function openDatabase(file?: string, isTemporary = false): OpenedDatabase {
+  const path = file === undefined ? placeWithoutFile(isTemporary) : resolve(file);
   try {
     if (file !== undefined) mkdirSync(dirname(path), { recursive: true });
     const isNew = file !== undefined && !existsSync(path);
     const database = new Database(path, { timeout: 250 });
     if (isNew) chmodSync(path, 0o600);
     database.pragma("locking_mode = EXCLUSIVE");
-    database.pragma("journal_mode = WAL");
+    database.pragma(`journal_mode = ${file === undefined ? "MEMORY" : "WAL"}`);
     database.pragma("synchronous = NORMAL");
     database.pragma("foreign_keys = ON");
     database.function("event_summary", { deterministic: true }, summaryOfBody);
@@ -34,6 +38,17 @@ export function openDatabase(file?: string): OpenedDatabase {
     return { ok: false, message: `${path} ${problem}` };
   } catch (error) {
     return { ok: false, message: explain(path, error) };
+  }
+}
+
+/** SQLite's names for a database in memory, and for one in a file of its own that it removes at once. */
+function placeWithoutFile(isTemporary: boolean): string {
+  if (!isTemporary) return ":memory:";
+  try {
+    accessSync(tmpdir(), constants.W_OK);
+    return "";
+  } catch {
+    return ":memory:";
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RetentionBounds } from "../domain/retention.ts";
 import type { Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 
@@ -19,7 +20,8 @@ export function printBanner(running: RunningSimulator, output: Output, dataFile:
   }
   rows.push(
     ["Clock", `${simulator.clock.mode}  ${dim(CLOCK_WORDS[simulator.clock.mode])}`],
-    ["State", dataFile ?? `in memory  ${dim("--data FILE keeps it")}`],
+    ["State", dataFile ?? `until it ends  ${dim("--data FILE keeps it")}`],
+    ["Keeps", keptWords(simulator.retention)],
     ["Seed", String(simulator.seed)],
   );
   if (token !== undefined) rows.push(["Token", token]);
@@ -41,6 +43,10 @@ export function bannerValue(running: RunningSimulator) {
       .map(({ organization, apiKey }) => ({ id: organization.id, name: organization.name, api_key: apiKey })),
     ...(token !== undefined && { token }),
   };
+}
+
+function keptWords({ deliveries, bytes }: RetentionBounds): string {
+  return `the last ${deliveries.toLocaleString("en")} deliveries, ${bytes / 1e9} GB at most`;
 }
 
 const CLOCK_WORDS = {

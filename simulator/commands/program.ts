@@ -15,12 +15,12 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     .configureHelp({ optionDescription: withoutEmptyLists })
     .configureOutput({ writeErr: complain })
     .exitOverride();
-  // Only the command that is asked for is loaded: all of them together take seconds.
-  for (const { name, summary, load } of COMMANDS) {
-    const command = argv.includes(name) ? await load() : new Command(name);
-    program.addCommand(inherit(command.summary(summary), program));
-  }
   try {
+    // Only the command that is asked for is loaded: all of them together take seconds.
+    for (const { name, summary, load } of COMMANDS) {
+      const command = argv.includes(name) ? await load() : new Command(name);
+      program.addCommand(inherit(command.summary(summary), program));
+    }
     await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = exitCodeOf(error);
@@ -70,7 +70,7 @@ export function endUnexpectedly(error: unknown): void {
 }
 
 function unexpected(error: unknown): string {
-  return `This is a bug in voice-agent-simulator, please report it: ${describeBug(error)}`;
+  return printable(`This is a bug in voice-agent-simulator, please report it: ${describeBug(error)}`);
 }
 
 /** Words about a mistake, on stderr; what they quote stays inside its line. */

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import { API_FAULTS, parseApiFaults, type ApiFaultPlan } from "../api/faults.ts";
 import { CLOCK_MODES, type ClockMode } from "../domain/clock.ts";
 import { parseReadings } from "../domain/readings.ts";
+import { DEFAULT_RETENTION } from "../domain/retention.ts";
 import type { SimulatorOptions } from "../simulator.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { scenariosOf } from "./scenario-files.ts";
@@ -23,6 +24,7 @@ export type ServeFlags = {
   scenario: string[];
   apiFaults?: ApiFaultPlan;
   fault: string[];
+  keep: number;
   keepAlive?: boolean;
   reading: string[];
   json?: boolean;
@@ -31,6 +33,7 @@ export type ServeFlags = {
 const LARGEST_PORT = 65_535;
 const MOST_CALLS = 10_000_000;
 const MOST_ORGANIZATIONS = 1_000;
+const MOST_KEPT_DELIVERIES = 10_000_000;
 const MOST_TRAFFIC_PER_MINUTE = 60_000;
 
 /** Adds the options of the service itself to a command. */
@@ -47,7 +50,10 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       "--token <token>",
       "token for the control API when bound wider than loopback; made up when absent",
     )
-    .option("--data <file>", "keep the state in this file, through restarts; in memory otherwise")
+    .option(
+      "--data <file>",
+      "keep the state in this file, through restarts; it ends with the process otherwise",
+    )
     .option("--seed <number>", "same seed, same ids and data", wholeNumber(0, 2 ** 31 - 1))
     .addOption(
       new Option("--clock <mode>", "how schedule time runs").choices(CLOCK_MODES).default(defaults.clock),
@@ -78,6 +84,12 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       "go on with connections that receivers promise to keep (Keep-Alive: timeout=N); one for each attempt otherwise",
     )
     .option("--reading <name=choice>", "settle an open point of the specification (repeatable)", collect, [])
+    .option(
+      "--keep <deliveries>",
+      "how many deliveries are kept, and never more than 1 GB of them; the oldest finished ones go first",
+      wholeNumber(100, MOST_KEPT_DELIVERIES),
+      DEFAULT_RETENTION.deliveries,
+    )
     .option("--json", "print JSON lines");
 }
 
@@ -92,6 +104,8 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     allowedHosts: flags.allowHost,
     keepAlive: flags.keepAlive,
     scenarios: scenariosOf(flags.scenario),
+    retention: { deliveries: flags.keep },
+    isLongLived: true,
     ...(flags.data !== undefined && { dataFile: flags.data }),
     ...(flags.seed !== undefined && { seed: flags.seed }),
     ...(flags.calls !== undefined && { calls: flags.calls }),

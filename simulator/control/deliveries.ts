@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DELIVERY_STATES } from "../domain/deliveries.ts";
 import { VERDICT_RESULTS } from "../domain/verdict.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
+import { answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { pageSchema } from "./schemas.ts";
 import { countsView, deliveryDetailView, deliveryView } from "./views.ts";
 
@@ -28,7 +28,8 @@ export function deliveryRoutes(simulator: Simulator): Router {
     if (query === undefined) return;
     const { limit, endpoint_id: endpointId, event_id: eventId, state, type, verdict, q: text } = query;
     const after = query.starting_after;
-    if (after !== undefined && deliveries.find(after) === undefined) return answerNone(response, after);
+    if (after !== undefined && deliveries.find(after) === undefined)
+      return answerRefusal(response, deliveries.noDelivery(after));
     const page = deliveries.page({ limit, after, endpointId, eventId, state, type, verdict, text });
     answerPage(response, page.deliveries.map(deliveryView), page.next);
   });
@@ -37,7 +38,7 @@ export function deliveryRoutes(simulator: Simulator): Router {
 
   router.get("/deliveries/:id", (request, response) => {
     const detail = deliveries.detail(request.params.id);
-    if (detail === undefined) return answerNone(response, request.params.id);
+    if (detail === undefined) return answerRefusal(response, deliveries.noDelivery(request.params.id));
     response.json(deliveryDetailView(detail));
   });
 
@@ -77,8 +78,4 @@ export function deliveryRoutes(simulator: Simulator): Router {
   }
 
   return router;
-}
-
-function answerNone(response: Response, id: string): void {
-  answerError(response, 404, "not_found", `There is no delivery ${JSON.stringify(id)}.`);
 }

@@ -1,4 +1,4 @@
-import { createSession, type Session } from "better-sse";
+import { createSession } from "better-sse";
 import { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../simulator.ts";
@@ -6,39 +6,77 @@ import { clockView, deliveryView, endpointView, eventView } from "./views.ts";
 
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_AFTER_MS = 1_000;
+/** What one client may leave unread; who reads less than is written gets no more. */
+const LARGEST_BACKLOG_BYTES = 1024 * 1024;
+/** How long a client that was dropped has to read the rest. */
+const LAST_WORDS_MS = 5_000;
+/** Who missed more than this is told to look at everything again: that is less to read. */
+const MOST_RESUMED_ENTRIES = 500;
+
+type Message = { name: string; data: unknown };
 
 /**
  * What happens, as it happens (server-sent events): `event`, `delivery`, `endpoint`, `endpoint_deleted`, `clock` and
- * `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync` when that is no
- * longer known.
+ * `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync` where that is too
+ * much or no longer known. One that reads too slowly gets `reset`, and its stream ends.
  */
 export function streamRoutes(simulator: Simulator): Router {
   const { journal } = simulator;
   const router = Router();
+  /** The message of the newest entry, made once for all clients. */
+  let newest: { entry: JournalEntry; text: { name: string; data: string } | undefined } | undefined;
 
   router.get("/stream", async (request, response) => {
     const session = await createSession(request, response, {
-      keepAlive: HEARTBEAT_MS,
+      // The library's own goes on after the end of a stream, where writing throws.
+      keepAlive: null,
       retry: RECONNECT_AFTER_MS,
+      // Texts are JSON already.
+      serializer: String,
     });
-    const lastId = Number(session.lastId);
-    const isResuming = session.lastId !== "" && Number.isSafeInteger(lastId);
-    const missed = isResuming ? journal.since(lastId) : [];
-    if (missed === undefined) session.push({}, "resync", String(journal.lastId()));
-    for (const entry of missed ?? []) push(session, entry);
-    if (!isResuming) session.push(clockView(simulator), "clock", String(journal.lastId()));
-
-    const stop = journal.watch((entry) => push(session, entry));
+    const unwatch = journal.watch(push);
+    const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS).unref();
     session.once("disconnected", stop);
+
+    const lastId = Number(session.lastId);
+    if (session.lastId === "" || !Number.isSafeInteger(lastId)) {
+      session.push(JSON.stringify(clockView(simulator)), "clock", String(journal.lastId()));
+      return;
+    }
+    const missed = journal.since(lastId);
+    if (missed === undefined || missed.length > MOST_RESUMED_ENTRIES) {
+      session.push("{}", "resync", String(journal.lastId()));
+    } else for (const entry of missed) push(entry);
+
+    function stop(): void {
+      unwatch();
+      clearInterval(heartbeat);
+    }
+
+    function push(entry: JournalEntry): void {
+      if (!session.isConnected || response.writableEnded) return;
+      if (response.writableLength > LARGEST_BACKLOG_BYTES) return drop(entry);
+      const text = textOf(entry);
+      if (text !== undefined) session.push(text.data, text.name, String(entry.id));
+    }
+
+    function drop(entry: JournalEntry): void {
+      stop();
+      session.push("{}", "reset", String(entry.id));
+      response.end();
+      response.socket?.setTimeout(LAST_WORDS_MS, () => response.destroy());
+    }
   });
 
-  function push(session: Session, entry: JournalEntry): void {
-    const message = messageOf(entry);
-    if (message !== undefined && session.isConnected)
-      session.push(message.data, message.name, String(entry.id));
+  function textOf(entry: JournalEntry): { name: string; data: string } | undefined {
+    if (newest?.entry !== entry) {
+      const message = messageOf(entry);
+      newest = { entry, text: message && { name: message.name, data: JSON.stringify(message.data) } };
+    }
+    return newest.text;
   }
 
-  function messageOf(entry: JournalEntry): { name: string; data: unknown } | undefined {
+  function messageOf(entry: JournalEntry): Message | undefined {
     switch (entry.kind) {
       case "event.created": {
         const event = simulator.events.summary(entry.eventId);

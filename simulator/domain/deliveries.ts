@@ -98,7 +98,7 @@ const GAVE_UP = `
     AND EXISTS (SELECT 1 FROM endpoints WHERE id = d.endpoint_id AND deleted_at IS NULL)
     AND NOT EXISTS (
       SELECT 1 FROM deliveries later
-      WHERE later.event_id = d.event_id AND later.endpoint_id = d.endpoint_id AND later.seq > d.seq
+      WHERE later.event_id = d.event_id AND +later.endpoint_id = d.endpoint_id AND later.seq > d.seq
     )
   ORDER BY seq LIMIT ?`;
 // The counter of the table, not its last row: ids go on after a reset, since receivers remember them.

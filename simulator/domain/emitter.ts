@@ -80,6 +80,7 @@ export function createEmitter(options: {
     const to = endpoints.list();
     const emissions = stories.map((story) => {
       const event = events.append({ ...story, orgId: happened.orgId, origin });
+      world.tie(happened, event.id);
       return publish(event, to, faults);
     });
     return { ok: true, emissions };
@@ -124,6 +125,7 @@ export function createEmitter(options: {
         if (!happened.ok) return happened;
         const { object, orgId } = happened;
         const event = events.append({ type: "call.completed", object, orgId, origin: "test" });
+        world.tie(happened, event.id);
         return { ok: true as const, emission: publish(event, [{ ...endpoint, eventTypes: [] }]) };
       });
       if (tested.ok) announce([tested.emission]);

@@ -1,19 +1,11 @@
-import { BlockList, isIP, isIPv4 } from "node:net";
+import { kindOfAddress } from "./address.ts";
 
 export type EndpointUrl = { ok: true; url: string } | { ok: false; message: string };
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
-LOOPBACK.addAddress("::1", "ipv6");
-
-/** Where clouds keep the credentials of a machine; no customer's endpoint lives there. */
-const LINK_LOCAL = new BlockList();
-LINK_LOCAL.addSubnet("169.254.0.0", 16, "ipv4");
-LINK_LOCAL.addSubnet("fe80::", 10, "ipv6");
-
 /**
  * Whether the service would register `text` as an endpoint (SPEC §6 Registration): https, or http on a loopback name or
- * on one of `allowedHosts`; no user information, no fragment. The message says what to change.
+ * on one of `allowedHosts`; no user information, no fragment; no address of a private, link-local or reserved range unless it
+ * is one of `allowedHosts`, in whatever form it is written. The message says what to change.
  */
 export function checkEndpointUrl(text: string, allowedHosts: readonly string[]): EndpointUrl {
   const url = URL.parse(text);
@@ -35,8 +27,9 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
   }
   const host = bareHost(url);
   const isAllowed = allowedHosts.includes(host);
-  if (isIP(host) !== 0 && !isAllowed && contains(LINK_LOCAL, host)) {
-    return refuse(`${host} is a link-local address: add --allow-host ${host} if it really is your receiver.`);
+  const kind = kindOfAddress(host) ?? "public";
+  if (!isAllowed && kind !== "public" && kind !== "loopback") {
+    return refuse(`${host} is a ${kind} address: add --allow-host ${host} if it really is your receiver.`);
   }
   if (url.protocol === "http:" && !isLoopbackName(host) && !isAllowed) {
     return refuse(
@@ -52,8 +45,8 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
  */
 export function isAllowedAddress(url: URL, address: string, allowedHosts: readonly string[]): boolean {
   if (allowedHosts.includes(bareHost(url))) return true;
-  if (url.protocol === "http:") return contains(LOOPBACK, address);
-  return !contains(LINK_LOCAL, address);
+  const kind = kindOfAddress(address);
+  return kind === "loopback" || (kind === "public" && url.protocol === "https:");
 }
 
 function refuse(message: string): EndpointUrl {
@@ -70,10 +63,6 @@ export function isLoopbackHost(url: string): boolean {
 }
 
 function isLoopbackName(host: string): boolean {
-  if (isIP(host) !== 0) return contains(LOOPBACK, host);
-  return host === "localhost" || host.endsWith(".localhost");
-}
-
-function contains(list: BlockList, address: string): boolean {
-  return list.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+  const kind = kindOfAddress(host);
+  return kind === undefined ? host === "localhost" || host.endsWith(".localhost") : kind === "loopback";
 }

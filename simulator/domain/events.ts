@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Database } from "better-sqlite3";
 import type { Envelope } from "../../shared/events.ts";
 import type { ScheduleClock } from "./clock.ts";
 import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
+import { isSameJson } from "./same-json.ts";
 import { eventSummary } from "./world/event-summary.ts";
 
 /** Who asked for an event: the business itself, a user, a replay, or the dashboard's test action. */
@@ -95,10 +95,7 @@ export function createEventLog(options: {
     adopt(envelope: Envelope): StoredEvent | undefined {
       const known = find.get(envelope.id);
       if (known === undefined) return store(envelope, "replay", clock.now());
-      const isSame = isDeepStrictEqual(
-        JSON.parse(known.body.toString()),
-        JSON.parse(JSON.stringify(envelope)),
-      );
+      const isSame = isSameJson(JSON.parse(known.body.toString()), JSON.parse(JSON.stringify(envelope)));
       return isSame ? fromRow(known) : undefined;
     },
     newId,

@@ -8,9 +8,9 @@ export type VerdictCount = { endpointId: string; meant: Meant; verdict: VerdictR
 
 const OF_EVENT = `SELECT event_id FROM deliveries WHERE id = ?`;
 const OF_SETTLED = `SELECT event_id FROM deliveries WHERE id = ? AND state <> 'attempting'`;
-const SIBLINGS = `SELECT id FROM deliveries WHERE event_id = ?`;
+const SIBLINGS = `SELECT id FROM deliveries WHERE event_id IN (SELECT value FROM json_each(?))`;
 const SET = `UPDATE deliveries SET meant = ?, verdict = ? WHERE id = ? AND (meant, verdict) <> (?, ?)`;
-const LEFT = `SELECT DISTINCT event_id FROM deliveries WHERE verdict = 'waiting' AND state <> 'attempting'`;
+const LEFT = `SELECT DISTINCT event_id FROM deliveries WHERE verdict = 'waiting' AND attempts_made > 0`;
 const COUNTS = `SELECT endpoint_id AS endpointId, meant, verdict, count FROM verdict_counts WHERE count > 0`;
 const RECORD = `
   INSERT INTO handlings (event_id, endpoint_id, handled, duplicates, state, is_settled) VALUES (?, ?, ?, ?, ?, ?)
@@ -18,6 +18,9 @@ const RECORD = `
     is_settled = excluded.is_settled
   WHERE handled <> excluded.handled OR duplicates IS NOT excluded.duplicates OR state IS NOT excluded.state
     OR is_settled <> excluded.is_settled`;
+
+/** Events that are judged in one transaction. */
+const BATCH = 500;
 
 export type Verdicts = ReturnType<typeof createVerdicts>;
 
@@ -38,20 +41,36 @@ export function createVerdicts(options: {
   const record = database.prepare(RECORD);
   const counts = database.prepare<[], VerdictCount>(COUNTS);
 
-  /** Judges all deliveries of an event, since one tells what another was: a duplicate, or handled twice. */
-  function judge(eventId: string): void {
-    for (const { id, verdict } of deliverySummaries.ofIds(siblings.all(eventId)))
+  /** Events of which something was told since they were judged. */
+  const pending = new Set<string>();
+
+  /** Judges all deliveries of these events, since one tells what another was: a duplicate, or handled twice. */
+  const judge = database.transaction((eventIds: readonly string[]) => {
+    for (const { id, verdict } of deliverySummaries.ofIds(siblings.all(JSON.stringify(eventIds))))
       set.run(verdict.meant, verdict.result, id, verdict.meant, verdict.result);
+  });
+
+  function judgePending(): void {
+    const eventIds = [...pending];
+    pending.clear();
+    for (let at = 0; at < eventIds.length; at += BATCH) judge(eventIds.slice(at, at + BATCH));
+  }
+
+  /** What happens in one turn of the loop is judged together: one by one, it would take longer than the attempts. */
+  function judgeSoon(eventId: string): void {
+    if (pending.size === 0) setImmediate(() => database.open && judgePending());
+    pending.add(eventId);
   }
 
   journal.watch((entry) => {
     if (entry.kind !== "attempt.ended" && entry.kind !== "delivery.changed") return;
     // A delivery that was only created has its first verdict from its table: to wait.
     const eventId = (entry.kind === "attempt.ended" ? eventOf : settledEventOf).get(entry.deliveryId);
-    if (eventId !== undefined) judge(eventId);
+    if (eventId !== undefined) judgeSoon(eventId);
   });
-  // What a version that gave no verdicts left behind.
-  for (const eventId of database.prepare<[], string>(LEFT).pluck().all()) judge(eventId);
+  // What was left when it ended in a hurry, or by a version that gave no verdicts.
+  for (const eventId of database.prepare<[], string>(LEFT).pluck().all()) pending.add(eventId);
+  judgePending();
 
   return {
     /** Notes what a receiver tells of an event that was sent to one of its endpoints. */
@@ -59,9 +78,15 @@ export function createVerdicts(options: {
       const { handled, duplicates, state, isSettled } = handling;
       const { changes } = record.run(eventId, endpointId, handled, duplicates, state, isSettled ? 1 : 0);
       if (changes === 0) return;
-      judge(eventId);
-      for (const deliveryId of siblings.all(eventId)) journal.write({ kind: "delivery.changed", deliveryId });
+      judgeSoon(eventId);
+      for (const deliveryId of siblings.all(JSON.stringify([eventId])))
+        journal.write({ kind: "delivery.changed", deliveryId });
     },
-    counts: (): VerdictCount[] => counts.all(),
+    counts(): VerdictCount[] {
+      judgePending();
+      return counts.all();
+    },
+    /** Judges what is still to be judged. */
+    settle: judgePending,
   };
 }

@@ -70,7 +70,7 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
 
   function get(id: string): DeliveryRecord {
     const detail = deliveries.detail(id);
-    if (detail === undefined) throw new Error(`There is no delivery ${JSON.stringify(id)}.`);
+    if (detail === undefined) throw new Error(deliveries.noDelivery(id).message);
     return record(detail);
   }
 

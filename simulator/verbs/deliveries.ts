@@ -39,14 +39,22 @@ export function createDeliveryVerbs(options: {
   wallNowMs: () => number;
   readings: () => Readings;
   keepAlive: boolean;
+  /** How many deliveries are kept. */
+  kept: number;
 }) {
   const { deliveries, deliverySummaries, attempts, events, endpoints, emitter, dispatcher, now } = options;
 
   function noDelivery(id: string): Refusal {
-    return refuse("not_found", `There is no delivery ${JSON.stringify(id)}.`);
+    const kept = options.kept.toLocaleString("en");
+    return refuse(
+      "not_found",
+      `There is no delivery ${JSON.stringify(id)}. Of old deliveries, the last ${kept} are kept.`,
+    );
   }
 
   return {
+    /** What to tell somebody who asks for a delivery that is not here. */
+    noDelivery,
     find: (id: string): Delivery | undefined => deliveries.find(id),
     /** As lists show it. */
     summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),

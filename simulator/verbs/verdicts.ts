@@ -9,7 +9,7 @@ export function createVerdictVerbs(
   let stop: (() => void) | undefined;
   return {
     /** How many deliveries to each endpoint were meant so and ended so. */
-    counts: options.verdicts.counts,
+    counts: () => options.verdicts.counts(),
     /** Asks a receiver from now on what it did with each event; of one endpoint alone where one is named. */
     observe(observer: Observer, endpointId?: string): void {
       stop?.();
@@ -17,7 +17,10 @@ export function createVerdictVerbs(
     },
     /** Whether a receiver is asked. */
     isObserved: (): boolean => stop !== undefined,
-    /** Asks no more. */
-    close: (): void => stop?.(),
+    /** Asks no more, and leaves nothing to be judged. */
+    close(): void {
+      stop?.();
+      options.verdicts.settle();
+    },
   };
 }

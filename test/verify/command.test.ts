@@ -2,13 +2,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Behaviour, CORRECT, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
 import { verifyCli } from "./cli.ts";
 import { freePort } from "./free-port.ts";
-
-const NODE_RECEIVER = fileURLToPath(new URL("../../examples/receivers/node-http.ts", import.meta.url));
 
 let folder: string;
 const running: RunningReceiver[] = [];
@@ -326,30 +323,6 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     expect(code).toBe(3);
     expect(stdout).toContain("(exit code 4)");
     expect(stdout).toContain(`receiver | no database at ${port}`);
-  });
-
-  test("gives the same verdicts in the same order for the same seed", async ({ expect }) => {
-    const run = async (): Promise<unknown> => {
-      const port = await freePort();
-      const url = `http://127.0.0.1:${port}`;
-      const words = [
-        "--url",
-        `${url}/webhooks`,
-        "--observe",
-        `${url}/handled/{id}`,
-        "--seed",
-        "42",
-        "--json",
-      ];
-      const selection = ["--skip", "crash,load,wire,signature"];
-      const command = ["--", process.execPath, NODE_RECEIVER];
-      const { stdout } = await verifyCli([...words, ...selection, ...command], { DATABASE: ":memory:" });
-      const { checks } = JSON.parse(stdout) as { checks: { id: string; outcome: string }[] };
-      return checks.map(({ id, outcome }) => `${id} ${outcome}`);
-    };
-    const [first, second] = await Promise.all([run(), run()]);
-
-    expect(first).toEqual(second);
   });
 
   test("searches schedules, and replays one that fails from its seed", async ({ expect }) => {

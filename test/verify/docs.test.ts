@@ -45,6 +45,8 @@ test("what is left out without --thorough, and for an endpoint with a selection,
   expect(all.filter((id) => !ids({}).includes(id))).toEqual(["effects.after-whole-schedule"]);
   const orders = ids({ thorough: true, events: ["order.created"] });
   expect(orders).toContain("readings.minimal-order");
+  expect(orders).toContain("acknowledgement.any-order");
+  expect(ids({ events: ["call.completed"] })).not.toContain("duplicates.same-call-two-types");
   expect(orders).not.toContain("readings.minimal-booking");
   expect(orders).not.toContain("evolution.unknown-type");
   expect(orders).not.toContain("duplicates.same-call-two-types");

@@ -24,9 +24,17 @@ export type HappenOptions = {
 };
 
 /** `call` is the call that ends with this event: the object itself where the event is about a call. */
-export type Happening =
-  | { ok: true; orgId: string; object: WorldObject; createdAtMs: number; call: WorldObject }
-  | { ok: false; message: string };
+export type HappeningDone = {
+  ok: true;
+  orgId: string;
+  object: WorldObject;
+  createdAtMs: number;
+  call: WorldObject;
+  /** The calls and voicemails that it made or changed. */
+  itemIds: string[];
+};
+
+export type Happening = HappeningDone | { ok: false; message: string };
 
 type Found = { ok: true; item: Item | undefined } | { ok: false; message: string };
 
@@ -86,7 +94,9 @@ export function createHappenings(options: {
     const keptCall = keep({ business, at, number }, "call", changes, call.item, () =>
       createCall({ business, conversation, at, id: id("call_"), baseUrl: baseUrl() }),
     );
-    const result = { ok: true, orgId: business.organization.id, createdAtMs, call: keptCall } as const;
+    const itemIds = [String(keptCall["id"])];
+    const orgId = business.organization.id;
+    const result = { ok: true, orgId, createdAtMs, call: keptCall, itemIds } as const;
     if (isAboutCall) return { ...result, object: keptCall };
 
     const source = { business, conversation, at, call: keptCall };
@@ -100,10 +110,8 @@ export function createHappenings(options: {
             reviewed: false,
             notes: null,
           });
-        return {
-          ...result,
-          object: keep({ business, at, number }, "voicemail", overrides, voicemail.item, draft),
-        };
+        const object = keep({ business, at, number }, "voicemail", overrides, voicemail.item, draft);
+        return { ...result, object, itemIds: [...itemIds, String(object["id"])] };
       }
       case "order.created": {
         const order = isMinimal() ? { object: "order" } : createOrder({ ...source, id: id("order_") });

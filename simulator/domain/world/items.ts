@@ -31,6 +31,7 @@ const BEFORE = `SELECT ${COLUMNS} FROM world_items
 const BEFORE_OF_FACET = `SELECT ${COLUMNS} FROM world_items
   WHERE organization = ? AND kind = ? AND facet = ? AND (created_at, seq) < (?, ?)
   ORDER BY created_at DESC, seq DESC LIMIT ?`;
+const TIE = `UPDATE world_items SET event_id = ? WHERE id = ?`;
 const FORGET = `INSERT OR IGNORE INTO world_forgotten (id) VALUES (?)`;
 const HIDES = `SELECT EXISTS (
   SELECT 1 FROM (SELECT id FROM world_items UNION ALL SELECT id FROM world_forgotten) WHERE id = ?)`;
@@ -41,6 +42,7 @@ export function createItems(database: Database) {
   const insert = database.prepare(INSERT);
   const find = database.prepare<[string], Item>(FIND);
   const remove = database.prepare<[string]>(REMOVE);
+  const tie = database.prepare<[string, string]>(TIE);
   const forget = database.prepare<[string]>(FORGET);
   const before = database.prepare<[number, ItemKind, number, number, number], Item>(BEFORE);
   const beforeOfFacet = database.prepare<[number, ItemKind, string, number, number, number], Item>(
@@ -63,6 +65,8 @@ export function createItems(database: Database) {
       remove.run(id);
       insert.run(organization, kind, createdAt, seq, facet, id, object);
     },
+    /** Lets an item last as long as an event: the last one that was about it. */
+    tie: (id: string, eventId: string): void => void tie.run(eventId, id),
     forget(id: string): void {
       changes += 1;
       remove.run(id);

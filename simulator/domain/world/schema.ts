@@ -31,3 +31,9 @@ export const WORLD_MIGRATIONS = [
     id TEXT PRIMARY KEY
   ) STRICT, WITHOUT ROWID`,
 ];
+
+/** Which event an item lasts as long as: the last one that was about it. */
+export const WORLD_RETENTION = [
+  `ALTER TABLE world_items ADD COLUMN event_id TEXT`,
+  `CREATE INDEX world_items_of_event ON world_items (event_id)`,
+];

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EventType } from "../../../shared/events.ts";
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import type { Readings } from "../readings.ts";
-import { type Happening, type HappenOptions, createHappenings } from "./happenings.ts";
+import { type Happening, type HappeningDone, type HappenOptions, createHappenings } from "./happenings.ts";
 import { createHistory, historyStart } from "./history.ts";
 import { type Item, type ItemKind, createItems } from "./items.ts";
 import type { WorldObject } from "./objects.ts";
@@ -125,6 +125,10 @@ export function createWorld(options: {
     /** What happens by itself, step by step, where `perMinute` calls come in a minute. */
     traffic: (index: number, perMinute: number): TrafficStep =>
       trafficStep({ seed, index, perMinute, businesses }),
+    /** Lets what a happening left in the world last as long as the event that tells of it (retention). */
+    tie(happening: HappeningDone, eventId: string): void {
+      for (const id of happening.itemIds) items.tie(id, eventId);
+    },
     /** Deletes a call or voicemail of an organization; false when it has none of that id. */
     forget(orgId: string, id: string): boolean {
       const business = businessOf(orgId);

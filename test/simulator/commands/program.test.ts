@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { COMMANDS } from "../../../simulator/commands/catalogue.ts";
 import { run } from "./in-process.ts";
 
@@ -75,3 +75,16 @@ function collectLeaves(command: Command, leaves: Command[]): void {
   if (command.commands.length === 0) leaves.push(command);
   for (const child of command.commands) collectLeaves(child, leaves);
 }
+
+test("a bug of ours ends a command with one line and exit code 3, not with a stack", async () => {
+  const readings = COMMANDS.find(({ name }) => name === "readings");
+  if (readings === undefined) throw new Error("there is no command readings");
+  const planted = vi.spyOn(readings, "load").mockRejectedValue(new TypeError("oops\n::error::x"));
+  onTestFinished(() => planted.mockRestore());
+
+  const { code, out, err } = await run("readings");
+  expect({ code, out }).toEqual({ code: 3, out: "" });
+  expect(err).toMatch(
+    /^This is a bug in voice-agent-simulator, please report it: oops\\n::error::x \(program\.test\.ts:\d+\)\n$/,
+  );
+});

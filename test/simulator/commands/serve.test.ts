@@ -36,7 +36,14 @@ test("prints addresses, keys, the endpoint's secret and the next steps; logs wha
   await served.line((line) => line.includes("whsec_mine"));
   const url = /http:\S+(?=\/dashboard)/.exec(served.out.join("\n"))?.[0] ?? "";
   const banner = served.out.join("\n");
-  for (const text of ["va_test_restaurant", "va_test_services", "skip", "in memory", receiver.url])
+  for (const text of [
+    "va_test_restaurant",
+    "va_test_services",
+    "skip",
+    "until it ends",
+    "the last 100,000 deliveries",
+    receiver.url,
+  ])
     expect(banner).toContain(text);
 
   const told = await run("trigger", "my-story", "--simulator", url);

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
-import { emitOne, nextEntry, register } from "../../helpers/simulator.ts";
+import { emit, emitOne, nextEntry, register } from "../../helpers/simulator.ts";
 import { startService } from "../../helpers/service.ts";
 
 type Message = { id: string; event: string; data: Record<string, unknown> };
@@ -109,6 +109,36 @@ describe("the stream", () => {
       expect((await stream.until(() => true)).event).toBe("resync");
     },
   );
+
+  test("tells a watcher that missed very much to look at everything again", async () => {
+    const { url, simulator } = await startService();
+    const before = simulator.journal.lastId();
+    emit(simulator, "call.completed", 500);
+    const resumed = await watch(url, String(before));
+    expect((await resumed.until(() => true)).event).toBe("event");
+    resumed.stop();
+    emit(simulator);
+    const late = await watch(url, String(before));
+    const { event, id } = await late.until(() => true);
+    expect({ event, id: Number(id) }).toEqual({ event: "resync", id: simulator.journal.lastId() });
+  });
+
+  test("drops a watcher for whom too much piles up, with the hint to begin anew, and no other", async () => {
+    const { url, simulator } = await startService();
+    const stream = await watch(url);
+    await stream.until(({ event }) => event === "clock");
+    emit(simulator, "call.completed", 1_000);
+    const last = String(simulator.journal.lastId());
+    await stream.until(({ id }) => id === last);
+    // All of it in one moment, in which nobody can read.
+    emit(simulator, "call.completed", 6_000);
+    const hint = await stream.until(({ event }) => event === "reset");
+    expect(stream.messages.length).toBeLessThan(7_000);
+    await expect(stream.until(() => false)).rejects.toThrow("The stream has ended.");
+    // It comes back as any watcher does.
+    const again = await watch(url, hint.id);
+    expect((await again.until(() => true)).event).toBe("resync");
+  });
 
   test("takes an id that is none for no id", async () => {
     const { url } = await startService();

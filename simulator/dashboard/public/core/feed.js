@@ -1,7 +1,9 @@
 import { apiQuery, isFiltered, NO_FILTERS, passes } from "./filters.js";
 import { rowsOf } from "./rows.js";
 
-const PAGE_SIZE = 100;
+const FIRST_PAGE = 100;
+/** Who goes on reading wants more of it. */
+const NEXT_PAGE = 250;
 /** What one tab keeps of a list. */
 const MOST_LISTED = 50_000;
 /** What one tab remembers of deliveries that it does not list. */
@@ -68,13 +70,15 @@ export function createFeed({ control, changed }) {
 
   function read(filters, cursor) {
     const after = cursor === undefined ? "" : `&starting_after=${encodeURIComponent(cursor)}`;
-    return control.get(`/deliveries?limit=${PAGE_SIZE}${apiQuery(filters)}${after}`);
+    return control.get(
+      `/deliveries?limit=${cursor === undefined ? FIRST_PAGE : NEXT_PAGE}${apiQuery(filters)}${after}`,
+    );
   }
 
   /** Events are asked for only where one that went to nobody could stand in the list. */
   function readEvents({ q, type, endpoint, state, verdict }) {
     if (endpoint !== "" || state !== "" || verdict !== "") return { data: [] };
-    return control.get(`/events?limit=${PAGE_SIZE}${apiQuery({ q, type })}`);
+    return control.get(`/events?limit=${FIRST_PAGE}${apiQuery({ q, type })}`);
   }
 
   function put(delivery) {

@@ -1,0 +1,66 @@
+import type { ClockMode, ScheduleClock } from "./clock.ts";
+import type { Journal } from "./journal.ts";
+import type { Meta } from "./meta.ts";
+import type { Retention } from "./retention.ts";
+import type { WallTime } from "./wall-time.ts";
+
+/** After so many new events and deliveries it is looked at whether they are too many. */
+const MOST_GROWTH_ROWS = 200;
+
+/**
+ * What the state has to remember of the moment, and to forget of the past: schedule time and the journal's numbers are
+ * kept with whatever carries them, so that a kill -9 may cost the clock a moment, never its direction; and what is too
+ * much is removed.
+ */
+export function createMemory(options: {
+  meta: Meta;
+  clock: ScheduleClock;
+  wall: WallTime;
+  journal: Journal;
+  retention: Retention;
+  /** Called where there is more to remove. */
+  wake: () => void;
+}) {
+  const { meta, clock, wall, journal, retention } = options;
+  const growthToTrim = Math.max(1, Math.min(MOST_GROWTH_ROWS, retention.bounds.deliveries / 100));
+  // A file may have been begun with other bounds.
+  let grown = growthToTrim;
+
+  function remember(entriesToCome = 0): void {
+    meta.set("schedule_ms", Math.floor(clock.now()));
+    meta.set("journal_id", journal.lastId() + entriesToCome);
+  }
+
+  const stop = journal.watch(({ kind }) => {
+    if (kind === "event.created" || kind === "delivery.changed") grown += 1;
+    if (kind === "event.created" || kind === "clock.changed") remember();
+  });
+
+  return {
+    remember,
+    /** To be called at least once a second, and after all that happens. */
+    onLook: (): void => {
+      // Where wall time has caught up, it remembers for us; what is ahead of it would be lost.
+      if (clock.now() > wall.nowMs()) remember();
+      if (grown < growthToTrim) return;
+      const trimmed = retention.trim(clock.now());
+      if (trimmed === "more") options.wake();
+      else if (trimmed === "within") grown = 0;
+    },
+    close(): void {
+      stop();
+      remember();
+    },
+  };
+}
+
+/** A clock that is moved by hand goes on from where it stood; any other one from now, but never backwards. */
+export function scheduleStartMs(times: {
+  mode: ClockMode;
+  wallMs: number;
+  keptMs: number | undefined;
+}): number {
+  const { mode, wallMs, keptMs } = times;
+  if (keptMs === undefined) return wallMs;
+  return mode === "manual" ? keptMs : Math.max(wallMs, keptMs);
+}

@@ -1,0 +1,120 @@
+import type { Database } from "better-sqlite3";
+import type { Transaction } from "./transaction.ts";
+
+/** How much is kept, whichever is less. */
+export type RetentionBounds = { deliveries: number; bytes: number };
+
+export const DEFAULT_RETENTION: RetentionBounds = { deliveries: 100_000, bytes: 1_000_000_000 };
+
+/** So many go in one piece of work, which takes some milliseconds: attempts have deadlines. */
+const BATCH_ROWS = 500;
+/** Where the bytes are too many, nobody knows how many rows that is. */
+const BATCH_ROWS_BY_BYTES = 100;
+/** With so much too much (more than one request sets off), what waits for a retry goes though attempts are due. */
+const PATIENCE_ROWS = 10_000;
+const PATIENCE_BYTES = 1.1;
+
+const COUNT_DELIVERIES = `SELECT coalesce(sum(count), 0) FROM delivery_counts`;
+const USED_BYTES = `
+  SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`;
+// Each of the two from its own index: what still waits is not even looked at.
+const OLDEST_FINISHED = `
+  SELECT seq, id, event_id AS eventId FROM (
+    SELECT * FROM (SELECT seq, id, event_id FROM deliveries WHERE state = 'delivered' ORDER BY seq LIMIT @limit)
+    UNION ALL
+    SELECT * FROM (SELECT seq, id, event_id FROM deliveries WHERE state = 'dead' ORDER BY seq LIMIT @limit)
+  ) ORDER BY seq LIMIT @limit`;
+const OLDEST_WAITING = `
+  SELECT seq, id, event_id AS eventId FROM deliveries
+  WHERE state = 'attempting' AND next_attempt_at > @nowMs ORDER BY seq LIMIT @limit`;
+const IS_BUSY = `
+  SELECT EXISTS (SELECT 1 FROM deliveries WHERE next_attempt_at <= ?)
+    OR EXISTS (SELECT 1 FROM attempts WHERE ended_at IS NULL)`;
+const REMOVE_ATTEMPTS = `DELETE FROM attempts WHERE delivery_id = ?`;
+const REMOVE_DELIVERY = `DELETE FROM deliveries WHERE seq = ?`;
+const WITHOUT_DELIVERY = `NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.event_id = events.id)`;
+const REMOVE_EVENT = `DELETE FROM events WHERE id = ? AND ${WITHOUT_DELIVERY}`;
+const REMOVE_ITEMS = `DELETE FROM world_items WHERE event_id = ?`;
+const LAST_EVENT_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
+const LONELY_EVENTS = `SELECT id FROM events WHERE seq > @from AND seq <= @to AND ${WITHOUT_DELIVERY}`;
+
+type DeliveryRow = { seq: number; id: string; eventId: string };
+
+export type Retention = ReturnType<typeof createRetention>;
+
+/** `more`: at once again. `blocked`: what is too much cannot go yet. `within`: nothing is too much. */
+export type Trimmed = "more" | "blocked" | "within";
+
+/**
+ * Keeps the state within its bounds: the oldest deliveries go first, those that are finished before those that wait for a
+ * retry, and never one whose attempt is due or under way. An event goes with the last of its deliveries, or, where nobody
+ * wanted it, when as many came after it as deliveries are kept; calls and voicemails go with the last event about them.
+ */
+export function createRetention(options: {
+  database: Database;
+  transaction: Transaction;
+  bounds: RetentionBounds;
+}) {
+  const { database, transaction, bounds } = options;
+  const countDeliveries = database.prepare<[], number>(COUNT_DELIVERIES).pluck();
+  const usedBytes = database.prepare<[], number>(USED_BYTES).pluck();
+  const oldestFinished = database.prepare<[{ limit: number }], DeliveryRow>(OLDEST_FINISHED);
+  const oldestWaiting = database.prepare<[{ limit: number; nowMs: number }], DeliveryRow>(OLDEST_WAITING);
+  const isBusy = database.prepare<[number], number>(IS_BUSY).pluck();
+  const removeAttempts = database.prepare<[string]>(REMOVE_ATTEMPTS);
+  const removeDelivery = database.prepare<[number]>(REMOVE_DELIVERY);
+  const removeEvent = database.prepare<[string]>(REMOVE_EVENT);
+  const removeItems = database.prepare<[string]>(REMOVE_ITEMS);
+  const lastEventSeq = database.prepare<[], number>(LAST_EVENT_SEQ).pluck();
+  const lonelyEvents = database.prepare<[{ from: number; to: number }], string>(LONELY_EVENTS).pluck();
+  let lonelyUntil = 0;
+
+  /** How many deliveries are to go now, and whether it is so much too much that those that wait go as well. */
+  function excess(): { limit: number; isUrgent: boolean } {
+    const total = countDeliveries.get() ?? 0;
+    const bytes = usedBytes.get() ?? 0;
+    return {
+      limit: bytes > bounds.bytes ? BATCH_ROWS_BY_BYTES : Math.min(BATCH_ROWS, total - bounds.deliveries),
+      isUrgent: total > bounds.deliveries + PATIENCE_ROWS || bytes > bounds.bytes * PATIENCE_BYTES,
+    };
+  }
+
+  function removeDeliveries(nowMs: number): "none" | "some" | "blocked" {
+    const { limit, isUrgent } = excess();
+    if (limit <= 0) return "none";
+    const going = oldestFinished.all({ limit });
+    if (going.length === 0 && (isUrgent || isBusy.get(nowMs) === 0)) {
+      going.push(...oldestWaiting.all({ limit, nowMs }));
+    }
+    for (const { seq, id } of going) {
+      removeAttempts.run(id);
+      removeDelivery.run(seq);
+    }
+    for (const eventId of new Set(going.map((delivery) => delivery.eventId))) forget(eventId);
+    return going.length === 0 ? "blocked" : "some";
+  }
+
+  function removeLonelyEvents(): boolean {
+    const to = Math.min((lastEventSeq.get() ?? 0) - bounds.deliveries, lonelyUntil + BATCH_ROWS);
+    if (to <= lonelyUntil) return false;
+    const ids = lonelyEvents.all({ from: lonelyUntil, to });
+    lonelyUntil = to;
+    for (const id of ids) forget(id);
+    return true;
+  }
+
+  function forget(eventId: string): void {
+    if (removeEvent.run(eventId).changes > 0) removeItems.run(eventId);
+  }
+
+  return {
+    bounds,
+    /** Removes a bounded piece of what is too much at `nowMs` of schedule time. */
+    trim: (nowMs: number): Trimmed =>
+      transaction(() => {
+        const deliveries = removeDeliveries(nowMs);
+        if (removeLonelyEvents() || deliveries === "some") return "more";
+        return deliveries === "blocked" ? "blocked" : "within";
+      }),
+  };
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
+import { idsOf, QUICK } from "../mutants/judge.ts";
+import { within } from "../mutants/planted/helpers.ts";
+import { type Behaviour, CORRECT, SECRET, startMutant } from "../mutants/receiver.ts";
+
+const LIMITS = CATALOGUE.filter(({ id }) => /^signature\.(?:past|future)-\d|signed-just-now/.test(id));
+
+describe.concurrent("the limits of the window", { timeout: 60_000 }, () => {
+  test("hold for a receiver whose clock is 37.4 s ahead", async ({ expect }) => {
+    expect(await judged({ aheadMs: 37_400 })).toMatchObject({ failed: [], unverified: [] });
+  });
+
+  test("are those of its own clock: a second more is found out", async ({ expect }) => {
+    const plant = { ageAccepted: within((age) => Math.abs(age) <= 301) };
+    expect(await judged({ aheadMs: -112_700, plant })).toMatchObject({
+      failed: ["signature.past-301", "signature.future-301"],
+      unverified: [],
+    });
+  });
+
+  test("cannot be judged where its clock says different things", async ({ expect }) => {
+    const { failed, unverified, reasons } = await judged({ aheadMs: 0, jumpMs: 5_000 });
+    expect(failed).toEqual([]);
+    expect(unverified).toEqual(LIMITS.map(({ id }) => id).filter((id) => id !== "signature.signed-just-now"));
+    expect(new Set(reasons).size).toBe(1);
+    expect(reasons[0]).toMatch(/between -?\d\.\d and 5\.\d s ahead of ours: too unsure/);
+  });
+});
+
+/** Judges a receiver whose clock is not ours and which says so; `jumpMs` more in every other answer. */
+async function judged(options: { aheadMs: number; jumpMs?: number; plant?: Partial<Behaviour> }) {
+  const itsClock = (): number => Date.now() + options.aheadMs;
+  let answers = 0;
+  const receiver = await startMutant(
+    {
+      ...options.plant,
+      answer: (response, status) => {
+        answers += 1;
+        const jumpMs = answers % 2 === 0 ? (options.jumpMs ?? 0) : 0;
+        response.setHeader("date", new Date(itsClock() + jumpMs).toUTCString());
+        CORRECT.answer(response, status);
+      },
+    },
+    itsClock,
+  );
+  try {
+    const report = await runChecks({
+      url: receiver.url,
+      secret: SECRET,
+      seed: "limits",
+      checks: LIMITS,
+      timing: QUICK,
+      now: Date.now,
+    });
+    const reasons = report.results.flatMap(({ outcome, explanation }) =>
+      outcome === "passed" ? [] : (explanation ?? []),
+    );
+    return { failed: idsOf(report, "failed"), unverified: idsOf(report, "unverified"), reasons };
+  } finally {
+    await receiver.close();
+  }
+}
+
+test("control: there are limits to judge", () => {
+  expect(LIMITS).toHaveLength(7);
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import type { Handled } from "../../simulator/verify/check.ts";
+import { settle } from "../../simulator/verify/settle.ts";
+
+const entry = (
+  eventId: string,
+  more: { acknowledged?: boolean; documented?: boolean; superseded?: boolean } = {},
+) => ({
+  eventId,
+  acknowledgedAtMs: more.acknowledged === false ? undefined : 1,
+  documented: more.documented ?? true,
+  superseded: more.superseded ?? false,
+});
+
+/** A receiver that has handled each event after so many readings of it. */
+function receiver(after: Record<string, number>) {
+  const readings = new Map<string, number>();
+  return {
+    readings,
+    observe: async (eventId: string): Promise<Handled> => {
+      const times = (readings.get(eventId) ?? 0) + 1;
+      readings.set(eventId, times);
+      return { known: true, count: times > (after[eventId] ?? Number.POSITIVE_INFINITY) ? 1 : 0 };
+    },
+  };
+}
+
+describe("effects have come to rest", () => {
+  test("when every acknowledged event was handled, and not before", async () => {
+    const { observe } = receiver({ a: 0, b: 3 });
+    const handled = await settle({ entries: [entry("a"), entry("b")], observe, withinMs: 5_000, quietMs: 1 });
+    expect([handled.of("a"), handled.of("b")]).toEqual([
+      { known: true, count: 1 },
+      { known: true, count: 1 },
+    ]);
+  });
+
+  test("when nothing moved for so long, though one is missing", async () => {
+    const { observe } = receiver({ a: 0 });
+    const startedAt = performance.now();
+    const handled = await settle({ entries: [entry("a"), entry("b")], observe, withinMs: 120, quietMs: 1 });
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(120);
+    expect(handled.of("b")).toEqual({ known: true, count: 0 });
+  });
+
+  test.each([
+    ["was never acknowledged", { acknowledged: false }],
+    ["nobody need act on", { documented: false }],
+    ["a later one takes the place of", { superseded: true }],
+  ])("without waiting for an event that %s, whose count is read all the same", async (_, more) => {
+    const { observe, readings } = receiver({});
+    const startedAt = performance.now();
+    const handled = await settle({ entries: [entry("a", more)], observe, withinMs: 30_000, quietMs: 1 });
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(handled.of("a")).toEqual({ known: true, count: 0 });
+    expect(readings.get("a")).toBe(1);
+  });
+
+  test("with counts that were all read after the last one was handled", async () => {
+    const counts = new Map<string, number>([["early", 1]]);
+    let polls = 0;
+    const handled = await settle({
+      entries: [entry("early"), entry("late")],
+      async observe(eventId) {
+        if (eventId === "late") {
+          polls += 1;
+          // When the late one is handled, the early one is handled a second time.
+          if (polls === 3) counts.set("late", 1).set("early", 2);
+        }
+        return { known: true, count: counts.get(eventId) ?? 0 };
+      },
+      withinMs: 5_000,
+      quietMs: 1,
+    });
+    expect(handled.of("early")).toEqual({ known: true, count: 2 });
+  });
+
+  test("and knows nothing of an event that it was not asked for", async () => {
+    const handled = await settle({ entries: [], observe: receiver({}).observe, withinMs: 1, quietMs: 1 });
+    expect(handled.of("x").known).toBe(false);
+  });
+});
