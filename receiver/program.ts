@@ -1,0 +1,192 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { systemClock } from "./clock.ts";
+import type { ExportOptions, ListOptions } from "./operations/commands/inbox.ts";
+import { start } from "./operations/commands/start.ts";
+import { processTerminal as terminal } from "./operations/commands/terminal.ts";
+import { withConfig, withEngine } from "./operations/commands/with-engine.ts";
+import { EVENT_STATES } from "./engine.ts";
+
+const EXIT_USAGE = 2;
+
+/** Loaded when they are asked for: a start that need not read them is ready sooner. */
+const commands = {
+  inbox: async () => import("./operations/commands/inbox.ts"),
+  reconcile: async () => import("./operations/commands/reconcile.ts"),
+  doctor: async () => import("./operations/commands/doctor.ts"),
+  recover: async () => import("./operations/commands/recover.ts"),
+};
+
+const program = new Command("voice-agent-receiver")
+  .description(
+    "Receives the voice agent service's webhooks: stores each event before it answers, handles each once.",
+  )
+  .showHelpAfterError("(--help shows every command)")
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
+
+program
+  .command("start")
+  .description("receive and handle events, until told to stop (also when no command is given)")
+  .option("--inspect-handlers [address]", "let a debugger stop in a handler, at 127.0.0.1:9229 unless given")
+  .action(
+    withConfig(async (config, options: { inspectHandlers?: string | true }) =>
+      start(config, options, terminal),
+    ),
+  );
+
+const inbox = program.command("inbox").description("look into the inbox, and act on it");
+const state = (): Option => new Option("--state <state>", "only events in this state").choices(EVENT_STATES);
+const type = (): Option => new Option("--type <type>", "only events of this type, such as call.completed");
+const json = (): Option => new Option("--json", "print JSON");
+
+inbox
+  .command("list")
+  .description("the newest events, one a line")
+  .addOption(state())
+  .addOption(type())
+  .option("--limit <events>", "how many", wholeNumber, 50)
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine }, options: ListOptions) =>
+      (await commands.inbox()).listInbox(engine, options, terminal),
+    ),
+  );
+
+inbox
+  .command("show <event_id>")
+  .description("all that is known of one event")
+  .option("--body", "with its envelope, personal data included")
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine }, id: string, options: { body?: boolean; json?: boolean }) =>
+      (await commands.inbox()).showEvent(engine, id, options, terminal),
+    ),
+  );
+
+inbox
+  .command("requeue [event_ids...]")
+  .description("handle dead or ignored events again")
+  .addOption(state().choices(["dead", "ignored"]))
+  .addOption(type())
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine }, ids: string[], options: Omit<ListOptions, "limit">) =>
+      (await commands.inbox()).requeueEvents(engine, ids, options, terminal),
+    ),
+  );
+
+inbox
+  .command("export")
+  .description("envelopes as JSON Lines, oldest first, for the simulator's replay")
+  .addOption(state())
+  .addOption(type())
+  .option("--since <duration>", "only those received in the last 30m, 12h, 7d …", duration)
+  .option("--include-personal-data", "with phone numbers, names and texts, which are redacted otherwise")
+  .action(
+    withEngine(async ({ engine }, { since, ...options }: ExportOptions & { since?: number }) =>
+      (await commands.inbox()).exportEvents(
+        engine,
+        since === undefined ? options : { ...options, sinceMs: systemClock.nowMs() - since * 1_000 },
+        terminal,
+      ),
+    ),
+  );
+
+inbox
+  .command("prune")
+  .description("delete now what RETENTION_DAYS and ID_RETENTION_DAYS have passed")
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine, config }, options: { json?: boolean }) =>
+      (await commands.inbox()).pruneInbox(engine, config, options, terminal),
+    ),
+  );
+
+inbox
+  .command("stats")
+  .description("how many events are in each state")
+  .addOption(json())
+  .action(
+    withEngine(async ({ engine }, options: { json?: boolean }) =>
+      (await commands.inbox()).inboxStatistics(engine, options, terminal),
+    ),
+  );
+
+program
+  .command("reconcile")
+  .description("read calls and voicemails from the REST API and enqueue what no event brought")
+  .option("--since <duration>", "how far back: 30m, 12h, 7d …", duration, duration("7d"))
+  .option("--dry-run", "only say what would be enqueued")
+  .addOption(json())
+  .action(
+    withEngine(
+      async (
+        { engine, config },
+        { since, ...options }: { since: number; dryRun?: boolean; json?: boolean },
+      ) =>
+        (await commands.reconcile()).runReconcile(
+          config,
+          engine,
+          { ...options, sinceSeconds: since },
+          terminal,
+        ),
+    ),
+  );
+
+program
+  .command("doctor")
+  .description("check secrets, clock, API key, database and disk")
+  .option("--verbose", "also what is well")
+  .addOption(json())
+  .action(
+    withEngine(
+      async ({ engine, config }, options: { json?: boolean; verbose?: boolean }) =>
+        (await commands.doctor()).runDoctor(config, engine, options, terminal),
+      { needsSecret: true, mayBeNew: true },
+    ),
+  );
+
+program
+  .command("backup <directory>")
+  .description("copy the database while it is in use")
+  .action(
+    withEngine(async ({ engine }, directory: string) => {
+      for (const file of (await engine.ledger.backup?.(directory)) ?? []) terminal.print(file);
+      return 0;
+    }),
+  );
+
+program
+  .command("recover")
+  .description("begin a new work file where it is lost and there is no backup")
+  .option("--handle-again", "handle every stored event once more")
+  .option("--consider-handled", "handle none of the stored events again")
+  .action(
+    withConfig(
+      async (config, options: { handleAgain?: boolean; considerHandled?: boolean }) =>
+        (await commands.recover()).recover(config, options, terminal),
+      { needsSecret: false },
+    ),
+  );
+
+// Not as a default command: that one would take a misspelt command for its argument, and nobody would be asked what
+// they meant.
+const [, , ...words] = process.argv;
+const withoutCommand = words.every((word) => word.startsWith("--inspect-handlers"));
+await program.parseAsync(withoutCommand ? ["start", ...words] : words, { from: "user" });
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || value < 1 || value > 100_000) {
+    throw new InvalidArgumentError("It takes a whole number from 1 to 100000.");
+  }
+  return value;
+}
+
+/** Seconds of a duration such as 90s, 30m, 12h or 7d. */
+function duration(text: string): number {
+  const [, amount, unit] = /^([0-9]{1,6})([smhd])$/.exec(text) ?? [];
+  const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit ?? ""];
+  if (unitSeconds === undefined)
+    throw new InvalidArgumentError("It takes a duration such as 30m, 12h or 7d.");
+  return Number(amount) * unitSeconds;
+}
