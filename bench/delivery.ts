@@ -56,7 +56,7 @@ async function deliverAll(deliveries: number): Promise<{ tookMs: number; sample:
 
   const { dead } = simulator.counts.deliveries().byState;
   if (dead !== deliveries) throw new Error(`${dead} of ${deliveries} deliveries are dead.`);
-  const sample = emitted.emissions[0]?.event.body ?? Buffer.alloc(0);
+  const sample = emitted.emitted[0]?.event.body ?? Buffer.alloc(0);
   await simulator.close();
   return { tookMs, sample };
 }

@@ -3,8 +3,8 @@ import type { WallTime } from "../simulator/domain/wall-time.ts";
 
 /**
  * Whether it can be left running: 24 hours of `serve --traffic 600` in simulated time, with one endpoint that takes
- * everything. The machine's time is made up here and the network answers at once; everything else is the real thing, in
- * memory, with the default bounds. `npm run bench -- flat -- --hours 2` makes it shorter.
+ * everything. The machine's time is made up here and the network answers at once; everything else is the real thing, with
+ * the default bounds. `npm run bench -- flat -- --hours 2` makes it shorter.
  */
 const HOURS = numberOf("--hours") ?? 24;
 const PER_MINUTE = 600;
@@ -20,6 +20,7 @@ const wall = createSteppedWall(Date.UTC(2026, 0, 31, 12));
 const created = createSimulator({
   seed: 1,
   wall,
+  isLongLived: true,
   send: () => Promise.resolve({ outcome: { status: 200 }, durationMs: 5, answer: ANSWER }),
 });
 if (!created.ok) throw new Error(created.message);

@@ -14,7 +14,7 @@ import { createEventLog } from "./domain/events.ts";
 import { createJournal, type Journal } from "./domain/journal.ts";
 import type { Meta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
-import { resetTables } from "./domain/reset.ts";
+import { resetTables } from "./domain/schema.ts";
 import { createStories } from "./domain/stories.ts";
 import { createTraffic } from "./domain/traffic.ts";
 import { createTransaction } from "./domain/transaction.ts";
@@ -76,7 +76,7 @@ export function compose(
   const counts = createCounts({ database });
   const judged = createVerdicts({ database, deliverySummaries, journal });
   const verdicts = createVerdictVerbs({ verdicts: judged, journal, deliveries, attempts, wall });
-  const agenda = createAgenda({ database, perform: (occurrence) => emitter.live(occurrence) });
+  const agenda = createAgenda({ database, perform: (happening) => emitter.live(happening) });
   const { keepAlive, answerTimeoutMs: timeoutMs } = options;
   const send = options.send ?? createSender({ wall, allowedHosts, keepAlive, timeoutMs });
   const bounds = { ...DEFAULT_RETENTION, ...options.retention };

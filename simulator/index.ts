@@ -58,7 +58,7 @@ export type EmitOptions = {
   faults?: readonly FaultText[];
 };
 
-/** What an emission set off: the envelopes as they were sent, and where their deliveries stand. */
+/** What was set off: the envelopes as they were sent, and where their deliveries stand. */
 export type Emitted = { events: Envelope[]; deliveries: DeliveryRecord[] };
 
 /** A story that has begun, and when its last step happens in schedule time. */
@@ -129,18 +129,18 @@ export async function startSimulator(options: StartOptions = {}): Promise<Runnin
       })),
     async emit(type, { object, orgId, count = 1, faults = [] } = {}) {
       const happening = { type, object, orgId, faults: faultsFrom(faults) };
-      const { emissions } = orThrow(simulator.events.emit(happening, count));
+      const { emitted } = orThrow(simulator.events.emit(happening, count));
       await simulator.settled();
       return {
-        events: emissions.map(({ event }) => envelopeOf(event)),
-        deliveries: emissions.flatMap((emission) => emission.deliveries.map(({ id }) => deliveries.get(id))),
+        events: emitted.map(({ event }) => envelopeOf(event)),
+        deliveries: emitted.flatMap((one) => one.deliveries.map(({ id }) => deliveries.get(id))),
       };
     },
     async tell(scenario) {
       const told = simulator.stories.tell(
         typeof scenario === "string" ? scenario : added(scenario, simulator),
       );
-      const { scenario: begun, steps, endsAtMs } = orThrow(told).telling;
+      const { scenario: begun, steps, endsAtMs } = orThrow(told).story;
       await simulator.settled();
       return { name: begun.name, steps, endsAt: new Date(endsAtMs) };
     },

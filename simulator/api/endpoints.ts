@@ -9,7 +9,7 @@ import { type PageQuery, type Parsed, parseCallsQuery, parseVoicemailsQuery } fr
 export type ApiRequest = { organization: Organization; query: URLSearchParams; id: string };
 
 /** The endpoints by path (SPEC §4), and the two that exist only under the reading `single_item_paths=present`. */
-export function createEndpoints(options: { world: World; readings: () => Readings }) {
+export function createResources(options: { world: World; readings: () => Readings }) {
   const { world, readings } = options;
   const pages = createPageCache({ version: () => [...world.version(), readings()] });
 

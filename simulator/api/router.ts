@@ -10,7 +10,7 @@ import type { Organization } from "../../shared/resources.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { World } from "../domain/world/world.ts";
 import { type Answer, refusal } from "./answer.ts";
-import { type ApiRequest, createEndpoints } from "./endpoints.ts";
+import { type ApiRequest, createResources } from "./endpoints.ts";
 import type { ApiFaults } from "./faults.ts";
 import type { ReadyAnswer } from "./page-cache.ts";
 
@@ -28,7 +28,7 @@ export function createApi(options: {
   onError?: (error: unknown) => void;
 }): RouterType {
   const { world, readings, faults } = options;
-  const endpoints = createEndpoints({ world, readings });
+  const endpoints = createResources({ world, readings });
   const router = Router({ caseSensitive: true, strict: true });
 
   function serve(endpoint: (request: ApiRequest) => Answer | ReadyAnswer): RequestHandler {

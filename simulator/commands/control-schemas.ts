@@ -22,7 +22,7 @@ export const deliverySchema = z.looseObject({
   attempts: z.array(attemptSchema),
 });
 
-export const emissionsSchema = z.looseObject({
+export const emittedSchema = z.looseObject({
   events: z.array(z.looseObject({ id: z.string(), type: z.string(), org_id: z.string() })),
   deliveries: z.array(z.looseObject({ id: z.string(), endpoint_id: z.string() })),
 });

@@ -6,7 +6,7 @@ import {
   simulatorOption,
   type SimulatorFlags,
 } from "./control-client.ts";
-import { emissionsSchema, endpointSchema, listOf, registeredSchema } from "./control-schemas.ts";
+import { emittedSchema, endpointSchema, listOf, registeredSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { collect, eventSelection, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -108,7 +108,7 @@ export function endpointsCommand(): Command {
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
       const output = createOutput({ json: flags.json === true });
-      const sent = await createControlClient(flags).post(`${pathOf(id)}/test`, {}, emissionsSchema);
+      const sent = await createControlClient(flags).post(`${pathOf(id)}/test`, {}, emittedSchema);
       output.value(sent);
       for (const event of sent.events) output.line(`${event.type}  ${event.id}`);
       const delivery = sent.deliveries[0]?.id ?? "";

@@ -1,3 +1,5 @@
+import { CommandError, EXIT } from "./command-error.ts";
+import { parseFault, type Fault } from "../domain/faults.ts";
 import { InvalidArgumentError } from "commander";
 import { EVENT_TYPES, type EventType, isEventType } from "../../shared/events.ts";
 import { parseDuration } from "../domain/duration.ts";
@@ -66,4 +68,13 @@ export function observeUrl(text: string): string {
   throw new InvalidArgumentError(
     "give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.",
   );
+}
+
+/** Reads `--fault` values; a mistake ends the command with the names that there are. */
+export function faultsOf(texts: readonly string[]): Fault[] {
+  return texts.map((text) => {
+    const parsed = parseFault(text);
+    if (!parsed.ok) throw new CommandError(parsed.message, EXIT.wrongUsage);
+    return parsed.fault;
+  });
 }

@@ -3,9 +3,9 @@ import { checkEndpointUrl } from "../domain/endpoint-url.ts";
 import { systemTime } from "../domain/wall-time.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { emissionsSchema } from "./control-schemas.ts";
-import { faultsOf } from "./fault-option.ts";
+import { emittedSchema } from "./control-schemas.ts";
 import type { ReplayResult } from "./replay-report.ts";
+import { faultsOf } from "./option-values.ts";
 import { wantSecret } from "./secret-option.ts";
 import { ourCommand } from "./invocation.ts";
 
@@ -31,7 +31,7 @@ export function simulatorTarget(flags: SimulatorFlags & { newIds?: boolean; faul
     batchSize: BATCH_SIZE,
     async send(envelopes) {
       const body = { envelopes, ...(flags.fault.length > 0 && { faults: flags.fault }) };
-      const answer = await client.post("/replay", body, emissionsSchema);
+      const answer = await client.post("/replay", body, emittedSchema);
       deliveries += answer.deliveries.length;
       return answer.events.map(({ id }) => ({ eventId: id, outcome: "accepted" }));
     },

@@ -1,6 +1,6 @@
 import { envelopeSchema, EVENT_TYPES } from "../../shared/events.ts";
 import type { Attempt } from "../domain/attempts.ts";
-import type { Emission } from "../domain/emitter.ts";
+import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import type { Observer } from "../observer/observer.ts";
@@ -35,14 +35,14 @@ export async function sendSamples(options: {
     if (signal.aborted) break;
     const result = events.emit({ type });
     if (!result.ok) throw new Error(`The world could not make a ${type}: ${result.message}`);
-    for (const emission of result.emissions) await follow(emission, "");
+    for (const one of result.emitted) await follow(one, "");
   }
   const [first] = rows;
   const firstEvent = first && events.find(first.eventId);
   if (firstEvent !== undefined && !signal.aborted) {
     const envelope = envelopeSchema.parse(JSON.parse(firstEvent.body.toString()));
     const again = events.replay([envelope], { newIds: false });
-    if (again.ok) for (const emission of again.emissions) await follow(emission, "again");
+    if (again.ok) for (const one of again.emitted) await follow(one, "again");
   }
 
   if (observer !== undefined) {
@@ -68,7 +68,7 @@ export async function sendSamples(options: {
   return { allHandled };
 
   /** Waits for the first attempt of what goes to our endpoint: a data file may know others, which are not judged here. */
-  async function follow({ event, deliveries: created }: Emission, note: string): Promise<void> {
+  async function follow({ event, deliveries: created }: EmittedEvent, note: string): Promise<void> {
     for (const { id, endpointId: to } of created) {
       if (to !== endpointId) continue;
       await firstAttempt(id);

@@ -6,8 +6,7 @@ import { DEFAULT_RETENTION } from "../domain/retention.ts";
 import type { SimulatorOptions } from "../simulator.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { scenariosOf } from "./scenario-files.ts";
-import { faultsOf } from "./fault-option.ts";
-import { collect, wholeNumber } from "./option-values.ts";
+import { collect, faultsOf, wholeNumber } from "./option-values.ts";
 
 /** The options of `serve`, which `dev` takes too, as commander reads them. */
 export type ServeFlags = {

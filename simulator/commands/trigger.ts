@@ -9,9 +9,8 @@ import {
   type ControlClient,
   type SimulatorFlags,
 } from "./control-client.ts";
-import { emissionsSchema, scenarioSchema, storySchema } from "./control-schemas.ts";
-import { faultsOf } from "./fault-option.ts";
-import { collect, wholeNumber } from "./option-values.ts";
+import { emittedSchema, scenarioSchema, storySchema } from "./control-schemas.ts";
+import { collect, faultsOf, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { scenariosOf } from "./scenario-files.ts";
 import { ourCommand } from "./invocation.ts";
@@ -75,7 +74,7 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
       ...(flags.org !== undefined && { org_id: flags.org }),
       ...(flags.fault.length > 0 && { faults: flags.fault }),
     },
-    emissionsSchema,
+    emittedSchema,
   );
   output.value(answer);
   for (const event of answer.events.slice(0, SHOWN_EVENTS)) output.line(`${event.type}  ${event.id}`);

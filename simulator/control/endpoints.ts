@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "../../shared/events.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerError, answerList, answerRefusal, readBody } from "./answers.ts";
 import { faultsSchema } from "./schemas.ts";
-import { emissionsView, endpointView } from "./views.ts";
+import { emittedView, endpointView } from "./views.ts";
 
 const settingsSchema = z.strictObject({
   url: z.string(),
@@ -63,7 +63,7 @@ export function endpointRoutes({ endpoints }: Simulator): Router {
   router.post("/endpoints/:id/test", (request, response) => {
     const tested = endpoints.test(request.params.id);
     if (!tested.ok) return answerRefusal(response, tested);
-    response.status(202).json(emissionsView([tested.emission]));
+    response.status(202).json(emittedView([tested.emitted]));
   });
 
   return router;

@@ -1,11 +1,18 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
-import { envelopeSchema, EVENT_TYPES, isEventType } from "../../shared/events.ts";
+import {
+  envelopeSchema,
+  EVENT_TYPES,
+  isEventType,
+  objectSchemas,
+  type EventType,
+} from "../../shared/events.ts";
+import { sampleObjects } from "../../shared/samples.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import type { Simulator } from "../simulator.ts";
-import { answerError, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
+import { answerError, answerList, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, pageSchema } from "./schemas.ts";
-import { deliveryView, emissionsView, eventView } from "./views.ts";
+import { deliveryView, emittedView, eventView } from "./views.ts";
 
 /** Bounds on one request: what a developer's machine takes without a pause. */
 const MOST_EVENTS = 10_000;
@@ -25,6 +32,15 @@ const replaySchema = z.strictObject({
 });
 const listSchema = pageSchema.extend({ type: z.string().optional(), org_id: z.string().optional() });
 
+/** When each event is emitted (SPEC §6 Event types). */
+const EMITTED_WHEN: Record<EventType, string> = {
+  "call.completed": "A call has ended, whatever came of it.",
+  "call.transferred": "A caller is handed to the staff line.",
+  "voicemail.created": "A caller has left a voicemail.",
+  "order.created": "A restaurant's agent has confirmed an order.",
+  "booking.created": "A service business's agent has booked an appointment.",
+};
+
 /** Events: let one happen, send recorded ones again, look at what was emitted. */
 export function eventRoutes(simulator: Simulator): Router {
   const { events, deliveries } = simulator;
@@ -37,7 +53,7 @@ export function eventRoutes(simulator: Simulator): Router {
     if (!isEventType(type)) return answerUnknownType(response, type);
     const result = events.emit({ type, orgId, object, faults }, count);
     if (!result.ok) return answerRefusal(response, result);
-    response.status(202).json(emissionsView(result.emissions));
+    response.status(202).json(emittedView(result.emitted));
   });
 
   router.post("/replay", (request, response) => {
@@ -45,7 +61,7 @@ export function eventRoutes(simulator: Simulator): Router {
     if (body === undefined) return;
     const replayed = events.replay(body.envelopes, { newIds: body.new_ids, faults: body.faults });
     if (!replayed.ok) return answerRefusal(response, replayed);
-    response.status(202).json(emissionsView(replayed.emissions));
+    response.status(202).json(emittedView(replayed.emitted));
   });
 
   router.get("/events", (request, response) => {
@@ -80,4 +96,17 @@ function answerUnknownType(response: Response, type: string): void {
 
 function answerNoEvent(response: Response, id: string): void {
   answerError(response, 404, "not_found", `There is no event ${JSON.stringify(id)}.`);
+}
+
+/** The event types with the JSON Schema of their object and an example, for forms. */
+export function eventTypeRoutes(): Router {
+  const types = EVENT_TYPES.map((type) => ({
+    type,
+    emitted_when: EMITTED_WHEN[type],
+    schema: z.toJSONSchema(objectSchemas[type]),
+    example: sampleObjects[type],
+  }));
+  const router = Router();
+  router.get("/event-types", (_request, response) => answerList(response, types));
+  return router;
 }

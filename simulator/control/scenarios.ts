@@ -32,7 +32,7 @@ export function scenarioRoutes({ stories }: Simulator): Router {
         told.reason === "unknown" ? ([404, "not_found"] as const) : ([400, "invalid_request"] as const);
       return answerError(response, status, error, told.message);
     }
-    const { scenario, steps, endsAtMs } = told.telling;
+    const { scenario, steps, endsAtMs } = told.story;
     response.status(202).json({
       object: "story",
       name: scenario.name,

@@ -1,5 +1,5 @@
 import type { DeliverySummary, JudgedAttempt } from "../domain/delivery-summaries.ts";
-import type { Emission } from "../domain/emitter.ts";
+import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { EventSummary } from "../domain/event-summaries.ts";
 import { formatFault, formatFaults } from "../domain/faults.ts";
@@ -86,10 +86,10 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
 }
 
 /** What was set off: the events, and their deliveries. */
-export function emissionsView(emissions: readonly Emission[]) {
+export function emittedView(emitted: readonly EmittedEvent[]) {
   return {
-    events: emissions.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
-    deliveries: emissions.flatMap(({ event, deliveries }) =>
+    events: emitted.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
+    deliveries: emitted.flatMap(({ event, deliveries }) =>
       deliveries.map(({ id, endpointId }) => ({ id, event_id: event.id, endpoint_id: endpointId })),
     ),
   };

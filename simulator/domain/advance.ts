@@ -38,8 +38,7 @@ export function createAdvance(options: {
     isUnderWay: () => walks > 0,
     /** Moves by `seconds`, making every attempt that falls due on the way, in order of due time. Two at once add up. */
     by: (seconds: number): Promise<void> => {
-      const fromMs = walks === 0 ? clock.now() : Math.max(clock.now(), furthestMs);
-      furthestMs = fromMs + seconds * 1000;
+      furthestMs = Math.max(clock.now(), furthestMs) + seconds * 1000;
       return walkTo(furthestMs);
     },
     /** Moves to the next due time and makes the attempts that are due then. */

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
-import type { Occurrence } from "./emitter.ts";
+import type { Happening } from "./emitter.ts";
 import { LANGUAGES } from "./world/organizations.ts";
 
 const callerSchema = z.object({
@@ -24,7 +24,7 @@ const TAKE_DUE = `DELETE FROM agenda WHERE seq = (SELECT seq FROM agenda WHERE d
 export type Agenda = ReturnType<typeof createAgenda>;
 
 /** What will happen in the world later, in schedule time: the steps of the stories that are being told. */
-export function createAgenda(options: { database: Database; perform: (occurrence: Occurrence) => void }) {
+export function createAgenda(options: { database: Database; perform: (happening: Happening) => void }) {
   const { database, perform } = options;
   const insert = database.prepare(INSERT);
   const nextDue = database.prepare<[], number | null>(NEXT_DUE).pluck();
@@ -41,8 +41,8 @@ export function createAgenda(options: { database: Database; perform: (occurrence
   }
 
   return {
-    add(dueAtMs: number, occurrence: Omit<Occurrence, "faults">): void {
-      insert.run(dueAtMs, JSON.stringify(occurrence));
+    add(dueAtMs: number, happening: Omit<Happening, "faults">): void {
+      insert.run(dueAtMs, JSON.stringify(happening));
     },
     nextDueMs,
     /** Lets everything happen that is due by `nowMs`, in order. */

@@ -8,9 +8,6 @@ export const CLOCK_MODES = ["real", "skip", "manual"] as const;
 
 export type ClockMode = (typeof CLOCK_MODES)[number];
 
-/** What survives a restart, so that schedule time never runs backwards between two lives of one data file. */
-export type ClockState = { scheduleMs: number };
-
 export type ScheduleClock = ReturnType<typeof createClock>;
 
 /**
@@ -46,6 +43,5 @@ export function createClock(options: { mode: ClockMode; wall: WallTime; startMs?
       now();
       mode = next;
     },
-    state: (): ClockState => ({ scheduleMs: now() }),
   };
 }

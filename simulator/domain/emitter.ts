@@ -9,7 +9,7 @@ import type { Readings } from "./readings.ts";
 import type { Caller } from "./world/callers.ts";
 import type { World } from "./world/world.ts";
 
-export type Occurrence = {
+export type Happening = {
   type: EventType;
   orgId?: string | undefined;
   /** Fields that replace the made-up ones, merged deeply. */
@@ -19,10 +19,10 @@ export type Occurrence = {
   faults?: readonly Fault[] | undefined;
 };
 
-/** What an emission set off: the event, and its deliveries. */
-export type Emission = { event: StoredEvent; deliveries: CreatedDelivery[] };
+/** An event that was set off, and its deliveries. */
+export type EmittedEvent = { event: StoredEvent; deliveries: CreatedDelivery[] };
 
-export type EmissionResult = { ok: true; emissions: Emission[] } | { ok: false; message: string };
+export type EmitResult = { ok: true; emitted: EmittedEvent[] } | { ok: false; message: string };
 
 export type ReplaySettings = { newIds: boolean; faults?: readonly Fault[] | undefined };
 
@@ -46,7 +46,7 @@ export function createEmitter(options: {
 }) {
   const { world, events, endpoints, deliveries, journal, transaction, wake } = options;
 
-  function publish(event: StoredEvent, to: readonly Endpoint[], faults: readonly Fault[] = []): Emission {
+  function publish(event: StoredEvent, to: readonly Endpoint[], faults: readonly Fault[] = []): EmittedEvent {
     const created = fanOut({
       event,
       endpoints: to,
@@ -59,31 +59,31 @@ export function createEmitter(options: {
     return { event, deliveries: created };
   }
 
-  function announce(emissions: readonly Emission[]): void {
-    for (const emission of emissions) {
-      journal.write({ kind: "event.created", eventId: emission.event.id });
-      for (const { id } of emission.deliveries) journal.write({ kind: "delivery.changed", deliveryId: id });
+  function announce(emitted: readonly EmittedEvent[]): void {
+    for (const one of emitted) {
+      journal.write({ kind: "event.created", eventId: one.event.id });
+      for (const { id } of one.deliveries) journal.write({ kind: "delivery.changed", deliveryId: id });
     }
     wake();
   }
 
-  function happen(occurrence: Occurrence, origin: EventOrigin, withItsCall: boolean): EmissionResult {
-    const { type, orgId, object, caller, faults } = occurrence;
+  function happen(happening: Happening, origin: EventOrigin, withItsCall: boolean): EmitResult {
+    const { type, orgId, object, caller, faults } = happening;
     const happened = world.happen(type, { orgId, object, caller });
     if (!happened.ok) return happened;
-    const stories = [{ type, object: happened.object }];
+    const news = [{ type, object: happened.object }];
     if (withItsCall && happened.call !== undefined && type !== "call.completed") {
       const completed = { type: "call.completed" as const, object: happened.call };
-      if (options.readings().emission_order === "completed_first") stories.unshift(completed);
-      else stories.push(completed);
+      if (options.readings().emission_order === "completed_first") news.unshift(completed);
+      else news.push(completed);
     }
     const to = endpoints.list();
-    const emissions = stories.map((story) => {
-      const event = events.append({ ...story, orgId: happened.orgId, origin });
+    const emitted = news.map((told) => {
+      const event = events.append({ ...told, orgId: happened.orgId, origin });
       world.tie(happened, event.id);
       return publish(event, to, faults);
     });
-    return { ok: true, emissions };
+    return { ok: true, emitted };
   }
 
   return {
@@ -91,27 +91,27 @@ export function createEmitter(options: {
      * Exactly one event of `type`, `count` times, or none where one of them cannot be. The world has what goes with each
      * (a voicemail has its call).
      */
-    emit(occurrence: Occurrence, count = 1): EmissionResult {
-      const result = transaction((): EmissionResult => {
-        const emissions: Emission[] = [];
+    emit(happening: Happening, count = 1): EmitResult {
+      const result = transaction((): EmitResult => {
+        const emitted: EmittedEvent[] = [];
         for (let made = 0; made < count; made++) {
-          const happened = happen(occurrence, "trigger", false);
+          const happened = happen(happening, "trigger", false);
           if (!happened.ok) return happened;
-          emissions.push(...happened.emissions);
+          emitted.push(...happened.emitted);
         }
-        return { ok: true, emissions };
+        return { ok: true, emitted };
       });
-      if (result.ok) announce(result.emissions);
+      if (result.ok) announce(result.emitted);
       return result;
     },
     /** What the business itself does: the event, and the `call.completed` that belongs to it, in the order that is read. */
-    live(occurrence: Occurrence): EmissionResult {
-      const result = transaction(() => happen(occurrence, "world", true));
-      if (result.ok) announce(result.emissions);
+    live(happening: Happening): EmitResult {
+      const result = transaction(() => happen(happening, "world", true));
+      if (result.ok) announce(result.emitted);
       return result;
     },
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
-    test(endpoint: Endpoint): { ok: true; emission: Emission } | { ok: false; message: string } {
+    test(endpoint: Endpoint): { ok: true; emitted: EmittedEvent } | { ok: false; message: string } {
       const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes("call.completed");
       if (!isSelected && options.readings().test_event_ignores_selection === "no") {
         return {
@@ -126,27 +126,27 @@ export function createEmitter(options: {
         const { object, orgId } = happened;
         const event = events.append({ type: "call.completed", object, orgId, origin: "test" });
         world.tie(happened, event.id);
-        return { ok: true as const, emission: publish(event, [{ ...endpoint, eventTypes: [] }]) };
+        return { ok: true as const, emitted: publish(event, [{ ...endpoint, eventTypes: [] }]) };
       });
-      if (tested.ok) announce([tested.emission]);
+      if (tested.ok) announce([tested.emitted]);
       return tested;
     },
     /**
      * Sends recorded envelopes to every endpoint that selected their type: under their own ids, or under new ones. All of
      * them, or none where an id stands for another event here: one id has one body for ever.
      */
-    replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmissionResult {
-      const result = transaction((): EmissionResult => {
-        const emissions: Emission[] = [];
+    replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmitResult {
+      const result = transaction((): EmitResult => {
+        const emitted: EmittedEvent[] = [];
         for (const envelope of envelopes) {
           const id = settings.newIds ? events.newId() : envelope.id;
           const event = events.adopt({ ...envelope, id });
           if (event === undefined) return { ok: false, message: idTaken(id) };
-          emissions.push(publish({ ...event, origin: "replay" }, endpoints.list(), settings.faults));
+          emitted.push(publish({ ...event, origin: "replay" }, endpoints.list(), settings.faults));
         }
-        return { ok: true, emissions };
+        return { ok: true, emitted };
       });
-      if (result.ok) announce(result.emissions);
+      if (result.ok) announce(result.emitted);
       return result;
     },
     /** A new delivery of the same event to the same endpoint, with six attempts of its own. */

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { didYouMean } from "./suggest.ts";
 
 type Reading = {
@@ -159,48 +158,11 @@ export const READINGS = {
 
 export type ReadingName = keyof typeof READINGS;
 
-const readingsSchema = z.object({
-  limit_out_of_range: z
-    .enum(READINGS.limit_out_of_range.choices)
-    .default(READINGS.limit_out_of_range.default),
-  limit_not_a_number: z
-    .enum(READINGS.limit_not_a_number.choices)
-    .default(READINGS.limit_not_a_number.default),
-  unknown_outcome: z.enum(READINGS.unknown_outcome.choices).default(READINGS.unknown_outcome.default),
-  invalid_reviewed: z.enum(READINGS.invalid_reviewed.choices).default(READINGS.invalid_reviewed.default),
-  agents_has_more: z.enum(READINGS.agents_has_more.choices).default(READINGS.agents_has_more.default),
-  single_item_paths: z.enum(READINGS.single_item_paths.choices).default(READINGS.single_item_paths.default),
-  delay_counts_from: z.enum(READINGS.delay_counts_from.choices).default(READINGS.delay_counts_from.default),
-  answer_means: z.enum(READINGS.answer_means.choices).default(READINGS.answer_means.default),
-  retry_body: z.enum(READINGS.retry_body.choices).default(READINGS.retry_body.default),
-  event_id_across_endpoints: z
-    .enum(READINGS.event_id_across_endpoints.choices)
-    .default(READINGS.event_id_across_endpoints.default),
-  test_event_ignores_selection: z
-    .enum(READINGS.test_event_ignores_selection.choices)
-    .default(READINGS.test_event_ignores_selection.default),
-  flag_counts: z.enum(READINGS.flag_counts.choices).default(READINGS.flag_counts.default),
-  flag_counts_injected: z
-    .enum(READINGS.flag_counts_injected.choices)
-    .default(READINGS.flag_counts_injected.default),
-  transfer_to_form: z.enum(READINGS.transfer_to_form.choices).default(READINGS.transfer_to_form.default),
-  transfer_succeeded_form: z
-    .enum(READINGS.transfer_succeeded_form.choices)
-    .default(READINGS.transfer_succeeded_form.default),
-  order_and_booking_shape: z
-    .enum(READINGS.order_and_booking_shape.choices)
-    .default(READINGS.order_and_booking_shape.default),
-  emission_order: z.enum(READINGS.emission_order.choices).default(READINGS.emission_order.default),
-  signature_extra_keys: z
-    .enum(READINGS.signature_extra_keys.choices)
-    .default(READINGS.signature_extra_keys.default),
-} satisfies Record<ReadingName, z.ZodType>);
-
 /** One choice for every reading. */
-export type Readings = z.infer<typeof readingsSchema>;
+export type Readings = { [Name in ReadingName]: (typeof READINGS)[Name]["choices"][number] };
 
 /** Every reading as it is unless chosen otherwise. */
-export const DEFAULT_READINGS: Readings = readingsSchema.parse({});
+export const DEFAULT_READINGS: Readings = complete({});
 
 export type ParsedReadings = { ok: true; readings: Readings } | { ok: false; message: string };
 
@@ -227,7 +189,21 @@ export function parseReadings(assignments: readonly string[]): ParsedReadings {
     }
     chosen[name] = choice;
   }
-  return { ok: true, readings: readingsSchema.parse(chosen) };
+  return { ok: true, readings: complete(chosen) };
+}
+
+/** The defaults, and what was chosen otherwise. */
+function complete(chosen: Readonly<Record<string, string>>): Readings {
+  const readings: Record<string, string> = {};
+  for (const [name, reading] of Object.entries(READINGS)) readings[name] = chosen[name] ?? reading.default;
+  if (!isReadings(readings)) throw new Error("A reading has a choice that it does not offer.");
+  return readings;
+}
+
+function isReadings(value: Readonly<Record<string, string>>): value is Readings {
+  return Object.entries(READINGS).every(([name, { choices }]) =>
+    choices.some((choice) => choice === value[name]),
+  );
 }
 
 function isReadingName(name: string): name is ReadingName {

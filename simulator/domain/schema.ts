@@ -1,3 +1,5 @@
+import type { Database } from "better-sqlite3";
+
 /**
  * Tables of what the service sends. All times are milliseconds of schedule time unless the name says `wall`.
  *
@@ -176,3 +178,13 @@ export const VERDICT_TABLES = [
     WHERE endpoint_id = OLD.endpoint_id AND meant = OLD.meant AND verdict = OLD.verdict;
   END`,
 ] as const;
+
+const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM agenda"];
+const CLEAR_ENDPOINTS = "DELETE FROM endpoints";
+const UNFLAG_ENDPOINTS = "UPDATE endpoints SET consecutive_failures = 0";
+
+/** Empties the tables of what was sent. Ids go on counting, so a receiver's memory never mistakes a new event. */
+export function resetTables(database: Database, keep: { endpoints: boolean }): void {
+  for (const statement of CLEAR) database.exec(statement);
+  database.exec(keep.endpoints ? UNFLAG_ENDPOINTS : CLEAR_ENDPOINTS);
+}

@@ -1,14 +1,13 @@
 import type { Agenda } from "./agenda.ts";
 import { didYouMean } from "./suggest.ts";
-import type { Scenario } from "./world/scenario.ts";
-import { SCENARIOS } from "./world/scenarios.ts";
+import { type Scenario, SCENARIOS } from "./world/scenario.ts";
 import type { World } from "./world/world.ts";
 
 /** A story that has begun: its steps lie ahead in schedule time. */
-export type Telling = { scenario: Scenario; steps: number; endsAtMs: number };
+export type Story = { scenario: Scenario; steps: number; endsAtMs: number };
 
-export type TellingResult =
-  | { ok: true; telling: Telling }
+export type StoryResult =
+  | { ok: true; story: Story }
   | { ok: false; reason: "unknown" | "impossible"; message: string };
 
 /** The scenarios that this simulator knows, and what sets one off. */
@@ -30,7 +29,7 @@ export function createStories(options: {
     /** Adds a scenario, in the place of one with its name. */
     add: (scenario: Scenario): void => void known.set(scenario.name, scenario),
     /** Begins a story: its steps happen in schedule time, the first of them at once. */
-    tell(name: string): TellingResult {
+    tell(name: string): StoryResult {
       const scenario = known.get(name);
       if (scenario === undefined) {
         const names = [...known.keys()];
@@ -46,7 +45,7 @@ export function createStories(options: {
       if (!told.ok) return { ok: false, reason: "impossible", message: told.message };
       wake();
       const endsAtMs = startMs + Math.max(0, ...told.steps.map(({ afterMs }) => afterMs));
-      return { ok: true, telling: { scenario, steps: told.steps.length, endsAtMs } };
+      return { ok: true, story: { scenario, steps: told.steps.length, endsAtMs } };
     },
   };
 }

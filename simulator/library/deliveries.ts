@@ -110,9 +110,9 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
     },
     async replay(envelope, { newId = false } = {}) {
       const replayed = events.replay([envelopeSchema.parse(envelope)], { newIds: newId });
-      const { emissions } = orThrow(replayed);
+      const { emitted } = orThrow(replayed);
       await settled();
-      return emissions.flatMap((emission) => emission.deliveries.map(({ id }) => get(id)));
+      return emitted.flatMap((one) => one.deliveries.map(({ id }) => get(id)));
     },
   };
 }

@@ -56,9 +56,9 @@ export function createEndpointControl({ endpoints, settled }: Simulator): Endpoi
     change: (id, changes) => record(orThrow(endpoints.change(id, settingsOf(changes))).endpoint),
     remove: (id) => void orThrow(endpoints.remove(id)),
     async test(id) {
-      const { emission } = orThrow(endpoints.test(id));
+      const { emitted } = orThrow(endpoints.test(id));
       await settled();
-      return emission.event.id;
+      return emitted.event.id;
     },
   };
 }

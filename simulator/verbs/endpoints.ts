@@ -1,5 +1,5 @@
 import type { Dispatcher } from "../domain/dispatcher.ts";
-import type { Emission, Emitter } from "../domain/emitter.ts";
+import type { EmittedEvent, Emitter } from "../domain/emitter.ts";
 import type { Endpoint, EndpointChanges, Endpoints, EndpointSettings } from "../domain/endpoints.ts";
 import type { World } from "../domain/world/world.ts";
 import { addressOf, isListening } from "../processes/listening.ts";
@@ -69,7 +69,7 @@ export function createEndpointVerbs(options: {
       return found;
     },
     /** Sends a synthetic `call.completed` to this endpoint alone. */
-    test(id: string): { ok: true; emission: Emission } | Refusal {
+    test(id: string): { ok: true; emitted: EmittedEvent } | Refusal {
       const found = existing(id);
       if (!found.ok) return found;
       const tested = emitter.test(found.endpoint);

@@ -1,10 +1,10 @@
 import type { Envelope } from "../../shared/events.ts";
-import type { EmissionResult, Emitter, Occurrence, ReplaySettings } from "../domain/emitter.ts";
+import type { EmitResult, Emitter, Happening, ReplaySettings } from "../domain/emitter.ts";
 import type { EventLog, StoredEvent } from "../domain/events.ts";
 import type { EventPage, EventSearch, EventSummaries, EventSummary } from "../domain/event-summaries.ts";
 import { refuse, type Refusal } from "./refusal.ts";
 
-type EmissionDone = Extract<EmissionResult, { ok: true }>;
+type Emitted = Extract<EmitResult, { ok: true }>;
 
 /** What one can do with events: let one happen, send recorded ones again, look at what was emitted. */
 export function createEventVerbs(options: {
@@ -15,14 +15,14 @@ export function createEventVerbs(options: {
   const { events, eventSummaries, emitter } = options;
   return {
     /** Exactly one event of a type, `count` times. The world has what goes with it (a voicemail has its call). */
-    emit(occurrence: Occurrence, count = 1): EmissionDone | Refusal {
-      const emitted = emitter.emit(occurrence, count);
+    emit(happening: Happening, count = 1): Emitted | Refusal {
+      const emitted = emitter.emit(happening, count);
       return emitted.ok ? emitted : refuse("invalid_request", emitted.message);
     },
     /** What the business itself does: the event, and the `call.completed` that belongs to it. */
-    live: (occurrence: Occurrence): EmissionResult => emitter.live(occurrence),
+    live: (happening: Happening): EmitResult => emitter.live(happening),
     /** Sends recorded envelopes to every endpoint that selected their type: under their own ids, or under new ones. */
-    replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmissionDone | Refusal {
+    replay(envelopes: readonly Envelope[], settings: ReplaySettings): Emitted | Refusal {
       const replayed = emitter.replay(envelopes, settings);
       return replayed.ok ? replayed : refuse("id_taken", replayed.message);
     },

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { selectChecks } from "../../simulator/verify/catalogue.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { curlFor } from "../../simulator/verify/repeat.ts";
 import type { Report } from "../../simulator/verify/report.ts";
@@ -14,6 +14,11 @@ import { type Example, pathOf } from "./receivers.ts";
 
 const READY_WITHIN_MS = 30_000;
 
+/** What a run without options asks. */
+const selected = selectChecks({});
+if (!selected.ok) throw new Error(selected.message);
+const CHECKS = selected.checks;
+
 /** What `verify`, in the command form, says of an example; without options unless told. */
 export async function verified(example: Example, { observe = false } = {}): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "verify-example-"));
@@ -24,7 +29,7 @@ export async function verified(example: Example, { observe = false } = {}): Prom
       url,
       secret,
       seed: randomBytes(4).toString("hex"),
-      checks: CATALOGUE,
+      checks: CHECKS,
       command: commandFor(example, pathOf(example), folder),
       ...(observe && { observeUrl: `${origin}/handled/{id}` }),
     });
@@ -49,9 +54,7 @@ export async function verifiedBy(
   const started = await startReceiver({ command, url, env, readyTimeoutMs: READY_WITHIN_MS });
   if (!started.ok) throw new Error([started.message, ...started.output].join("\n"));
   try {
-    const checks = CATALOGUE.filter(({ id, group }) =>
-      [id, group].some((name) => idsAndGroups.includes(name)),
-    );
+    const checks = CHECKS.filter(({ id, group }) => [id, group].some((name) => idsAndGroups.includes(name)));
     const report = await verifyReceiver({
       ...PLAIN,
       url,

@@ -35,7 +35,7 @@ export function register(simulator: Simulator, url: string, more: Partial<Endpoi
 export function emit(simulator: Simulator, type: EventType = "call.completed", count = 1): string[] {
   const result = simulator.events.emit({ type }, count);
   if (!result.ok) throw new Error(result.message);
-  return result.emissions.flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
+  return result.emitted.flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
 }
 
 /** Lets one event happen; answers its only delivery. */

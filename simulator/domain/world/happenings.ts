@@ -6,12 +6,18 @@ import type { Caller } from "./callers.ts";
 import { converse } from "./conversation.ts";
 import { FIRST_STORED_SEQ, type Item, type ItemKind, type Items } from "./items.ts";
 import { merge } from "./merge.ts";
-import { type WorldObject, createBooking, createCall, createOrder, createVoicemail } from "./objects.ts";
+import {
+  type WorldObject,
+  createBooking,
+  createCall,
+  createOrder,
+  createVoicemail,
+  withTransferForms,
+} from "./objects.ts";
 import type { Business } from "./organizations.ts";
 import type { Origins } from "./origins.ts";
 import { plotOf } from "./plot.ts";
 import type { Timeline } from "./timeline.ts";
-import { withTransferForms } from "./transfer-forms.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -24,7 +30,7 @@ export type HappenOptions = {
 };
 
 /** `call` is the call that ends with this event: the object itself where the event is about a call. */
-export type HappeningDone = {
+export type Happened = {
   ok: true;
   orgId: string;
   object: WorldObject;
@@ -34,7 +40,7 @@ export type HappeningDone = {
   itemIds: string[];
 };
 
-export type Happening = HappeningDone | { ok: false; message: string };
+export type HappenResult = Happened | { ok: false; message: string };
 
 type Found = { ok: true; item: Item | undefined } | { ok: false; message: string };
 
@@ -52,7 +58,7 @@ export function createHappenings(options: {
 }) {
   const { seed, businesses, items, timeline, origins, show, readings, nowMs, baseUrl } = options;
 
-  function happen(type: EventType, settings: HappenOptions = {}): Happening {
+  function happen(type: EventType, settings: HappenOptions = {}): HappenResult {
     const chosen = chooseBusiness(businesses, type, settings.orgId);
     if (!chosen.ok) return chosen;
     const { business } = chosen;

@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import { mix32 } from "../random.ts";
 
 const ROUNDS = 4;
-const HALF = 8;
+/** Each of the two numbers in an id. */
+const HEX_CHARACTERS = 8;
 
 /**
  * Ids of the generated history that can be read back: which organization, and which of its calls. So a million of them
@@ -11,7 +12,7 @@ const HALF = 8;
 export function createHistoryIds(seed: number, prefix: string) {
   const digest = hash("sha256", JSON.stringify(["history ids", seed, prefix]), "buffer");
   const keys = Array.from({ length: ROUNDS }, (_, round) => digest.readInt32LE(round * 4));
-  const form = new RegExp(`^${prefix}([0-9a-f]{${HALF}})([0-9a-f]{${HALF}})$`);
+  const form = new RegExp(`^${prefix}([0-9a-f]{${HEX_CHARACTERS}})([0-9a-f]{${HEX_CHARACTERS}})$`);
 
   return {
     /** The id of call `index` of organization number `organization`, both below 2^32. */
@@ -33,5 +34,5 @@ export function createHistoryIds(seed: number, prefix: string) {
 }
 
 function hex(value: number): string {
-  return (value >>> 0).toString(16).padStart(HALF, "0");
+  return (value >>> 0).toString(16).padStart(HEX_CHARACTERS, "0");
 }

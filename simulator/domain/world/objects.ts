@@ -1,4 +1,5 @@
 import type { Booking, Call, Order, Voicemail } from "../../../shared/resources.ts";
+import type { Readings } from "../readings.ts";
 import { type Conversation, dollars, totalCents } from "./conversation.ts";
 import type { Business } from "./organizations.ts";
 import { timestamp } from "./timestamp.ts";
@@ -27,6 +28,21 @@ export function createCall(source: Source & { id: string; baseUrl: string }): Ca
     transfer_succeeded: transferred ? conversation.transferSucceeded : null,
     detected_language: conversation.caller.language,
     created_at: timestamp(source.at),
+  };
+}
+
+/**
+ * A call with its transfer fields in the forms that are read (`transfer_to_form`, `transfer_succeeded_form`). Fields that
+ * have another form already stay as they are.
+ */
+export function withTransferForms(call: WorldObject, readings: Readings): WorldObject {
+  const { transfer_to: to, transfer_succeeded: succeeded } = call;
+  return {
+    ...call,
+    ...(readings.transfer_to_form === "object" &&
+      typeof to === "string" && { transfer_to: { type: "staff_line", phone_number: to } }),
+    ...(readings.transfer_succeeded_form === "string" &&
+      typeof succeeded === "boolean" && { transfer_succeeded: succeeded ? "succeeded" : "failed" }),
   };
 }
 

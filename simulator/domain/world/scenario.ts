@@ -3,6 +3,11 @@ import { EVENT_TYPES } from "../../../shared/events.ts";
 import { phoneSchema } from "../../../shared/resources.ts";
 import { didYouMean } from "../suggest.ts";
 import { LANGUAGES } from "./organizations.ts";
+import afterHoursVoicemail from "./scenarios/after-hours-voicemail.json" with { type: "json" };
+import busyFriday from "./scenarios/busy-friday.json" with { type: "json" };
+import failedTransfer from "./scenarios/failed-transfer.json" with { type: "json" };
+import orderThenComplaint from "./scenarios/order-then-complaint.json" with { type: "json" };
+import outage from "./scenarios/outage.json" with { type: "json" };
 
 const MOST_STEPS = 1_000;
 /** Of all steps together, each as often as it says. */
@@ -82,4 +87,19 @@ function explain(issue: z.core.$ZodIssue): string {
   const known = Object.keys((issue.path[0] === "steps" ? stepSchema : scenarioSchema).shape);
   const [key = ""] = issue.keys;
   return `${where}: there is no "${key}" here; there are ${known.join(", ")}.${didYouMean(key, known)}`;
+}
+
+/** The stories that come with the simulator. Users add their own in the same form. */
+export const SCENARIOS: readonly Scenario[] = [
+  afterHoursVoicemail,
+  busyFriday,
+  failedTransfer,
+  orderThenComplaint,
+  outage,
+].map(shipped);
+
+function shipped(json: unknown): Scenario {
+  const parsed = parseScenario(json);
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.scenario;
 }

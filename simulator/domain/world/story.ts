@@ -15,7 +15,7 @@ export type StoryStep = {
   object?: Record<string, unknown>;
 };
 
-export type Story = { ok: true; steps: StoryStep[] } | { ok: false; message: string };
+export type StoryPlan = { ok: true; steps: StoryStep[] } | { ok: false; message: string };
 
 /**
  * The steps of one telling of a scenario in the order of their times. Who calls is settled here, so that a caller who
@@ -25,10 +25,10 @@ export function tellStory(options: {
   scenario: Scenario;
   businesses: readonly Business[];
   seed: number;
-  telling: number;
-}): Story {
-  const { scenario, businesses, seed, telling } = options;
-  const random = createRandom(seed, "story", scenario.name, telling);
+  storyNumber: number;
+}): StoryPlan {
+  const { scenario, businesses, seed, storyNumber } = options;
+  const random = createRandom(seed, "story", scenario.name, storyNumber);
   const cast = new Map<string, Caller>();
   const steps: StoryStep[] = [];
 

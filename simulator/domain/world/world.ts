@@ -3,17 +3,16 @@ import { z } from "zod";
 import type { EventType } from "../../../shared/events.ts";
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import type { Readings } from "../readings.ts";
-import { type Happening, type HappeningDone, type HappenOptions, createHappenings } from "./happenings.ts";
+import { type HappenResult, type Happened, type HappenOptions, createHappenings } from "./happenings.ts";
 import { createHistory, historyStart } from "./history.ts";
 import { type Item, type ItemKind, createItems } from "./items.ts";
-import type { WorldObject } from "./objects.ts";
+import { type WorldObject, withTransferForms } from "./objects.ts";
 import { type Business, MINIMUM_ORGANIZATIONS, createBusinesses } from "./organizations.ts";
 import { createOrigins } from "./origins.ts";
 import type { Scenario } from "./scenario.ts";
-import { type Story, tellStory } from "./story.ts";
+import { type StoryPlan, tellStory } from "./story.ts";
 import { type PageQuery, createTimeline } from "./timeline.ts";
 import { type TrafficStep, trafficStep } from "./traffic.ts";
-import { withTransferForms } from "./transfer-forms.ts";
 
 export type WorldPage =
   | { ok: true; data: WorldObject[]; hasMore: boolean }
@@ -118,15 +117,15 @@ export function createWorld(options: {
      * Changes the world as an event of `type` does that happens now, and returns what the event carries. The world keeps
      * the very same object, so that REST answers what the webhook says.
      */
-    happen: (type: EventType, settings?: HappenOptions): Happening => happenings.happen(type, settings),
+    happen: (type: EventType, settings?: HappenOptions): HappenResult => happenings.happen(type, settings),
     /** The steps of one telling of a scenario; each is to `happen` at its time. */
-    tell: (scenario: Scenario): Story =>
-      tellStory({ scenario, businesses, seed, telling: origins.nextHappening() }),
+    tell: (scenario: Scenario): StoryPlan =>
+      tellStory({ scenario, businesses, seed, storyNumber: origins.nextHappening() }),
     /** What happens by itself, step by step, where `perMinute` calls come in a minute. */
     traffic: (index: number, perMinute: number): TrafficStep =>
       trafficStep({ seed, index, perMinute, businesses }),
     /** Lets what a happening left in the world last as long as the event that tells of it (retention). */
-    tie(happening: HappeningDone, eventId: string): void {
+    tie(happening: Happened, eventId: string): void {
       for (const id of happening.itemIds) items.tie(id, eventId);
     },
     /** Deletes a call or voicemail of an organization; false when it has none of that id. */

@@ -79,7 +79,7 @@ test("no command lets a simulator's answers steer a terminal, a build server or 
   let shownAnything = 0;
   for (const command of commands) {
     for (const json of [[], ["--json"]]) {
-      const { out, err } = await run(...command, "--simulator", hostile.url, ...json);
+      const { out, err } = await run(...command, "--simulator", `${hostile.url}/?$(exit 9)'"`, ...json);
       const said = out + err;
       expect(said, command.join(" ")).not.toMatch(STEERING);
       expect(said, command.join(" ")).not.toMatch(BUILD_COMMAND);

@@ -185,7 +185,7 @@ describe("emission_order", () => {
   ])("%s: what the business does goes out as %j", async (choice, types) => {
     const simulator = openSimulator({ readings: readingsWith({ emission_order: choice }) });
     const result = simulator.events.live({ type: "voicemail.created" });
-    expect(result.ok && result.emissions.map(({ event }) => event.type)).toEqual(types);
+    expect(result.ok && result.emitted.map(({ event }) => event.type)).toEqual(types);
     const [newest, before] = simulator.events.page({ limit: 2 }).events;
     expect([before?.type, newest?.type]).toEqual(types);
   });

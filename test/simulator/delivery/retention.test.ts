@@ -55,6 +55,22 @@ describe("what is kept", () => {
     for (const id of ids) expect(simulator.deliveries.find(id)).toMatchObject({ state: "delivered" });
   });
 
+  test("are the newest of the finished ones, delivered or dead", async () => {
+    const simulator = keepOnly(5, {
+      send: async ({ url }) => ({ outcome: { status: url.includes("gone") ? 500 : 200 }, durationMs: 1 }),
+    });
+    const { id } = register(simulator, "http://localhost:9/gone", { eventTypes: ["order.created"] });
+    const dead = emit(simulator, "order.created", 2);
+    await simulator.settled();
+    simulator.endpoints.remove(id);
+    const delivered = emit(simulator, "call.completed", 3);
+    await simulator.settled();
+    await simulator.settled();
+    const all = [...dead, ...delivered];
+    expect(allDeliveries(simulator).map((delivery) => delivery.id)).toEqual(all.slice(-5).toReversed());
+    expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 4, dead: 1 });
+  });
+
   test("are no more where all of them wait, and never less than those under way", async () => {
     const waiting = keepOnly(10, { status: 500 });
     const ids = emit(waiting, "call.completed", 25);

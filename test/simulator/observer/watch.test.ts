@@ -88,7 +88,7 @@ test("only the endpoint whose receiver is asked is judged by what it says, and n
   await simulator.settled();
   receiver.handled = 1;
   await pass(60);
-  const verdicts = result.emissions[0]?.deliveries.map(({ id, endpointId }) => [
+  const verdicts = result.emitted[0]?.deliveries.map(({ id, endpointId }) => [
     endpointId === endpoint.id,
     verdictOf(simulator, id),
   ]);

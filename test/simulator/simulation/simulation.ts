@@ -37,7 +37,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const failures = new Map<string, number>();
   let life = 0;
   let latestMs = 0;
-  let emissions = 0;
+  let emitted = 0;
   let broken: unknown;
   let simulator = open(join(directory, "0"));
 
@@ -154,7 +154,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
       ["resend", 2],
     ]);
     if (action === "event") {
-      if (++emissions > MOST_EMISSIONS) return;
+      if (++emitted > MOST_EMISSIONS) return;
       const result = simulator.events.emit({ type: random.pick(EVENT_TYPES) }, random.pick([1, 1, 1, 5]));
       assert.ok(result.ok);
     } else if (action === "crash" || action === "restart") {

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
-import { SCENARIOS } from "../../../simulator/domain/world/scenarios.ts";
+import { parseScenario, SCENARIOS } from "../../../simulator/domain/world/scenario.ts";
 import { RESTAURANT, SERVICES, createTestWorld } from "./test-world.ts";
 
 function tell(json: unknown, options: { seed?: number } = {}) {
