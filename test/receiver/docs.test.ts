@@ -32,7 +32,7 @@ describe("docs/operations.md", () => {
   });
 
   test("names every command and every alert", () => {
-    const source = read("receiver/main.ts");
+    const source = read("receiver/program.ts");
     const commands = [...source.matchAll(/\.command\("([a-z]+)/g)].map(([, name = ""]) => name);
     expect(commands.length).toBeGreaterThan(8);
     for (const name of commands.filter((one) => one !== "inbox"))
