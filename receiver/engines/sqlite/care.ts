@@ -1,10 +1,8 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type Database from "better-sqlite3";
-import { z } from "zod";
 
-const findingsSchema = z.array(z.object({ integrity_check: z.string() }));
-
+const CHECK = `PRAGMA integrity_check`;
 const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
 const FIND_POSITION = `SELECT seq, deleted FROM position`;
 const COUNT_WORK = `SELECT count(*) FROM work`;
@@ -15,8 +13,8 @@ const HAS_BODY = `SELECT body IS NOT NULL FROM events WHERE seq = ?`;
 export function check({ inbox, db }: { inbox: Database.Database; db: Database.Database }): string[] {
   const findings: string[] = [];
   for (const file of [inbox, db]) {
-    for (const finding of findingsSchema.parse(file.pragma("integrity_check"))) {
-      if (finding.integrity_check !== "ok") findings.push(`${file.name}: ${finding.integrity_check}`);
+    for (const finding of file.prepare<[], string>(CHECK).pluck().all()) {
+      if (finding !== "ok") findings.push(`${file.name}: ${finding}`);
     }
   }
   const position = db.prepare<[], { seq: number; deleted: number }>(FIND_POSITION).get();
