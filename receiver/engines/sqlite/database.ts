@@ -9,9 +9,6 @@ export type Synchronous = "FULL" | "NORMAL";
 /** Processes that start together on a new file wait for the one that makes its schema. */
 const OPENING_TIMEOUT_MS = 5_000;
 
-/** An envelope fits into a page of this size, with less of it empty than in the usual 4 KiB. */
-const PAGE_BYTES = 8_192;
-
 /** How long the write-ahead log may get before it is copied into the file: fewer copies of pages that change often. */
 const CHECKPOINT_PAGES = 4_000;
 
@@ -23,13 +20,15 @@ export function openDatabase(options: {
   file: string;
   migrations: readonly string[];
   synchronous: Synchronous;
+  /** Of a file that is made anew. */
+  pageBytes: 4_096 | 8_192;
   /** How long a statement waits, on this thread, for another connection's transaction. */
   busyTimeoutMs: number;
 }): Database.Database {
   createPrivately(options.file);
   const db = new Database(options.file, { timeout: OPENING_TIMEOUT_MS });
   try {
-    db.pragma(`page_size = ${String(PAGE_BYTES)}`);
+    db.pragma(`page_size = ${String(options.pageBytes)}`);
     db.pragma("journal_mode = WAL");
     // Set, not assumed: better-sqlite3 is compiled to fall back to NORMAL in WAL mode, and NORMAL loses acknowledged
     // events in a power cut.

@@ -10,7 +10,11 @@ const TRANSACTION_LIMIT_MS = 5_000;
 /** Statements that are kept prepared. Handlers have few, unless they put values into their SQL. */
 const LARGEST_CACHE = 200;
 
-export type HandlerTransaction = (event: ClaimedEvent) => {
+/** `onWritten` is called once the handler's writes are done and only the common commit is missing. */
+export type HandlerTransaction = (
+  event: ClaimedEvent,
+  onWritten: () => void,
+) => {
   atomically: (signal: AbortSignal) => Atomically;
   committed: () => boolean;
 };
@@ -25,7 +29,7 @@ export function createHandlerTransaction(options: {
   const { claims, transactions, clock } = options;
   const prepare = createStatementCache(options.db);
 
-  return (event) => {
+  return (event, onWritten) => {
     let begun = false;
     let committed = false;
     return {
@@ -38,6 +42,7 @@ export function createHandlerTransaction(options: {
         const result = await transactions.attempt(async () => {
           const written = await bounded(work, signal);
           if (!claims.complete(event, clock.nowMs())) throw new LeaseLost(event.id);
+          onWritten();
           return written;
         });
         committed = true;

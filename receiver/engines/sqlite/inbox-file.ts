@@ -34,7 +34,8 @@ const MIGRATIONS = [
 
 /** Opens the inbox file for writing, and creates it when it isn't there: every commit is synced before it returns. */
 export function openInboxFile(options: { file: string; busyTimeoutMs: number }): Database.Database {
-  return openDatabase({ ...options, synchronous: "FULL", migrations: MIGRATIONS });
+  // An envelope fits into a page of this size, with less of it empty than in the usual 4 KiB.
+  return openDatabase({ ...options, synchronous: "FULL", pageBytes: 8_192, migrations: MIGRATIONS });
 }
 
 const ID_PREFIX = "evt_";

@@ -45,6 +45,8 @@ export function createProcessor(
 ): Processor {
   const { claims, workers, transactions, clock } = engine;
   const running = new Map<ClaimedEvent, Running>();
+  /** Slots that are taken. An event that only waits for the common commit has given its own back. */
+  let busy = 0;
   let batch: ClaimedEvent[] = [];
   let batchLimit = options.concurrency;
   let claimedAtMs = 0;
@@ -68,7 +70,7 @@ export function createProcessor(
         options.onTrouble(error);
         await rest(TROUBLE_MS);
       }
-      if (!draining.signal.aborted && (!found || batch.length > 0 || running.size >= options.concurrency))
+      if (!draining.signal.aborted && (!found || batch.length > 0 || busy >= options.concurrency))
         await rest(POLL_MS);
     }
   }
@@ -104,7 +106,7 @@ export function createProcessor(
 
   /** Claims a batch when the last one is used up. Answers whether there was anything. */
   async function fill(): Promise<boolean> {
-    const free = options.concurrency - running.size;
+    const free = options.concurrency - busy;
     const number = worker;
     if (batch.length > 0 || free <= 0 || suspectRunning || number === undefined) return false;
     const limit = Math.max(free, batchLimit);
@@ -119,7 +121,7 @@ export function createProcessor(
 
   function startAll(): void {
     let next = 0;
-    while (running.size < options.concurrency && !draining.signal.aborted) {
+    while (busy < options.concurrency && running.size < LARGEST_BATCH && !draining.signal.aborted) {
       const event = batch[next];
       if (!event) break;
       next += 1;
@@ -128,7 +130,7 @@ export function createProcessor(
     if (next > 0) batch = batch.slice(next);
     if (batch.length > 0) return;
     if (next > 0) fitBatch();
-    if (running.size < options.concurrency) wake();
+    if (busy < options.concurrency) wake();
   }
 
   /** Claims more at a time while handlers are quick, and no more than there are slots once they aren't. */
@@ -140,21 +142,28 @@ export function createProcessor(
   function start(event: ClaimedEvent): void {
     const mine = { event, abort: new AbortController() };
     running.set(event, mine);
+    busy += 1;
+    let holdsSlot = true;
+    const release = (): void => {
+      if (holdsSlot) busy -= 1;
+      holdsSlot = false;
+      if (draining.signal.aborted) wake();
+      else startAll();
+    };
     if (event.crashes > 0) suspectRunning = true;
-    void run(mine)
+    void run(mine, release)
       .catch(options.onTrouble)
       .finally(() => {
         running.delete(event);
         if (event.crashes > 0) suspectRunning = false;
-        if (draining.signal.aborted) wake();
-        else startAll();
+        release();
       });
   }
 
-  async function run({ event, abort }: Running): Promise<void> {
+  async function run({ event, abort }: Running, release: () => void): Promise<void> {
     const startedAtMs = clock.monotonicMs();
     const { id, type, body, receivedAtMs, attempts: attempt } = event;
-    const transaction = engine.handlerTransaction(event);
+    const transaction = engine.handlerTransaction(event, release);
     const claim: Claim = {
       id,
       type,

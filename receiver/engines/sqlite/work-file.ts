@@ -71,7 +71,7 @@ export function openWorkFile(options: {
   const mayBegin = lastSeq === 0 || whenLost !== undefined;
   if (!existsSync(file) && !mayBegin) throw new WorkFileLost(file, inbox.name);
 
-  const db = openDatabase({ ...options, migrations: MIGRATIONS, synchronous: "NORMAL" });
+  const db = openDatabase({ ...options, synchronous: "NORMAL", pageBytes: 4_096, migrations: MIGRATIONS });
   try {
     const pair = inbox.prepare<[], string>(FIND_PAIR).pluck().get() ?? "";
     const findPosition = db.prepare<[], { seq: number; pair: string }>(FIND_POSITION);
