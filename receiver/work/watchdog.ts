@@ -1,4 +1,4 @@
-import { parentPort, Worker, workerData } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { siblingFile } from "../sibling-file.ts";
 
 const LOOK_MS = 500;
@@ -8,17 +8,18 @@ const LOOK_MS = 500;
  * a handler that never gives the main thread back: it may hold the lock that the next worker waits for.
  */
 export function startWatchdog({ graceMs }: { graceMs: number }): void {
-  new Worker(siblingFile(import.meta.url, "watchdog-thread"), { workerData: graceMs }).unref();
+  // Asked here and now: by the time that the thread runs, the parent may be gone already.
+  const watched: Watched = { parentPid: process.ppid, graceMs };
+  new Worker(siblingFile(import.meta.url, "watchdog-thread"), { workerData: watched }).unref();
 }
 
+type Watched = { parentPid: number; graceMs: number };
+
 /** The thread's side. */
-export function watchParent(nowMs: () => number): void {
-  const graceMs: unknown = workerData;
-  if (!parentPort || typeof graceMs !== "number") throw new Error("watchParent() runs in a thread.");
-  const parent = process.ppid;
+export function watchParent({ parentPid, graceMs }: Watched, nowMs: () => number): void {
   let goneAtMs: number | undefined;
   setInterval(() => {
-    if (process.ppid === parent) return;
+    if (process.ppid === parentPid) return;
     goneAtMs ??= nowMs();
     if (nowMs() - goneAtMs >= graceMs) process.kill(process.pid, "SIGKILL");
   }, LOOK_MS);
