@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/helpers/postgres/global-setup.ts"],
     testTimeout: 20_000,
     hookTimeout: 30_000,
     // Many tests wait for a process, a socket or a clock: one more than the cores fills those waits.

@@ -2,51 +2,55 @@ import { Client, Pool } from "undici";
 import { MAXIMUM_ATTEMPTS } from "../shared/retry-policy.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { startEndpoint } from "./support/endpoint.ts";
+import { createReport, whole } from "./support/report.ts";
+import { inTurns, numberOf } from "./support/rounds.ts";
 
 /**
  * What a whole schedule costs: many deliveries to an endpoint that always fails, six attempts each, with the clock that
- * skips waiting; beside the same number of requests by the bare HTTP client, on kept connections and, as an attempt has
- * it, on a new one each. Run it with `npm run bench -- delivery`; `-- --deliveries 1000` makes it shorter.
+ * skips waiting; beside the same number of requests by the bare HTTP client, on a new connection each, as an attempt has
+ * it, and on kept ones, as it has with `--keep-alive`. Run it with `npm run bench -- delivery`;
+ * `-- --deliveries 1000 --rounds 1` makes it shorter.
  */
 const DELIVERIES = numberOf("--deliveries") ?? 10_000;
+const ROUNDS = numberOf("--rounds") ?? 3;
 const CONCURRENCY = 16;
 const REQUESTS = DELIVERIES * MAXIMUM_ATTEMPTS;
+const BODY = Buffer.alloc(700, "x");
 
 const endpoint = await startEndpoint(500);
+const url = new URL(endpoint.url);
+const report = createReport();
 try {
-  const body = await deliverAll(1);
-  const warmUp = Math.min(2_000, REQUESTS);
-  await bareKept(warmUp, body.sample);
-  await bareFresh(warmUp, body.sample);
-
-  const kept = await bareKept(REQUESTS, body.sample);
-  report("bare client, connections kept", kept, kept);
-  const fresh = await bareFresh(REQUESTS, body.sample);
-  report("bare client, a connection each", fresh, kept);
-  const simulator = await deliverAll(DELIVERIES);
-  report(`simulator, ${DELIVERIES.toLocaleString("en")} dead deliveries`, simulator.tookMs, kept);
-  process.stdout.write(
-    `  The simulator takes ${(simulator.tookMs / kept).toFixed(1)} times as long as the bare client, ` +
-      `${(simulator.tookMs / fresh).toFixed(1)} times as long where that connects for each request too.\n`,
-  );
+  const { fresh, kept, simulator, keeping } = await inTurns(ROUNDS, {
+    fresh: bareFresh,
+    simulator: () => deliverAll({ keepAlive: false }),
+    kept: bareKept,
+    keeping: () => deliverAll({ keepAlive: true }),
+  });
+  report.line(`${whole(REQUESTS)} requests, medians of ${ROUNDS} rounds in turns`);
+  row("bare client, a connection each", fresh);
+  row("simulator", simulator);
+  row("bare client, connections kept", kept);
+  row("simulator --keep-alive", keeping);
+  report.held("simulator ÷ bare client, a connection each", simulator / fresh, { atMost: 1.5 });
+  report.held("simulator --keep-alive ÷ bare client, kept", keeping / kept, { atMost: 3 });
+  report.conclude();
 } finally {
   endpoint.close();
 }
 
-function report(name: string, tookMs: number, baseMs: number): void {
-  const perSecond = Math.round(REQUESTS / (tookMs / 1000)).toLocaleString("en");
-  process.stdout.write(
-    `  ${name.padEnd(36)} ${REQUESTS.toLocaleString("en")} requests  ${(tookMs / 1000).toFixed(1).padStart(6)} s  ${perSecond.padStart(7)}/s  ${(tookMs / baseMs).toFixed(1)}×\n`,
-  );
+function row(name: string, tookMs: number): void {
+  const perSecond = whole(REQUESTS / (tookMs / 1000)).padStart(8);
+  report.line(`${name.padEnd(32)} ${(tookMs / 1000).toFixed(1).padStart(7)} s ${perSecond}/s`);
 }
 
-/** Lets events happen and their deliveries die; answers how long that took, and one of the bodies. */
-async function deliverAll(deliveries: number): Promise<{ tookMs: number; sample: Buffer }> {
-  const created = createSimulator({ clock: "manual", seed: 1, calls: 0 });
+/** Lets events happen and their deliveries die; answers how long the dying took. */
+async function deliverAll(options: { keepAlive: boolean }): Promise<number> {
+  const created = createSimulator({ clock: "manual", seed: 1, calls: 0, ...options });
   if (!created.ok) throw new Error(created.message);
   const { simulator } = created;
   simulator.endpoints.register({ url: endpoint.url, eventTypes: ["call.completed"] });
-  const emitted = simulator.events.emit({ type: "call.completed" }, deliveries);
+  const emitted = simulator.events.emit({ type: "call.completed" }, DELIVERIES);
   if (!emitted.ok) throw new Error(emitted.message);
 
   const startedMs = performance.now();
@@ -55,47 +59,39 @@ async function deliverAll(deliveries: number): Promise<{ tookMs: number; sample:
   const tookMs = performance.now() - startedMs;
 
   const { dead } = simulator.counts.deliveries().byState;
-  if (dead !== deliveries) throw new Error(`${dead} of ${deliveries} deliveries are dead.`);
-  const sample = emitted.emitted[0]?.event.body ?? Buffer.alloc(0);
+  if (dead !== DELIVERIES) throw new Error(`${dead} of ${DELIVERIES} deliveries are dead.`);
   await simulator.close();
-  return { tookMs, sample };
+  return tookMs;
 }
 
-async function bareKept(requests: number, body: Buffer): Promise<number> {
-  const url = new URL(endpoint.url);
+async function bareKept(): Promise<number> {
   const pool = new Pool(url.origin, { connections: CONCURRENCY, pipelining: 1 });
-  const tookMs = await inParallel(requests, async () => {
-    const answer = await pool.request({ method: "POST", path: url.pathname, body });
+  const tookMs = await inParallel(async () => {
+    const answer = await pool.request({ method: "POST", path: url.pathname, body: BODY });
     await answer.body.dump();
   });
   await pool.close();
   return tookMs;
 }
 
-async function bareFresh(requests: number, body: Buffer): Promise<number> {
-  const url = new URL(endpoint.url);
-  return inParallel(requests, async () => {
+async function bareFresh(): Promise<number> {
+  return inParallel(async () => {
     const client = new Client(url.origin);
-    const answer = await client.request({ method: "POST", path: url.pathname, body, reset: true });
+    const answer = await client.request({ method: "POST", path: url.pathname, body: BODY, reset: true });
     await answer.body.dump();
     await client.close();
   });
 }
 
-async function inParallel(times: number, action: () => Promise<void>): Promise<number> {
+async function inParallel(action: () => Promise<void>): Promise<number> {
   const startedMs = performance.now();
   let begun = 0;
   const worker = async () => {
-    while (begun < times) {
+    while (begun < REQUESTS) {
       begun += 1;
       await action();
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
   return performance.now() - startedMs;
-}
-
-function numberOf(option: string): number | undefined {
-  const index = process.argv.indexOf(option);
-  return index === -1 ? undefined : Number(process.argv[index + 1]);
 }

@@ -123,7 +123,7 @@ export function createDeliveries(options: { database: Database; seed: number }) 
 
   return {
     create(delivery: NewDelivery): string {
-      const id = stableId("dlv_", 16, seed, "delivery", (lastSeq.get() ?? 0) + 1);
+      const id = stableId("dlv_", 16, { seed, purpose: "delivery", index: (lastSeq.get() ?? 0) + 1 });
       const { eventId, eventType, endpointId, createdAtMs, dueAtMs, body = null, resendOf = null } = delivery;
       const faults = JSON.stringify(delivery.faults.map(formatFault));
       insert.run(id, eventId, eventType, endpointId, createdAtMs, dueAtMs, faults, body, resendOf);

@@ -102,7 +102,7 @@ export function createEndpoints(options: {
       const problem = settingsProblem(settings, allowedHosts);
       if (problem !== undefined) return { ok: false, message: problem };
       const endpoint: Endpoint = {
-        id: stableId("ep_", 16, options.seed, "endpoint", (lastSeq.get() ?? 0) + 1),
+        id: stableId("ep_", 16, { seed: options.seed, purpose: "endpoint", index: (lastSeq.get() ?? 0) + 1 }),
         orgId: settings.orgId ?? null,
         url: new URL(settings.url).href,
         eventTypes: settings.eventTypes ?? [],

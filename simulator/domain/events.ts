@@ -67,7 +67,7 @@ export function createEventLog(options: {
    */
   function newId(): string {
     for (;;) {
-      const id = stableId("evt_", 32, seed, "event", meta.count("event_ids"));
+      const id = stableId("evt_", 32, { seed, purpose: "event", index: meta.count("event_ids") });
       if (find.get(id) === undefined) return id;
     }
   }

@@ -95,5 +95,5 @@ function isOpenShape(type: string): boolean {
 }
 
 function distinctId(seed: number, event: StoredEvent, index: number): string {
-  return stableId("evt_", 32, seed, `event-${event.seq}-endpoint`, index);
+  return stableId("evt_", 32, { seed, purpose: `event-${event.seq}-endpoint`, index });
 }

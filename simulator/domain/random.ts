@@ -57,14 +57,12 @@ export function mix32(value: number): number {
 
 /**
  * `prefix` and `hexLength` (up to 64) hexadecimal characters that depend on the arguments alone, such as
- * `stableId("evt_", 32, seed, "event", 17)`.
+ * `stableId("evt_", 32, { seed, purpose: "event", index: 17 })`.
  */
 export function stableId(
   prefix: string,
   hexLength: number,
-  seed: number,
-  purpose: string,
-  index: number,
+  { seed, purpose, index }: { seed: number; purpose: string; index: number },
 ): string {
   return prefix + hash("sha256", `${seed}/${index}/${prefix}/${purpose}`, "hex").slice(0, hexLength);
 }

@@ -63,7 +63,9 @@ async function readAll(entries: Settling[], observe: Observer): Promise<Map<stri
   await Promise.all(
     Array.from({ length: READERS }, async () => {
       for (let eventId = queue.pop(); eventId !== undefined; eventId = queue.pop()) {
-        readings.set(eventId, await observe(eventId));
+        const reading = await observe(eventId);
+        // A machine may stall for a moment: one reading that failed says nothing about the receiver.
+        readings.set(eventId, reading.known ? reading : await observe(eventId));
       }
     }),
   );

@@ -31,6 +31,15 @@ test("the page says that the simulator is gone, and comes back with the next one
   await rows.getByText("booking.created").waitFor();
   await expect.poll(() => rows.getByText("call.completed").count(), SOON).toBe(0);
 
+  // What the new one does not know is said to be gone, and counts down no more.
+  await page.goto(
+    `${first.url}/deliveries/${second.simulator.deliveries.page({ limit: 1 }).deliveries[0]?.id}`,
+  );
+  await page.getByText("A correct receiver accepts this signature.").waitFor();
+  await control(origin, "POST", "/reset", { keep_endpoints: true });
+  await page.getByText("There is no delivery").waitFor();
+  await page.getByRole("link", { name: "Back to Live" }).click();
+
   await control(origin, "POST", "/events", { type: "order.created" });
   await rows.getByText("order.created").waitFor();
   expect(second.port).toBe(first.port);

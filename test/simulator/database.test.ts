@@ -1,10 +1,11 @@
 import Database from "better-sqlite3";
+import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { DELIVERY_TABLES } from "../../simulator/domain/schema.ts";
 import { WORLD_MIGRATIONS } from "../../simulator/domain/world/schema.ts";
-import { openSimulator, temporaryDirectory } from "../helpers/simulator.ts";
+import { emit, openSimulator, temporaryDirectory } from "../helpers/simulator.ts";
 
 /** A data file as the first release wrote it: an event with a delivery in each state. */
 function writeFirstVersion(file: string): void {
@@ -56,6 +57,35 @@ test("an option that a data file has settled already is said to have no effect",
     expect.stringMatching(/^--calls 50 has no effect: .* was begun with 40\./),
     expect.stringMatching(/^--organizations 4 has no effect: .* was begun with 2\./),
   ]);
+});
+
+const FILES = "/proc/self/fd";
+
+/** The files that this process holds and that nobody finds any more, where the machine tells. */
+function temporaryFiles(): string[] {
+  return readdirSync(FILES)
+    .map((name) => readlinkIfThere(`${FILES}/${name}`))
+    .filter((path) => path.endsWith(" (deleted)"));
+}
+
+function readlinkIfThere(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
+}
+
+test("without a file, a process that runs for days has a temporary one, which nobody else sees", async () => {
+  const before = existsSync(FILES) ? temporaryFiles() : [];
+  const [simulator, short] = [openSimulator({ isLongLived: true }), openSimulator()];
+  for (const one of [simulator, short]) emit(one, "call.completed", 4_000);
+  expect(simulator.counts.events().total).toBe(4_000);
+  // Other machines do not tell which files a process holds.
+  if (!existsSync(FILES)) return;
+  expect(temporaryFiles()).toHaveLength(before.length + 1);
+  await simulator.close();
+  expect(temporaryFiles()).toEqual(before);
 });
 
 test("a data file of a newer release is refused, in words", () => {

@@ -75,6 +75,23 @@ describe("effects have come to rest", () => {
     expect(handled.of("early")).toEqual({ known: true, count: 2 });
   });
 
+  test.each([
+    [1, true],
+    [2, false],
+  ])("where %i readings of a count fail in a row, it is known: %s", async (failures, known) => {
+    let readings = 0;
+    const handled = await settle({
+      entries: [entry("a")],
+      observe: async () => {
+        readings += 1;
+        return readings <= failures ? { known: false, reason: "no answer" } : { known: true, count: 1 };
+      },
+      withinMs: 1_000,
+      quietMs: 1,
+    });
+    expect(handled.of("a").known).toBe(known);
+  });
+
   test("and knows nothing of an event that it was not asked for", async () => {
     const handled = await settle({ entries: [], observe: receiver({}).observe, withinMs: 1, quietMs: 1 });
     expect(handled.of("x").known).toBe(false);

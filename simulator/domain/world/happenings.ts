@@ -95,7 +95,7 @@ export function createHappenings(options: {
       ...(caller && { caller }),
     });
     const conversation = converse({ seed, random, business, at, ...plot });
-    const id = (prefix: string) => stableId(prefix, 16, seed, "happening", number);
+    const id = (prefix: string) => stableId(prefix, 16, { seed, purpose: "happening", index: number });
 
     const keptCall = keep({ business, at, number }, "call", changes, call.item, () =>
       createCall({ business, conversation, at, id: id("call_"), baseUrl: baseUrl() }),

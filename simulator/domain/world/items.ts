@@ -73,7 +73,12 @@ export function createItems(database: Database) {
       forget.run(id);
     },
     /** At most `limit` items before `place`, the newest first. */
-    before(organization: number, kind: ItemKind, place: Place, limit: number, facet?: string): Item[] {
+    before(
+      list: { organization: number; kind: ItemKind; facet?: string | undefined },
+      place: Place,
+      limit: number,
+    ): Item[] {
+      const { organization, kind, facet } = list;
       const { createdAt, seq } = place;
       return facet === undefined
         ? before.all(organization, kind, createdAt, seq, limit)

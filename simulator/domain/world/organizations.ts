@@ -92,7 +92,10 @@ function createBusiness(options: { seed: number; number: number; historyStart: n
 
   const agent = (name: string, index: number): Agent => ({
     object: "agent",
-    id: isFixed && index === 0 ? fixed.agentId : stableId("ag_", 16, seed, `agent ${index}`, number),
+    id:
+      isFixed && index === 0
+        ? fixed.agentId
+        : stableId("ag_", 16, { seed, purpose: `agent ${index}`, index: number }),
     name,
     persona_id: `persona_${trade === "restaurant" ? "warm_host" : "calm_dispatcher"}`,
     voice_id: `voice_${name.toLowerCase()}`,
@@ -108,7 +111,7 @@ function createBusiness(options: { seed: number; number: number; historyStart: n
     trade,
     organization: {
       object: "organization",
-      id: isFixed ? fixed.id : stableId("org_", 16, seed, "organization", number),
+      id: isFixed ? fixed.id : stableId("org_", 16, { seed, purpose: "organization", index: number }),
       name: isFixed ? fixed.name : nameOf(trade, number),
       industry: INDUSTRY[trade],
       subscription_tier: isFixed ? "growth" : random.pick(TIERS),

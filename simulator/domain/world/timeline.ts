@@ -46,7 +46,7 @@ export function createTimeline({ history, items }: { history: History; items: It
       const place = cursor ?? END;
 
       // One more than asked for tells whether there is a next page.
-      const stored = items.before(organization, kind, place, limit + 1, facet);
+      const stored = items.before({ organization, kind, facet }, place, limit + 1);
       const page = newest(limit + 1, stored, historic(organization, kind, place, facet));
       return { ok: true, items: page.slice(0, limit), hasMore: page.length > limit };
     },

@@ -26,7 +26,9 @@ export type Backend = {
 export type CreateBackend = () => Promise<Backend>;
 
 /** An engine on a machine that can be suspended: its loop stands still, and what its handlers are at goes on. */
-export type Machine = Engine & { suspend: () => void; resume: () => void };
+export type Machine = Engine & Suspension;
+
+type Suspension = { suspend: () => Promise<void>; resume: () => void };
 
 type Processing = Partial<Pick<ProcessOptions, "workerId" | "concurrency" | "onTrouble">> & {
   engine?: Machine;
@@ -115,21 +117,28 @@ export async function setUp(
 
 /**
  * The real clock, ahead by what a test let pass. While it is suspended no sleep ends, whoever calls, and what passes
- * meanwhile shows only once it is resumed.
+ * meanwhile shows only once it is resumed. `suspend` resolves once somebody sleeps: then a loop stands still.
  */
-function suspendableClock(passedMs: () => number): Clock & { suspend: () => void; resume: () => void } {
+function suspendableClock(passedMs: () => number): Clock & Suspension {
   let standstill: (PromiseWithResolvers<void> & { sinceMs: number }) | undefined;
+  let sleepers = 0;
+  let asleep: PromiseWithResolvers<void> | undefined;
   const aheadMs = (): number => standstill?.sinceMs ?? passedMs();
   return {
     nowMs: () => systemClock.nowMs() + aheadMs(),
     monotonicMs: () => systemClock.monotonicMs() + aheadMs(),
     sleep: async (ms, signal) => {
+      sleepers += 1;
+      asleep?.resolve();
       await systemClock.sleep(ms, signal);
       await standstill?.promise;
+      sleepers -= 1;
     },
     after: (ms, run) => systemClock.after(ms, () => void (standstill ? standstill.promise.then(run) : run())),
-    suspend: () => {
+    suspend: async () => {
       standstill ??= { ...Promise.withResolvers<void>(), sinceMs: passedMs() };
+      asleep = Promise.withResolvers();
+      if (sleepers === 0) await asleep.promise;
     },
     resume: () => {
       standstill?.resolve();
@@ -176,4 +185,12 @@ export async function done(): Promise<Outcome> {
 /** A handler that never comes back, as long as its test lasts. */
 export async function never(): Promise<Outcome> {
   return new Promise(() => undefined);
+}
+
+/** What a handler answers that does nothing but this. */
+export async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
+  return work.then(
+    () => ({ kind: "done" }),
+    (error: unknown) => ({ kind: "failed", error: String(error) }),
+  );
 }

@@ -16,6 +16,10 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       const first = await ledger.list({}, { limit: 10 });
       const second = await ledger.list({}, { limit: 20, beforeSeq: first.at(-1)!.seq });
       expect([...first, ...second].map(({ id }) => id)).toEqual(ids);
+      const oldest = await ledger.list({}, { limit: 10, afterSeq: 0 });
+      const older = await ledger.list({ type: "odd" }, { limit: 100, afterSeq: oldest.at(-1)!.seq });
+      expect(oldest.map(({ id }) => id)).toEqual(ids.toReversed().slice(0, 10));
+      expect(older.map(({ id }) => id)).toEqual(ids.toReversed().filter((_, at) => at > 9 && at % 2 === 1));
       expect(first[0]).toEqual(await ledger.find(ids[0]!));
       expect(await ledger.list({ type: "odd", state: "pending" }, { limit: 100 })).toHaveLength(12);
       expect(await ledger.list({ type: "odd" }, { limit: 5 })).toHaveLength(5);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LEASE_MS, type Claim, type Outcome } from "../../../receiver/engine.ts";
+import { LEASE_MS, type Claim } from "../../../receiver/engine.ts";
 import { signalled, until } from "../helpers/until.ts";
 import {
   accept,
@@ -8,7 +8,6 @@ import {
   never,
   newEvent,
   newEvents,
-  record,
   setUp,
   type CreateBackend,
 } from "./harness.ts";
@@ -16,164 +15,6 @@ import {
 /** A worker vanishes by being suspended: its machine stands still, and may come back when nobody expects it. */
 export function describeVanishing(name: string, createBackend: CreateBackend): void {
   describe(`${name}: workers that vanish`, () => {
-    test("have their event taken up when the lease is over, not before, and can change nothing afterwards", async () => {
-      const { engine, open, pass, processing, ended, handled, rows } = await setUp(createBackend);
-      const event = newEvent({ type: "held" });
-      await accept(engine, [event]);
-      const claimed = signalled<Claim>();
-      const goOn = signalled();
-      const late = signalled<string>();
-      processing(async (claim) => {
-        claimed.give(claim);
-        await goOn.promise;
-        await record(claim).catch((error: unknown) => late.give((error as Error).name));
-        return { kind: "done" };
-      });
-      await claimed.promise;
-      engine.suspend();
-
-      await pass(LEASE_MS - 10_000);
-      const other = await open();
-      processing(record, { engine: other });
-      // Once the other worker has handled something new, it has looked and left the held one alone.
-      await accept(other, [newEvent()]);
-      await ended(1);
-      expect(await other.ledger.find(event.id)).toMatchObject({ state: "claimed", attempts: 1 });
-      await pass(10_001);
-      await ended(2);
-      expect(await other.ledger.find(event.id)).toMatchObject({ state: "done", attempts: 2 });
-      goOn.give();
-      expect(await late.promise).toBe("LeaseLost");
-      await ended(3);
-      expect(handled.map(({ outcome }) => outcome)).toEqual(["done", "done", "lost"]);
-      expect(await rows(`SELECT attempt FROM effects WHERE event_id = '${event.id}'`)).toEqual([
-        { attempt: 2 },
-      ]);
-      expect(await other.ledger.find(event.id)).toMatchObject({ state: "done", handled: 1, attempts: 2 });
-    });
-
-    test.for<Outcome>([
-      { kind: "done" },
-      { kind: "ignored" },
-      { kind: "dead", error: "late" },
-      { kind: "failed", error: "late" },
-    ])("can't turn a finished event back with a late $kind", async (outcome) => {
-      const { engine, open, pass, processing, ended } = await setUp(createBackend);
-      const event = newEvent();
-      await accept(engine, [event]);
-      const claimed = signalled();
-      const goOn = signalled();
-      processing(async () => {
-        claimed.give();
-        await goOn.promise;
-        return outcome;
-      });
-      await claimed.promise;
-      engine.suspend();
-      await pass(LEASE_MS + 1);
-      const other = await open();
-      processing(done, { engine: other });
-      await ended(1);
-      const before = await other.ledger.find(event.id);
-      goOn.give();
-      expect((await ended(2))[1]).toMatchObject({ outcome: "lost" });
-      expect(await other.ledger.find(event.id)).toEqual(before);
-    });
-
-    test("can't touch an event that they hold again themselves, or that was requeued since", async () => {
-      const { engine, open, pass, processing, ended } = await setUp(createBackend, { maximumAttempts: 1 });
-      const event = newEvent();
-      await accept(engine, [event]);
-      const claimed = signalled<Claim>();
-      const goOn = signalled();
-      const late = signalled<string>();
-      processing(async (claim) => {
-        claimed.give(claim);
-        await goOn.promise;
-        await record(claim).catch((error: unknown) => late.give((error as Error).name));
-        return { kind: "failed", error: "late" };
-      });
-      await claimed.promise;
-      engine.suspend();
-      await pass(LEASE_MS + 1);
-      const other = await open();
-      const second = signalled<Claim>();
-      const leave = signalled();
-      processing(
-        async (claim) => {
-          second.give(claim);
-          await leave.promise;
-          return record(claim);
-        },
-        { engine: other },
-      );
-      await until(
-        () => other.ledger.find(event.id),
-        (found) => found?.state === "dead",
-      );
-      expect(await other.ledger.requeue([event.id])).toBe(1);
-      // With all its attempts before it, so that only the fencing token tells the two claims apart.
-      expect((await second.promise).attempt).toBe(1);
-      goOn.give();
-      expect(await late.promise).toBe("LeaseLost");
-      expect(await ended(1)).toMatchObject([{ outcome: "lost" }]);
-      leave.give();
-      expect((await ended(2))[1]).toMatchObject({ outcome: "done" });
-      expect(await other.ledger.find(event.id)).toMatchObject({ state: "done", attempts: 1, handled: 1 });
-    });
-
-    test("hear through their signal that they lost their claim", async () => {
-      const { engine, open, pass, processing, ended } = await setUp(createBackend);
-      await accept(engine, [newEvent()]);
-      const claimed = signalled<Claim>();
-      processing(async (claim) => {
-        claimed.give(claim);
-        return never();
-      });
-      const { signal } = await claimed.promise;
-      engine.suspend();
-      await pass(LEASE_MS + 1);
-      processing(done, { engine: await open() });
-      await ended(1);
-      expect(signal.aborted).toBe(false);
-      engine.resume();
-      await until(
-        () => signal.aborted,
-        (aborted) => aborted,
-      );
-      expect(signal.reason).toMatchObject({ name: "LeaseLost" });
-    });
-
-    test("keep what nobody has taken, however long they slept", async () => {
-      const { engine, pass, processing, ended } = await setUp(createBackend);
-      const event = newEvent();
-      await accept(engine, [event]);
-      const claimed = signalled<Claim>();
-      const goOn = signalled();
-      processing(async (claim) => {
-        claimed.give(claim);
-        await goOn.promise;
-        return { kind: "done" };
-      });
-      const { signal } = await claimed.promise;
-      engine.suspend();
-      await pass(12 * 3_600_000);
-      engine.resume();
-      // Once the worker has handled something new, it has looked at its leases.
-      await accept(engine, [newEvent()]);
-      await until(
-        () => engine.ledger.counts(),
-        ({ byState }) => byState.claimed === 2,
-      );
-      expect(signal.aborted).toBe(false);
-      goOn.give();
-      expect((await ended(2)).map(({ outcome, attempt }) => `${outcome} ${String(attempt)}`)).toEqual([
-        "done 1",
-        "done 1",
-      ]);
-      expect(await engine.ledger.find(event.id)).toMatchObject({ state: "done", attempts: 1, handled: 1 });
-    });
-
     test("cost their event an attempt, and the last one is its end", async () => {
       const { engine, open, pass, processing } = await setUp(createBackend, { maximumAttempts: 3 });
       const event = newEvent();
@@ -189,7 +30,7 @@ export function describeVanishing(name: string, createBackend: CreateBackend): v
           { engine: machine },
         );
         expect((await claimed.promise).attempt).toBe(attempt);
-        machine.suspend();
+        await machine.suspend();
         await pass(LEASE_MS + 1);
       }
       processing(done, { engine: await open() });
@@ -211,7 +52,7 @@ export function describeVanishing(name: string, createBackend: CreateBackend): v
         return never();
       });
       await claimed.promise;
-      engine.suspend();
+      await engine.suspend();
       await pass(LEASE_MS + 1);
       const other = await open();
       await accept(other, newEvents(10));
@@ -245,7 +86,7 @@ export function describeVanishing(name: string, createBackend: CreateBackend): v
         { workerId: "known to be dead" },
       );
       await claimed.promise;
-      engine.suspend();
+      await engine.suspend();
       const other = await open();
       expect(await other.work.release("somebody else")).toBe(0);
       expect(await other.ledger.find(event.id)).toMatchObject({ state: "claimed" });
@@ -274,7 +115,7 @@ export function describeVanishing(name: string, createBackend: CreateBackend): v
         { workerId: "known to be dead" },
       );
       await claimed.promise;
-      engine.suspend();
+      await engine.suspend();
       const other = await open();
       expect(await other.work.release("known to be dead")).toBe(1);
       expect(await other.ledger.find(event.id)).toMatchObject({ state: "dead", attempts: 1 });

@@ -75,11 +75,12 @@ test("no command lets a simulator's answers steer a terminal, a build server or 
     ["clock"],
     ["readings"],
   ];
+  const address = `${hostile.url}/?$(exit 9)'"`;
   const hints: string[] = [];
   let shownAnything = 0;
   for (const command of commands) {
     for (const json of [[], ["--json"]]) {
-      const { out, err } = await run(...command, "--simulator", `${hostile.url}/?$(exit 9)'"`, ...json);
+      const { out, err } = await run(...command, "--simulator", address, ...json);
       const said = out + err;
       expect(said, command.join(" ")).not.toMatch(STEERING);
       expect(said, command.join(" ")).not.toMatch(BUILD_COMMAND);
@@ -92,6 +93,9 @@ test("no command lets a simulator's answers steer a terminal, a build server or 
   const ids = hints.filter((hint) => hint.includes("exit 9"));
   expect(ids.length).toBeGreaterThan(3);
   const taken = await runInBash(ids, {}, `voice-agent-simulator() { printf '%s|' "$@"; }`);
-  for (const words of taken)
-    expect(words).toContain(`${HOSTILE.replace("\0", "")}|`.split("\u0000")[0]?.slice(0, 9));
+  expect(taken.length).toBe(ids.length);
+  for (const [index, words] of taken.entries()) {
+    const isElsewhere = ids[index]?.includes("--simulator") === true;
+    expect(words).toContain(isElsewhere ? `|--simulator|${address}|` : `$(exit 9)'"`);
+  }
 });

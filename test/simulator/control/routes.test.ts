@@ -79,6 +79,17 @@ describe("endpoints", () => {
     });
   });
 
+  test("are not moved to an organization that does not exist", async () => {
+    const { ask } = await startService();
+    const { body } = await ask("POST", "/endpoints", { url: "http://localhost:3000/" });
+    const path = `/endpoints/${String(body["id"])}`;
+    expect(await ask("PATCH", path, { org_id: "org_none" })).toMatchObject({
+      status: 400,
+      body: { error: "invalid_request", message: expect.stringContaining("use one of org_") },
+    });
+    expect((await ask("GET", path)).body).toMatchObject({ org_id: null });
+  });
+
   test("keep their secret to themselves: it cannot be changed or asked for", async () => {
     const { ask } = await startService();
     const { body } = await ask("POST", "/endpoints", { url: "http://localhost:3000/" });

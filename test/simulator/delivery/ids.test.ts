@@ -24,7 +24,9 @@ function replay(simulator: Simulator, id: string, newIds = false) {
 
 describe("ids of events", () => {
   test("are counted from 1, so that a seed means the same ids in every release", () => {
-    expect(firstIds(3)).toEqual([1, 2, 3].map((count) => stableId("evt_", 32, 7, "event", count)));
+    expect(firstIds(3)).toEqual(
+      [1, 2, 3].map((count) => stableId("evt_", 32, { seed: 7, purpose: "event", index: count })),
+    );
   });
 
   test("are the same for a seed, whatever was replayed under other ids in between", () => {

@@ -80,6 +80,23 @@ describe("an endpoint that always answers 500", () => {
 });
 
 describe("moving the clock", () => {
+  test("by another mode is noticed at once, not at the next look", async () => {
+    const endpoint = await startEndpoint(500);
+    // Its timers never fire: only what is told wakes the simulator.
+    const wall = createVirtualWall();
+    const simulator = openSimulator({ clock: "real", wall });
+    register(simulator, endpoint.url);
+    const id = emitOne(simulator);
+    await simulator.settled();
+    const dead = nextEntry(
+      simulator,
+      (entry) => entry.kind === "attempt.ended" && entry.number === 6 && entry.deliveryId === id,
+    );
+    simulator.clock.setMode("skip");
+    await dead;
+    expect(deliveryOf(simulator, id)).toMatchObject({ attemptsMade: 6 });
+  });
+
   test("twice at once moves it twice, and each is over when its own moment has come", async () => {
     const simulator = openSimulator({ clock: "manual" });
     const fromMs = simulator.clock.now();

@@ -66,6 +66,7 @@ describe("the line that says what an event is about", () => {
     const exact = "Ada left a voicemail · ";
     const message = "x".repeat(120 - exact.length);
     expect(about("voicemail.created", { customer_name: "Ada", message_text: message })).toBe(exact + message);
+    expect(about("voicemail.created", { customer_name: "Ada", message_text: `${message}x` })).toMatch(/…$/);
   });
 
   test("is one line of text for whatever somebody sends", () => {

@@ -135,6 +135,8 @@ test("mistakes throw with what to change", async () => {
   expect(() => simulator.endpoints.add({ url: "http://example.com/" })).toThrow(
     "http:// is for localhost only",
   );
+  const elsewhere = { url: "http://localhost:9/", orgId: "org_x" };
+  expect(() => simulator.endpoints.add(elsewhere)).toThrow('There is no organization "org_x": use one of');
   expect(() => simulator.endpoints.get("ep_x")).toThrow('There is no endpoint "ep_x".');
   expect(() => simulator.deliveries.get("dlv_x")).toThrow('There is no delivery "dlv_x".');
   await expect(simulator.emit("call.completed", { orgId: "org_x" })).rejects.toThrow("org_x");

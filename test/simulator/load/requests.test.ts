@@ -25,6 +25,15 @@ test("the fast signature is the signature, for any secret and body", () => {
   );
 });
 
+test.each([0, 1, 63, 64, 65, 98, 200])("the fast signature with a secret of %i characters", (length) => {
+  const secret = "s".repeat(length);
+  const signer = createSigner({ secret, signedBytes: 13 });
+  signer.signed.write("1700000000.{}", "latin1");
+  expect(`t=1700000000,v1=${signer.digest()}`).toBe(
+    sign({ body: "{}", secret, timestampSeconds: 1_700_000_000 }),
+  );
+});
+
 test("each request is a whole one, signed now, with an event of its own; the same number is the same event", () => {
   let seconds = 1_700_000_000;
   const url = new URL("http://localhost:3000/webhooks?a=1");

@@ -106,6 +106,18 @@ test("only the endpoint whose receiver is asked is judged by what it says, and n
   expect(away.receiver.asked).toEqual([]);
 });
 
+test("a verdict that what was done changes is counted anew, though attempts are still to come", async () => {
+  const { simulator, receiver, observer, pass } = open({ outcome: { status: 401 } });
+  register(simulator, "http://localhost:1/never-asked", { faults: [{ name: "bad-signature" }] });
+  simulator.verdicts.observe(observer);
+  emitOne(simulator);
+  await simulator.settled();
+  expect(simulator.verdicts.counts()).toMatchObject([{ meant: "forged", verdict: "ok", count: 1 }]);
+  receiver.handled = 1;
+  await pass(60);
+  expect(simulator.verdicts.counts()).toMatchObject([{ meant: "forged", verdict: "not", count: 1 }]);
+});
+
 test("what is reset is asked about no more, nor what is closed", async () => {
   const { simulator, receiver, observer, pass } = open();
   register(simulator, "http://localhost:1/never-asked");

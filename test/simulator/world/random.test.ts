@@ -75,14 +75,14 @@ describe("stable ids", () => {
   test("depend on all that they are asked with, and on nothing else", () => {
     fc.assert(
       fc.property(fc.nat(), fc.string(), fc.nat(), (seed, purpose, index) => {
-        const id = stableId("evt_", 32, seed, purpose, index);
+        const id = stableId("evt_", 32, { seed, purpose, index });
         expect(id).toMatch(/^evt_[0-9a-f]{32}$/);
-        expect(stableId("evt_", 32, seed, purpose, index)).toBe(id);
+        expect(stableId("evt_", 32, { seed, purpose, index })).toBe(id);
         const others = [
-          stableId("evt_", 32, seed + 1, purpose, index),
-          stableId("evt_", 32, seed, `${purpose}x`, index),
-          stableId("evt_", 32, seed, purpose, index + 1),
-          stableId("dlv_", 32, seed, purpose, index).replace("dlv_", "evt_"),
+          stableId("evt_", 32, { seed: seed + 1, purpose, index }),
+          stableId("evt_", 32, { seed, purpose: `${purpose}x`, index }),
+          stableId("evt_", 32, { seed, purpose, index: index + 1 }),
+          stableId("dlv_", 32, { seed, purpose, index }).replace("dlv_", "evt_"),
         ];
         expect(others).not.toContain(id);
       }),

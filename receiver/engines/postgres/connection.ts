@@ -1,0 +1,159 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import type { Refusal } from "../../engine.ts";
+import type { Packages } from "./packages.ts";
+
+export type Pool = pg.Pool;
+export type Client = pg.PoolClient;
+
+const IDLE_TIMEOUT_MS = 30_000;
+
+/**
+ * The server's own limits, against what a lost client leaves behind. The same for all our connections, since a pooler
+ * in between may hand the session of one to another.
+ */
+const SESSION = `
+  SET statement_timeout = '30s';
+  SET lock_timeout = '10s';
+  SET idle_in_transaction_session_timeout = '15s'`;
+
+/** Opens no connection yet. `purpose` is what `pg_stat_activity` shows. */
+export function createPool(
+  { pg }: Packages,
+  options: {
+    url: string;
+    purpose: string;
+    connections: number;
+    /** Until a connection is there, whether it has to be opened or waited for. */
+    connectTimeoutMs: number;
+    /** Until a statement is answered; after that its connection is given up. */
+    answerTimeoutMs?: number;
+  },
+): Pool {
+  const types = new pg.TypeOverrides();
+  // As SQLite answers them: counts and sums are numbers, as long as a number can hold them.
+  types.setTypeParser(pg.types.builtins.INT8, safeInteger);
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: `voice-agent-receiver ${options.purpose}`,
+    types,
+    ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
+  });
+  // What is being waited for fails by itself, and an idle connection that broke is replaced when one is asked for.
+  // Without a listener, either would end the process.
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => {
+    client.on("error", () => undefined);
+    // Goes out before anything else does. When it fails, so does what follows: the line is dead.
+    client.query(SESSION).catch(() => undefined);
+  });
+  return pool;
+}
+
+/** Makes a statement that PostgreSQL parses and plans once a connection, where connections are our own. */
+export type Prepare = (text: string, values: unknown[]) => pg.QueryConfig;
+
+/**
+ * A pooler in between gives every transaction to another session, which knows none of the statements prepared in the
+ * last. It shows by the number of the session, which is another than the one that we were greeted by.
+ */
+export async function preparing(pool: Pool): Promise<Prepare> {
+  const isOurs = await withClient(pool, async (client) => {
+    const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    return "processID" in client && client.processID === rows[0]?.pid;
+  });
+  if (!isOurs) return (text, values) => ({ text, values });
+  const names = new Map<string, string>();
+  return (text, values) => {
+    const name =
+      names.get(text) ?? `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+    names.set(text, name);
+    return { name, text, values };
+  };
+}
+
+/** Runs `work` on a connection of its own. One on which anything failed is not used again. */
+export async function withClient<Result>(
+  pool: Pool,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  let sound = false;
+  try {
+    const result = await work(client);
+    sound = client.getTransactionStatus() === "I";
+    return result;
+  } finally {
+    client.release(!sound);
+  }
+}
+
+/** Whether an error is the database's answer to a statement: then the connection works, and the statement did nothing. */
+export function sqlState(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
+  return "severity" in error ? error.code : undefined;
+}
+
+/** Whether the database said what became of a statement; otherwise nobody knows, a COMMIT may have been one. */
+export function isAnswered(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== undefined && !ENDED_BY_SERVER.has(state);
+}
+
+/** The server shuts down, or one of its processes crashed. */
+const ENDED_BY_SERVER = new Set(["57P01", "57P02"]);
+
+/** Two that waited for each other, or came between each other: whoever was picked out tries again. */
+const CONFLICTS = new Set(["40P01", "40001"]);
+const CONFLICT_TRIES = 3;
+
+/** Runs `work` again when the database undid it for another's sake. */
+export async function retryingConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tried === CONFLICT_TRIES || !CONFLICTS.has(sqlState(error) ?? "")) throw error;
+    }
+  }
+}
+
+/** What an error says about a statement that was on its way when it came. */
+export function refusalOf(error: unknown): Refusal {
+  const detail = error instanceof Error ? error.message : String(error);
+  const state = sqlState(error);
+  if (state !== undefined) return { ok: false, reason: reasonOf(state), detail: `${detail} (${state})` };
+  if (/timeout/i.test(detail)) return { ok: false, reason: "timeout", detail };
+  return { ok: false, reason: "outcome_unknown", detail };
+}
+
+/** What an error says that came before there was a connection: nothing was sent. */
+export function refusalOfConnecting(error: unknown): Refusal {
+  if (sqlState(error) !== undefined) return refusalOf(error);
+  const detail = error instanceof Error ? error.message || error.name : String(error);
+  // So the pool says that all its connections were in use for too long.
+  const exhausted = detail === "timeout exceeded when trying to connect";
+  return { ok: false, reason: exhausted ? "overloaded" : "connection_lost", detail };
+}
+
+function reasonOf(state: string): Refusal["reason"] {
+  if (state === "53100") return "full";
+  if (state.startsWith("53")) return "overloaded";
+  // A statement that changes something, on a server that is a standby or was made read-only.
+  if (state === "25006") return "read_only";
+  if (state === "57014") return "timeout";
+  if (ENDED_BY_SERVER.has(state)) return "outcome_unknown";
+  if (state === "57P03" || state.startsWith("08")) return "connection_lost";
+  if (state.startsWith("58")) return "io_error";
+  if (state.startsWith("XX")) return "corrupt";
+  return "busy";
+}
+
+function safeInteger(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}

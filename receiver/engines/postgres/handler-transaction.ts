@@ -1,0 +1,176 @@
+import type { Clock } from "../../clock.ts";
+import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
+import type { ClaimedEvent, Claims } from "./claims.ts";
+import { isAnswered, type Client, type Pool } from "./connection.ts";
+
+/** A handler's transaction holds a connection, and whatever rows it has touched; it gets this long. */
+const TRANSACTION_LIMIT_MS = 5_000;
+
+/** How often, and after which pauses, to look what became of a transaction whose answer was lost. */
+const LOOKS = 10;
+const LOOK_PAUSE_MS = 500;
+
+export type HandlerTransaction = {
+  atomically: (signal: AbortSignal) => Atomically;
+  /** What became of it, once the handler has ended: one that is still open then is rolled back. */
+  end: () => Promise<"none" | "committed" | "forgotten">;
+};
+
+type Means = { pool: Pool; claims: Claims; clock: Clock; worker: string };
+
+/** Makes the transactions of handlers: their writes commit together with `done`, or not at all. */
+export function createHandlerTransaction(means: Means, event: ClaimedEvent): HandlerTransaction {
+  let running: Promise<unknown> | undefined;
+  let committed = false;
+  const over = new AbortController();
+  return {
+    atomically: (signal) => async (work) => {
+      if (running !== undefined || committed) {
+        throw new Error("atomically() commits the event together with its writes: call it once, last.");
+      }
+      const promise = transact(means, event, AbortSignal.any([signal, over.signal]), work).then((result) => {
+        committed = true;
+        return result;
+      });
+      running = promise;
+      return promise.finally(() => {
+        running = undefined;
+      });
+    },
+    end: async () => {
+      if (running === undefined) return committed ? "committed" : "none";
+      over.abort(new Error("The handler ended before its atomically() did: await it."));
+      await running.catch(() => undefined);
+      // Where its COMMIT was on its way already, it counts.
+      return committed ? "committed" : "forgotten";
+    },
+  };
+}
+
+async function transact<Result>(
+  means: Means,
+  event: ClaimedEvent,
+  signal: AbortSignal,
+  work: (db: HandlerDatabase) => Promise<Result>,
+): Promise<Result> {
+  signal.throwIfAborted();
+  const client = await means.pool.connect();
+  let sound = false;
+  try {
+    await client.query("BEGIN");
+    const transaction = open(client);
+    try {
+      const result = await bounded(async () => work(transaction.database), signal, means.clock);
+      await transaction.close();
+      signal.throwIfAborted();
+      await complete(means, client, event);
+      return result;
+    } finally {
+      sound = await transaction.leave();
+    }
+  } finally {
+    client.release(!sound);
+  }
+}
+
+/** The transaction as a handler sees it. */
+function open(client: Client) {
+  let isOpen = true;
+  let failure: unknown;
+  const running = new Set<Promise<unknown>>();
+  const query = async (
+    sql: string,
+    parameters: readonly SqlValue[] = [],
+  ): Promise<Record<string, unknown>[]> => {
+    if (!isOpen) throw new Error("This transaction has ended: await every query inside atomically().");
+    if (ENDS_TRANSACTION.test(sql)) {
+      throw new Error("atomically() begins and commits the transaction itself: leave that statement out.");
+    }
+    const statement = { text: sql, values: [...parameters], queryMode: "extended" };
+    const promise = client.query<Record<string, unknown>>(statement);
+    running.add(promise);
+    try {
+      return (await promise).rows;
+    } catch (error) {
+      failure ??= error;
+      throw error;
+    } finally {
+      running.delete(promise);
+    }
+  };
+  return {
+    database: { query } satisfies HandlerDatabase,
+    /** Takes no more statements, and waits for those that nobody awaited. Throws when one has failed. */
+    close: async (): Promise<void> => {
+      isOpen = false;
+      await Promise.allSettled(running);
+      // PostgreSQL goes on with nothing after a failed statement, even if the handler would.
+      if (failure !== undefined) throw failure;
+    },
+    /** Rolls back what is still open. Answers whether the connection can be used again. */
+    leave: async (): Promise<boolean> => {
+      isOpen = false;
+      // A statement that is still running would have to be waited for; the server undoes all when the client is gone.
+      if (running.size > 0) return false;
+      if (client.getTransactionStatus() === "I") return true;
+      return client.query("ROLLBACK").then(
+        () => true,
+        () => false,
+      );
+    },
+  };
+}
+
+const ENDS_TRANSACTION = /^\s*(begin|start|commit|end|abort|prepare|rollback(?!\s+to\b))\b/i;
+
+async function complete(
+  { claims, clock, worker }: Means,
+  client: Client,
+  event: ClaimedEvent,
+): Promise<void> {
+  if ((await client.query(claims.completing(event, worker))).rowCount === 0) throw new LeaseLost(event.id);
+  try {
+    await client.query("COMMIT");
+  } catch (error) {
+    if (isAnswered(error) || !(await wasCompleted(claims, event, clock))) throw error;
+  }
+}
+
+/** Whether the transaction was committed whose answer was lost with its connection. */
+async function wasCompleted(claims: Claims, event: ClaimedEvent, clock: Clock): Promise<boolean> {
+  for (let look = 1; look <= LOOKS; look += 1) {
+    const completed = await claims.isCompleted(event).catch(() => undefined);
+    if (completed !== undefined) return completed;
+    await clock.sleep(LOOK_PAUSE_MS);
+  }
+  return false;
+}
+
+/** Waits for `work` until `signal` is aborted or its time is up. */
+async function bounded<Result>(
+  work: () => Promise<Result>,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<Result> {
+  const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
+  const onAbort = (): void => giveUp(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort);
+  const cancel = clock.after(TRANSACTION_LIMIT_MS, () => giveUp(new TransactionTooLong()));
+  try {
+    return await Promise.race([given, work()]);
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+class TransactionTooLong extends Error {
+  override readonly name = "TransactionTooLong";
+
+  constructor() {
+    super(
+      `The transaction was still open after ${String(TRANSACTION_LIMIT_MS / 1_000)} s, and what it has written is locked for others. Call no service inside atomically().`,
+    );
+  }
+}

@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import type { Acceptance, AcceptResult, Intake, NewEvent, Refusal } from "../../engine.ts";
+import {
+  refusalOf,
+  refusalOfConnecting,
+  retryingConflicts,
+  withClient,
+  type Client,
+  type Pool,
+  type Prepare,
+} from "./connection.ts";
+import { JOBS_SCHEMA } from "./schema.ts";
+import { objectKey, storable, uuidOf } from "./text.ts";
+import { TASK } from "./trigger.ts";
+
+/**
+ * Event rows and the job that triggers their handling, in one statement. Ids are inserted in their order, and objects
+ * before them in theirs, so that two batches never wait for each other in a circle.
+ *
+ * Where somebody has turned synchronous commits off, this one is synchronous all the same: an acknowledgement means
+ * that the event is on disk.
+ */
+const ACCEPT = `
+  WITH durable AS MATERIALIZED (
+    SELECT CASE current_setting('synchronous_commit')
+      WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+  ), given AS MATERIALIZED (
+    SELECT g.*, nextval('receiver.seqs') AS seq
+    FROM durable, json_to_recordset($1) AS g(
+      n integer, id uuid, spelling text, type text, object uuid, reconciled boolean, start integer, length integer)
+  ), objects AS (
+    INSERT INTO receiver.objects AS known (key, seq, reconciled)
+    SELECT DISTINCT ON (object) object, seq, reconciled FROM given
+    WHERE object IS NOT NULL AND NOT EXISTS (SELECT FROM receiver.ids WHERE ids.id = given.id)
+    ORDER BY object, n
+    -- Changes nothing, but waits for whoever is inserting the same and answers what is there.
+    ON CONFLICT (key) DO UPDATE SET key = excluded.key
+    RETURNING key, seq, reconciled
+  ), ids AS (
+    INSERT INTO receiver.ids (id, seq, day, alias)
+    SELECT given.id, coalesce(same.seq, given.seq), extract(epoch FROM now()) / 86400, same.seq IS NOT NULL
+    FROM given LEFT JOIN objects AS same
+      ON same.key = given.object AND same.seq <> given.seq AND (same.reconciled OR given.reconciled)
+    ORDER BY given.id
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, seq
+  ), events AS (
+    INSERT INTO receiver.events (seq, id, spelling, type, object, reconciled, body)
+    SELECT seq, id, spelling, type, object, reconciled, substring($2::bytea FROM start FOR length)
+    FROM given JOIN ids USING (id, seq)
+    ORDER BY seq
+    RETURNING seq
+  ), job AS (
+    SELECT ${JOBS_SCHEMA}.add_job('${TASK}') FROM (SELECT FROM events LIMIT 1) AS anything
+    -- One that waits to be run will do for these events too.
+    WHERE NOT EXISTS (SELECT FROM ${JOBS_SCHEMA}.jobs WHERE task_identifier = '${TASK}' AND locked_at IS NULL)
+  )
+  SELECT given.n, events.seq IS NULL AS duplicate
+  FROM given LEFT JOIN events ON events.seq = given.seq LEFT JOIN job ON true`;
+
+/** In the order of their rows, like everybody who locks several. */
+const COUNT_DUPLICATES = `
+  WITH given AS (SELECT * FROM json_to_recordset($1) AS g(id uuid, times integer)),
+  known AS (SELECT ids.seq, sum(times) AS times FROM given JOIN receiver.ids USING (id) GROUP BY ids.seq),
+  locked AS MATERIALIZED (
+    SELECT seq FROM receiver.events WHERE seq = ANY (ARRAY(SELECT seq FROM known)) ORDER BY seq FOR UPDATE)
+  UPDATE receiver.events SET duplicates = duplicates + known.times
+  FROM known JOIN locked USING (seq) WHERE events.seq = known.seq
+  RETURNING replace(events.id::text, '-', '') AS id, encode(sha256(events.body), 'hex') AS hash`;
+
+const PROBE = `UPDATE receiver.facts SET probed_at = clock_timestamp()`;
+
+type AcceptedRow = { n: number; duplicate: boolean };
+
+/** The way in: a batch is one statement, and a second one when there were duplicates to count. */
+export function createIntake(pool: Pool, prepare: Prepare): Intake {
+  return {
+    accept: async (batch) => {
+      if (pool.ending) return CLOSED;
+      if (batch.length === 0) return { ok: true, acceptances: [] };
+      return onConnection(async (client) => acceptAll(client, prepare, batch));
+    },
+    probe: async () => {
+      if (pool.ending) return CLOSED;
+      return onConnection(async (client) => {
+        await client.query(PROBE);
+        return { ok: true };
+      });
+    },
+  };
+
+  async function onConnection<Result>(work: (client: Client) => Promise<Result>): Promise<Result | Refusal> {
+    let connected = false;
+    try {
+      return await retryingConflicts(async () =>
+        withClient(pool, async (client) => {
+          connected = true;
+          return work(client);
+        }),
+      );
+    } catch (error) {
+      return connected ? refusalOf(error) : refusalOfConnecting(error);
+    }
+  }
+}
+
+const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
+
+async function acceptAll(
+  client: Client,
+  prepare: Prepare,
+  batch: readonly NewEvent[],
+): Promise<AcceptResult> {
+  const first = new Map<string, number>();
+  for (const [index, event] of batch.entries()) {
+    const id = uuidOf(event.id);
+    if (!first.has(id)) first.set(id, index);
+  }
+  const isNew = await insert(client, prepare, batch, [...first.values()]);
+  const repeated = new Map<string, number>();
+  for (const [index, event] of batch.entries()) {
+    const id = uuidOf(event.id);
+    if (!isNew.has(index)) repeated.set(id, (repeated.get(id) ?? 0) + 1);
+  }
+  const hashes = repeated.size > 0 ? await countDuplicates(client, repeated) : new Map<string, string>();
+  const acceptances = batch.map((event, index): Acceptance => {
+    if (isNew.has(index)) return { duplicate: false };
+    const storedSha256 = hashes.get(uuidOf(event.id));
+    if (storedSha256 === undefined) return { duplicate: true };
+    const receivedSha256 = createHash("sha256").update(event.body).digest("hex");
+    if (storedSha256 === receivedSha256) return { duplicate: true };
+    return { duplicate: true, differs: { storedSha256, receivedSha256 } };
+  });
+  return { ok: true, acceptances };
+}
+
+/** Stores the events at `indexes`, of which no two have the same id. Answers where the new ones were. */
+async function insert(
+  client: Client,
+  prepare: Prepare,
+  batch: readonly NewEvent[],
+  indexes: readonly number[],
+): Promise<Set<number>> {
+  let start = 1;
+  const bodies: Uint8Array[] = [];
+  const rows = indexes.flatMap((n) => {
+    const event = batch[n];
+    if (!event) return [];
+    const id = uuidOf(event.id);
+    const row = {
+      n,
+      id,
+      spelling: event.id === `evt_${id}` ? null : event.id,
+      type: storable(event.type),
+      object: event.objectId === null ? null : objectKey(event.type, event.objectId),
+      reconciled: event.source === "reconcile",
+      start,
+      length: event.body.length,
+    };
+    bodies.push(event.body);
+    start += event.body.length;
+    return [row];
+  });
+  const accepted = await client.query<AcceptedRow>(
+    prepare(ACCEPT, [JSON.stringify(rows), Buffer.concat(bodies)]),
+  );
+  return new Set(accepted.rows.flatMap(({ n, duplicate }) => (duplicate ? [] : [n])));
+}
+
+/** Answers the hashes of the stored bodies, by id; none for an id that is another's alias or whose event was pruned. */
+async function countDuplicates(
+  client: Client,
+  times: ReadonlyMap<string, number>,
+): Promise<Map<string, string>> {
+  const given = JSON.stringify([...times].map(([id, count]) => ({ id, times: count })));
+  const { rows } = await client.query<{ id: string; hash: string }>(COUNT_DUPLICATES, [given]);
+  return new Map(rows.map(({ id, hash }) => [id, hash]));
+}

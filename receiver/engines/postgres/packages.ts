@@ -1,0 +1,33 @@
+import type * as graphileWorker from "graphile-worker";
+import type pg from "pg";
+
+/** The packages that only this engine needs. */
+export type Packages = {
+  pg: typeof pg;
+  graphile: typeof graphileWorker;
+};
+
+/** A package of this engine is not installed. The message says how to install it. */
+export class PackageMissing extends Error {
+  override readonly name = "PackageMissing";
+
+  constructor(cause: unknown) {
+    super(
+      "DATABASE_URL names PostgreSQL, whose packages are not installed: npm install pg@8.23.1 graphile-worker@0.18.0",
+      { cause },
+    );
+  }
+}
+
+/** Loads what this engine needs, when it is needed: who keeps to SQLite installs none of it. */
+export async function loadPackages(): Promise<Packages> {
+  try {
+    const [{ default: postgres }, graphile] = await Promise.all([import("pg"), import("graphile-worker")]);
+    return { pg: postgres, graphile };
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") {
+      throw new PackageMissing(error);
+    }
+    throw error;
+  }
+}

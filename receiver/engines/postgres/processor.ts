@@ -1,0 +1,268 @@
+import type { Clock } from "../../clock.ts";
+import {
+  LEASE_MS,
+  LeaseLost,
+  type Claim,
+  type Handled,
+  type Outcome,
+  type Processor,
+  type ProcessOptions,
+  type RetryPolicy,
+} from "../../engine.ts";
+import type { ClaimedEvent, Claims, Ending } from "./claims.ts";
+import type { Pool } from "./connection.ts";
+import { createHandlerTransaction } from "./handler-transaction.ts";
+import { createSettling } from "./settling.ts";
+import type { Trigger } from "./trigger.ts";
+
+const HEARTBEAT_MS = LEASE_MS / 3;
+
+/** Events claimed beyond those that can be begun at once, when they end faster than a statement takes. */
+const MOST_AHEAD = 500;
+
+/** Of a drain, what returning claims may take. */
+const RETURN_TIMEOUT_MS = 1_000;
+
+const FORGOTTEN =
+  "The handler ended before its atomically() did, so nothing was written: it has to await atomically().";
+
+type Held = { event: ClaimedEvent; over: AbortController; begun: boolean };
+
+/**
+ * The background loop: keep the lease, take over from the dead, claim, handle, settle. Each round answers how long it
+ * may sleep; a job of graphile-worker or the end of a handling cuts that short.
+ */
+export function createProcessor(
+  engine: {
+    claims: Claims;
+    pool: Pool;
+    clock: Clock;
+    retry: RetryPolicy;
+    /** How often to look for what nobody tells: retries that have become due, the claims of the dead. */
+    lookMs: number;
+    startTrigger: (wake: () => void, onTrouble: (error: unknown) => void) => Promise<Trigger>;
+  },
+  options: ProcessOptions,
+): Processor {
+  const { claims, clock, retry, lookMs } = engine;
+  const { workerId: worker, concurrency } = options;
+  const means = { pool: engine.pool, claims, clock, worker };
+  /** What we know we hold, by its seq: to be begun, running, or being settled. */
+  const held = new Map<number, Held>();
+  const ready: Held[] = [];
+  let running = 0;
+  let endedSinceClaim = 0;
+  /** An event whose worker vanished: claimed, to be begun when nothing else runs, and running until it is undefined. */
+  let suspect: Held | undefined;
+  let first: "new" | "retries" = "retries";
+
+  let trigger: Trigger | undefined;
+  let registered = false;
+  let extendAtMs = 0;
+  let lookAtMs = 0;
+  let endedSinceLook = 0;
+  let draining = false;
+  const empty = new AbortController();
+  const stopped = new AbortController();
+  const settle = createSettling({ ...means, stopped: stopped.signal, onTrouble: options.onTrouble });
+  let alarm = new AbortController();
+  let lastRound: Promise<number> = Promise.resolve(0);
+  const loop = runLoop();
+  let drained: Promise<void> | undefined;
+  return { drain: async (graceMs) => (drained ??= drain(graceMs)) };
+
+  function wake(): void {
+    alarm.abort();
+  }
+
+  async function runLoop(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      alarm = new AbortController();
+      let sleepMs = lookMs;
+      try {
+        lastRound = round();
+        sleepMs = await lastRound;
+      } catch (error) {
+        options.onTrouble(error);
+        // What was claimed may not have reached us: the next extension puts it back.
+        extendAtMs = Number.NEGATIVE_INFINITY;
+      }
+      if (sleepMs > 0) await clock.sleep(sleepMs, AbortSignal.any([alarm.signal, stopped.signal]));
+    }
+  }
+
+  async function round(): Promise<number> {
+    await keepLease();
+    const looks = clock.monotonicMs() >= lookAtMs;
+    if (looks) {
+      lookAtMs = clock.monotonicMs() + lookMs;
+      await claims.expire(worker);
+      await passOn();
+    }
+    const claimed = await fill(looks);
+    return claimed ? 0 : lookMs;
+  }
+
+  /** What was claimed ahead of handlers that have become slow is for others to begin. */
+  async function passOn(): Promise<void> {
+    if (endedSinceLook === 0) await giveBack(ready.splice(0));
+    endedSinceLook = 0;
+  }
+
+  async function keepLease(): Promise<void> {
+    if (trigger === undefined || trigger.ended()) {
+      trigger = await engine.startTrigger(wake, options.onTrouble);
+      extendAtMs = Number.NEGATIVE_INFINITY;
+    }
+    if (registered && clock.monotonicMs() < extendAtMs) return;
+    const nextMs = clock.monotonicMs() + HEARTBEAT_MS;
+    if (registered && (await claims.extend(worker, trigger.pool, [...held.keys()]))) {
+      extendAtMs = nextMs;
+      return;
+    }
+    // Somebody took us for dead. What we held is theirs; what we claimed since is put back by the first extension.
+    for (const lost of held.values()) forget(lost, new LeaseLost(lost.event.id));
+    await claims.register(worker, trigger.pool);
+    registered = true;
+    extendAtMs = nextMs;
+  }
+
+  /** Claims for free slots, and answers whether there may be more. */
+  async function fill(looks: boolean): Promise<boolean> {
+    begin();
+    if (draining || suspect !== undefined) return false;
+    const free = concurrency - running - ready.length;
+    if (free <= 0 && ready.length > 0) return false;
+    const limit = Math.max(free, 0) + Math.min(endedSinceClaim, MOST_AHEAD);
+    if (limit === 0) return false;
+    endedSinceClaim = 0;
+    first = first === "new" ? "retries" : "new";
+    const events = await claims.claim(worker, limit, first);
+    for (const event of events) ready.push(hold(event));
+    if (looks) await claimSuspect();
+    begin();
+    return events.length > 0 && running < concurrency;
+  }
+
+  /** After each there is a turn for the others, so that many of them don't hold up everything. */
+  async function claimSuspect(): Promise<void> {
+    const event = await claims.claimSuspect(worker);
+    if (event) suspect = hold(event);
+  }
+
+  function hold(event: ClaimedEvent): Held {
+    const one = { event, over: new AbortController(), begun: false };
+    held.set(event.seq, one);
+    return one;
+  }
+
+  function begin(): void {
+    if (suspect?.begun === true) return;
+    while (running < concurrency) {
+      const next = ready.shift();
+      if (!next) break;
+      start(next);
+    }
+    if (suspect !== undefined && running === 0) start(suspect);
+  }
+
+  function start(one: Held): void {
+    if (!held.has(one.event.seq)) return;
+    one.begun = true;
+    running += 1;
+    run(one).catch(options.onTrouble);
+  }
+
+  async function run(one: Held): Promise<void> {
+    const { event, over } = one;
+    const startedAtMs = clock.monotonicMs();
+    const transaction = createHandlerTransaction(means, event);
+    const claim: Claim = {
+      id: event.id,
+      type: event.type,
+      body: event.body,
+      attempt: event.attempts,
+      receivedAtMs: event.receivedAtMs,
+      signal: over.signal,
+      atomically: (signal) => transaction.atomically(AbortSignal.any([signal, over.signal])),
+    };
+    let outcome = await options.handle(claim);
+    const committed = await transaction.end();
+    if (committed === "forgotten") outcome = { kind: "failed", error: FORGOTTEN };
+    running -= 1;
+    endedSinceClaim += 1;
+    endedSinceLook += 1;
+    if (suspect === one) {
+      suspect = undefined;
+      lookAtMs = 0;
+    }
+    begin();
+    wake();
+
+    const ending = committed === "committed" ? undefined : endingOf(event, outcome);
+    const stored = ending === undefined || (await settle(ending));
+    if (held.get(event.seq) === one) held.delete(event.seq);
+    if (draining && held.size === 0) empty.abort();
+    options.onHandled({
+      id: event.id,
+      type: event.type,
+      attempt: event.attempts,
+      outcome: stored ? wordFor(ending) : "lost",
+      durationMs: clock.monotonicMs() - startedAtMs,
+      ...(typeof ending?.error === "string" ? { error: ending.error } : {}),
+    });
+  }
+
+  function endingOf({ seq, token, attempts }: ClaimedEvent, outcome: Outcome): Ending {
+    if (outcome.kind === "done" || outcome.kind === "ignored") {
+      return { seq, token, state: outcome.kind, error: null };
+    }
+    const { error } = outcome;
+    if (outcome.kind === "dead" || attempts >= retry.maximumAttempts)
+      return { seq, token, state: "dead", error };
+    return {
+      seq,
+      token,
+      state: "pending",
+      error,
+      delayMs: outcome.retryAfterMs ?? retry.backoffMs(attempts),
+    };
+  }
+
+  async function drain(graceMs: number): Promise<void> {
+    draining = true;
+    const grace = clock.sleep(graceMs, empty.signal);
+    // What is being claimed right now goes back with the rest.
+    await Promise.race([lastRound.catch(() => 0), grace]);
+    const unbegun = suspect?.begun === false ? [...ready.splice(0), suspect] : ready.splice(0);
+    await Promise.race([giveBack(unbegun), grace]);
+    if (held.size > 0) await grace;
+    // A database that is away is not waited for: the lease will run out.
+    const giving = new AbortController();
+    const given = giveBack([...held.values()]).finally(() => giving.abort());
+    await Promise.race([given, clock.sleep(RETURN_TIMEOUT_MS, giving.signal)]);
+    stopped.abort();
+    empty.abort();
+    await loop;
+    await trigger?.stop();
+    await claims.resign(worker);
+  }
+
+  async function giveBack(some: readonly Held[]): Promise<void> {
+    const endings = some.map(({ event: { seq, token } }): Ending => {
+      return { seq, token, state: "pending", error: null, delayMs: 0, uncounted: true };
+    });
+    for (const one of some) forget(one, new Error("The receiver is shutting down."));
+    await Promise.all(endings.map(settle));
+  }
+
+  function forget({ event, over }: Held, reason: Error): void {
+    held.delete(event.seq);
+    over.abort(reason);
+  }
+}
+
+function wordFor(ending: Ending | undefined): Handled["outcome"] {
+  if (ending === undefined) return "done";
+  return ending.state === "pending" ? "failed" : ending.state;
+}

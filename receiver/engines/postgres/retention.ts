@@ -1,0 +1,76 @@
+import type { Ledger } from "../../engine.ts";
+import type { Run } from "./ledger.ts";
+
+/** Rows looked at, and deleted, by one statement: short enough that nobody waits for it. */
+const WINDOW = 500;
+
+const MARK = `
+  UPDATE receiver.facts SET pruned_before =
+    greatest(pruned_before, date_trunc('milliseconds', clock_timestamp() - $1 * interval '1 ms'))`;
+
+/** The next rows in the order of arrival, whatever their age: seq and time grow together. */
+const LOOK = `
+  WITH seen AS (
+    SELECT seq, state, received_at < clock_timestamp() - $2 * interval '1 ms' AS old
+    FROM receiver.events WHERE seq > $1 ORDER BY seq LIMIT ${String(WINDOW)})
+  SELECT max(seq) AS "lastSeq", count(*) FILTER (WHERE old) AS old,
+    coalesce(array_agg(seq) FILTER (WHERE old AND state IN ('done', 'ignored')), '{}')::text[] AS finished
+  FROM seen`;
+
+/** Only the id stays, with its aliases, and whether the event was handled. */
+const FORGET_BODIES = `
+  WITH forgotten AS (
+    DELETE FROM receiver.events WHERE seq = ANY ($1::bigint[]) AND state IN ('done', 'ignored')
+    RETURNING seq, id, object, handled
+  ), objects AS (
+    DELETE FROM receiver.objects USING forgotten WHERE objects.key = forgotten.object AND objects.seq = forgotten.seq
+  ), ids AS (
+    UPDATE receiver.ids SET handled = forgotten.handled FROM forgotten WHERE ids.id = forgotten.id
+  ), aliases AS (
+    UPDATE receiver.ids SET handled = forgotten.handled FROM forgotten WHERE ids.alias AND ids.seq = forgotten.seq
+  )
+  SELECT seq FROM forgotten`;
+
+const FORGET_IDS = `
+  WITH forgotten AS (
+    DELETE FROM receiver.ids WHERE id = ANY (ARRAY(
+      SELECT id FROM receiver.ids
+      WHERE day < floor(extract(epoch FROM clock_timestamp() - $1 * interval '1 ms') / 86400)::integer
+        AND NOT EXISTS (SELECT FROM receiver.events WHERE events.seq = ids.seq)
+      LIMIT ${String(WINDOW)}))
+    RETURNING id)
+  SELECT count(*) AS count FROM forgotten`;
+
+type Seen = { lastSeq: number | null; old: number; finished: string[] };
+
+/** Deletes what has been kept long enough, some hundred rows a statement. Each state in between is sound. */
+export function createPrune(run: Run): Ledger["prune"] {
+  return async ({ bodiesOlderThanMs, idsOlderThanMs }) => ({
+    bodies: await forgetBodies(bodiesOlderThanMs),
+    ids: await forgetIds(idsOlderThanMs),
+  });
+
+  async function forgetBodies(olderThanMs: number): Promise<number> {
+    let forgotten = 0;
+    let afterSeq = 0;
+    for (;;) {
+      const [seen] = await run<Seen>(LOOK, [afterSeq, olderThanMs]);
+      if (!seen || seen.lastSeq === null || seen.old === 0) return forgotten;
+      if (seen.finished.length > 0) {
+        // First the mark: whoever asks in between thinks that more is gone than is.
+        if (forgotten === 0) await run(MARK, [olderThanMs]);
+        forgotten += (await run(FORGET_BODIES, [seen.finished])).length;
+      }
+      afterSeq = seen.lastSeq;
+    }
+  }
+
+  async function forgetIds(olderThanMs: number): Promise<number> {
+    let forgotten = 0;
+    for (;;) {
+      const [{ count } = { count: 0 }] = await run<{ count: number }>(FORGET_IDS, [olderThanMs]);
+      forgotten += count;
+      if (count < WINDOW) return forgotten;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { findServer } from "../../../tools/postgres-server.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    postgresDirectory: string;
+  }
+}
+
+/** A place for the server that all test files share. The first file that needs it starts it; here it only ends. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const directory = await mkdtemp(join(tmpdir(), "postgres-"));
+  project.provide("postgresDirectory", directory);
+  return async () => {
+    if (existsSync(join(directory, "data/postmaster.pid"))) {
+      const [, , , port] = (await readFile(join(directory, "data/postmaster.pid"), "utf8")).split("\n");
+      const server = await findServer(directory, Number(port));
+      await server.stop("immediate");
+    }
+    await rm(directory, { recursive: true, force: true });
+  };
+}

@@ -1,0 +1,4 @@
+import { describeEngine } from "../engine-suite.ts";
+import { postgresBackend } from "../postgres/backend.ts";
+
+describeEngine("PostgreSQL", postgresBackend);

@@ -1,0 +1,189 @@
+import { Client } from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
+import { accept, done, newEvent, newEvents, record } from "../engine-suite/harness.ts";
+import { until } from "../helpers/until.ts";
+import { postgresBackend } from "./backend.ts";
+import { driven, opened } from "./opened.ts";
+import { proxyTo } from "./proxy.ts";
+
+test("a commit whose answer was lost is refused as of unknown outcome, and the retry is a duplicate", async () => {
+  const { url } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  const engine = await opened(proxy.url);
+  await accept(engine, [newEvent()]);
+  const event = newEvent();
+  proxy.cutAnswer("SELECT");
+  expect(await engine.intake.accept([event])).toMatchObject({ ok: false, reason: "outcome_unknown" });
+  expect(await engine.intake.accept([event])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
+  // The control: without the cut the same is new.
+  await accept(engine, [newEvent()]);
+});
+
+test("a handler's commit whose answer was lost counts, and its effect is there once", async () => {
+  const { url, rows } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  const engine = await opened(proxy.url);
+  const event = newEvent();
+  await accept(engine, [event]);
+  const { handled } = driven(engine, async (claim) => {
+    await claim.atomically(claim.signal)(async (db) => {
+      await db.query("INSERT INTO effects VALUES ($1, $2)", [claim.id, claim.attempt]);
+      if (claim.attempt === 1) proxy.cutAnswer("COMMIT");
+    });
+    return { kind: "done" };
+  });
+  const [first] = await until(
+    () => handled,
+    ({ length }) => length > 0,
+  );
+  expect(first).toMatchObject({ attempt: 1, outcome: "done" });
+  expect(await rows("SELECT attempt FROM effects")).toEqual([{ attempt: 1 }]);
+  expect(await engine.ledger.find(event.id)).toMatchObject({ state: "done", handled: 1 });
+});
+
+test("lines that are cut again and again lose no acknowledged event and repeat no effect", async () => {
+  const { url, rows } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  const engine = await opened(proxy.url);
+  const acknowledged = new Set<string>();
+  driven(engine, record);
+  for (let round = 0; round < 12; round += 1) {
+    const batches = Array.from({ length: 4 }, () => newEvents(5));
+    const results = Promise.all(batches.map(async (batch) => engine.intake.accept(batch)));
+    if (round % 3 === 0) proxy.cutAnswer("SELECT");
+    if (round % 3 === 1) proxy.cutAll();
+    for (const [index, result] of (await results).entries()) {
+      if (result.ok) for (const { id } of batches[index] ?? []) acknowledged.add(id);
+    }
+  }
+  expect(acknowledged.size).toBeGreaterThan(50);
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.pending + byState.claimed === 0,
+  );
+  const effects = (await rows("SELECT event_id FROM effects")).map(({ event_id }) => String(event_id));
+  expect(new Set(effects).size).toBe(effects.length);
+  expect([...acknowledged].filter((id) => !effects.includes(id))).toEqual([]);
+});
+
+test("killed backends are replaced, and what they were at is done once", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  const { handled } = driven(engine, record);
+  const events = newEvents(120);
+  for (let at = 0; at < events.length; at += 20) {
+    const batch = events.slice(at, at + 20);
+    await administer(url, KILL_OTHERS);
+    await until(
+      () => engine.intake.accept(batch),
+      ({ ok }) => ok,
+    );
+  }
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.done === events.length,
+  );
+  expect(
+    await rows("SELECT count(*)::int AS effects, count(DISTINCT event_id)::int AS events FROM effects"),
+  ).toEqual([{ effects: events.length, events: events.length }]);
+  expect(handled.filter(({ outcome }) => outcome === "dead")).toEqual([]);
+});
+
+test("a lost LISTEN connection is replaced, and polling stands in for it meanwhile", async () => {
+  const { url, rows } = await postgresBackend();
+  // So slow to look by itself that only a job can be the reason.
+  const engine = await opened(url, { times: { lookMs: 60_000 } });
+  const { handled } = driven(engine, done);
+  const handledAll = async (count: number): Promise<void> => {
+    await accept(engine, [newEvent()]);
+    await until(
+      () => handled.length,
+      (length) => length === count,
+    );
+  };
+  await handledAll(1);
+  const listeners = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%LISTEN "jobs:insert"%' AND pid <> pg_backend_pid()`;
+  const [before] = await rows(listeners);
+  expect(before).toBeDefined();
+  await administer(url, `SELECT pg_terminate_backend(${String(before?.["pid"])})`);
+  await handledAll(2);
+  const [after] = await until(
+    () => rows(listeners),
+    ({ length }) => length > 0,
+  );
+  expect(after).not.toEqual(before);
+  await handledAll(3);
+});
+
+test("an exhausted pool refuses what it can't serve in time, and serves again when there is room", async () => {
+  const { url } = await postgresBackend();
+  const engine = await opened(url, { times: { connectTimeoutMs: 300, acceptTimeoutMs: 1_000 } });
+  await accept(engine, [newEvent()]);
+  const blocker = new Client({ connectionString: url });
+  await blocker.connect();
+  onTestFinished(async () => blocker.end());
+  await blocker.query("BEGIN; LOCK TABLE receiver.ids IN ACCESS EXCLUSIVE MODE");
+  const results = await Promise.all(
+    Array.from({ length: 6 }, async () => engine.intake.accept([newEvent()])),
+  );
+  const reasons = results.map((result) => (result.ok ? "ok" : result.reason));
+  expect(new Set(reasons)).toEqual(new Set(["overloaded", "timeout"]));
+  await blocker.query("ROLLBACK");
+  await accept(engine, [newEvent()]);
+});
+
+test("a server that isn't there is refused as a lost connection, and handling goes on when it is back", async () => {
+  const { url } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  const nowhere = new URL(url);
+  nowhere.port = "1";
+  await expect(opened(nowhere.href, { times: { connectTimeoutMs: 500 } })).rejects.toThrow(/ECONNREFUSED/);
+  const engine = await opened(proxy.url);
+  proxy.cutAll();
+  await until(
+    () => engine.intake.probe(),
+    ({ ok }) => ok,
+  );
+});
+
+test("ten processes that start at once on an empty database migrate it once", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  await administer(url, "DROP SCHEMA receiver CASCADE; DROP SCHEMA receiver_jobs CASCADE");
+  const engines = await Promise.all(Array.from({ length: 10 }, async () => opened(url)));
+  await accept(engines[9]!, [newEvent()]);
+  expect((await engines[0]!.ledger.counts()).byState.pending).toBe(1);
+});
+
+test("a database made by a newer receiver is refused", async () => {
+  const { url } = await postgresBackend();
+  await administer(url, "UPDATE receiver.migrations SET applied = 1000 WHERE name = 'receiver'");
+  await expect(opened(url)).rejects.toThrow("newer receiver");
+});
+
+test("the jobs of a worker whose lease is over are unlocked with its events", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  await accept(engine, [newEvent()]);
+  await administer(
+    url,
+    `INSERT INTO receiver.workers VALUES ('dead', 'dead pool', now() - interval '1 second');
+     UPDATE receiver.events SET state = 'claimed', worker = 'dead', attempts = 1, token = 1;
+     UPDATE receiver_jobs._private_jobs SET locked_by = 'dead pool', locked_at = now()`,
+  );
+  const { handled } = driven(engine, done);
+  await until(
+    () => handled,
+    ({ length }) => length === 1,
+  );
+  expect(handled[0]).toMatchObject({ attempt: 2, outcome: "done" });
+  await until(
+    () => rows("SELECT locked_by FROM receiver_jobs._private_jobs"),
+    (jobs) => jobs.every(({ locked_by }) => locked_by !== "dead pool"),
+  );
+});
+
+const KILL_OTHERS = `
+  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'voice-agent-receiver%'`;

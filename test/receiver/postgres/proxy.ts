@@ -1,0 +1,50 @@
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+export type Proxy = {
+  /** The address of the server, through the proxy. */
+  url: string;
+  /** The next answer with this in it is not passed on; instead its line is cut. What was asked for is done by then. */
+  cutAnswer: (containing: string) => void;
+  /** Cuts every connection now. */
+  cutAll: () => void;
+};
+
+/** Stands between a client and PostgreSQL, and cuts the line when it is told to. */
+export async function proxyTo(url: string): Promise<Proxy> {
+  const target = new URL(url);
+  const clients = new Set<Socket>();
+  let cutting: string | undefined;
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    clients.add(client);
+    client.on("close", () => {
+      clients.delete(client);
+      upstream.end();
+    });
+    client.on("error", () => undefined);
+    upstream.on("error", () => client.destroy());
+    upstream.on("close", () => client.destroy());
+    client.on("data", (data) => void upstream.write(data));
+    upstream.on("data", (data) => {
+      if (client.destroyed) return;
+      if (cutting !== undefined && data.includes(cutting)) {
+        cutting = undefined;
+        client.destroy();
+      } else {
+        client.write(data);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cutAll = (): void => {
+    for (const client of clients) client.destroy();
+  };
+  onTestFinished(async () => {
+    cutAll();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const through = new URL(url);
+  through.port = String((server.address() as AddressInfo).port);
+  return { url: through.href, cutAnswer: (containing) => void (cutting = containing), cutAll };
+}

