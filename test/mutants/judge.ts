@@ -1,5 +1,5 @@
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import type { Check } from "../../simulator/verify/check.ts";
+import type { Check, Group } from "../../simulator/verify/check.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import type { Timing } from "../../simulator/verify/timing.ts";
@@ -27,7 +27,12 @@ export const QUICK: Partial<Timing> = {
 /** Judges the small receiver with `changes` planted in it, effects included; crashes need a process of its own. */
 export async function judge(
   changes: Partial<Behaviour>,
-  options: { checks?: readonly Check[]; burst?: number; responseTimeoutMs?: number } = {},
+  options: {
+    checks?: readonly Check[];
+    groups?: readonly Group[];
+    burst?: number;
+    responseTimeoutMs?: number;
+  } = {},
 ): Promise<Report> {
   // One clock for both sides, which stands still early in a second: exact limits need no waiting for a fresh one.
   const standingMs = Math.floor(Date.now() / 1_000) * 1_000 + 50;
@@ -38,7 +43,11 @@ export async function judge(
       url: receiver.url,
       secret: SECRET,
       seed: "mutants",
-      checks: options.checks ?? CATALOGUE.filter(({ phase }) => phase !== "crash"),
+      checks:
+        options.checks ??
+        CATALOGUE.filter(
+          ({ phase, group }) => phase !== "crash" && (options.groups?.includes(group) ?? true),
+        ),
       // What HTTP would answer, without a request for each of some hundred events.
       observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
       timing: {

@@ -1,3 +1,4 @@
+import type { Group } from "../../simulator/verify/check.ts";
 import type { Behaviour } from "./receiver.ts";
 
 /** A bug, the check that is meant to catch it, and the checks that cannot help seeing it too. */
@@ -8,6 +9,8 @@ export type Mutant = {
   burst?: number;
   /** How long an answer may take, where the bug is that none ever ends: no reason to wait as long as elsewhere. */
   responseTimeoutMs?: number;
+  /** Judged by these groups alone, where the bug makes so many deliveries slow that all would take a minute. */
+  groups?: readonly Group[];
   caughtBy: string;
   alsoBy?: string[];
   /** Checks that may see it too, depending on what happens to arrive together. */
