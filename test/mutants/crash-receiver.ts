@@ -13,7 +13,8 @@ import { createServer } from "node:http";
 
 const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", GAP_MS = "", CLOCK_AHEAD = "0" } = process.env;
 const HOUR_MS = 3_600_000;
-const HANDLING_DELAY_MS = 150;
+/** Long where the bug shows only in what was not handled yet, so that no slow machine hides it. */
+const HANDLING_DELAY_MS = MUTANT === "never-recovers" ? 1_000 : 150;
 const seen = new Set<string>();
 const handled = new Map<string, number>();
 
