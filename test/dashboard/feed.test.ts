@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { SOON, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
@@ -40,25 +40,7 @@ test("ten thousand deliveries are all within reach, and only those in sight exis
   await rows.locator(`[href$="${oldest}"]`).waitFor();
   expect(await rows.count()).toBeLessThan(MOST_ROWS_IN_PAGE);
 
-  // Scrolling and filtering ten thousand: what each step costs the browser, whatever else the machine does.
-  const taskMs = await taskClock(page);
-  const steps: number[] = [];
-  const cost = async (step: () => Promise<unknown>) => {
-    const beforeMs = await taskMs();
-    await step();
-    steps.push((await taskMs()) - beforeMs);
-  };
-  for (let step = 0; step < SCROLL_STEPS; step++) await cost(() => page.evaluate(SCROLL_UP));
-  for (const type of ["booking.created", "", "voicemail.created", ""]) {
-    // With the answer of the simulator, and all that it changes.
-    await cost(async () => {
-      await page.getByLabel("Type").selectOption(type);
-      await expect.poll(async () => (await rows.count()) === 1, SOON).toBe(type !== "");
-    });
-  }
-
-  // On a quiet machine 95 of 100 steps keep within it; on a busy one each instruction takes longer, and half of them do.
-  expect(percentile(steps, 0.5)).toBeLessThanOrEqual(MOST_FRAME_MS);
+  if (process.env["DASHBOARD_FRAMES"] === "measured") await measureSteps(page, rows);
   while (!(await end.isVisible())) await scrollDown();
   await scrollDown();
   await rows.locator(`[href$="${oldest}"]`).waitFor();
@@ -79,6 +61,29 @@ test("ten thousand deliveries are all within reach, and only those in sight exis
   await expect.poll(() => rows.count(), SOON).toBe(1);
   expect(page.url()).toContain("type=booking.created");
 }, 180_000);
+
+/** What scrolling and filtering ten thousand costs the browser, a step: a figure of the machine, so the long runs hold it. */
+async function measureSteps(page: Page, rows: Locator): Promise<void> {
+  const taskMs = await taskClock(page);
+  const steps: number[] = [];
+  const cost = async (step: () => Promise<unknown>) => {
+    const beforeMs = await taskMs();
+    await step();
+    steps.push((await taskMs()) - beforeMs);
+  };
+  for (let step = 0; step < SCROLL_STEPS; step++) await cost(() => page.evaluate(SCROLL_UP));
+  for (const type of ["booking.created", "", "voicemail.created", ""]) {
+    // With the answer of the simulator, and all that it changes.
+    await cost(async () => {
+      await page.getByLabel("Type").selectOption(type);
+      await expect.poll(async () => (await rows.count()) === 1, SOON).toBe(type !== "");
+    });
+  }
+  process.stdout.write(
+    `A step of scrolling or filtering: p50 ${percentile(steps, 0.5).toFixed(0)} ms, p95 ${percentile(steps, 0.95).toFixed(0)} ms\n`,
+  );
+  expect(percentile(steps, 0.95)).toBeLessThanOrEqual(MOST_FRAME_MS);
+}
 
 /**
  * What the page's main thread has worked until now, in milliseconds of its own time: a machine that does other things as

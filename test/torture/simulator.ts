@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { systemTime } from "../../simulator/domain/wall-time.ts";
 import { createSender } from "../../simulator/sender/sender.ts";
@@ -97,3 +98,16 @@ for (let seed = 1; seed <= SEEDS; seed++) {
 process.stdout.write(
   `${SEEDS} seeds: ${totals.attempts} attempts in ${totals.lives} lives, no broken promise\n`,
 );
+
+/** Figures of the machine: how long a flood keeps the loop, and what ten thousand rows cost the browser. */
+const { status } = spawnSync(
+  process.execPath,
+  [
+    "node_modules/vitest/vitest.mjs",
+    "run",
+    "test/simulator/sender/flood.test.ts",
+    "test/dashboard/feed.test.ts",
+  ],
+  { stdio: "inherit", env: { ...process.env, FLOOD_TURNS: "measured", DASHBOARD_FRAMES: "measured" } },
+);
+if (status !== 0) process.exitCode = 1;
