@@ -8,8 +8,10 @@ export type Config = {
   webhookPath: string;
   /** Active secrets; the first is the current one, others are there while rotating. Empty in the role `worker`. */
   signingSecrets: string[];
-  /** Path of the SQLite inbox file. */
-  databaseFile: string;
+  /** Path of the SQLite inbox file; undefined where events are kept in PostgreSQL. */
+  databaseFile: string | undefined;
+  /** Address of the PostgreSQL database; undefined where events are kept in SQLite. */
+  databaseUrl: string | undefined;
   role: "all" | "ingest" | "worker";
   adminPort: number;
   adminHost: string;
@@ -155,19 +157,18 @@ const databaseUrlSchema = z
   .default("sqlite:data/receiver.db")
   .transform((url, context) => {
     if (/^postgres(ql)?:/.test(url)) {
-      context.addIssue(
-        "names PostgreSQL, but this receiver has the SQLite engine only. Use sqlite:data/receiver.db.",
-      );
+      if (URL.canParse(url)) return { databaseUrl: url, databaseFile: undefined };
+      context.addIssue("is no address: write it as postgres://user:password@host:5432/database.");
       return z.NEVER;
     }
     const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
     if (file === undefined || file === ":memory:") {
       context.addIssue(
-        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db.",
+        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://user@host/receiver.",
       );
       return z.NEVER;
     }
-    return file;
+    return { databaseFile: file, databaseUrl: undefined };
   });
 
 const environmentSchema = z.object({
@@ -218,7 +219,7 @@ function toConfig(values: z.output<typeof environmentSchema>): Config {
     host: values.HOST,
     webhookPath: values.WEBHOOK_PATH,
     signingSecrets: values.SIGNING_SECRET ?? [],
-    databaseFile: values.DATABASE_URL,
+    ...values.DATABASE_URL,
     role: values.RECEIVER_ROLE,
     adminPort: values.ADMIN_PORT,
     adminHost: values.ADMIN_HOST,

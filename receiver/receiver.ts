@@ -137,7 +137,9 @@ function superviseWorker(options: Parameters<typeof startReceiver>[0], metrics: 
   });
 }
 
-async function freeBytes(databaseFile: string): Promise<number> {
+/** Of the disk that events are written to. A database elsewhere says by itself when it is full. */
+async function freeBytes(databaseFile: string | undefined): Promise<number> {
+  if (databaseFile === undefined) return Number.POSITIVE_INFINITY;
   const { bavail, bsize } = await statfs(dirname(databaseFile));
   return bavail * bsize;
 }

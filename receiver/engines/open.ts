@@ -3,7 +3,9 @@ import type { Engine, HandlerMigrations, RetryPolicy } from "../engine.ts";
 
 export type EngineOptions = {
   /** A file for SQLite. */
-  databaseFile: string;
+  databaseFile?: string | undefined;
+  /** An address for PostgreSQL. */
+  databaseUrl?: string | undefined;
   clock: Clock;
   retry: RetryPolicy;
   migrations?: HandlerMigrations;
@@ -12,7 +14,12 @@ export type EngineOptions = {
 };
 
 /** Opens the engine that the configuration names. The one place that knows them all; a fork deletes what it doesn't use. */
-export async function openEngine({ databaseFile, ...options }: EngineOptions): Promise<Engine> {
+export async function openEngine({ databaseFile, databaseUrl, ...options }: EngineOptions): Promise<Engine> {
+  if (databaseUrl !== undefined) {
+    const { openPostgresEngine } = await import("./postgres/index.ts");
+    return openPostgresEngine({ url: databaseUrl, ...options });
+  }
+  if (databaseFile === undefined) throw new Error("Neither a file nor an address of a database is given.");
   const { openSqliteEngine } = await import("./sqlite/index.ts");
   return openSqliteEngine({ file: databaseFile, ...options });
 }

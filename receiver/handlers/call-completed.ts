@@ -14,7 +14,7 @@ export const callCompleted = defineHandler({
   }),
   migrations: [
     `CREATE TABLE IF NOT EXISTS call_log (
-      event_id TEXT PRIMARY KEY, call_id TEXT, agent_id TEXT, outcome TEXT, duration_seconds INTEGER, called_at TEXT)`,
+      event_id TEXT PRIMARY KEY, call_id TEXT, agent_id TEXT, outcome TEXT, duration_seconds BIGINT, called_at TEXT)`,
   ],
   handle: async (event, { atomically, idempotencyKey, log }) => {
     const call = event.data.object;

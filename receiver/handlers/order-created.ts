@@ -4,7 +4,7 @@ import { defineHandler } from "../work/handler.ts";
 export const orderCreated = defineHandler({
   type: "order.created",
   migrations: [
-    `CREATE TABLE IF NOT EXISTS orders (event_id TEXT PRIMARY KEY, created INTEGER NOT NULL, details TEXT NOT NULL)`,
+    `CREATE TABLE IF NOT EXISTS orders (event_id TEXT PRIMARY KEY, created BIGINT NOT NULL, details TEXT NOT NULL)`,
   ],
   handle: async (event, { atomically, idempotencyKey, log }) => {
     await atomically(async (db) => {

@@ -16,7 +16,7 @@ export const voicemailCreated = defineHandler({
   migrations: [
     `CREATE TABLE IF NOT EXISTS callbacks (
       voicemail_id TEXT PRIMARY KEY, call_id TEXT, phone TEXT, customer_name TEXT, message TEXT, left_at TEXT,
-      called_back INTEGER NOT NULL DEFAULT 0)`,
+      called_back BIGINT NOT NULL DEFAULT 0)`,
   ],
   handle: async (event, { atomically, idempotencyKey, log }) => {
     const voicemail = event.data.object;

@@ -31,7 +31,7 @@ export async function examine(options: {
   return [
     ...secretFindings(config),
     ...(await secretFileFindings(options.environment)),
-    ...(await databaseFindings(engine)),
+    ...(await databaseFindings(engine, config)),
     ...(await backlogFindings(engine)),
     ...(await diskFindings(config)),
     ...(api ? await apiFindings(api) : [{ check: "api", level: "warning" as const, message: NO_API }]),
@@ -80,13 +80,13 @@ async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Findi
   return findings;
 }
 
-async function databaseFindings(engine: Engine): Promise<Finding[]> {
+async function databaseFindings(engine: Engine, config: Config): Promise<Finding[]> {
   const damage = (await engine.ledger.check?.()) ?? [];
   if (damage.length > 0) {
     return damage.map((message) => ({
       check: "database",
       level: "problem",
-      message: `${message} Restore a backup.`,
+      message: config.databaseFile === undefined ? message : `${message} Restore a backup.`,
     }));
   }
   const probed = await engine.intake.probe();
@@ -131,6 +131,7 @@ async function backlogFindings(engine: Engine): Promise<Finding[]> {
 }
 
 async function diskFindings(config: Config): Promise<Finding[]> {
+  if (config.databaseFile === undefined) return [];
   const directory = dirname(config.databaseFile);
   const { bavail, bsize, type } = await statfs(directory);
   const network = NETWORK_FILE_SYSTEMS.get(type);

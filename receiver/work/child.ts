@@ -39,6 +39,7 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
   const workerId = `${hostname()}:${String(process.pid)}:${randomBytes(4).toString("hex")}`;
   const engine = await openEngine({
     databaseFile: config.databaseFile,
+    databaseUrl: config.databaseUrl,
     clock,
     retry: retryPolicy(config.maximumAttempts, Math.random),
     migrations: handlers.map(({ type, migrations }) => ({ handler: type, migrations })),
@@ -87,6 +88,8 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
   // Signals of a terminal reach the whole group of processes; here the supervisor says when to stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   process.on("disconnect", () => void exit(0, config.shutdownTimeoutMs));
+  // It may have gone before anybody listened.
+  if (process.send !== undefined && !process.connected) void exit(0);
   process.on("message", (message) => {
     const order = supervisorMessageSchema.safeParse(message);
     if (order.success) void exit(0, order.data.graceMs);

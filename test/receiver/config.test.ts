@@ -35,7 +35,7 @@ describe("the configuration", () => {
     const found = problems({
       PORT: "80 80",
       SIGNING_SECRET: "one two,",
-      DATABASE_URL: "postgres://host/db",
+      DATABASE_URL: "mysql://host/db",
       RECEIVER_ROLE: "boss",
       API_KEY: "key",
       WEBHOOK_PATH: "/healthz",

@@ -183,7 +183,7 @@ test("a backup made while events come in can be restored", async () => {
   const directory = temporaryDirectory();
   await engine.ledger.backup!(directory);
   await post(url, newBody());
-  const file = join(directory, config.databaseFile.split("/").at(-1)!);
+  const file = join(directory, config.databaseFile!.split("/").at(-1)!);
   const restored = await openSqliteEngine({ file, clock: systemClock, retry });
   onTestFinished(restored.close);
   expect(await restored.ledger.check!()).toEqual([]);

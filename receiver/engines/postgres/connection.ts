@@ -17,6 +17,9 @@ const SESSION = `
   SET lock_timeout = '10s';
   SET idle_in_transaction_session_timeout = '15s'`;
 
+/** The pool waits for what this answers, though its types don't say so. */
+const setUpSession: (client: pg.ClientBase) => unknown = async (client) => client.query(SESSION);
+
 /** Opens no connection yet. `purpose` is what `pg_stat_activity` shows. */
 export function createPool(
   { pg }: Packages,
@@ -39,6 +42,7 @@ export function createPool(
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
+    onConnect: setUpSession,
     application_name: `voice-agent-receiver ${options.purpose}`,
     types,
     ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
@@ -46,11 +50,7 @@ export function createPool(
   // What is being waited for fails by itself, and an idle connection that broke is replaced when one is asked for.
   // Without a listener, either would end the process.
   pool.on("error", () => undefined);
-  pool.on("connect", (client) => {
-    client.on("error", () => undefined);
-    // Goes out before anything else does. When it fails, so does what follows: the line is dead.
-    client.query(SESSION).catch(() => undefined);
-  });
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 

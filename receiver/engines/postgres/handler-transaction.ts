@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
 import type { ClaimedEvent, Claims } from "./claims.ts";
 import { isAnswered, type Client, type Pool } from "./connection.ts";
+import { storable } from "./text.ts";
 
 /** A handler's transaction holds a connection, and whatever rows it has touched; it gets this long. */
 const TRANSACTION_LIMIT_MS = 5_000;
@@ -86,7 +87,7 @@ function open(client: Client) {
     if (ENDS_TRANSACTION.test(sql)) {
       throw new Error("atomically() begins and commits the transaction itself: leave that statement out.");
     }
-    const statement = { text: sql, values: [...parameters], queryMode: "extended" };
+    const statement = { text: sql, values: parameters.map(storableValue), queryMode: "extended" };
     const promise = client.query<Record<string, unknown>>(statement);
     running.add(promise);
     try {
@@ -119,6 +120,11 @@ function open(client: Client) {
       );
     },
   };
+}
+
+/** A zero byte in a text would fail the statement, at every attempt. */
+function storableValue(value: SqlValue): SqlValue {
+  return typeof value === "string" ? storable(value) : value;
 }
 
 const ENDS_TRANSACTION = /^\s*(begin|start|commit|end|abort|prepare|rollback(?!\s+to\b))\b/i;

@@ -3,8 +3,6 @@ import {
   LEASE_MS,
   LeaseLost,
   type Claim,
-  type Handled,
-  type Outcome,
   type Processor,
   type ProcessOptions,
   type RetryPolicy,
@@ -12,7 +10,7 @@ import {
 import type { ClaimedEvent, Claims, Ending } from "./claims.ts";
 import type { Pool } from "./connection.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
-import { createSettling } from "./settling.ts";
+import { createSettling, endingOf, outcomeOf } from "./settling.ts";
 import type { Trigger } from "./trigger.ts";
 
 const HEARTBEAT_MS = LEASE_MS / 3;
@@ -199,7 +197,7 @@ export function createProcessor(
     begin();
     wake();
 
-    const ending = committed === "committed" ? undefined : endingOf(event, outcome);
+    const ending = committed === "committed" ? undefined : endingOf(event, outcome, retry);
     const stored = ending === undefined || (await settle(ending));
     if (held.get(event.seq) === one) held.delete(event.seq);
     if (draining && held.size === 0) empty.abort();
@@ -207,26 +205,10 @@ export function createProcessor(
       id: event.id,
       type: event.type,
       attempt: event.attempts,
-      outcome: stored ? wordFor(ending) : "lost",
+      outcome: stored ? outcomeOf(ending) : "lost",
       durationMs: clock.monotonicMs() - startedAtMs,
       ...(typeof ending?.error === "string" ? { error: ending.error } : {}),
     });
-  }
-
-  function endingOf({ seq, token, attempts }: ClaimedEvent, outcome: Outcome): Ending {
-    if (outcome.kind === "done" || outcome.kind === "ignored") {
-      return { seq, token, state: outcome.kind, error: null };
-    }
-    const { error } = outcome;
-    if (outcome.kind === "dead" || attempts >= retry.maximumAttempts)
-      return { seq, token, state: "dead", error };
-    return {
-      seq,
-      token,
-      state: "pending",
-      error,
-      delayMs: outcome.retryAfterMs ?? retry.backoffMs(attempts),
-    };
   }
 
   async function drain(graceMs: number): Promise<void> {
@@ -260,9 +242,4 @@ export function createProcessor(
     held.delete(event.seq);
     over.abort(reason);
   }
-}
-
-function wordFor(ending: Ending | undefined): Handled["outcome"] {
-  if (ending === undefined) return "done";
-  return ending.state === "pending" ? "failed" : ending.state;
 }

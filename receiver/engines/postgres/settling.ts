@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
-import type { Claims, Ending } from "./claims.ts";
+import type { Handled, Outcome, RetryPolicy } from "../../engine.ts";
+import type { ClaimedEvent, Claims, Ending } from "./claims.ts";
 
 const PAUSE_AFTER_TROUBLE_MS = 500;
 
@@ -43,4 +44,26 @@ export function createSettling(options: {
     }
     settling = false;
   }
+}
+
+/** What is written to the event's row for how its attempt ended. */
+export function endingOf(
+  { seq, token, attempts }: ClaimedEvent,
+  outcome: Outcome,
+  retry: RetryPolicy,
+): Ending {
+  if (outcome.kind === "done" || outcome.kind === "ignored") {
+    return { seq, token, state: outcome.kind, error: null };
+  }
+  const { error } = outcome;
+  if (outcome.kind === "dead" || attempts >= retry.maximumAttempts)
+    return { seq, token, state: "dead", error };
+  const delayMs = outcome.retryAfterMs ?? retry.backoffMs(attempts);
+  return { seq, token, state: "pending", error, delayMs };
+}
+
+/** The word for an ending that was stored; none is that of an event which its handler's transaction completed. */
+export function outcomeOf(ending: Ending | undefined): Handled["outcome"] {
+  if (ending === undefined) return "done";
+  return ending.state === "pending" ? "failed" : ending.state;
 }

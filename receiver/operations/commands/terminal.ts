@@ -28,6 +28,7 @@ export async function openEngineOrComplain(
   try {
     return await openEngine({
       databaseFile: config.databaseFile,
+      databaseUrl: config.databaseUrl,
       clock: systemClock,
       retry: retryPolicy(config.maximumAttempts, Math.random),
       migrations: handlers.map(({ type, migrations }) => ({ handler: type, migrations })),

@@ -35,7 +35,7 @@ export function withEngine<Arguments extends unknown[]>(
 ): Action<Arguments> {
   return withConfig(
     async (config, ...rest: Arguments) => {
-      if (!mayBeNew && !existsSync(config.databaseFile)) {
+      if (!mayBeNew && config.databaseFile !== undefined && !existsSync(config.databaseFile)) {
         terminal.complain(
           `there is no inbox at ${config.databaseFile} yet. Start the receiver, or set DATABASE_URL.`,
         );

@@ -10,7 +10,7 @@ const loaded = loadConfig(process.env);
 if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 const { config } = loaded;
 const engine = await openSqliteEngine({
-  file: config.databaseFile,
+  file: config.databaseFile ?? "",
   clock: systemClock,
   retry: retryPolicy(config.maximumAttempts, Math.random),
   writerThreadFile: new URL("./writer-thread.ts", import.meta.url),

@@ -47,6 +47,22 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       ]);
     });
 
+    test("writes texts whatever they contain, and numbers as large as an envelope has them", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      await accept(engine, [newEvent()]);
+      processing(async (claim) =>
+        outcomeOf(
+          claim.atomically(claim.signal)(async (db) =>
+            db.query("INSERT INTO effects VALUES ($1, $2)", ["zero \0 byte, half \ud83d, 'quote'", 2 ** 40]),
+          ),
+        ),
+      );
+      expect(await ended(1)).toMatchObject([{ outcome: "done" }]);
+      const [row] = await rows("SELECT event_id, attempt FROM effects");
+      expect(String(row?.["event_id"])).toContain("'quote'");
+      expect(Number(row?.["attempt"])).toBe(2 ** 40);
+    });
+
     test("leaves nothing behind when the work throws, and the others' writes alone", async () => {
       const { engine, pass, processing, ended, rows } = await setUp(createBackend);
       const event = newEvent({ type: "failing" });

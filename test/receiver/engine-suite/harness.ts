@@ -40,7 +40,7 @@ const EFFECTS: HandlerMigrations = [
     migrations: [
       {
         sqlite: "CREATE TABLE effects (event_id TEXT, attempt INTEGER)",
-        postgres: "CREATE TABLE effects (event_id text, attempt integer)",
+        postgres: "CREATE TABLE effects (event_id text, attempt bigint)",
       },
     ],
   },
@@ -80,7 +80,9 @@ export async function setUp(
     workers += 1;
     const troubles: unknown[] = [];
     const processor = driven.work.process({
-      handle,
+      // As the receiver's own does, it never throws.
+      handle: async (claim) =>
+        handle(claim).catch((error: unknown) => ({ kind: "failed", error: String(error) })),
       workerId: `worker ${String(workers)}`,
       concurrency: 4,
       onHandled: (one) => void handled.push(one),

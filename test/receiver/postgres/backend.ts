@@ -24,7 +24,11 @@ export async function postgresBackend(): Promise<Backend & { url: string }> {
       const client = new Client({ connectionString: url });
       await client.connect();
       try {
-        return (await client.query<Record<string, unknown>>(sql)).rows;
+        const { rows } = await client.query<Record<string, unknown>>(sql);
+        return rows.map((row) => ({
+          ...row,
+          ...(typeof row["attempt"] === "string" ? { attempt: Number(row["attempt"]) } : {}),
+        }));
       } finally {
         await client.end();
       }
