@@ -141,6 +141,8 @@ export type ProcessOptions = {
   handle: (claim: Claim) => Promise<Outcome>;
   /** Unique among all workers there ever were; `release` names it once it is dead. */
   workerId: string;
+  /** Whether a worker is certainly gone, so that its claims are free before its lease is over. */
+  isGone?: (workerId: string) => boolean;
   concurrency: number;
   onHandled: (handled: Handled) => void;
   /** The loop could not reach its database; it goes on trying. */

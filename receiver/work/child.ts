@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import type { Engine, Handled } from "../engine.ts";
@@ -13,6 +11,7 @@ import type { Handler } from "./handler.ts";
 import { createHandling } from "./handling.ts";
 import { supervisorMessageSchema, type ChildMessage } from "./messages.ts";
 import { startWatchdog } from "./watchdog.ts";
+import { createWorkerId, isWorkerGone } from "./worker-id.ts";
 
 const ALIVE_INTERVAL_MS = 1_000;
 const RETENTION_INTERVAL_MS = 3_600_000;
@@ -36,7 +35,7 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
   startWatchdog({ graceMs: config.shutdownTimeoutMs + FAREWELL_MS });
   volunteerForTheOutOfMemoryKiller();
 
-  const workerId = `${hostname()}:${String(process.pid)}:${randomBytes(4).toString("hex")}`;
+  const workerId = createWorkerId();
   const engine = await openEngine({
     databaseFile: config.databaseFile,
     databaseUrl: config.databaseUrl,
@@ -61,6 +60,7 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
   const processor = engine.work.process({
     handle,
     workerId,
+    isGone: isWorkerGone,
     concurrency: config.workerConcurrency,
     onHandled: (handled) => {
       logHandled(log, handled);

@@ -89,7 +89,7 @@ export function createProcessor(
     const lost = await transactions.run(() => {
       const mine = worker;
       worker = mine !== undefined && workers.beat(mine) ? mine : workers.register(options.workerId);
-      for (const gone of workers.vanished(worker)) {
+      for (const gone of workers.vanished(worker, options.isGone)) {
         claims.takeBack(gone, clock.nowMs(), "expired");
         workers.remove(gone);
       }

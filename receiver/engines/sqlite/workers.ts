@@ -8,7 +8,7 @@ const STILL_MS = 600;
 
 const INSERT = `INSERT INTO workers (id, beat, lease_until_ms) VALUES (?, 0, ?)`;
 const BEAT = `UPDATE workers SET beat = beat + 1, lease_until_ms = ? WHERE number = ?`;
-const FIND_OTHERS = `SELECT number, beat, lease_until_ms FROM workers WHERE number <> ?`;
+const FIND_OTHERS = `SELECT number, id, beat, lease_until_ms FROM workers WHERE number <> ?`;
 // Left behind by a worker that removed itself and could not return everything.
 const FIND_ORPHANED = `
   SELECT DISTINCT worker FROM work INDEXED BY work_claimed
@@ -25,9 +25,7 @@ const DELETE = `DELETE FROM workers WHERE number = ?`;
 export function createWorkers(db: Database.Database, clock: Clock) {
   const insert = db.prepare<[string, number]>(INSERT);
   const beat = db.prepare<[number, number]>(BEAT);
-  const findOthers = db.prepare<[number], { number: number; beat: number; lease_until_ms: number }>(
-    FIND_OTHERS,
-  );
+  const findOthers = db.prepare<[number], Other>(FIND_OTHERS);
   const findOrphaned = db.prepare<[], number>(FIND_ORPHANED).pluck();
   const findNumber = db.prepare<[string], number>(FIND_NUMBER).pluck();
   const remove = db.prepare<[number]>(DELETE);
@@ -40,21 +38,27 @@ export function createWorkers(db: Database.Database, clock: Clock) {
     beat: (number: number): boolean => beat.run(leaseUntilMs(), number).changes === 1,
     numberOf: (id: string): number | undefined => findNumber.get(id),
     remove: (number: number): void => void remove.run(number),
-    /** Workers other than `number` that hold claims, or did, and are gone. */
-    vanished(number: number): number[] {
+    /** Workers other than `number` that hold claims, or did, and are gone; `isGone` may know of some at once. */
+    vanished(number: number, isGone: (workerId: string) => boolean = () => false): number[] {
       const nowMs = clock.monotonicMs();
       const gone = findOthers.all(number).filter((other) => {
         const last = seen.get(other.number);
         if (last?.beat !== other.beat) {
           seen.set(other.number, { beat: other.beat, atMs: nowMs });
-          return false;
+          return isGone(other.id);
         }
         const stillMs = nowMs - last.atMs;
-        return stillMs >= LEASE_MS || (stillMs >= STILL_MS && other.lease_until_ms <= clock.nowMs());
+        return (
+          isGone(other.id) ||
+          stillMs >= LEASE_MS ||
+          (stillMs >= STILL_MS && other.lease_until_ms <= clock.nowMs())
+        );
       });
       return [...gone.map((other) => other.number), ...findOrphaned.all()];
     },
   };
 }
+
+type Other = { number: number; id: string; beat: number; lease_until_ms: number };
 
 export type Workers = ReturnType<typeof createWorkers>;
