@@ -145,6 +145,7 @@ test("the palette leads to pages, ids, names and actions, and all that gave up i
   await find(`${first?.eventId}`, "Open event");
   await page.getByRole("region", { name: "Envelope" }).waitFor();
   await page.keyboard.press("Control+k");
+  await palette.waitFor();
   await page.keyboard.press("Escape");
   await palette.waitFor({ state: "detached" });
 

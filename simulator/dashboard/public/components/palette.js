@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { allActions } from "../core/actions.js";
 import { control } from "../core/api.js";
 import { html } from "../core/html.js";
@@ -29,7 +29,8 @@ export function Palette({ onClose, toggleTheme, openHelp }) {
   ];
   const chosen = Math.min(at, choices.length - 1);
 
-  useEffect(() => dialog.current.showModal(), []);
+  // Before the next key can come: what is typed right behind the shortcut belongs in here.
+  useLayoutEffect(() => dialog.current.showModal(), []);
   function choose(choice) {
     onClose();
     choice?.run();
@@ -38,6 +39,8 @@ export function Palette({ onClose, toggleTheme, openHelp }) {
     if (event.key === "ArrowDown") setAt(Math.min(chosen + 1, choices.length - 1));
     else if (event.key === "ArrowUp") setAt(Math.max(chosen - 1, 0));
     else if (event.key === "Enter") choose(choices[chosen]);
+    // By ourselves: the browser closes first and tells later, and a shortcut in between would be lost.
+    else if (event.key === "Escape") onClose();
     else return;
     event.preventDefault();
   }
