@@ -1,8 +1,9 @@
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
 import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent, newEvents, record } from "../engine-suite/harness.ts";
-import { until } from "../helpers/until.ts";
+import { signalled, until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
 import { proxyTo } from "./proxy.ts";
@@ -40,6 +41,69 @@ test("a handler's commit whose answer was lost counts, and its effect is there o
   expect(first).toMatchObject({ attempt: 1, outcome: "done" });
   expect(await rows("SELECT attempt FROM effects")).toEqual([{ attempt: 1 }]);
   expect(await engine.ledger.find(event.id)).toMatchObject({ state: "done", handled: 1 });
+});
+
+test("what was claimed by a statement whose answer was lost is put back at once, and costs no attempt", async () => {
+  const { url } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  // By this clock no heartbeat is ever due: only the trouble itself can be the reason.
+  const engine = await opened(proxy.url, { clock: { ...systemClock, monotonicMs: () => 0 } });
+  const event = newEvent();
+  proxy.cutAnswer(event.id);
+  await accept(engine, [event]);
+  const { handled, troubles } = driven(engine, done);
+  await until(
+    () => handled,
+    ({ length }) => length === 1,
+  );
+  expect(handled[0]).toMatchObject({ id: event.id, attempt: 1, outcome: "done" });
+  expect(troubles).not.toEqual([]);
+});
+
+test("a worker that holds an event twice can end it by the later claim alone", async () => {
+  const { url } = await postgresBackend();
+  const engine = await opened(url);
+  await accept(engine, [newEvent()]);
+  const begun = [signalled(), signalled()];
+  const goOn = [signalled(), signalled()];
+  const { handled } = driven(engine, async ({ attempt }) => {
+    begun[attempt - 1]?.give();
+    await goOn[attempt - 1]?.promise;
+    return { kind: "done" };
+  });
+  await begun[0]?.promise;
+  await administer(url, "UPDATE receiver.events SET state = 'pending', worker = NULL, due_at = now()");
+  await begun[1]?.promise;
+  goOn[0]?.give();
+  await until(
+    () => handled,
+    ({ length }) => length === 1,
+  );
+  goOn[1]?.give();
+  await until(
+    () => handled,
+    ({ length }) => length === 2,
+  );
+  expect(handled.map(({ attempt, outcome }) => `${String(attempt)} ${outcome}`)).toEqual([
+    "1 lost",
+    "2 done",
+  ]);
+});
+
+test("a job that ends on a line that is cut ends nothing else", async () => {
+  const { url } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  const engine = await opened(proxy.url);
+  const { handled } = driven(engine, done);
+  for (let count = 1; count <= 3; count += 1) {
+    proxy.cutAnswer("DELETE 1");
+    await accept(engine, [newEvent()]);
+    await until(
+      () => handled.length,
+      (length) => length === count,
+    );
+  }
+  expect(handled.map(({ outcome }) => outcome)).toEqual(["done", "done", "done"]);
 });
 
 test("lines that are cut again and again lose no acknowledged event and repeat no effect", async () => {
