@@ -34,7 +34,8 @@ type Row = { name: string; measure: (url: string) => Promise<number> };
 
 const acknowledged: Row[] = [
   { name: "engine, batches as they come", measure: acknowledge },
-  { name: "one INSERT an event", measure: insertEach },
+  { name: "the same rows, one event at a time", measure: acknowledgeEach },
+  { name: "one INSERT an event, one table", measure: insertEach },
 ];
 const handled: Row[] = [
   { name: "engine", measure: async (url) => handle(url, false) },
@@ -99,10 +100,28 @@ async function acknowledgeAll(engine: Engine, events: readonly NewEvent[]): Prom
   return perSecond(events.length, startedAtMs);
 }
 
+/** Without the batches: as many statements as events, as many at the same time as there are connections. */
+async function acknowledgeEach(url: string): Promise<number> {
+  const engine = await open(url);
+  const events = newEvents();
+  const startedAtMs = performance.now();
+  let next = 0;
+  const one = async (): Promise<void> => {
+    for (let event = events[next++]; event !== undefined; event = events[next++]) {
+      const result = await engine.intake.accept([event]);
+      if (!result.ok) throw new Error(result.detail);
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, one));
+  const rate = perSecond(EVENTS, startedAtMs);
+  await engine.close();
+  return rate;
+}
+
 async function insertEach(url: string): Promise<number> {
-  const pool = new Pool({ connectionString: url, max: CONNECTIONS });
+  const pool = poolOf(url, 10);
   await pool.query("CREATE TABLE events (id text PRIMARY KEY, type text NOT NULL, body bytea NOT NULL)");
-  await Promise.all(Array.from({ length: CONNECTIONS }, async () => pool.query("SELECT pg_sleep(0.05)")));
+  await Promise.all(Array.from({ length: 10 }, async () => pool.query("SELECT pg_sleep(0.05)")));
   const events = newEvents();
   const startedAtMs = performance.now();
   let next = 0;
@@ -149,9 +168,7 @@ async function handle(url: string, writes: boolean): Promise<number> {
 }
 
 async function work(url: string, writes: boolean, tuning: Partial<typeof TUNED>): Promise<number> {
-  const pool = new Pool({ connectionString: url, max: 14 });
-  pool.on("error", () => undefined);
-  pool.on("connect", (client) => client.on("error", () => undefined));
+  const pool = poolOf(url, 14);
   await pool.query(CREATE_EFFECTS);
   const utils = await makeWorkerUtils({ pgPool: pool, logger: silent });
   await utils.migrate();
@@ -190,7 +207,7 @@ async function work(url: string, writes: boolean, tuning: Partial<typeof TUNED>)
 }
 
 async function boss(url: string, writes: boolean): Promise<number> {
-  const pool = new Pool({ connectionString: url, max: 10 });
+  const pool = poolOf(url, 10);
   await pool.query(CREATE_EFFECTS);
   const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false });
   boss.on("error", () => undefined);
@@ -246,6 +263,14 @@ function counter(): { ended: Promise<void>; count: () => void } {
       if (left === 0) resolve();
     },
   };
+}
+
+/** Its database is dropped under it in the end. */
+function poolOf(url: string, connections: number): Pool {
+  const pool = new Pool({ connectionString: url, max: connections });
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  return pool;
 }
 
 async function administer(sql: string): Promise<void> {
