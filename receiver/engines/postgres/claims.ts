@@ -1,5 +1,5 @@
 import { LEASE_MS, type RetryPolicy } from "../../engine.ts";
-import { retryingConflicts, type Pool, type Prepare } from "./connection.ts";
+import { retryingConflicts, sqlState, type Pool, type Prepare } from "./connection.ts";
 import { JOBS_SCHEMA } from "./schema.ts";
 import { ID, milliseconds, storable } from "./text.ts";
 
@@ -69,10 +69,14 @@ const SETTLE = `
   WHERE events.seq = ended.seq AND events.token = ended.token AND worker = $1 AND events.state = 'claimed'
   RETURNING events.seq`;
 
+/** Divides by the rows that it changed: a claim that was lost fails the statement, and with it the transaction. */
 const COMPLETE = `
-  UPDATE receiver.events SET state = 'done', handled = handled + 1, finished_at = clock_timestamp(),
-    due_at = NULL, last_error = NULL, worker = NULL
-  WHERE seq = $1 AND token = $2 AND worker = $3 AND state = 'claimed'`;
+  WITH completed AS (
+    UPDATE receiver.events SET state = 'done', handled = handled + 1, finished_at = clock_timestamp(),
+      due_at = NULL, last_error = NULL, worker = NULL
+    WHERE seq = $1 AND token = $2 AND worker = $3 AND state = 'claimed' RETURNING 1)
+  SELECT 1 / count(*) FROM completed`;
+const DIVISION_BY_ZERO = "22012";
 const IS_COMPLETED = `SELECT state = 'done' AND token = $2 AS completed FROM receiver.events WHERE seq = $1`;
 
 const VANISH = `
@@ -160,11 +164,16 @@ export function createClaims(pool: Pool, prepare: Prepare, retry: RetryPolicy) {
       return (await run(RELEASE, [worker, retry.maximumAttempts, backoffsMs])).length;
     },
 
-    /** The last statement of a handler's transaction, before its COMMIT: where it changes no row, the claim was lost. */
+    /** The last statement of a handler's transaction, to be sent with its COMMIT. */
     completing: ({ seq, token }: ClaimedEvent, worker: string) => prepare(COMPLETE, [seq, token, worker]),
 
     /** Whether the transaction that was to complete this claim was committed, when its answer was lost. */
     isCompleted: async ({ seq, token }: ClaimedEvent): Promise<boolean> =>
       (await run<{ completed: boolean }>(IS_COMPLETED, [seq, token]))[0]?.completed === true,
   };
+}
+
+/** Whether that is what `completing` failed with because somebody else has the event. */
+export function isLostClaim(error: unknown): boolean {
+  return sqlState(error) === DIVISION_BY_ZERO;
 }

@@ -29,6 +29,8 @@ export function createPool(
     connections: number;
     /** Until a connection is there, whether it has to be opened or waited for. */
     connectTimeoutMs: number;
+    /** Whether statements go out before those before them are answered. */
+    pipeline?: boolean;
     /** Until a statement is answered; after that its connection is given up. */
     answerTimeoutMs?: number;
   },
@@ -42,6 +44,7 @@ export function createPool(
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
+    pipeline: options.pipeline ?? false,
     onConnect: setUpSession,
     application_name: `voice-agent-receiver ${options.purpose}`,
     types,

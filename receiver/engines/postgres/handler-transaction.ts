@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
-import type { ClaimedEvent, Claims } from "./claims.ts";
+import { isLostClaim, type ClaimedEvent, type Claims } from "./claims.ts";
 import { isAnswered, type Client, type Pool } from "./connection.ts";
 import { storable } from "./text.ts";
 
@@ -58,7 +58,8 @@ async function transact<Result>(
   const client = await means.pool.connect();
   let sound = false;
   try {
-    await client.query("BEGIN");
+    // Not awaited: the connection is a pipeline, and this goes out together with the first statement.
+    client.query("BEGIN").catch(() => undefined);
     const transaction = open(client);
     try {
       const result = await bounded(async () => work(transaction.database), signal, means.clock);
@@ -134,12 +135,12 @@ async function complete(
   client: Client,
   event: ClaimedEvent,
 ): Promise<void> {
-  if ((await client.query(claims.completing(event, worker))).rowCount === 0) throw new LeaseLost(event.id);
-  try {
-    await client.query("COMMIT");
-  } catch (error) {
-    if (isAnswered(error) || !(await wasCompleted(claims, event, clock))) throw error;
-  }
+  // Both go out together. After a failure, COMMIT is a rollback.
+  const statements = [client.query(claims.completing(event, worker)), client.query("COMMIT")];
+  const failed = (await Promise.allSettled(statements)).find(({ status }) => status === "rejected");
+  if (failed?.status !== "rejected") return;
+  if (isLostClaim(failed.reason)) throw new LeaseLost(event.id);
+  if (isAnswered(failed.reason) || !(await wasCompleted(claims, event, clock))) throw failed.reason;
 }
 
 /** Whether the transaction was committed whose answer was lost with its connection. */

@@ -42,7 +42,10 @@ export async function openPostgresEngine(options: {
   const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
   const packages = await loadPackages();
   const pools: Pool[] = [];
-  const pool = (purpose: keyof typeof CONNECTIONS, how: { answerTimeoutMs?: number } = {}): Pool => {
+  const pool = (
+    purpose: keyof typeof CONNECTIONS,
+    how: { answerTimeoutMs?: number; pipeline?: boolean } = {},
+  ): Pool => {
     const created = createPool(packages, {
       url,
       purpose,
@@ -70,7 +73,7 @@ export async function openPostgresEngine(options: {
     throw error;
   }
   const claims = createClaims(pool("claims"), prepare, retry);
-  const handlers = pool("handlers");
+  const handlers = pool("handlers", { pipeline: true });
   const jobs = pool("jobs");
 
   return {
