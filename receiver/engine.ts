@@ -216,10 +216,7 @@ export type Ledger = {
     idsOlderThanMs: number;
   }) => Promise<{ bodies: number; ids: number }>;
   counts: () => Promise<Counts>;
-  /**
-   * Which of `objectIds` an event of `type` is known for; what `reconcile` asks before it enqueues anything. It can't
-   * tell for objects whose event may have been pruned: those made before `prunedBeforeMs`.
-   */
+  /** Which of `objectIds` an event of `type` is known for, if they were made after `prunedBeforeMs`; `reconcile` asks. */
   known: (type: string, objectIds: readonly string[]) => Promise<Set<string>>;
   /** Of Unix time: everything received before may have been pruned. 0 when nothing was. */
   prunedBeforeMs: () => Promise<number>;
