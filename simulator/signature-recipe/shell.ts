@@ -29,12 +29,14 @@ export function shellSignature(recipe: SignatureRecipe, headerName: string): She
     // With a colon and nothing behind it curl would send no such header.
     parts.length === 0 ? quoted(`${headerName};`) : wordOf([`${headerName}: `, ...parts], scene),
   );
-  const usesTime = [...signing, ...headers].some((line) => /\$(?:T\b|\{T\})/.test(line));
+  const showsTime = headers.some(namesTime);
+  const usesTime = showsTime || signing.some(namesTime);
   return {
     lines: [
       ...(recipe.signedBody === undefined ? [] : [`signed() { ${printfOf(recipe.signedBody)}; }`]),
-      // At a limit of the window the second must not end between signing and arriving.
-      ...(moments.some(isAtLimit)
+      // At a limit of the window the second must not end between signing and arriving; nor where the header does not
+      // say which it was, and a receiver may take its own.
+      ...(moments.some(isAtLimit) || (usesTime && !showsTime)
         ? ['S=$(date +%s); while [ "$(date +%s)" = "$S" ]; do sleep 0.01; done']
         : []),
       ...(sharesTime ? ["NOW=$(date +%s)"] : []),
@@ -43,6 +45,10 @@ export function shellSignature(recipe: SignatureRecipe, headerName: string): She
     ],
     headers,
   };
+}
+
+function namesTime(line: string): boolean {
+  return /\$(?:T\b|\{T\})/.test(line);
 }
 
 function isForShell({ key, body, hash, spelling = "hex" }: Digest): boolean {

@@ -107,3 +107,13 @@ test("what no shell can make has no shell lines", () => {
   ];
   expect(unmade.map((one) => shellSignature(headers([one]), "X"))).toEqual(unmade.map(() => undefined));
 });
+
+test.for([
+  ["the time is at a limit", RECIPES["at a limit"]!, true],
+  ["the header signs a time and keeps it to itself", headers(header`v1=${V1}`), true],
+  ["the time stands in the header", GENUINE, false],
+  ["no time is signed", headers(header`v1=${digest({ message: [BODY] })}`), false],
+] as const)("a shell waits for a fresh second where %s: %s", ([, recipe, waits]) => {
+  const lines = shellSignature(recipe, "X")?.lines.join("\n") ?? "";
+  expect(lines.includes("sleep 0.01")).toBe(waits);
+});
