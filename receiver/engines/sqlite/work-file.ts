@@ -67,7 +67,8 @@ export function openWorkFile(options: {
   whenLost?: "handle-again" | "consider-handled";
 }): Database.Database {
   const { file, inbox, whenLost } = options;
-  const lastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck().get() ?? 0;
+  const findLastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck();
+  const lastSeq = findLastSeq.get() ?? 0;
   const mayBegin = lastSeq === 0 || whenLost !== undefined;
   if (!existsSync(file) && !mayBegin) throw new WorkFileLost(file, inbox.name);
 
@@ -80,8 +81,10 @@ export function openWorkFile(options: {
       begin(db, inbox, { pair, handledUpToSeq: whenLost === "consider-handled" ? lastSeq : 0 });
     }
     const position = findPosition.get();
-    // One that is ahead of its inbox would pass over new events without a word.
-    if (position?.pair !== pair || position.seq > lastSeq) throw new Strangers(file, inbox.name);
+    // One that is ahead of its inbox would pass over new events without a word. Both may move while this looks, so the
+    // inbox is asked again after the position.
+    if (position?.pair !== pair || position.seq > (findLastSeq.get() ?? 0))
+      throw new Strangers(file, inbox.name);
     return db;
   } catch (error) {
     db.close();

@@ -109,16 +109,6 @@ describe("a work file that is lost while its inbox is not", () => {
   });
 });
 
-test("two files of different inboxes are refused together", async () => {
-  const [one, other] = [temporaryDirectory(), temporaryDirectory()];
-  for (const directory of [one, other]) await (await open(directory)).close();
-  rmSync(join(one, "receiver.db"));
-  const db = new Database(join(other, "receiver.db"));
-  await db.backup(join(one, "receiver.db"));
-  db.close();
-  await expect(open(one)).rejects.toThrow(/does not belong to/);
-});
-
 describe("a clock that is set", () => {
   test.for([3_600_000, -3_600_000])("by %i ms makes no living worker look dead", async (stepMs) => {
     const directory = temporaryDirectory();
