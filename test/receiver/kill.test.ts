@@ -1,15 +1,17 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CRASHING_RECEIVER, judge, loadUntilGone, type Ledger, type Verdict } from "./crash/cycles.ts";
+import { randomFrom, SEED } from "../helpers/seed.ts";
 import { startProcess } from "./helpers/process.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 /** Promises R1, R3 to R6 against kill -9: what was acknowledged is handled, and its database effects happen once. */
 
+const random = randomFrom(SEED);
 const RANDOM_CYCLES = Number(process.env["KILL_CYCLES"] ?? 14);
 
 test(
-  `kill -9 under load, at ${String(RANDOM_CYCLES)} random moments, loses nothing and repeats nothing`,
+  `kill -9 under load, at ${String(RANDOM_CYCLES)} random moments from seed ${String(SEED)}, loses nothing and repeats nothing`,
   { timeout: 60_000 + RANDOM_CYCLES * 15_000 },
   async () => {
     const databaseFile = join(temporaryDirectory(), "receiver.db");
@@ -20,7 +22,7 @@ test(
         environment: { DATABASE_URL: `sqlite:${databaseFile}` },
       });
       await loadUntilGone(receiver, ledger, {
-        killAfter: { ms: Math.random() * 300, handled: cycle % 2 === 0 },
+        killAfter: { ms: random() * 300, handled: cycle % 2 === 0 },
       });
     }
     expectSound(await judge(databaseFile, ledger), { atLeast: RANDOM_CYCLES });

@@ -1,16 +1,18 @@
 import { expect, test } from "vitest";
 import { idOf, newBody, post, signatureFor } from "./helpers/events.ts";
 import { open, rawRequest } from "./helpers/raw.ts";
+import { randomFrom, SEED } from "../helpers/seed.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 
 const REQUESTS = Number(process.env["MUTATED_REQUESTS"] ?? 1_000);
+const random = randomFrom(SEED);
 const AT_ONCE = 50;
 
 /** Answers that a broken request may get. Never a 5xx: nothing that an unknown sender writes is an error of ours. */
 const EXPECTED = new Set([200, 400, 401, 404, 405, 408, 411, 413, 414, 415, 417, 431]);
 
 test(
-  `${String(REQUESTS)} mutated requests are answered or dropped, never stored when changed, and harm nobody`,
+  `${String(REQUESTS)} mutated requests, drawn from seed ${String(SEED)}, are answered or dropped, never stored when changed, and harm nobody`,
   { timeout: 60_000 + REQUESTS * 20 },
   async () => {
     const { url, engine, logLines } = await startTestReceiver();
@@ -59,11 +61,11 @@ async function exchange(url: string, bytes: Buffer): Promise<number> {
 
 function mutate(original: Buffer): Buffer {
   let bytes = Buffer.from(original);
-  const changes = 1 + Math.floor(Math.random() * 4);
+  const changes = 1 + Math.floor(random() * 4);
   for (let change = 0; change < changes; change += 1) {
-    const at = Math.floor(Math.random() * bytes.length);
-    const byte = Buffer.from([Math.floor(Math.random() * 256)]);
-    const kind = Math.floor(Math.random() * 5);
+    const at = Math.floor(random() * bytes.length);
+    const byte = Buffer.from([Math.floor(random() * 256)]);
+    const kind = Math.floor(random() * 5);
     if (kind === 0) bytes[at] = byte[0]!;
     else if (kind === 1) bytes = Buffer.concat([bytes.subarray(0, at), byte, bytes.subarray(at)]);
     else if (kind === 2) bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)]);

@@ -1,14 +1,14 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { verify } from "../../shared/signature.ts";
+import { randomFrom, SEED } from "../helpers/seed.ts";
 
 /**
- * A million headers around the right one, judged by an oracle that knows nothing of the parser: it accepts exactly the
+ * Headers around the right one, judged by an oracle that knows nothing of the parser: it accepts exactly the
  * headers that can be rebuilt, character by character, from what the specification allows.
  */
 
-const HEADERS = Number(process.env["FUZZ_HEADERS"] ?? 1_000_000);
-const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
+const HEADERS = Number(process.env["FUZZ_HEADERS"] ?? 200_000);
 const SECRETS = ["whsec_current", "whsec_previous"];
 const BODY = Buffer.from('{"id":"evt_0123456789abcdef0123456789abcdef"}');
 const NOW = 1_790_000_000;
@@ -17,7 +17,7 @@ test(
   `${String(HEADERS)} headers are accepted or refused as the oracle says (seed ${String(SEED)})`,
   { timeout: 120_000 + HEADERS / 20 },
   () => {
-    const random = mulberry32(SEED);
+    const random = randomFrom(SEED);
     const outcomes = { accepted: 0, refused: 0 };
     for (let index = 0; index < HEADERS; index += 1) {
       const headers = mutate(random);
@@ -180,12 +180,3 @@ function changeCharacter(
 }
 
 /** A small generator with a seed, so that every failure can be played again. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

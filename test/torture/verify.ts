@@ -1,14 +1,15 @@
-import { spawnSync } from "node:child_process";
+import { times, type Run } from "./run.ts";
 
 /**
- * Verify's long run: each example twenty times without options, and as often with its effects read back; and what
- * differs from one in a way that only waiting shows. Give a factor to shorten or lengthen it; 1 is about twenty minutes.
+ * Verify's long runs: each example many times without options, and as often with its effects read back; and what
+ * differs from one in a way that only waiting shows.
  */
-const factor = Number(process.argv[2] ?? 1);
-const rounds = String(Math.max(2, Math.round(20 * factor)));
-
-const { status } = spawnSync(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "test/examples"], {
-  stdio: "inherit",
-  env: { ...process.env, VERIFY_ROUNDS: rounds },
-});
-if (status !== 0) process.exitCode = 1;
+export const runs: Run[] = [
+  {
+    name: "examples under verify",
+    minutes: 20,
+    files: ["test/examples/receivers.test.ts", "test/examples/twins.test.ts"],
+    // Twice at least: what waiting shows needs a second round.
+    environment: (size) => ({ VERIFY_ROUNDS: String(Math.max(2, Number(times(20, size)))) }),
+  },
+];

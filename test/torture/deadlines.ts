@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { systemTime } from "../../simulator/domain/wall-time.ts";
+import { createSender } from "../../simulator/sender/sender.ts";
+
+/** How an attempt keeps its deadline in real time, whatever the endpoint does. */
+
+const DEADLINE_MS = 10_000;
+const TOLERANCE_MS = 50;
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+/** How an endpoint behaves, over which scheme, and what becomes of it. */
+const ENDPOINTS: {
+  name: string;
+  scheme: "http" | "https";
+  behave: (socket: Socket) => void;
+  word: number | "timeout";
+}[] = [
+  {
+    name: "an answer after 9.9 s",
+    scheme: "http",
+    behave: (socket) => later(9_900, () => socket.write(OK)),
+    word: 200,
+  },
+  {
+    name: "an answer after 10.1 s",
+    scheme: "http",
+    behave: (socket) => later(10_100, () => socket.write(OK)),
+    word: "timeout",
+  },
+  { name: "a stall in the TLS handshake", scheme: "https", behave: () => {}, word: "timeout" },
+  { name: "a stall before the answer", scheme: "http", behave: () => {}, word: "timeout" },
+  {
+    name: "a stall in the headers",
+    scheme: "http",
+    behave: (socket) => socket.write("HTTP/1.1 200 OK\r\n"),
+    word: "timeout",
+  },
+  { name: "interim answers that drip", scheme: "http", behave: drip, word: "timeout" },
+];
+
+async function deadline({ name, scheme, behave, word }: (typeof ENDPOINTS)[number]): Promise<void> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => {}).resume());
+    behave(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const { outcome, durationMs } = await createSender({ wall: systemTime, allowedHosts: [] })({
+    url: `${scheme}://127.0.0.1:${port}/`,
+    headers: {},
+    body: Buffer.from("{}"),
+    answerMeans: "headers",
+    faults: new Set(),
+    signal: new AbortController().signal,
+  });
+  for (const socket of sockets) socket.destroy();
+  server.close();
+  assert.equal("status" in outcome ? outcome.status : outcome.error, word, name);
+  if (word === "timeout")
+    assert.ok(Math.abs(durationMs - DEADLINE_MS) <= TOLERANCE_MS, `${name}: ${durationMs} ms`);
+  process.stdout.write(`figure: ${name} = ${String(word)} after ${durationMs.toFixed(1)} ms\n`);
+}
+
+function later(delayMs: number, action: () => void): void {
+  systemTime.after(delayMs, action);
+}
+
+function drip(socket: Socket): void {
+  const more = () => {
+    if (socket.writable) socket.write("HTTP/1.1 103 Early Hints\r\n\r\n", () => later(500, more));
+  };
+  more();
+}
+
+await Promise.all(ENDPOINTS.map((endpoint) => deadline(endpoint)));

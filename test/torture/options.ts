@@ -1,0 +1,42 @@
+import { parseArgs } from "node:util";
+
+/** What was asked of the long runs on the command line. */
+export interface Options {
+  minutes: number;
+  seed: number;
+  only: string | undefined;
+  json: string | undefined;
+  list: boolean;
+}
+
+export const USAGE = `npm run torture -- [--minutes N] [--seed N] [--only WORDS] [--json FILE] [--list]
+
+  --minutes N    how long all of them may take together on two cores (default 30)
+  --seed N       where everything that is drawn begins, to repeat a run (default: from the time)
+  --only WORDS   the runs whose name contains these words
+  --json FILE    writes the report there too
+  --list         names the runs, and starts none
+`;
+
+/** Reads the words behind `npm run torture --`; an answer of type string says what is wrong with them. */
+export function parseOptions(words: string[], nowMs: number): Options | string {
+  try {
+    const { values } = parseArgs({
+      args: words,
+      options: {
+        minutes: { type: "string", default: "30" },
+        seed: { type: "string", default: String(nowMs % 1_000_000) },
+        only: { type: "string" },
+        json: { type: "string" },
+        list: { type: "boolean", default: false },
+      },
+    });
+    const minutes = Number(values.minutes);
+    const seed = Number(values.seed);
+    if (!(minutes > 0 && minutes <= 1_440)) return `--minutes ${values.minutes}: give a number up to 1440.`;
+    if (!Number.isSafeInteger(seed) || seed < 0) return `--seed ${values.seed}: give a whole number.`;
+    return { minutes, seed, only: values.only, json: values.json, list: values.list };
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
