@@ -7,6 +7,7 @@ import { withConfig, withEngine } from "./operations/commands/with-engine.ts";
 import { EVENT_STATES } from "./engine.ts";
 
 const EXIT_USAGE = 2;
+const EXIT_COULD_NOT_RUN = 3;
 
 /** Loaded when they are asked for: a start that need not read them is ready sooner. */
 const commands = {
@@ -21,6 +22,7 @@ const program = new Command("voice-agent-receiver")
     "Receives the voice agent service's webhooks: stores each event before it answers, handles each once.",
   )
   .showHelpAfterError("(--help shows every command)")
+  .configureOutput({ writeErr: sayLines })
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
 
 program
@@ -172,7 +174,25 @@ program
 // they meant.
 const [, , ...words] = process.argv;
 const withoutCommand = words.every((word) => word.startsWith("--inspect-handlers"));
-await program.parseAsync(withoutCommand ? ["start", ...words] : words, { from: "user" });
+for (const stream of [process.stdout, process.stderr]) stream.on("error", endWithTheReader);
+try {
+  await program.parseAsync(withoutCommand ? ["start", ...words] : words, { from: "user" });
+} catch (error) {
+  terminal.complain("This is a bug, please report it:");
+  sayLines(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  process.exitCode = EXIT_COULD_NOT_RUN;
+}
+
+/** Says a text of several lines, of which each becomes printable by itself. */
+function sayLines(text: string): void {
+  for (const line of text.trimEnd().split("\n")) terminal.say(line);
+}
+
+/** `… | head` closes our output when it has seen enough: that ends a command, and is no failure. */
+function endWithTheReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+}
 
 function wholeNumber(text: string): number {
   const value = Number(text);

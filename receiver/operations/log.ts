@@ -1,4 +1,5 @@
 import pino from "pino";
+import { printableJson } from "./printable.ts";
 
 export type Log = pino.Logger;
 
@@ -35,6 +36,8 @@ export function createLog(options: {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       serializers: { err: describeError },
+      // Paths, types and errors come from others, and logs are read on terminals and by build servers.
+      hooks: { streamWrite: printableJson },
     },
     destination,
   );

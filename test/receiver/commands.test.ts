@@ -14,19 +14,8 @@ import { sampleVoicemail } from "../../shared/samples.ts";
 import { idOf, newBody, newEventId, post } from "./helpers/events.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
+import { recordingTerminal } from "./helpers/terminal.ts";
 import { until } from "./helpers/until.ts";
-
-function terminal() {
-  const printed: string[] = [];
-  const said: string[] = [];
-  return {
-    printed,
-    said,
-    print: (line: string) => void printed.push(line),
-    say: (line: string) => void said.push(line),
-    complain: (line: string) => void said.push(line),
-  };
-}
 
 /** An inbox with one event in each of three states. */
 async function setUp() {
@@ -71,7 +60,7 @@ async function handleAll(engine: Engine, outcomeOf: (event: { type: string }) =>
 describe("inbox", () => {
   test("list shows the newest first, of a state when asked, as lines or as JSON", async () => {
     const { engine, ids } = await setUp();
-    const lines = terminal();
+    const lines = recordingTerminal();
     expect(await listInbox(engine, { limit: 50 }, lines)).toBe(0);
     expect(lines.printed.map((line) => /evt_[0-9a-f]+/.exec(line)?.[0])).toEqual([
       ids.ignored,
@@ -79,7 +68,7 @@ describe("inbox", () => {
       ids.done,
     ]);
     expect(lines.printed[1]).toContain("the number is wrong");
-    const json = terminal();
+    const json = recordingTerminal();
     await listInbox(engine, { limit: 50, state: "dead", json: true }, json);
     expect(JSON.parse(json.printed[0]!)).toMatchObject({
       object: "list",
@@ -89,25 +78,25 @@ describe("inbox", () => {
 
   test("show says all about one event, and that it knows no other", async () => {
     const { engine, ids } = await setUp();
-    const shown = terminal();
+    const shown = recordingTerminal();
     expect(await showEvent(engine, ids.dead, { body: true }, shown)).toBe(0);
     expect(JSON.parse(shown.printed[0]!)).toMatchObject({
       state: "dead",
       envelope: { id: ids.dead, type: "voicemail.created" },
     });
     expect(shown.said.join()).toContain(`inbox requeue ${ids.dead}`);
-    const missing = terminal();
+    const missing = recordingTerminal();
     expect(await showEvent(engine, newEventId(), {}, missing)).toBe(1);
     expect(missing.said).toHaveLength(1);
   });
 
   test("requeue takes events by name or by state, and leaves what is done", async () => {
     const { engine, ids } = await setUp();
-    expect(await requeueEvents(engine, [], {}, terminal())).toBe(2);
-    const named = terminal();
+    expect(await requeueEvents(engine, [], {}, recordingTerminal())).toBe(2);
+    const named = recordingTerminal();
     expect(await requeueEvents(engine, [ids.done], {}, named)).toBe(1);
     expect(named.printed).toEqual(["0 requeued."]);
-    const all = terminal();
+    const all = recordingTerminal();
     expect(await requeueEvents(engine, [], { state: "dead" }, all)).toBe(0);
     expect(all.printed).toEqual(["1 requeued."]);
     expect(await engine.ledger.find(ids.dead)).toMatchObject({ state: "pending", attempts: 0 });
@@ -116,31 +105,31 @@ describe("inbox", () => {
 
   test("export writes envelopes, oldest first, redacted unless told not to", async () => {
     const { engine, ids, bodies } = await setUp();
-    const redacted = terminal();
+    const redacted = recordingTerminal();
     await exportEvents(engine, {}, redacted);
     const envelopes = redacted.printed.map((line) => envelopeSchema.parse(JSON.parse(line)));
     expect(envelopes.map(({ id }) => id)).toEqual([ids.done, ids.dead, ids.ignored]);
     expect(redacted.printed.join()).not.toContain(sampleVoicemail.phone);
     expect(redacted.printed.join()).not.toContain(sampleVoicemail.message_text);
-    const full = terminal();
+    const full = recordingTerminal();
     await exportEvents(engine, { type: "voicemail.created", includePersonalData: true }, full);
     expect(full.printed.map((line) => JSON.parse(line) as unknown)).toEqual([
       JSON.parse(bodies.dead.toString()),
     ]);
-    const recent = terminal();
+    const recent = recordingTerminal();
     await exportEvents(engine, { sinceMs: Date.now() + 60_000 }, recent);
     expect(recent.printed).toEqual([]);
   });
 
   test("prune and stats say what they did and saw", async () => {
     const { engine, config } = await setUp();
-    const stats = terminal();
+    const stats = recordingTerminal();
     await inboxStatistics(engine, { json: true }, stats);
     expect(JSON.parse(stats.printed[0]!)).toEqual({
       by_state: { pending: 0, claimed: 0, done: 1, ignored: 1, dead: 1 },
       oldest_unfinished_age_seconds: null,
     });
-    const pruned = terminal();
+    const pruned = recordingTerminal();
     await pruneInbox(engine, { ...config, retentionDays: 0 }, { json: true }, pruned);
     expect(JSON.parse(pruned.printed[0]!)).toEqual({ bodies: 2, ids: 0 });
   });
@@ -155,12 +144,12 @@ describe("reconcile", () => {
       const { baseUrl, state } = await startRestService();
       state.calls = makeCalls(2, Date.now());
       const withApi = { ...config, api: { baseUrl, key: API_KEY } };
-      const good = terminal();
+      const good = recordingTerminal();
       expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600 }, good)).toBe(0);
       expect(good.printed.join("\n")).toMatch(
         /^Healed: 2\n[^]*Already there: 0\nCannot be healed:\n +order\.created[^]*booking\.created/,
       );
-      const bad = terminal();
+      const bad = recordingTerminal();
       const wrongKey = { ...config, api: { baseUrl, key: "wrong" } };
       expect(await runReconcile(wrongKey, engine, { sinceSeconds: 3_600, json: true }, bad)).toBe(1);
       expect(JSON.parse(bad.printed[0]!)).toMatchObject({
@@ -171,12 +160,12 @@ describe("reconcile", () => {
         await handleAll(engine, () => ({ kind: "done" }))
       )();
       await engine.ledger.prune({ bodiesOlderThanMs: 0, idsOlderThanMs: 86_400_000 });
-      const floored = terminal();
+      const floored = recordingTerminal();
       expect(await runReconcile(withApi, engine, { sinceSeconds: 31 * 86_400 }, floored)).toBe(0);
       expect(floored.printed.join("\n")).toMatch(
         /Looked back to .* only: what arrived before .* may be pruned/,
       );
-      expect(await runReconcile(config, engine, { sinceSeconds: 60 }, terminal())).toBe(1);
+      expect(await runReconcile(config, engine, { sinceSeconds: 60 }, recordingTerminal())).toBe(1);
     },
   );
 });

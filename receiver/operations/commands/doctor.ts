@@ -15,7 +15,7 @@ export async function runDoctor(
   const api = config.api && createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   const findings = await examine({ config, engine, api, environment: process.env });
   await api?.close();
-  if (options.json === true) terminal.print(JSON.stringify({ findings }));
+  if (options.json === true) terminal.value({ findings });
   else describe(findings, options.verbose === true, terminal);
   return findings.some(({ level }) => level === "problem") ? 1 : 0;
 }

@@ -1,12 +1,14 @@
-import { styleText } from "node:util";
 import { presentEvent } from "../admin.ts";
 import type { Config } from "../../config.ts";
 import type { Engine, EventFilter, EventState, InboxEvent } from "../../engine.ts";
 import { redactEnvelope } from "../privacy.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Colour, Terminal } from "./terminal.ts";
 
 const DAY_MS = 86_400_000;
 const PAGE = 500;
+
+/** Of a type, in a line: those that exist are short, but whoever has the secret can make up others. */
+const LONGEST_TYPE = 60;
 
 export type ListOptions = { state?: EventState; type?: string; limit: number; json?: boolean };
 export type ExportOptions = {
@@ -20,10 +22,12 @@ export type ExportOptions = {
 export async function listInbox(engine: Engine, options: ListOptions, terminal: Terminal): Promise<number> {
   const events = await engine.ledger.list(filterOf(options), { limit: options.limit });
   if (options.json === true) {
-    terminal.print(JSON.stringify({ object: "list", data: events.map(presentEvent) }));
+    terminal.value({ object: "list", data: events.map(presentEvent) });
     return 0;
   }
-  for (const event of events) terminal.print(line(event));
+  for (const event of events) {
+    terminal.print(line(event), { word: event.state.padEnd(8), colour: COLOURS[event.state] });
+  }
   if (events.length === 0) terminal.say("No event matches.");
   else if (events.length === options.limit) terminal.say("There may be more: --limit shows them.");
   return 0;
@@ -43,7 +47,7 @@ export async function showEvent(
   }
   const body = options.body === true ? await engine.ledger.body(event.seq) : undefined;
   const shown = { ...presentEvent(event), ...(body ? { envelope: parse(body) } : {}) };
-  terminal.print(options.json === true ? JSON.stringify(shown) : JSON.stringify(shown, null, 2));
+  terminal.value(shown, options.json === true ? "one-line" : "indented");
   if (event.state === "dead") terminal.say(`Once its cause is mended: inbox requeue ${id}`);
   return 0;
 }
@@ -62,7 +66,7 @@ export async function requeueEvents(
   const { chosen, requeued } =
     ids.length > 0 ? await requeueThese(engine, ids) : await requeueAll(engine, filterOf(options));
   const left = chosen - requeued;
-  if (options.json === true) terminal.print(JSON.stringify({ requeued, left }));
+  if (options.json === true) terminal.value({ requeued, left });
   else terminal.print(`${String(requeued)} requeued.`);
   if (left > 0 && options.json !== true) {
     terminal.say(
@@ -86,9 +90,7 @@ export async function exportEvents(
     const body = await engine.ledger.body(event.seq);
     if (!body) continue;
     const envelope = parse(body);
-    terminal.print(
-      JSON.stringify(options.includePersonalData === true ? envelope : redactEnvelope(envelope)),
-    );
+    terminal.value(options.includePersonalData === true ? envelope : redactEnvelope(envelope));
   }
   return 0;
 }
@@ -104,11 +106,12 @@ export async function pruneInbox(
     bodiesOlderThanMs: config.retentionDays * DAY_MS,
     idsOlderThanMs: config.idRetentionDays * DAY_MS,
   });
-  terminal.print(
-    options.json === true
-      ? JSON.stringify(pruned)
-      : `${String(pruned.bodies)} events older than ${String(config.retentionDays)} days and ${String(pruned.ids)} ids older than ${String(config.idRetentionDays)} days pruned.`,
-  );
+  if (options.json === true) terminal.value(pruned);
+  else {
+    terminal.print(
+      `${String(pruned.bodies)} events older than ${String(config.retentionDays)} days and ${String(pruned.ids)} ids older than ${String(config.idRetentionDays)} days pruned.`,
+    );
+  }
   return 0;
 }
 
@@ -121,7 +124,7 @@ export async function inboxStatistics(
   const { byState, oldestUnfinishedAgeMs } = await engine.ledger.counts();
   const ageSeconds = oldestUnfinishedAgeMs === null ? null : oldestUnfinishedAgeMs / 1_000;
   if (options.json === true) {
-    terminal.print(JSON.stringify({ by_state: byState, oldest_unfinished_age_seconds: ageSeconds }));
+    terminal.value({ by_state: byState, oldest_unfinished_age_seconds: ageSeconds });
     return 0;
   }
   for (const [state, events] of Object.entries(byState))
@@ -168,21 +171,21 @@ async function* oldestFirst(engine: Engine, filter: EventFilter): AsyncGenerator
   }
 }
 
-const COLOURS = {
+const COLOURS: Record<EventState, Colour> = {
   done: "green",
   dead: "red",
   pending: "yellow",
   claimed: "cyan",
   ignored: "gray",
   pruned: "gray",
-} as const;
+};
 
 function line(event: InboxEvent): string {
-  const state = styleText(COLOURS[event.state], event.state.padEnd(8), { stream: process.stdout });
   const received = new Date(event.receivedAtMs).toISOString();
   const attempts = event.attempts === 1 ? "1 attempt" : `${String(event.attempts)} attempts`;
   const error = event.lastError === null ? "" : `  ${event.lastError}`;
-  return `${received}  ${state}  ${(event.type ?? "").padEnd(17)}  ${event.id}  ${attempts}${error}`;
+  const type = (event.type ?? "").slice(0, LONGEST_TYPE);
+  return `${received}  ${type.padEnd(17)}  ${event.id}  ${attempts}${error}`;
 }
 
 function parse(body: Uint8Array): unknown {

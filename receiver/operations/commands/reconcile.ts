@@ -24,13 +24,10 @@ export async function runReconcile(
     clock: systemClock,
     sinceMs: systemClock.nowMs() - sinceMs,
     dryRun: options.dryRun === true,
-    onProgress: (read) => {
-      if (process.stderr.isTTY) process.stderr.write(`\r${String(read)} objects read`);
-    },
+    onProgress: (read) => terminal.progress(`${String(read)} objects read`),
   });
   await api.close();
-  if (process.stderr.isTTY && report.objectsRead > 0) process.stderr.write("\n");
-  if (options.json === true) terminal.print(JSON.stringify(present(report)));
+  if (options.json === true) terminal.value(present(report));
   else describe(report, terminal);
   return report.finished ? 0 : 1;
 }

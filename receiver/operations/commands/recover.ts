@@ -1,5 +1,6 @@
 import type { Config } from "../../config.ts";
-import { openEngineOrComplain, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
+import { openEngineOrComplain } from "./with-engine.ts";
 
 /**
  * Begins a new work file where the old one is lost, once somebody has said what to think of the events in the inbox.

@@ -3,7 +3,8 @@ import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import { createLog } from "../log.ts";
 import { startReceiver } from "../../receiver.ts";
-import { openEngineOrComplain, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
+import { openEngineOrComplain } from "./with-engine.ts";
 
 /** Where a debugger looks first. */
 const INSPECT_ADDRESS = "127.0.0.1:9229";

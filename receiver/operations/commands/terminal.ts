@@ -1,41 +1,55 @@
-import { systemClock } from "../../clock.ts";
-import type { Config } from "../../config.ts";
-import type { Engine } from "../../engine.ts";
-import { openEngine } from "../../engines/open.ts";
-import { handlers } from "../../handlers/index.ts";
-import { retryPolicy } from "../../work/backoff.ts";
+import type { Writable } from "node:stream";
+import { styleText } from "node:util";
+import { printable, printableJson } from "../printable.ts";
 
-/** Where commands write: data to standard output, words to standard error. */
+/**
+ * Where commands write: data to standard output, words to standard error. Each text becomes one printable line here,
+ * whatever is in it: nobody whose words are shown can steer the terminal, or a build server that reads along.
+ */
 export type Terminal = {
-  print: (line: string) => void;
+  /** A line of the result. A label stands before it, in its colour where there are colours. */
+  print: (line: string, label?: { word: string; colour: Colour }) => void;
+  /** The result for programs: JSON on one line, or over several for people who want to read it. */
+  value: (value: unknown, layout?: "one-line" | "indented") => void;
   say: (line: string) => void;
   /** Says what went wrong and how to mend it, in one line. */
   complain: (problem: string) => void;
+  /** Shows how far a command has come, in a line that the next text replaces; only where somebody is watching. */
+  progress: (text: string) => void;
 };
 
-export const processTerminal: Terminal = {
-  print: (line) => void process.stdout.write(`${line}\n`),
-  say: (line) => void process.stderr.write(`${line}\n`),
-  complain: (problem) => void process.stderr.write(`voice-agent-receiver: ${problem}\n`),
-};
+export type Colour = "green" | "red" | "yellow" | "cyan" | "gray";
 
-/** Opens the engine that DATABASE_URL names; complains and answers undefined when that cannot be done. */
-export async function openEngineOrComplain(
-  config: Config,
-  terminal: Terminal,
-  whenLost?: "handle-again" | "consider-handled",
-): Promise<Engine | undefined> {
-  try {
-    return await openEngine({
-      databaseFile: config.databaseFile,
-      databaseUrl: config.databaseUrl,
-      clock: systemClock,
-      retry: retryPolicy(config.maximumAttempts, Math.random),
-      migrations: handlers.map(({ type, migrations }) => ({ handler: type, migrations })),
-      ...(whenLost === undefined ? {} : { whenLost }),
-    });
-  } catch (error) {
-    terminal.complain(`cannot open the database: ${error instanceof Error ? error.message : String(error)}`);
-    return undefined;
+type Stream = Writable & { isTTY?: boolean };
+
+const ERASE_LINE = "\r\u001b[2K";
+
+/** Makes the terminal of a command; the streams are the process's own but in tests. */
+export function createTerminal({ stdout, stderr }: { stdout: Stream; stderr: Stream }): Terminal {
+  let inProgress = false;
+
+  function write(stream: Stream, text: string): void {
+    if (inProgress) stderr.write(ERASE_LINE);
+    inProgress = false;
+    stream.write(`${text}\n`);
   }
+
+  return {
+    print: (line, label) => {
+      const before = label && `${styleText(label.colour, printable(label.word), { stream: stdout })}  `;
+      write(stdout, (before ?? "") + printable(line));
+    },
+    value: (value, layout) => {
+      write(stdout, printableJson(JSON.stringify(value, null, layout === "indented" ? 2 : undefined)));
+    },
+    say: (line) => write(stderr, printable(line)),
+    complain: (problem) => write(stderr, `voice-agent-receiver: ${printable(problem)}`),
+    progress: (text) => {
+      if (stderr.isTTY !== true) return;
+      stderr.write(ERASE_LINE + printable(text));
+      inProgress = true;
+    },
+  };
 }
+
+export const processTerminal: Terminal = createTerminal(process);

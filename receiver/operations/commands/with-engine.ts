@@ -1,7 +1,11 @@
 import { existsSync } from "node:fs";
+import { systemClock } from "../../clock.ts";
 import { loadConfig, type Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
-import { openEngineOrComplain, processTerminal as terminal } from "./terminal.ts";
+import { openEngine } from "../../engines/open.ts";
+import { handlers } from "../../handlers/index.ts";
+import { retryPolicy } from "../../work/backoff.ts";
+import { processTerminal as terminal, type Terminal } from "./terminal.ts";
 
 const EXIT_FAILURE = 1;
 
@@ -55,6 +59,27 @@ export function withEngine<Arguments extends unknown[]>(
     },
     { needsSecret },
   );
+}
+
+/** Opens the engine that DATABASE_URL names; complains and answers undefined when that cannot be done. */
+export async function openEngineOrComplain(
+  config: Config,
+  terminal: Terminal,
+  whenLost?: "handle-again" | "consider-handled",
+): Promise<Engine | undefined> {
+  try {
+    return await openEngine({
+      databaseFile: config.databaseFile,
+      databaseUrl: config.databaseUrl,
+      clock: systemClock,
+      retry: retryPolicy(config.maximumAttempts, Math.random),
+      migrations: handlers.map(({ type, migrations }) => ({ handler: type, migrations })),
+      ...(whenLost === undefined ? {} : { whenLost }),
+    });
+  } catch (error) {
+    terminal.complain(`cannot open the database: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
 }
 
 function loadEnvFile(): void {

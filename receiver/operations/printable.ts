@@ -1,0 +1,37 @@
+/** Whatever a terminal might act on, or would not show as what it is. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Two number signs before a word in a bracket begin a command to build servers, wherever in a line they stand. */
+const BUILD_COMMAND = /##(?=\w*\[)/g;
+
+/** Two colons do so at the beginning of a line. */
+const WORKFLOW_COMMAND = /^(\s*):(?=:)/;
+
+/** Nearly every line of a log: ASCII without a number sign. */
+const PLAIN_JSON = /^[\n\x20-\x22\x24-\x7e]*$/;
+
+/**
+ * `text` as one line that can be shown to anybody: nothing in it steers a terminal, begins another line, or is a command
+ * to a build server that reads its log (`::error::`, `##vso[…]`). What events, the REST API or a database say leaves the
+ * program through here or through `printableJson`.
+ */
+export function printable(text: string): string {
+  return text
+    .replaceAll(UNPRINTABLE, escape)
+    .replace(WORKFLOW_COMMAND, String.raw`$1\:`)
+    .replaceAll(BUILD_COMMAND, String.raw`#\#`);
+}
+
+/** JSON that means the same to a program, and nothing to a terminal or a build server. Line breaks in it are ours. */
+export function printableJson(json: string): string {
+  if (PLAIN_JSON.test(json)) return json;
+  // Everything outside its strings is printable; inside them JSON has escapes of its own.
+  return json
+    .replaceAll(UNPRINTABLE, (character) => (character === "\n" ? character : escape(character)))
+    .replaceAll(BUILD_COMMAND, String.raw`#\u0023`);
+}
+
+/** The UTF-16 units of a character as JSON and JavaScript write them. */
+function escape(character: string): string {
+  return character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,0 +1,183 @@
+import { describe, expect, test } from "vitest";
+import {
+  exportEvents,
+  listInbox,
+  requeueEvents,
+  showEvent,
+} from "../../receiver/operations/commands/inbox.ts";
+import { runDoctor } from "../../receiver/operations/commands/doctor.ts";
+import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
+import { recover } from "../../receiver/operations/commands/recover.ts";
+import { openEngineOrComplain } from "../../receiver/operations/commands/with-engine.ts";
+import { createLog } from "../../receiver/operations/log.ts";
+import { printable, printableJson } from "../../receiver/operations/printable.ts";
+import { sampleOrganization } from "../../shared/samples.ts";
+import { filesOf } from "../repository/files.ts";
+import { idOf, newBody, post } from "./helpers/events.ts";
+import { startIntake } from "./helpers/intake.ts";
+import { runCommand } from "./helpers/process.ts";
+import { rawRequest, sendRaw } from "./helpers/raw.ts";
+import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
+import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
+import { recordingTerminal, type RecordingTerminal } from "./helpers/terminal.ts";
+import { until } from "./helpers/until.ts";
+
+/** What others say reaches terminals and the logs of build servers as plain lines, whichever command shows it. */
+
+const EVERY_UNIT = Array.from({ length: 0x1_00_00 }, (_, unit) => String.fromCharCode(unit)).join("");
+const EVERY_LATIN_CHARACTER = EVERY_UNIT.slice(0, 0x100);
+const HOSTILE = `::error::x ##vso[task.complete]x\n::set-output name=a::b\r##[error]\u001b[2J\u202e\u2028${EVERY_LATIN_CHARACTER}`;
+
+const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+const BUILD_COMMAND = /^\s*::|##\w*\[/;
+
+/** Lines as they left, with the line breaks that are ours between them. */
+function expectPlain(lines: readonly string[]): void {
+  for (const line of lines.flatMap((text) => text.split("\n"))) {
+    expect(line).not.toMatch(STEERING);
+    expect(line).not.toMatch(BUILD_COMMAND);
+  }
+}
+
+describe("printable", () => {
+  test("leaves nothing that steers a terminal of any character, in a text or in JSON", () => {
+    expectPlain([printable(EVERY_UNIT), printable(`  ${HOSTILE}`), printable("\u{e0001}")]);
+    const value = { [EVERY_UNIT]: [EVERY_UNIT, HOSTILE] };
+    const json = printableJson(JSON.stringify(value, null, 2));
+    expectPlain([json]);
+    expect(JSON.parse(json)).toEqual(value);
+  });
+
+  test("leaves what can be seen as it is", () => {
+    const text = `Zoë said "東京 🍕" \\n & <b> 100% ## a::b # [x]`;
+    expect(printable(text)).toBe(text);
+    expect(printableJson(JSON.stringify([text]))).toBe(JSON.stringify([text]));
+    expect(printable(String.raw`\::error::x #\#[x]`)).toBe(String.raw`\::error::x #\#[x]`);
+  });
+
+  test("is the only way to a terminal", () => {
+    const writing = [...filesOf(/^receiver\/.*\.ts$/)].filter(([, source]) =>
+      /\bconsole\.|\bprocess\.std(?:out|err)\.write|\bwriteSync\(/.test(source),
+    );
+    expect(writing.map(([path]) => path)).toEqual([]);
+  });
+});
+
+/** Runs a command and answers what it printed and said, after a look at every line. */
+async function shown(command: (terminal: RecordingTerminal) => Promise<unknown>): Promise<string> {
+  const terminal = recordingTerminal();
+  await command(terminal);
+  const lines = [...terminal.printed, ...terminal.said];
+  expectPlain(lines);
+  return lines.join("\n");
+}
+
+describe("what others say", () => {
+  test("in events and handlers' errors is plain in every command of the inbox", async () => {
+    const { engine, url } = await startTestReceiver();
+    const body = newBody("call.completed", { type: HOSTILE, [HOSTILE]: HOSTILE });
+    expect((await post(url, body)).status).toBe(200);
+    const processor = engine.work.process({
+      workerId: "test",
+      handle: async () => ({ kind: "dead", error: HOSTILE }),
+      concurrency: 1,
+      onHandled: () => undefined,
+      onTrouble: () => undefined,
+    });
+    await until(
+      () => engine.ledger.counts(),
+      ({ byState }) => byState.dead === 1,
+    );
+    await processor.drain(0);
+
+    const id = idOf(body);
+    for (const json of [true, false]) {
+      expect(await shown(async (terminal) => listInbox(engine, { limit: 5, json }, terminal))).toContain(
+        "::error::x #",
+      );
+      const options = { body: true, json };
+      const event = await shown(async (terminal) => showEvent(engine, id, options, terminal));
+      expect(JSON.parse(event.slice(0, event.lastIndexOf("}") + 1))).toMatchObject({
+        type: HOSTILE,
+        last_error: HOSTILE,
+        envelope: { [HOSTILE]: HOSTILE },
+      });
+      await shown(async (terminal) => showEvent(engine, HOSTILE, options, terminal));
+      await shown(async (terminal) => requeueEvents(engine, [HOSTILE], { json }, terminal));
+    }
+    const exported = await shown(async (terminal) =>
+      exportEvents(engine, { includePersonalData: true }, terminal),
+    );
+    expect(JSON.parse(exported)).toEqual(JSON.parse(body.toString()));
+    await shown(async (terminal) => exportEvents(engine, {}, terminal));
+  });
+
+  test("in answers of the REST API is plain in reconcile and doctor", async () => {
+    const { engine, config } = await startTestReceiver();
+    const { baseUrl, state } = await startRestService();
+    const withApi = { ...config, api: { baseUrl, key: API_KEY } };
+    const answer = (status: number, json: unknown) => {
+      state.interludes = Array.from({ length: 4 }, () => (_, response) => {
+        response.writeHead(status).end(JSON.stringify(json));
+      });
+    };
+    for (const json of [true, false]) {
+      state.calls = makeCalls(1, Date.now(), `${String(json)}${HOSTILE}`);
+      const healed = await shown(async (terminal) =>
+        runReconcile(withApi, engine, { sinceSeconds: 3_600, json }, terminal),
+      );
+      expect(healed).toContain(json ? String.raw`#\u0023vso[` : String.raw`#\#vso[`);
+      for (const command of [
+        async (terminal: RecordingTerminal) =>
+          runReconcile(withApi, engine, { sinceSeconds: 60, json }, terminal),
+        async (terminal: RecordingTerminal) => runDoctor(withApi, engine, { json, verbose: true }, terminal),
+      ]) {
+        answer(403, { error: HOSTILE, message: HOSTILE });
+        expect(await shown(command)).toContain("answered 403");
+      }
+      answer(200, { ...sampleOrganization, name: HOSTILE, id: HOSTILE });
+      const examined = await shown(async (terminal) =>
+        runDoctor(withApi, engine, { json, verbose: true }, terminal),
+      );
+      expect(examined).toContain("The key belongs to");
+      state.interludes = [];
+    }
+  });
+
+  test("in names of files is plain where they can't be opened", async () => {
+    // There is a file where a directory would have to be.
+    const inTheWay = { ...testConfig(), databaseFile: `/dev/null/${HOSTILE.replaceAll("\0", "")}` };
+    expect(await shown(async (terminal) => openEngineOrComplain(inTheWay, terminal))).toContain(
+      "cannot open the database",
+    );
+    await shown(async (terminal) => recover(inTheWay, { handleAgain: true }, terminal));
+  });
+
+  test(
+    "on the command line and in settings is plain in what is said about it",
+    { timeout: 30_000 },
+    async () => {
+      const words = HOSTILE.replaceAll("\0", "");
+      const [wrongChoice, wrongSetting] = await Promise.all([
+        runCommand(["inbox", "list", "--state", words]),
+        runCommand([], { SIGNING_SECRET: "s", PORT: words }),
+      ]);
+      expect(wrongChoice.code).toBe(2);
+      expect(wrongSetting.code).toBe(1);
+      expectPlain([wrongChoice.stderr, wrongSetting.stderr]);
+      expect(wrongSetting.stderr.trimEnd().split("\n")).toHaveLength(1);
+    },
+  );
+
+  test("in requests and errors is plain in the log", async () => {
+    const { url, logLines } = await startIntake();
+    const path = "/a##vso[x]";
+    await sendRaw(url, rawRequest(url, { method: "GET", path }));
+    const log = createLog({ level: "info", destination: { write: (line) => void logLines.push(line) } });
+    log.error({ err: new Error(HOSTILE), [HOSTILE]: HOSTILE }, HOSTILE);
+    const [request, failure] = logLines.map((line): unknown => JSON.parse(line));
+    expect(request).toMatchObject({ status: 404, path });
+    expect(failure).toMatchObject({ msg: HOSTILE, [HOSTILE]: HOSTILE, err: { message: HOSTILE } });
+    expectPlain(logLines.map((line) => line.replace(/\n$/, "")));
+  });
+});
