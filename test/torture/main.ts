@@ -80,4 +80,5 @@ function circumstances(): Record<string, unknown> {
   };
 }
 
-process.exitCode = await main();
+if (process.argv.includes("--mutants")) await import("./planted/main.ts");
+else process.exitCode = await main();

@@ -16,6 +16,8 @@ export const USAGE = `npm run torture -- [--minutes N] [--seed N] [--only WORDS]
   --only WORDS   the runs whose name contains these words
   --json FILE    writes the report there too
   --list         names the runs, and starts none
+
+With --mutants it plants bugs into copies of the code instead: \`npm run torture -- --mutants --help\`.
 `;
 
 /** Reads the words behind `npm run torture --`; an answer of type string says what is wrong with them. */

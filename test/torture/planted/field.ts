@@ -1,0 +1,74 @@
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import type { PlantedBug } from "./planted-bug.ts";
+import type { Verdict } from "./record.ts";
+
+/** Tests of a bug that makes something wait for ever are ended; that is a failure like any other. */
+const LONGEST_MS = 5 * 60_000;
+
+/** A copy of the project in which bugs are planted one at a time, so that nobody's work is touched. */
+export function createField(): { plant: (bug: PlantedBug) => Promise<Verdict>; clear: () => void } {
+  const directory = mkdtempSync(join(tmpdir(), "planted-"));
+  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+    .toString()
+    .split("\0")
+    .filter((file) => file !== "");
+  for (const file of files) cpSync(file, join(directory, file));
+  symlinkSync(join(process.cwd(), "node_modules"), join(directory, "node_modules"));
+  /** Whether these tests pass when nothing is planted. */
+  const sound = new Map<string, boolean>();
+
+  async function passes(tests: string[]): Promise<"passed" | "failed" | "nothing ran"> {
+    const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "--bail=1", ...tests], {
+      cwd: directory,
+      stdio: ["ignore", "pipe", "ignore"],
+      env: { ...process.env, NO_COLOR: "1" },
+      // A group of its own, so that what tests started ends with them.
+      detached: true,
+    });
+    let printed = "";
+    child.stdout.on("data", (bytes: Buffer) => (printed += bytes.toString()));
+    const timer = setTimeout(() => end(child.pid), LONGEST_MS);
+    const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+    clearTimeout(timer);
+    end(child.pid);
+    if (code === 0) return "passed";
+    return /^\s*Tests\s+\d/m.test(stripVTControlCharacters(printed)) ? "failed" : "nothing ran";
+  }
+
+  return {
+    plant: async ({ file, find, replace, tests }) => {
+      const path = join(directory, file);
+      const original = readFileSync(path, "utf8");
+      if (original.split(find).length !== 2) return "misfit";
+      const key = tests.join(" ");
+      if (!sound.has(key)) sound.set(key, (await passes(tests)) === "passed");
+      if (!sound.get(key)) return "misfit";
+      writeFileSync(
+        path,
+        original.replace(find, () => replace),
+      );
+      try {
+        const outcome = await passes(tests);
+        if (outcome === "passed") return "survived";
+        return outcome === "failed" ? "caught" : "misfit";
+      } finally {
+        writeFileSync(path, original);
+      }
+    },
+    clear: () => {
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function end(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -1,0 +1,19 @@
+import { plantedInAdoption } from "./adoption.ts";
+import { plantedInBorders } from "./borders.ts";
+import { plantedInDashboard } from "./dashboard.ts";
+import type { PlantedBug } from "./planted-bug.ts";
+import { plantedInPostgres } from "./postgres.ts";
+import { plantedInReceiver } from "./receiver.ts";
+import { plantedInSimulator } from "./simulator.ts";
+import { plantedInVerify } from "./verify.ts";
+
+/** Every planted bug, by what it is in. */
+export const lists: Record<string, PlantedBug[]> = {
+  receiver: plantedInReceiver,
+  postgres: plantedInPostgres,
+  simulator: plantedInSimulator,
+  verify: plantedInVerify,
+  dashboard: plantedInDashboard,
+  borders: plantedInBorders,
+  adoption: plantedInAdoption,
+};
