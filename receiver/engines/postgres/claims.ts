@@ -87,10 +87,12 @@ const RELEASE = `
   UPDATE receiver.events SET ${VANISH},
     due_at = clock_timestamp() + ($3::double precision[])[least(attempts, $2)] * interval '1 ms'
   WHERE state = 'claimed' AND worker = $1 RETURNING seq`;
+const FIND_OTHERS = `SELECT id FROM receiver.workers WHERE id <> $1`;
 const EXPIRE = `
   WITH gone AS MATERIALIZED (
     DELETE FROM receiver.workers WHERE id = ANY (ARRAY(
-      SELECT id FROM receiver.workers WHERE lease_until < clock_timestamp() AND id <> $1 FOR UPDATE SKIP LOCKED))
+      SELECT id FROM receiver.workers
+      WHERE (lease_until < clock_timestamp() OR id = ANY ($3)) AND id <> $1 FOR UPDATE SKIP LOCKED))
     RETURNING id, pool
   ), unlocked AS MATERIALIZED (
     SELECT ${JOBS_SCHEMA}.force_unlock_workers(array_agg(pool)) FROM gone HAVING count(*) > 0
@@ -151,9 +153,15 @@ export function createClaims(pool: Pool, prepare: Prepare, retry: RetryPolicy) {
       return new Set(rows.map(({ seq }) => seq));
     },
 
-    /** Takes back what the dead held: those whose lease is over, and those that nobody knows. */
-    expire: async (self: string): Promise<number> =>
-      (await run(EXPIRE, [self, retry.maximumAttempts])).length,
+    /**
+     * Takes back what the dead held: those whose lease is over, those that are certainly gone, and those that nobody
+     * knows.
+     */
+    expire: async (self: string, isGone?: (worker: string) => boolean): Promise<number> => {
+      const others = isGone ? await run<{ id: string }>(FIND_OTHERS, [self]) : [];
+      const gone = others.map(({ id }) => id).filter((id) => isGone?.(id));
+      return (await run(EXPIRE, [self, retry.maximumAttempts, gone])).length;
+    },
 
     /** The same for a worker that is known to be dead; its events wait for their backoff. */
     release: async (worker: string): Promise<number> => {

@@ -1,6 +1,5 @@
 import type { Clock } from "../../clock.ts";
 import {
-  LEASE_MS,
   LeaseLost,
   type Claim,
   type Processor,
@@ -10,10 +9,9 @@ import {
 import type { ClaimedEvent, Claims, Ending } from "./claims.ts";
 import type { Pool } from "./connection.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
+import { createLease } from "./lease.ts";
 import { createSettling, endingOf, outcomeOf } from "./settling.ts";
 import type { Trigger } from "./trigger.ts";
-
-const HEARTBEAT_MS = LEASE_MS / 3;
 
 /** Events claimed beyond those that can be begun at once, when they end faster than a statement takes. */
 const MOST_AHEAD = 500;
@@ -54,15 +52,16 @@ export function createProcessor(
   let suspect: Held | undefined;
   let first: "new" | "retries" = "retries";
 
-  let trigger: Trigger | undefined;
-  let registered = false;
-  let extendAtMs = 0;
   let lookAtMs = 0;
   let endedSinceLook = 0;
   let draining = false;
   const empty = new AbortController();
   const stopped = new AbortController();
   const settle = createSettling({ ...means, stopped: stopped.signal, onTrouble: options.onTrouble });
+  const lease = createLease({
+    ...means,
+    startTrigger: async () => engine.startTrigger(wake, options.onTrouble),
+  });
   let alarm = new AbortController();
   let lastRound: Promise<number> = Promise.resolve(0);
   const loop = runLoop();
@@ -82,8 +81,8 @@ export function createProcessor(
         sleepMs = await lastRound;
       } catch (error) {
         options.onTrouble(error);
-        // What was claimed may not have reached us: the next extension puts it back.
-        extendAtMs = Number.NEGATIVE_INFINITY;
+        // What was claimed may not have reached us.
+        lease.touch();
       }
       if (sleepMs > 0) await clock.sleep(sleepMs, AbortSignal.any([alarm.signal, stopped.signal]));
     }
@@ -94,7 +93,7 @@ export function createProcessor(
     const looks = clock.monotonicMs() >= lookAtMs;
     if (looks) {
       lookAtMs = clock.monotonicMs() + lookMs;
-      await claims.expire(worker);
+      await claims.expire(worker, options.isGone);
       await passOn();
     }
     const claimed = await fill(looks);
@@ -108,21 +107,9 @@ export function createProcessor(
   }
 
   async function keepLease(): Promise<void> {
-    if (trigger === undefined || trigger.ended()) {
-      trigger = await engine.startTrigger(wake, options.onTrouble);
-      extendAtMs = Number.NEGATIVE_INFINITY;
-    }
-    if (registered && clock.monotonicMs() < extendAtMs) return;
-    const nextMs = clock.monotonicMs() + HEARTBEAT_MS;
-    if (registered && (await claims.extend(worker, trigger.pool, [...held.keys()]))) {
-      extendAtMs = nextMs;
-      return;
-    }
-    // Somebody took us for dead. What we held is theirs; what we claimed since is put back by the first extension.
+    if (await lease.keep([...held.keys()])) return;
+    // What we held is theirs; what we claimed since is put back by the first extension.
     for (const lost of held.values()) forget(lost, new LeaseLost(lost.event.id));
-    await claims.register(worker, trigger.pool);
-    registered = true;
-    extendAtMs = nextMs;
   }
 
   /** Claims for free slots, and answers whether there may be more. */
@@ -155,7 +142,8 @@ export function createProcessor(
   }
 
   function begin(): void {
-    if (suspect?.begun === true) return;
+    // What a claim brings after the drain began is returned.
+    if (draining || suspect?.begun === true) return;
     while (running < concurrency) {
       const next = ready.shift();
       if (!next) break;
@@ -219,15 +207,19 @@ export function createProcessor(
     const unbegun = suspect?.begun === false ? [...ready.splice(0), suspect] : ready.splice(0);
     await Promise.race([giveBack(unbegun), grace]);
     if (held.size > 0) await grace;
-    // A database that is away is not waited for: the lease will run out.
-    const giving = new AbortController();
-    const given = giveBack([...held.values()]).finally(() => giving.abort());
-    await Promise.race([given, clock.sleep(RETURN_TIMEOUT_MS, giving.signal)]);
+    await giveAllBack();
     stopped.abort();
     empty.abort();
     await loop;
-    await trigger?.stop();
-    await claims.resign(worker);
+    await giveAllBack();
+    await lease.resign();
+  }
+
+  /** A database that is away is not waited for: the lease will run out. */
+  async function giveAllBack(): Promise<void> {
+    const giving = new AbortController();
+    const given = giveBack([...held.values()]).finally(() => giving.abort());
+    await Promise.race([given, clock.sleep(RETURN_TIMEOUT_MS, giving.signal)]);
   }
 
   async function giveBack(some: readonly Held[]): Promise<void> {

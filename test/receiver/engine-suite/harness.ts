@@ -30,7 +30,7 @@ export type Machine = Engine & Suspension;
 
 type Suspension = { suspend: () => Promise<void>; resume: () => void };
 
-type Processing = Partial<Pick<ProcessOptions, "workerId" | "concurrency" | "onTrouble">> & {
+type Processing = Partial<Pick<ProcessOptions, "workerId" | "isGone" | "concurrency" | "onTrouble">> & {
   engine?: Machine;
 };
 

@@ -102,6 +102,28 @@ export function describeVanishing(name: string, createBackend: CreateBackend): v
       expect(await ended(1)).toMatchObject([{ attempt: 2, outcome: "done" }]);
     });
 
+    test("are taken over from at once, when they are certainly gone, and only they", async () => {
+      const { engine, open, processing, ended } = await setUp(createBackend);
+      const events = newEvents(2);
+      await accept(engine, events);
+      for (const workerId of ["gone", "still there"]) {
+        const claimed = signalled();
+        const machine = await open();
+        processing(
+          async () => {
+            claimed.give();
+            return never();
+          },
+          { engine: machine, workerId, concurrency: 1 },
+        );
+        await claimed.promise;
+        await machine.suspend();
+      }
+      processing(done, { engine: await open(), isGone: (workerId) => workerId === "gone" });
+      expect(await ended(1)).toMatchObject([{ attempt: 2, outcome: "done" }]);
+      expect(await engine.ledger.counts()).toMatchObject({ byState: { done: 1, claimed: 1 } });
+    });
+
     test("have their last attempt counted when they are released", async () => {
       const { engine, open, processing } = await setUp(createBackend, { maximumAttempts: 1 });
       const event = newEvent();

@@ -7,6 +7,7 @@ import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 export type ReceiverProcess = {
   child: ChildProcess;
+  /** Where events go; empty in the role `worker`. */
   url: string;
   adminUrl: string;
   /** Every line on standard output so far. */
@@ -18,7 +19,7 @@ export type ReceiverProcess = {
 
 export const MAIN = fileURLToPath(new URL("../../../receiver/main.ts", import.meta.url));
 
-/** Starts a receiver as a process of its own (and of its own group) and waits until it listens. */
+/** Starts a receiver as a process of its own (and of its own group) and waits until it listens, or works. */
 export async function startProcess(options: {
   environment: Record<string, string>;
   entry?: string;
@@ -50,15 +51,15 @@ export async function startProcess(options: {
   };
   onTestFinished(kill);
 
-  const listening = new Promise<{ url: string; admin_url: string }>((resolve) => {
+  const listening = new Promise<{ url?: string; admin_url: string }>((resolve) => {
     createInterface({ input: child.stdout }).on("line", (line) => {
       lines.push(line);
-      if (line.includes('"msg":"listening"')) resolve(JSON.parse(line));
+      if (/"msg":"(listening|working)"/.test(line)) resolve(JSON.parse(line));
     });
   });
   const first = await Promise.race([listening, exited]);
-  if (!("url" in first)) throw new Error(`The receiver ended before it listened: ${errors.join("")}`);
-  return { child, url: first.url, adminUrl: first.admin_url, lines, exited, kill };
+  if (!("admin_url" in first)) throw new Error(`The receiver ended before it listened: ${errors.join("")}`);
+  return { child, url: first.url ?? "", adminUrl: first.admin_url, lines, exited, kill };
 }
 
 /** Runs a command of the receiver to its end. */
