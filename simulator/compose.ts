@@ -21,11 +21,14 @@ import { createTransaction } from "./domain/transaction.ts";
 import { createVerdicts } from "./domain/verdicts.ts";
 import { systemTime } from "./domain/wall-time.ts";
 import { createWorld } from "./domain/world/world.ts";
+import { listListeners } from "./processes/listeners.ts";
+import { probeReceiver } from "./processes/receiver-probe.ts";
 import { createSender } from "./sender/sender.ts";
 import { createClockVerbs } from "./verbs/clock.ts";
 import { createDeliveryVerbs } from "./verbs/deliveries.ts";
 import { createEndpointVerbs } from "./verbs/endpoints.ts";
 import { createEventVerbs } from "./verbs/events.ts";
+import { createReceiverVerbs } from "./verbs/receivers.ts";
 import { createVerdictVerbs } from "./verbs/verdicts.ts";
 import { createRetention, DEFAULT_RETENTION } from "./domain/retention.ts";
 import { createMemory, scheduleStartMs } from "./domain/memory.ts";
@@ -130,6 +133,7 @@ export function compose(
     retention: bounds,
     world,
     endpoints: createEndpointVerbs({ endpoints, world, emitter, dispatcher }),
+    receivers: createReceiverVerbs({ list: options.listListeners ?? listListeners, probe: probeReceiver }),
     events: createEventVerbs({ events, eventSummaries, emitter }),
     deliveries: createDeliveryVerbs({
       deliveries,

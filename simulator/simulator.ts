@@ -9,6 +9,7 @@ import type { Readings } from "./domain/readings.ts";
 import type { RetentionBounds } from "./domain/retention.ts";
 import type { WallTime } from "./domain/wall-time.ts";
 import type { Scenario } from "./domain/world/scenario.ts";
+import type { listListeners } from "./processes/listeners.ts";
 import type { World } from "./domain/world/world.ts";
 
 export type SimulatorOptions = {
@@ -37,10 +38,11 @@ export type SimulatorOptions = {
   isLongLived?: boolean | undefined;
   /** How much of what was sent is kept; the last 100,000 deliveries or 1 GB, whichever is less, unless told otherwise. */
   retention?: Partial<RetentionBounds> | undefined;
-  /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, and the network. */
+  /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, the network, and who is there. */
   answerTimeoutMs?: number;
   wall?: WallTime;
   send?: Send;
+  listListeners?: typeof listListeners;
 };
 
 export type Simulator = ReturnType<typeof compose> & {

@@ -6,6 +6,7 @@ import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes, eventTypeRoutes } from "./events.ts";
+import { receiverRoutes } from "./receivers.ts";
 import { reportRoutes } from "./reports.ts";
 import { scenarioRoutes } from "./scenarios.ts";
 import { streamRoutes } from "./stream.ts";
@@ -25,6 +26,7 @@ export function createControl(simulator: Simulator): Router {
   router.use(express.json({ limit: LARGEST_BODY }));
   router.use(aboutRoutes(simulator));
   router.use(endpointRoutes(simulator));
+  router.use(receiverRoutes(simulator));
   router.use(eventRoutes(simulator));
   router.use(eventTypeRoutes());
   router.use(deliveryRoutes(simulator));

@@ -9,15 +9,16 @@ import { Problem } from "./empty.js";
 import { FaultPicker } from "./fault-picker.js";
 import { Checkboxes, SelectField, TextField } from "./field.js";
 import { Icon } from "./icon.js";
+import { ReceiverOffers } from "./receiver-offers.js";
 
 const CHECK_AFTER_MS = 120;
 const CHECK_AGAIN_MS = 1_000;
 
-/** Registers an endpoint, or changes the one that is given. */
-export function EndpointForm({ endpoint, onDone, onClose }) {
+/** Registers an endpoint, at first for `firstUrl`, or changes the one that is given. */
+export function EndpointForm({ endpoint, firstUrl = "http://localhost:3000/webhooks", onDone, onClose }) {
   const { organizations } = useLive();
   const { value: types } = useLoaded("event-types", async () => (await control.get("/event-types")).data);
-  const [url, setUrl] = useState(endpoint?.url ?? "http://localhost:3000/webhooks");
+  const [url, setUrl] = useState(endpoint?.url ?? firstUrl);
   const [eventTypes, setEventTypes] = useState(endpoint?.event_types ?? []);
   const [orgId, setOrgId] = useState(endpoint?.org_id ?? "");
   const [secret, setSecret] = useState("");
@@ -68,6 +69,7 @@ export function EndpointForm({ endpoint, onDone, onClose }) {
           </p>`
         }
         <${UrlRules} url=${url} />
+        <${ReceiverOffers} onFound=${(probe) => setUrl(probe.url)} />
         <${Checkboxes}
           label="Event types"
           options=${(types ?? []).map(({ type, emitted_when: when }) => [type, type, when])}

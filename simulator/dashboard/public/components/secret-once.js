@@ -1,10 +1,14 @@
 import { html } from "../core/html.js";
+import { forgetSecret, useToldSecret } from "../core/told-secret.js";
 import { CopyButton } from "./copy-button.js";
 import { Dialog } from "./dialog.js";
+import { TestEvent } from "./test-event.js";
 
-/** The secret of a new endpoint, the one time that it is shown. It lives in this dialog and nowhere else. */
-export function SecretOnce({ endpoint, onClose }) {
-  const { secret, url } = endpoint;
+/** The secret of a new endpoint, the one time that it is shown, and a first event that shows whether it is known. */
+export function SecretOnce() {
+  const told = useToldSecret();
+  if (told === undefined) return null;
+  const { secret, url } = told.endpoint;
   const line = `SIGNING_SECRET=${secret}`;
   return html`<${Dialog} title="The signing secret">
     <div class="dialog-body form">
@@ -22,7 +26,10 @@ export function SecretOnce({ endpoint, onClose }) {
         Deliveries to <span class="foreign">${url}</span> carry a signature made with it in the header
         <code>X-Service-Signature</code>.
       </p>
+      <${TestEvent} key=${told.endpoint.id} endpoint=${told.endpoint} isSentAtOnce=${told.isTested} />
     </div>
-    <footer><button type="button" class="button accent" onClick=${onClose}>I have copied it</button></footer>
+    <footer>
+      <button type="button" class="button accent" onClick=${forgetSecret}>I have copied it</button>
+    </footer>
   <//>`;
 }

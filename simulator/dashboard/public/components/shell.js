@@ -9,6 +9,7 @@ import { ClockBar } from "./clock-bar.js";
 import { Help } from "./help.js";
 import { Icon, Mark } from "./icon.js";
 import { Palette } from "./palette.js";
+import { SecretOnce } from "./secret-once.js";
 import { Toasts } from "./toasts.js";
 
 const CONNECTION_WORDS = { connecting: "Connecting…", open: "Live", lost: "Reconnecting…" };
@@ -80,6 +81,7 @@ export function Shell({ path, isFull = false, children }) {
       ${isFull ? children : html`<div class="page">${children}</div>`}
     </main>
     <${Toasts} />
+    <${SecretOnce} />
     ${isPaletteOpen && html`<${Palette} onClose=${() => setPaletteOpen(false)} toggleTheme=${toggle} openHelp=${() => setHelpOpen(true)} />`}
     ${isHelpOpen && html`<${Help} onClose=${() => setHelpOpen(false)} />`}
   </div>`;

@@ -1,19 +1,17 @@
-import { useState } from "preact/hooks";
 import { EndpointCard } from "../components/endpoint-card.js";
 import { EndpointForm } from "../components/endpoint-form.js";
 import { Empty, Loading } from "../components/empty.js";
 import { Icon } from "../components/icon.js";
 import { PageHead } from "../components/page.js";
-import { SecretOnce } from "../components/secret-once.js";
 import { html } from "../core/html.js";
 import { useKeys } from "../core/keys.js";
 import { useLive } from "../core/live.js";
 import { hrefTo, navigate } from "../core/route.js";
+import { tellSecret } from "../core/told-secret.js";
 
 /** The endpoints: register, look, test, change, remove (SPEC §6 Registration). */
 export function EndpointsPage({ id, query }) {
   const { endpoints } = useLive();
-  const [registered, setRegistered] = useState();
   const isNew = query.has("new");
   const edited = isNew ? undefined : endpoints?.get(query.get("edit"));
   const close = () => navigate("/endpoints", { replace: true });
@@ -54,15 +52,15 @@ export function EndpointsPage({ id, query }) {
     ${
       isNew &&
       html`<${EndpointForm}
+        firstUrl=${query.get("url") ?? undefined}
         onClose=${close}
         onDone=${(endpoint) => {
-          setRegistered(endpoint);
           close();
+          tellSecret(endpoint);
         }}
       />`
     }
-    ${edited && html`<${EndpointForm} key=${edited.id} endpoint=${edited} onClose=${close} onDone=${close} />`}
-    ${registered && html`<${SecretOnce} endpoint=${registered} onClose=${() => setRegistered(undefined)} />`}`;
+    ${edited && html`<${EndpointForm} key=${edited.id} endpoint=${edited} onClose=${close} onDone=${close} />`}`;
 }
 
 function NoEndpoints() {

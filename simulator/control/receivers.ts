@@ -1,0 +1,35 @@
+import { Router } from "express";
+import { z } from "zod";
+import type { Simulator } from "../simulator.ts";
+import { answerRefusal, readBody } from "./answers.ts";
+
+const LARGEST_PORT = 65_535;
+
+const probeSchema = z.strictObject({ port: z.int().min(1).max(LARGEST_PORT) });
+
+/** Receivers that are not registered yet: who listens on this machine, and at which path one takes webhooks. */
+export function receiverRoutes({ receivers }: Simulator): Router {
+  const router = Router();
+
+  router.get("/listeners", async (_request, response) => {
+    const listed = await receivers.listening();
+    const data = (listed.ok ? listed.listeners : []).map(({ host, port, program }) => ({
+      object: "listener",
+      host,
+      port,
+      program,
+    }));
+    response.json({ object: "list", data, message: listed.ok ? null : listed.message });
+  });
+
+  // Sends requests, so that no page of another site may set it off: a POST, as every change is.
+  router.post("/listeners/probe", async (request, response) => {
+    const body = readBody(probeSchema, request, response);
+    if (body === undefined) return;
+    const probed = await receivers.probe(body.port);
+    if (!probed.ok) return answerRefusal(response, probed);
+    response.json({ object: "probe", ...probed.probe });
+  });
+
+  return router;
+}

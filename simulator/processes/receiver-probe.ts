@@ -1,0 +1,86 @@
+/**
+ * What was found at a port: a path that refuses what is unsigned, as a receiver should; one that takes it; one that fails
+ * on it; the same answer at every path; no path of the usual ones; or nothing that speaks HTTP.
+ */
+export type Finding = "refuses_unsigned" | "takes_unsigned" | "fails" | "everywhere" | "no_path" | "not_http";
+
+/** `url` is where the receiver most likely takes webhooks; `sentence` says what was found, and what that means. */
+export type Probe = { finding: Finding; url: string; status: number | null; sentence: string };
+
+/** Where receivers take webhooks, the likeliest first. */
+export const USUAL_PATHS = ["/webhooks", "/webhook", "/api/webhooks", "/api/webhook", "/hooks", "/"] as const;
+
+/** A path that nobody has: what is answered here is no sign of anything. */
+const NO_PATH = "/.voice-agent-simulator/nothing-is-here";
+
+const TIMEOUT_MS = 2_000;
+const NOT_THERE = new Set([404, 405, 410, 421, 501]);
+
+type Kind = "not_there" | "refuses_unsigned" | "takes_unsigned" | "fails";
+
+/**
+ * Looks for the path at which somebody who listens takes webhooks. Sent are POST requests without a signature and without
+ * a body, one a path: whoever checks signatures refuses them, and to whoever does not yet they say nothing that could be
+ * acted upon. At most seven, one after the other, and no more once the path is found.
+ */
+export async function probeReceiver({ host, port }: { host: string; port: number }): Promise<Probe> {
+  const origin = `http://${host}:${port}`;
+  const usual = new URL(USUAL_PATHS[0], origin).href;
+  const nowhere = await statusAt(origin + NO_PATH);
+  if (nowhere === undefined) return probed("not_http", usual, null);
+  let failing: Probe | undefined;
+  for (const path of USUAL_PATHS) {
+    const status = await statusAt(origin + path);
+    const kind = status === undefined ? "fails" : kindOf(status);
+    if (kind === "not_there" || kind === kindOf(nowhere)) continue;
+    const probe = probed(kind, new URL(path, origin).href, status ?? null);
+    if (kind !== "fails") return probe;
+    failing ??= probe;
+  }
+  if (failing !== undefined) return failing;
+  const isThere = kindOf(nowhere) !== "not_there";
+  return probed(isThere ? "everywhere" : "no_path", usual, nowhere);
+}
+
+async function statusAt(url: string): Promise<number | undefined> {
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "voice-agent-simulator (looks for a receiver)",
+      },
+      redirect: "manual",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return undefined;
+  }
+}
+
+function kindOf(status: number): Kind {
+  if (NOT_THERE.has(status) || (status >= 300 && status <= 399)) return "not_there";
+  if (status <= 299) return "takes_unsigned";
+  return status <= 499 ? "refuses_unsigned" : "fails";
+}
+
+function probed(finding: Finding, url: string, status: number | null): Probe {
+  return { finding, url, status, sentence: SENTENCES[finding](status, new URL(url).pathname) };
+}
+
+const SENTENCES: Record<Finding, (status: number | null, path: string) => string> = {
+  refuses_unsigned: (status, path) => `Good: ${path} is there and refuses what is not signed (${status}).`,
+  takes_unsigned: (status, path) =>
+    `${path} is there, and takes what is not signed (${status}): check the signature before you trust a body.`,
+  fails: (status, path) =>
+    status === null
+      ? `${path} did not answer a request without a signature within ${TIMEOUT_MS / 1_000} s.`
+      : `${path} is there, and fails on a request without a signature (${status}): answer 401 instead.`,
+  everywhere: (status) =>
+    `Somebody answers ${status} at every path: if that is your receiver, say at which path it takes webhooks.`,
+  no_path: () =>
+    `Somebody answers, but at none of the usual paths (${USUAL_PATHS.join(", ")}): say at which path your receiver takes webhooks.`,
+  not_http: () => "Somebody listens, but does not speak HTTP: this is no receiver.",
+};

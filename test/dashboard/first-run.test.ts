@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { verify } from "../../shared/signature.ts";
+import { expectShown, useBrowser } from "../helpers/browser.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+/** A receiver at `path` that knows the secrets which are given to it. */
+async function startReceiver(path: string) {
+  const secrets: string[] = [];
+  const { port, received } = await startEndpoint((response, _count, { path: asked, signature, body }) => {
+    const nowSeconds = Math.floor(Date.now() / 1_000);
+    const verified = verify({ headers: [signature], body, secrets: [...secrets, "none"], nowSeconds });
+    response.writeHead(asked === path ? (verified.ok ? 200 : 401) : 404).end();
+  });
+  return { port, secrets, paths: () => received.map((request) => request.path) };
+}
+
+test("the first event needs two clicks: the port, and Send again once the secret is known", async () => {
+  const receiver = await startReceiver("/webhook");
+  const listeners = [{ host: "127.0.0.1", port: receiver.port, pid: 5, program: "node app.js" }];
+  const { url, simulator } = await openDashboard({ listListeners: async () => ({ ok: true, listeners }) });
+  const page = await browser.openPage(url);
+  const port = page.getByRole("button", { name: `:${receiver.port} node app.js` });
+  await expectShown(port);
+  expect(receiver.paths()).toEqual([]);
+
+  await port.click();
+
+  const dialog = page.getByRole("dialog", { name: "The signing secret" });
+  const verdict = dialog.getByRole("region", { name: "Test event" });
+  await expectShown(verdict.getByText("Not acknowledged so far (401)"));
+  await expectShown(verdict.getByText("It does not know this secret yet"));
+  expect(simulator.endpoints.list().map((endpoint) => endpoint.url)).toEqual([
+    `http://127.0.0.1:${receiver.port}/webhook`,
+  ]);
+
+  receiver.secrets.push((await dialog.locator("code.secret").innerText()).trim());
+  await verdict.getByRole("button", { name: "Send again" }).click();
+
+  await expectShown(verdict.getByText("200 OK"));
+  await expectShown(verdict.getByText("Acknowledged at attempt 2"));
+  await dialog.getByRole("button", { name: "I have copied it" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(await page.locator(".feed-row").count()).toBe(1);
+  expect(await page.content()).not.toContain(receiver.secrets[0]);
+});
+
+test("a port whose path is not found is asked for in the form, which tests only on demand", async () => {
+  const receiver = await startReceiver("/voice/events");
+  const listeners = [{ host: "127.0.0.1", port: receiver.port, pid: null, program: null }];
+  const { url, simulator } = await openDashboard({ listListeners: async () => ({ ok: true, listeners }) });
+  const page = await browser.openPage(url);
+
+  await page.getByRole("button", { name: `:${receiver.port}` }).click();
+
+  const form = page.getByRole("dialog", { name: "Register an endpoint" });
+  const field = form.getByLabel("URL", { exact: true });
+  expect(await field.inputValue()).toBe(`http://127.0.0.1:${receiver.port}/webhooks`);
+  await form.getByRole("button", { name: `:${receiver.port}` }).click();
+  await expectShown(form.getByText("at none of the usual paths"));
+  expect(simulator.endpoints.list()).toEqual([]);
+
+  await field.fill(`http://127.0.0.1:${receiver.port}/voice/events`);
+  await form.getByRole("button", { name: "Register" }).click();
+  const dialog = page.getByRole("dialog", { name: "The signing secret" });
+  await expectShown(dialog.getByText("Once your receiver has the secret"));
+  expect(receiver.paths()).not.toContain("/voice/events");
+  receiver.secrets.push((await dialog.locator("code.secret").innerText()).trim());
+  await dialog.getByRole("button", { name: "Send a test event" }).click();
+  await expectShown(dialog.getByText("200 OK"));
+});
+
+test("who cannot see the ports of the machine is told so", async () => {
+  const { url } = await openDashboard({
+    listListeners: async () => ({ ok: false, message: "Not seen here." }),
+  });
+  const page = await browser.openPage(url);
+  await expectShown(page.getByText("Not seen here."));
+});

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { openDashboard } from "../../dashboard/open-dashboard.ts";
+import { control } from "../../helpers/control.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+
+test("who listens is told, and asked for its path on demand", async () => {
+  const receiver = await startEndpoint(401);
+  const listener = { host: "127.0.0.1", port: receiver.port, pid: 5, program: "node app.js" };
+  const { url } = await openDashboard({ listListeners: async () => ({ ok: true, listeners: [listener] }) });
+  const origin = new URL(url).origin;
+
+  const listed = await control(origin, "GET", "/listeners");
+  expect(listed.body).toEqual({
+    object: "list",
+    data: [{ object: "listener", host: "127.0.0.1", port: receiver.port, program: "node app.js" }],
+    message: null,
+  });
+  expect(receiver.received).toHaveLength(0);
+
+  const probed = await control(origin, "POST", "/listeners/probe", { port: receiver.port });
+  expect(probed.body).toMatchObject({ object: "probe", finding: "everywhere", status: 401 });
+
+  const other = await control(origin, "POST", "/listeners/probe", { port: receiver.port === 9 ? 10 : 9 });
+  expect(other).toMatchObject({ status: 404, body: { error: "not_found" } });
+  expect((await control(origin, "POST", "/listeners/probe", { port: 0 })).status).toBe(400);
+});
+
+test("where the system does not tell, that is said", async () => {
+  const { url } = await openDashboard({ listListeners: async () => ({ ok: false, message: "Not here." }) });
+  const listed = await control(new URL(url).origin, "GET", "/listeners");
+  expect(listed.body).toMatchObject({ data: [], message: "Not here." });
+});
