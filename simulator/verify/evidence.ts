@@ -36,7 +36,10 @@ export function evidenceOf({ request, outcome, durationMs }: Exchange): Evidence
 }
 
 /** The command that runs one check again, with the same events. */
-export function repeatCommand({ invocation, seed }: Report, { check }: CheckResult): string {
+export function repeatCommand(
+  { invocation, seed }: Pick<Report, "invocation" | "seed">,
+  { check }: CheckResult,
+): string {
   const options = check.again ?? `--only ${check.id}`;
   return `${[invocation.start, options].join(" ").trimEnd()} --seed ${shellWord(seed)}${invocation.end}`;
 }

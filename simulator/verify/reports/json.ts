@@ -2,7 +2,7 @@ import { z } from "zod";
 import { printableJson } from "../../printable.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
 import { withoutUserInfo } from "../repeat.ts";
-import { countResults, type Report } from "../report.ts";
+import { type CheckResult, countResults, type Report } from "../report.ts";
 
 /** What a later run needs of an earlier report: `--baseline` reads nothing else. */
 export const baselineSchema = z.looseObject({
@@ -23,27 +23,38 @@ export function jsonReport(report: Report): string {
       verdict: report.verdict,
       ...(report.incomplete !== undefined && { incomplete: report.incomplete }),
       summary: { ...countResults(report.results), not_run: report.notRun },
-      checks: report.results.map((result) => ({
-        id: result.check.id,
-        group: result.check.group,
-        title: result.check.title,
-        level: result.check.level,
-        outcome: result.outcome,
-        ...(result.known === true && { known: true }),
-        duration_ms: Math.round(result.durationMs),
-        rule: result.check.spec,
-        ...(result.explanation !== undefined && { explanation: result.explanation }),
-        ...(result.outcome === "failed" && {
-          hint: result.check.hint,
-          repeat: repeatCommand(report, result),
-          evidence: result.exchanges.map((exchange) => {
-            const { sent, received, durationMs, curl } = evidenceOf(exchange);
-            return { sent, received, duration_ms: durationMs, ...(curl !== undefined && { curl }) };
-          }),
-        }),
-      })),
+      checks: report.results.map((result) => checkValue(report, result)),
       receiver_output: report.receiverOutput,
     },
     2,
   )}\n`;
+}
+
+/** One check of a report as a JSON value; evidence that it passed is left out unless asked for. */
+export function checkValue(
+  report: Pick<Report, "invocation" | "seed">,
+  result: CheckResult,
+  options: { withAllEvidence?: boolean } = {},
+) {
+  const { check, outcome, explanation } = result;
+  const isTold = outcome === "failed" || options.withAllEvidence === true;
+  return {
+    id: check.id,
+    group: check.group,
+    title: check.title,
+    level: check.level,
+    outcome,
+    ...(result.known === true && { known: true }),
+    duration_ms: Math.round(result.durationMs),
+    rule: check.spec,
+    ...(explanation !== undefined && { explanation }),
+    ...(isTold && {
+      ...(outcome === "failed" && { hint: check.hint }),
+      repeat: repeatCommand(report, result),
+      evidence: result.exchanges.map((exchange) => {
+        const { sent, received, durationMs, curl } = evidenceOf(exchange);
+        return { sent, received, duration_ms: durationMs, ...(curl !== undefined && { curl }) };
+      }),
+    }),
+  };
 }

@@ -5,22 +5,8 @@ import { readBoundedFile } from "../../bounded-file.ts";
 import { shellWord } from "../../shell-words.ts";
 import { type Baseline, readBaseline } from "../baseline.ts";
 import type { Report } from "../report.ts";
-import { githubReport } from "./github.ts";
-import { jsonReport } from "./json.ts";
-import { junitReport } from "./junit.ts";
-import { markdownReport } from "./markdown.ts";
-import { type Paint, prettyReport } from "./pretty.ts";
-import { present } from "./presented.ts";
-
-const FORMATS = {
-  pretty: (report, paint) => prettyReport(present(report), paint),
-  json: jsonReport,
-  junit: (report) => junitReport(present(report)),
-  markdown: (report) => markdownReport(present(report)),
-  github: (report) => githubReport(present(report)),
-} satisfies Record<string, (report: Report, paint: Paint) => string>;
-
-type Format = keyof typeof FORMATS;
+import { type Format, FORMATS, isFormat } from "./formats.ts";
+import type { Paint } from "./pretty.ts";
 
 /** One report to write: to a file, or to stdout when there is none. */
 export type ReportTarget = { format: Format; file?: string };
@@ -108,8 +94,4 @@ export function loadBaseline(
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
-}
-
-function isFormat(text: string): text is Format {
-  return Object.hasOwn(FORMATS, text);
 }
