@@ -30,6 +30,7 @@ import { createEndpointVerbs } from "./verbs/endpoints.ts";
 import { createEventVerbs } from "./verbs/events.ts";
 import { createReceiverVerbs } from "./verbs/receivers.ts";
 import { createVerdictVerbs } from "./verbs/verdicts.ts";
+import { createVerificationVerbs } from "./verbs/verification.ts";
 import { createRetention, DEFAULT_RETENTION } from "./domain/retention.ts";
 import { createMemory, scheduleStartMs } from "./domain/memory.ts";
 import type { SimulatorOptions } from "./simulator.ts";
@@ -79,6 +80,8 @@ export function compose(
   const counts = createCounts({ database });
   const judged = createVerdicts({ database, deliverySummaries, journal });
   const verdicts = createVerdictVerbs({ verdicts: judged, journal, deliveries, attempts, wall });
+  const newSeed = () => randomBytes(4).toString("hex");
+  const verification = createVerificationVerbs({ endpoints, verdicts, journal, wall, allowedHosts, newSeed });
   const agenda = createAgenda({ database, perform: (happening) => emitter.live(happening) });
   const { keepAlive, answerTimeoutMs: timeoutMs } = options;
   const send = options.send ?? createSender({ wall, allowedHosts, keepAlive, timeoutMs });
@@ -154,6 +157,7 @@ export function compose(
     traffic,
     counts,
     verdicts,
+    verification,
     /** What happens, as it happens, for everybody who watches. */
     journal: told,
     readings,
@@ -177,6 +181,7 @@ export function compose(
     /** Ends what is in flight as `interrupted` and closes the state. */
     async close(): Promise<void> {
       traffic.set(0);
+      await verification.cancel();
       await dispatcher.stop();
       verdicts.close();
       memory.close();

@@ -14,6 +14,7 @@ const STATUS_OF_REFUSAL: Record<RefusalReason, number> = {
   nothing_due: 409,
   not_selected: 409,
   id_taken: 409,
+  already_running: 409,
 };
 
 /** The error that a refusal of the simulator's is. */

@@ -1,14 +1,29 @@
 import express, { Router } from "express";
+import type { Simulator } from "../simulator.ts";
+import { type Format, FORMAT_NAMES, FORMATS, isFormat } from "../verify/reports/formats.ts";
+import type { Paint } from "../verify/reports/pretty.ts";
 import { answerError } from "./answers.ts";
 
 const LARGEST_REPORT_BYTES = 5 * 1024 * 1024;
 
+/** What each format is saved as. */
+const FILES: Record<Format, { name: string; type: string }> = {
+  pretty: { name: "verify.txt", type: "text/plain" },
+  json: { name: "verify.json", type: "application/json" },
+  junit: { name: "verify.xml", type: "application/xml" },
+  markdown: { name: "verify.md", type: "text/markdown" },
+  github: { name: "verify-annotations.txt", type: "text/plain" },
+};
+
+type Kept = { receivedAtMs: number; texts: ReadonlyMap<Format, () => string> };
+
 /**
- * The last report of `verify`, for the dashboard: POST keeps one, GET shows it, null while there is none. In memory
- * only, and at most 5 MB of it. Stands before the parser of other bodies, since its bound is its own.
+ * The last report of `verify`, for the dashboard: POST keeps one that the command made, GET shows it or the one of our own
+ * last run, null while there is none, and each format of it is a file. In memory only, and at most 5 MB of it. Stands
+ * before the parser of other bodies, since its bound is its own.
  */
-export function reportRoutes(now: () => number): Router {
-  let kept: { receivedAtMs: number; report: unknown } | undefined;
+export function reportRoutes({ clock, verification }: Simulator): Router {
+  let given: Kept | undefined;
   const router = Router();
 
   router.post("/reports/verify", express.json({ limit: LARGEST_REPORT_BYTES }), (request, response) => {
@@ -16,17 +31,49 @@ export function reportRoutes(now: () => number): Router {
     if (typeof report !== "object" || report === null || Array.isArray(report)) {
       return answerError(response, 400, "invalid_request", "A report is a JSON object.");
     }
-    kept = { receivedAtMs: now(), report };
+    given = {
+      receivedAtMs: clock.wallNowMs(),
+      texts: new Map([["json", () => `${JSON.stringify(report, null, 2)}\n`]]),
+    };
     response.status(201).json({ received: true });
   });
 
   router.get("/reports/verify", (_request, response) => {
+    const kept = last();
+    const report: unknown = JSON.parse(kept?.texts.get("json")?.() ?? "null");
     response.json({
       object: "verify_report",
       received_at: kept === undefined ? null : new Date(kept.receivedAtMs).toISOString(),
-      report: kept?.report ?? null,
+      formats: [...(kept?.texts.keys() ?? [])],
+      report,
     });
   });
 
+  router.get("/reports/verify/:format", (request, response) => {
+    const { format } = request.params;
+    const text = isFormat(format) ? last()?.texts.get(format) : undefined;
+    if (!isFormat(format) || text === undefined) {
+      const has = [...(last()?.texts.keys() ?? [])].join(", ") || "none";
+      return answerError(
+        response,
+        404,
+        "not_found",
+        `There is no report as ${JSON.stringify(format)}; there is: ${has}. A report that was sent here is JSON alone.`,
+      );
+    }
+    const { name, type } = FILES[format];
+    response.attachment(name).type(type).send(text());
+  });
+
+  /** What was sent here, or what our own last run found, whichever came last. */
+  function last(): Kept | undefined {
+    const { report, endedAtMs = 0 } = verification.current() ?? {};
+    if (report === undefined || (given !== undefined && given.receivedAtMs >= endedAtMs)) return given;
+    const texts = FORMAT_NAMES.map((format) => [format, () => FORMATS[format](report, plainly)] as const);
+    return { receivedAtMs: endedAtMs, texts: new Map(texts) };
+  }
+
   return router;
 }
+
+const plainly: Paint = (_style, text) => text;

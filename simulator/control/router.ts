@@ -8,6 +8,7 @@ import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes, eventTypeRoutes } from "./events.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { reportRoutes } from "./reports.ts";
+import { verificationRoutes } from "./verification.ts";
 import { scenarioRoutes } from "./scenarios.ts";
 import { streamRoutes } from "./stream.ts";
 import { trafficRoutes } from "./traffic.ts";
@@ -22,7 +23,7 @@ export function createControl(simulator: Simulator): Router {
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
-  router.use(reportRoutes(() => simulator.clock.wallNowMs()));
+  router.use(reportRoutes(simulator));
   router.use(express.json({ limit: LARGEST_BODY }));
   router.use(aboutRoutes(simulator));
   router.use(endpointRoutes(simulator));
@@ -35,6 +36,7 @@ export function createControl(simulator: Simulator): Router {
   router.use(worldRoutes(simulator));
   router.use(scenarioRoutes(simulator));
   router.use(trafficRoutes(simulator));
+  router.use(verificationRoutes(simulator));
   router.use((request, response) => {
     answerError(
       response,

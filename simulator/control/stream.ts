@@ -2,6 +2,7 @@ import { createSession } from "better-sse";
 import { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../simulator.ts";
+import { verificationView } from "./verification-view.ts";
 import { clockView, deliveryView, endpointView, eventView } from "./views.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -16,8 +17,8 @@ const MOST_RESUMED_ENTRIES = 500;
 type Message = { name: string; data: unknown };
 
 /**
- * What happens, as it happens (server-sent events): `event`, `delivery`, `endpoint`, `endpoint_deleted`, `clock` and
- * `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync` where that is too
+ * What happens, as it happens (server-sent events): `event`, `delivery`, `endpoint`, `endpoint_deleted`, `clock`,
+ * `verification` and `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync` where that is too
  * much or no longer known. One that reads too slowly gets `reset`, and its stream ends.
  */
 export function streamRoutes(simulator: Simulator): Router {
@@ -96,6 +97,13 @@ export function streamRoutes(simulator: Simulator): Router {
       }
       case "clock.changed":
         return { name: "clock", data: clockView(simulator) };
+      case "verification.changed":
+      case "check.done": {
+        const verification = simulator.verification.current();
+        if (verification?.id !== entry.verificationId) return undefined;
+        const checkIds = entry.kind === "check.done" ? [entry.checkId] : [];
+        return { name: "verification", data: verificationView(verification, checkIds) };
+      }
       case "reset":
         return { name: "reset", data: {} };
       default:

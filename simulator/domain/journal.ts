@@ -10,6 +10,8 @@ export type JournalMessage =
   | { kind: "attempt.ended"; deliveryId: string; number: number }
   | { kind: "endpoint.changed"; endpointId: string }
   | { kind: "clock.changed" }
+  | { kind: "verification.changed"; verificationId: number }
+  | { kind: "check.done"; verificationId: number; checkId: string }
   | { kind: "reset" };
 
 /** How far back a watcher that lost its connection can resume. */

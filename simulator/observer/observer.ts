@@ -8,7 +8,11 @@ export type Reading =
   | { known: false; reason: string };
 
 /** Reads what became of an event, once. Never rejects; ends early, with a reason, when `signal` says so. */
-export type Observer = (eventId: string, signal?: AbortSignal) => Promise<Reading>;
+export type Observer = {
+  (eventId: string, signal?: AbortSignal): Promise<Reading>;
+  /** Where it reads, with `{id}` in place of the event id, for those who name it in a command. */
+  urlTemplate?: string;
+};
 
 /** From the first byte of the request to the last one of the answer. */
 const READ_TIMEOUT_MS = 5_000;
@@ -32,7 +36,7 @@ const answerSchema = z.looseObject({
  */
 export function createObserver(urlTemplate: string, options: { timeoutMs?: number } = {}): Observer {
   const { timeoutMs = READ_TIMEOUT_MS } = options;
-  return async (eventId, signal) => {
+  const observe = async (eventId: string, signal?: AbortSignal): Promise<Reading> => {
     const url = URL.parse(urlTemplate.replaceAll("{id}", encodeURIComponent(eventId)));
     if (url === null) return { known: false, reason: `${JSON.stringify(urlTemplate)} is not a URL.` };
     const shown = withoutUserInfo(url);
@@ -45,6 +49,7 @@ export function createObserver(urlTemplate: string, options: { timeoutMs?: numbe
       return { known: false, reason: `${shown} could not be read: ${why}` };
     }
   };
+  return Object.assign(observe, { urlTemplate });
 }
 
 function read(url: URL, signal: AbortSignal): Promise<{ status: number; text: string }> {

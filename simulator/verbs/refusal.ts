@@ -8,7 +8,8 @@ export type RefusalReason =
   | "endpoint_deleted"
   | "nothing_due"
   | "not_selected"
-  | "id_taken";
+  | "id_taken"
+  | "already_running";
 
 export type Refusal = { ok: false; reason: RefusalReason; message: string };
 

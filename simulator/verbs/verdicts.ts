@@ -2,11 +2,14 @@ import type { Verdicts } from "../domain/verdicts.ts";
 import type { Observer } from "../observer/observer.ts";
 import { watchHandling } from "../observer/watch.ts";
 
+export type VerdictVerbs = ReturnType<typeof createVerdictVerbs>;
+
 /** What one can do with verdicts: count them, and have them cover what a receiver did with each event. */
 export function createVerdictVerbs(
   options: Omit<Parameters<typeof watchHandling>[0], "observer" | "endpointId"> & { verdicts: Verdicts },
 ) {
   let stop: (() => void) | undefined;
+  let asked: { observer: Observer; endpointId: string | undefined } | undefined;
   return {
     /** How many deliveries to each endpoint were meant so and ended so. */
     counts: () => options.verdicts.counts(),
@@ -14,7 +17,11 @@ export function createVerdictVerbs(
     observe(observer: Observer, endpointId?: string): void {
       stop?.();
       stop = watchHandling({ ...options, observer, endpointId });
+      asked = { observer, endpointId };
     },
+    /** Who asks what the receiver of this endpoint did, if anybody does. */
+    observerOf: (endpointId: string): Observer | undefined =>
+      asked?.endpointId === undefined || asked.endpointId === endpointId ? asked?.observer : undefined,
     /** Whether a receiver is asked. */
     isObserved: (): boolean => stop !== undefined,
     /** Asks no more, and leaves nothing to be judged. */

@@ -1,4 +1,5 @@
-import type { Check } from "./check.ts";
+import type { Redact } from "../redact.ts";
+import type { Check, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
 
 /** What the run found out about one check. */
@@ -13,6 +14,24 @@ export type CheckResult = {
   /** The check failed in the baseline too, so that it does not fail this run. */
   known?: boolean;
 };
+
+/** What is reported of a check once it has its verdict, without the secrets that a receiver may have repeated. */
+export function resultOf(
+  check: Omit<Check, "run">,
+  verdict: Verdict,
+  { durationMs, redact }: { durationMs: number; redact: Redact },
+): CheckResult {
+  const { outcome } = verdict;
+  const explanation =
+    outcome === "passed" ? verdict.note : outcome === "failed" ? verdict.problem : verdict.reason;
+  return {
+    check,
+    outcome,
+    exchanges: outcome === "failed" ? verdict.exchanges : [],
+    durationMs,
+    ...(explanation !== undefined && { explanation: redact.text(explanation) }),
+  };
+}
 
 /** The verdict on one receiver, with everything that any format of report shows. */
 export type Report = {

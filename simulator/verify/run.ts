@@ -11,11 +11,13 @@ import { createKillRounds } from "./kill-rounds.ts";
 import { createLedger, type LedgerEntry } from "./ledger.ts";
 import type { Observer } from "../observer/observer.ts";
 import { acceptsCheck, observableCheck, preflight, reachableCheck } from "./preflight.ts";
-import { type CheckResult, type Report, verdictOf } from "./report.ts";
+import { type CheckResult, type Report, resultOf, verdictOf } from "./report.ts";
 import { settle } from "./settle.ts";
 import { DEFAULT_TIMING, type Timing } from "./timing.ts";
 
 const TOGETHER = 8;
+/** Of what was sent for a check that passed, so much is told. */
+const EXCHANGES_TOLD = 3;
 /** The scope of events that are sent around kills, which serve several checks. */
 const KILLS = "crash.kills";
 
@@ -41,6 +43,8 @@ export type RunOptions = {
   signal?: AbortSignal;
   /** Told each time a check is done, for progress. */
   onProgress?: (progress: { done: number; total: number; title: string }) => void;
+  /** Told what was found, as soon as it is; what passed has its last exchanges with it, too. */
+  onResult?: (result: CheckResult) => void;
 };
 
 /**
@@ -56,6 +60,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   const ledger = createLedger({ nowMs: () => performance.now() });
   const results = new Map<string, CheckResult>();
   const pending: { check: Check; judge: (handled: HandledCounts) => Verdict; durationMs: number }[] = [];
+  const redact = createRedactor([options.secret]);
   const clock = createReceiverClock({ local: isLoopbackHost(options.url), now: options.now });
   let effectsUnreadable: string | undefined;
   /** The check after which the receiver no longer listened. */
@@ -67,15 +72,10 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     createContext({ ...options, events, timing, ledger, checkId, clock, kills });
 
   function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs: number): void {
-    results.set(check.id, {
-      check,
-      outcome: verdict.outcome,
-      exchanges: verdict.outcome === "failed" ? verdict.exchanges : [],
-      durationMs,
-      ...(verdict.outcome === "passed" && verdict.note !== undefined && { explanation: verdict.note }),
-      ...(verdict.outcome === "failed" && { explanation: verdict.problem }),
-      ...(verdict.outcome === "unverified" && { explanation: verdict.reason }),
-    });
+    const result = resultOf(check, verdict, { durationMs, redact });
+    results.set(check.id, result);
+    const isTold = verdict.outcome === "failed";
+    options.onResult?.(isTold ? result : { ...result, exchanges: lastExchangesOf(check, EXCHANGES_TOLD) });
     const done = checks.filter(({ id }) => results.has(id)).length;
     options.onProgress?.({ done, total: checks.length, title: check.title });
   }
@@ -101,7 +101,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     if (gone) broughtDownBy = check.id;
     if (gone && verdict.outcome !== "failed") {
       const problem = "The receiver no longer listens after this: it ended, or closed its port.";
-      return finish(check, { outcome: "failed", problem, exchanges: lastExchangesOf(check) }, durationMs);
+      return finish(check, { outcome: "failed", problem, exchanges: lastExchangesOf(check, 1) }, durationMs);
     }
     if (verdict.outcome === "pending") pending.push({ check, judge: verdict.judge, durationMs });
     else finish(check, verdict, durationMs);
@@ -132,9 +132,9 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     return undefined;
   }
 
-  function lastExchangesOf(check: Check): Exchange[] {
+  function lastExchangesOf(check: Pick<Check, "id">, most: number): Exchange[] {
     const entries = ledger.all().filter(({ checkIds }) => checkIds.has(check.id));
-    return entries.flatMap(({ exchanges }) => exchanges).slice(-1);
+    return entries.flatMap(({ exchanges }) => exchanges).slice(-most);
   }
 
   /** What was sent around kills and restarts, which alone is judged after them. */
@@ -147,14 +147,17 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     const next = queue.values();
     await Promise.all(
       Array.from({ length: atOnce }, async () => {
-        for (const check of next) await runOne(check);
+        for (const check of next) {
+          if (options.signal?.aborted === true) return;
+          await runOne(check);
+        }
       }),
     );
   }
 
   /** Judges what waits for effects, once they have come to rest. */
   async function judgePending(withinMs: number, isMeant: (entry: LedgerEntry) => boolean): Promise<void> {
-    if (pending.length === 0) return;
+    if (pending.length === 0 || options.signal?.aborted === true) return;
     const handled =
       observe === undefined
         ? { of: (): Handled => ({ known: false, reason: NEEDS.observe }) }
@@ -192,15 +195,9 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   });
   await Promise.race([played, interruption(options.signal)]);
   if (options.signal?.aborted === true) incomplete ??= "It was interrupted.";
-  const redact = createRedactor([options.secret]);
 
   const order = [reachableCheck, acceptsCheck, observableCheck, ...checks];
-  const ordered = order
-    .flatMap(({ id }) => results.get(id) ?? [])
-    .map(({ explanation, ...result }) => ({
-      ...result,
-      ...(explanation !== undefined && { explanation: redact.text(explanation) }),
-    }));
+  const ordered = order.flatMap(({ id }) => results.get(id) ?? []);
   return {
     url: options.url,
     seed: options.seed,

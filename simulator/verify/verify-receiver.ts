@@ -47,6 +47,7 @@ export type VerifyOptions = {
   /** Ends the run within a second, with what it has found so far and the receiver's process gone. */
   signal?: AbortSignal;
   onProgress?: RunOptions["onProgress"];
+  onResult?: RunOptions["onResult"];
 };
 
 /**
@@ -113,6 +114,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       ...(receiver !== undefined && { receiver }),
       ...(signal !== undefined && { signal }),
       ...(options.onProgress !== undefined && { onProgress: options.onProgress }),
+      ...(options.onResult !== undefined && { onResult: options.onResult }),
     });
     const results =
       options.baseline === undefined ? report.results : markKnown(report.results, options.baseline);
@@ -138,8 +140,20 @@ function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs, thorough }: Verify
   };
 }
 
+type InvocationOptions = Pick<
+  VerifyOptions,
+  | "url"
+  | "command"
+  | "observeUrl"
+  | "events"
+  | "effectsWithinMs"
+  | "thorough"
+  | "clockVariable"
+  | "allowHosts"
+>;
+
 /** The words that start the same run again, for a shell; the secret and user info stay out of them. */
-function invocationOf(options: VerifyOptions): Report["invocation"] {
+export function invocationOf(options: InvocationOptions): Report["invocation"] {
   const {
     url,
     command,

@@ -85,12 +85,13 @@ describe("the last report of verify", () => {
     expect((await control(origin, "GET", "/reports/verify")).body).toEqual({
       object: "verify_report",
       received_at: null,
+      formats: [],
       report: null,
     });
     await control(origin, "POST", "/reports/verify", { verdict: "failed" });
     expect((await control(origin, "POST", "/reports/verify", { verdict: "passed" })).status).toBe(201);
     const { body } = await control(origin, "GET", "/reports/verify");
-    expect(body["report"]).toEqual({ verdict: "passed" });
+    expect(body).toMatchObject({ report: { verdict: "passed" }, formats: ["json"] });
     expect(Date.parse(String(body["received_at"]))).not.toBeNaN();
   });
 

@@ -9,6 +9,7 @@ import { Chip, TypeName } from "./chips.js";
 import { Copyable } from "./copy-button.js";
 import { Confirm } from "./dialog.js";
 import { Icon } from "./icon.js";
+import { verifyEndpoint } from "./verify-run.js";
 
 /** One endpoint with what can be done to it. */
 export function EndpointCard({ endpoint }) {
@@ -84,6 +85,14 @@ export function EndpointCard({ endpoint }) {
     <footer>
       <button type="button" class="button" onClick=${test} title="Sends a synthetic call.completed">
         <${Icon} name="trigger" size=${15} />Send a test event
+      </button>
+      <button
+        type="button"
+        class="button"
+        onClick=${() => verifyEndpoint(id)}
+        title="Sends it some hundred deliveries: honest, forged, broken and repeated ones"
+      >
+        <${Icon} name="verify" size=${15} />Verify
       </button>
       <a class="button" href=${hrefTo(`/?endpoint=${encodeURIComponent(id)}`)}>Deliveries</a>
       <span class="spacer"></span>

@@ -17,6 +17,8 @@ export const live = {
   organizations: undefined,
   /** What the simulator is: its version, how its commands are typed. */
   about: undefined,
+  /** The run of `verify` that is under way, or the last one, with its checks in the order in which they came. */
+  verification: undefined,
   feed: createFeed({ control, changed: () => changed() }),
   /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
   generation: 0,
@@ -78,16 +80,18 @@ export function endpointOf(id) {
 
 async function loadAll() {
   try {
-    const [clock, endpoints, organizations, about] = await Promise.all([
+    const [clock, endpoints, organizations, about, { verification }] = await Promise.all([
       control.get("/clock"),
       control.get("/endpoints"),
       control.get("/organizations"),
       control.get("/about"),
+      control.get("/verification"),
       live.feed.load(live.feed.filters),
     ]);
     live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
     live.organizations = organizations.data;
     live.about = about;
+    live.verification = verification ?? undefined;
     live.problem = undefined;
     setClock(clock);
   } catch (error) {
@@ -104,11 +108,19 @@ function receive(name, data) {
   } else if (name === "endpoint") live.endpoints?.set(data.id, data);
   else if (name === "endpoint_deleted") live.endpoints?.delete(data.id);
   else if (name === "clock") setClock(data);
+  else if (name === "verification") receiveVerification(data);
   else {
     live.generation++;
     void loadAll();
   }
   changed();
+}
+
+/** A message brings one check, or none: it joins those that came before. */
+function receiveVerification(data) {
+  const before = live.verification?.id === data.id ? live.verification.checks : [];
+  const isNew = ({ id }) => before.every((check) => check.id !== id);
+  live.verification = { ...data, checks: [...before, ...data.checks.filter(isNew)] };
 }
 
 /** Counts and the next due time come from the simulator, which knows more deliveries than we hold. */

@@ -1,5 +1,14 @@
 const RETRY_MS = 1_000;
-const MESSAGES = ["event", "delivery", "endpoint", "endpoint_deleted", "clock", "reset", "resync"];
+const MESSAGES = [
+  "event",
+  "delivery",
+  "endpoint",
+  "endpoint_deleted",
+  "clock",
+  "verification",
+  "reset",
+  "resync",
+];
 
 /**
  * The stream of what happens. `onMessage(name, data)` for each message; `onOpen(isReconnected)` whenever the stream

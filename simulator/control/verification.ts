@@ -1,0 +1,30 @@
+import { Router } from "express";
+import type { Simulator } from "../simulator.ts";
+import { answerRefusal } from "./answers.ts";
+import { verificationView } from "./verification-view.ts";
+
+/** `verify` on the receiver of an endpoint: begin, look, end it early. */
+export function verificationRoutes({ verification }: Simulator): Router {
+  const router = Router();
+
+  router.post("/endpoints/:id/verify", (request, response) => {
+    const started = verification.start(request.params.id);
+    if (!started.ok) return answerRefusal(response, started);
+    response.status(202).json(verificationView(started.verification));
+  });
+
+  router.get("/verification", (_request, response) => {
+    const current = verification.current();
+    response.json({
+      object: "verification_state",
+      verification: current === undefined ? null : verificationView(current),
+    });
+  });
+
+  router.post("/verification/cancel", async (_request, response) => {
+    await verification.cancel();
+    response.json({ canceled: true });
+  });
+
+  return router;
+}

@@ -1,0 +1,139 @@
+import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
+import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import type { Journal } from "../domain/journal.ts";
+import type { WallTime } from "../domain/wall-time.ts";
+import { EVENT_TYPES } from "../../shared/events.ts";
+import type { CheckResult, Report } from "../verify/report.ts";
+import { refuse, type Refusal } from "./refusal.ts";
+import type { VerdictVerbs } from "./verdicts.ts";
+
+/** Nobody waits longer for a verdict; it ends with what it has found by then. */
+const LONGEST_RUN_MS = 10 * 60 * 1000;
+const READY_TIMEOUT_MS = 5_000;
+
+/** A run of `verify` on the receiver of an endpoint: what it has found so far, and its report once it is over. */
+export type Verification = {
+  id: number;
+  endpointId: string;
+  url: string;
+  startedAtMs: number;
+  /** How many checks there are beside the preflight, and how many of them are done. */
+  total: number;
+  done: number;
+  /** In the order in which they were done; what passed has its last exchanges with it, too. */
+  results: CheckResult[];
+  /** What starts the same run again, in the words of a shell. */
+  again: Pick<Report, "invocation" | "seed">;
+  report: Report | undefined;
+  endedAtMs: number | undefined;
+};
+
+export type StartedVerification = { ok: true; verification: Verification } | Refusal;
+
+/**
+ * `verify`, run by this simulator itself on the receiver of an endpoint: one run at a time, of the checks that need no
+ * process of ours, within ten minutes. The journal tells of each check as it is done.
+ */
+export function createVerificationVerbs(options: {
+  endpoints: Endpoints;
+  verdicts: Pick<VerdictVerbs, "observerOf">;
+  journal: Pick<Journal, "write">;
+  wall: WallTime;
+  allowedHosts: readonly string[];
+  newSeed: () => string;
+}) {
+  const { endpoints, journal, wall } = options;
+  let current: Verification | undefined;
+  let running: { stop: AbortController; ended: Promise<void> } | undefined;
+  let lastId = 0;
+
+  function refusal(endpointId: string, endpoint: Endpoint | undefined): Refusal | undefined {
+    if (endpoint === undefined)
+      return refuse("not_found", `There is no endpoint ${JSON.stringify(endpointId)}.`);
+    if (running !== undefined)
+      return refuse(
+        "already_running",
+        `${current?.url} is being verified: cancel that, or wait for its end.`,
+      );
+    const host = new URL(endpoint.url).hostname.replace(/^\[|\]$/g, "");
+    if (isLoopbackHost(endpoint.url) || options.allowedHosts.includes(host)) return undefined;
+    return refuse(
+      "invalid_request",
+      `verify sends hundreds of deliveries, forged and broken ones among them, to this machine only, and ${host} is ` +
+        `another: start the simulator with --allow-host ${host} if it is yours to test, and never a system in production.`,
+    );
+  }
+
+  async function run(endpoint: Endpoint, verification: Verification, signal: AbortSignal): Promise<void> {
+    const { verifyReceiver, invocationOf } = await import("../verify/verify-receiver.ts");
+    const { selectChecks } = await import("../verify/catalogue.ts");
+    const { urlTemplate: observeUrl } = options.verdicts.observerOf(endpoint.id) ?? {};
+    const events = EVENT_TYPES.filter((type) => endpoint.eventTypes.includes(type));
+    const given = {
+      url: endpoint.url,
+      allowHosts: options.allowedHosts,
+      ...(events.length > 0 && { events }),
+      ...(observeUrl !== undefined && { observeUrl }),
+    };
+    const selected = selectChecks({ ...(events.length > 0 && { events }) });
+    const checks = selected.ok ? selected.checks : [];
+    verification.total = checks.length;
+    verification.again.invocation = invocationOf(given);
+    verification.report = await verifyReceiver({
+      ...given,
+      secret: endpoint.secret,
+      seed: verification.again.seed,
+      checks,
+      readyTimeoutMs: READY_TIMEOUT_MS,
+      failOn: [],
+      now: () => wall.nowMs(),
+      signal,
+      onProgress: ({ done }) => (verification.done = done),
+      onResult(result) {
+        if (signal.aborted) return;
+        verification.results.push(result);
+        journal.write({ kind: "check.done", verificationId: verification.id, checkId: result.check.id });
+      },
+    });
+  }
+
+  return {
+    /** Begins a run on the receiver of an endpoint. */
+    start(endpointId: string): StartedVerification {
+      const endpoint = endpoints.find(endpointId);
+      const refused = refusal(endpointId, endpoint);
+      if (refused !== undefined || endpoint === undefined)
+        return refused ?? refuse("not_found", "There is no such endpoint.");
+      const verification: Verification = {
+        id: ++lastId,
+        endpointId,
+        url: endpoint.url,
+        startedAtMs: wall.nowMs(),
+        total: 0,
+        done: 0,
+        results: [],
+        again: { seed: options.newSeed(), invocation: { start: "", end: "" } },
+        report: undefined,
+        endedAtMs: undefined,
+      };
+      current = verification;
+      const stop = new AbortController();
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(LONGEST_RUN_MS)]);
+      const ended = run(endpoint, verification, signal).finally(() => {
+        running = undefined;
+        verification.endedAtMs = wall.nowMs();
+        journal.write({ kind: "verification.changed", verificationId: verification.id });
+      });
+      running = { stop, ended };
+      journal.write({ kind: "verification.changed", verificationId: verification.id });
+      return { ok: true, verification };
+    },
+    /** The run that is under way, or else the last one. */
+    current: (): Verification | undefined => current,
+    /** Ends the run that is under way with what it has found so far; resolves when it is over. */
+    async cancel(): Promise<void> {
+      running?.stop.abort();
+      await running?.ended;
+    },
+  };
+}
