@@ -171,8 +171,8 @@ export function createHappenings(options: {
       kind,
       createdAt: createdAtOf(object) ?? known?.createdAt ?? at,
       seq: known?.seq ?? FIRST_STORED_SEQ + number,
-      facet: String(kind === "call" ? object["outcome"] : object["reviewed"]),
-      id: String(object["id"]),
+      facet: inWords(kind === "call" ? object["outcome"] : object["reviewed"]),
+      id: inWords(object["id"]),
       object: JSON.stringify(object),
     });
     return object;
@@ -204,6 +204,10 @@ function createdAtOf(object: WorldObject): number | undefined {
 
 /** An object always says what it is, even when somebody overrides that with something that is no text. */
 function withKind(fields: Record<string, unknown>): WorldObject {
-  const { object } = fields;
-  return { ...fields, object: typeof object === "string" ? object : JSON.stringify(object ?? null) };
+  return { ...fields, object: inWords(fields["object"]) };
+}
+
+/** Text as it is, all else as JSON: an override may be an object that has no way to become text. */
+function inWords(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
 }

@@ -76,6 +76,17 @@ describe("what happens in the world", () => {
     );
   });
 
+  test("an override that cannot become text is carried like any other", () => {
+    const { world } = createTestWorld();
+    for (const [type, field] of [
+      ["call.completed", "outcome"],
+      ["voicemail.created", "reviewed"],
+    ] as const) {
+      const { object } = happen(world, type, { object: { [field]: { toString: 0 } } });
+      expect(object[field]).toEqual({ toString: 0 });
+    }
+  });
+
   test("a voicemail has a call with the outcome voicemail, from the same person", () => {
     const { world } = createTestWorld();
     const { object, call } = happen(world, "voicemail.created");
