@@ -38,4 +38,10 @@ export const runs: Run[] = [
     files: ["test/receiver/process.test.ts", "-t", "drains under load"],
     environment: (size) => ({ DRAINS: times(50, size) }),
   },
+  {
+    name: "verify over PostgreSQL",
+    minutes: 5,
+    files: ["test/receiver/postgres/verify.test.ts"],
+    environment: (size) => ({ VERIFY_POSTGRES: times(20, size) }),
+  },
 ];
