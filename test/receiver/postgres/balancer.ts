@@ -46,7 +46,10 @@ export async function balanceOver(ports: () => readonly number[]): Promise<strin
       next.on("end", () => next.end());
       next.on("close", () => {
         if (client.destroyed) return;
-        if (answered || asked.length === 0 || tries === TRIES) return void client.end();
+        if (answered || asked.length === 0 || tries === TRIES) {
+          client.end();
+          return;
+        }
         tries += 1;
         upstream = toNext();
         for (const data of asked) upstream.write(data);
