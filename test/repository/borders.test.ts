@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { filesOf, importsOf, ROOT } from "./files.ts";
+import { importsOf } from "../../tools/fork/imports.ts";
+import { filesOf, ROOT } from "./files.ts";
 
 const manifest = z
   .looseObject({

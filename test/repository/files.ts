@@ -13,11 +13,3 @@ export function filesOf(matches: RegExp): Map<string, string> {
   const paths = listed.split("\0").filter((path) => matches.test(path) && existsSync(ROOT + path));
   return new Map(paths.map((path) => [path, readFileSync(ROOT + path, "utf8")]));
 }
-
-/** What a TypeScript file imports, statically or not. */
-export function importsOf(source: string): string[] {
-  const found = source.matchAll(
-    /^\s*(?:import|export)\s[^;"'`]*?\bfrom\s+["']([^"']+)["']|^\s*import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm,
-  );
-  return [...found].map(([, named, bare, dynamic]) => named ?? bare ?? dynamic ?? "");
-}

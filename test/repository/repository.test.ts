@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { filesOf, importsOf, ROOT } from "./files.ts";
+import { candidateFolders } from "../../tools/fork/lockfile.ts";
+import { importsOf } from "../../tools/fork/imports.ts";
+import { filesOf, ROOT } from "./files.ts";
 
 const MOST_LINES = 250;
 
@@ -31,13 +33,6 @@ function holes({ packages }: Lockfile): string[] {
       )
       .map((name) => `${name}, wanted by ${folder === "" ? "the project" : folder}`),
   );
-}
-
-/** Where Node.js looks for `name` from a package in `folder`: in it, then in each package around it. */
-function candidateFolders(folder: string, name: string): string[] {
-  const parts = folder === "" ? [] : folder.split("/node_modules/");
-  const around = parts.map((_, index) => `${parts.slice(0, index + 1).join("/node_modules/")}/`);
-  return ["", ...around].map((prefix) => `${prefix}node_modules/${name}`);
 }
 
 describe("the lockfile", () => {

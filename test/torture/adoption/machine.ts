@@ -1,0 +1,75 @@
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+const LONGEST_MS = 300_000;
+
+/** A machine that has one Node.js, npm and nothing of ours: its folder, and how to run things there. */
+export type Machine = ReturnType<typeof machineWith>;
+
+/** Installs the newest Node.js of a major version, from npm's packages of it, and puts it first on the path. */
+export function machineWith(nodeMajor: number) {
+  const folder = mkdtempSync(join(tmpdir(), `node-${nodeMajor}-`));
+  const node = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}@${nodeMajor}`;
+  const install = ["install", "--prefix", join(folder, "node"), "--no-audit", "--no-fund", node];
+  const installed = spawnSync("npm", install, { encoding: "utf8" });
+  if (installed.status !== 0) throw new Error(`${node} could not be installed: ${installed.stderr}`);
+  const bin = join(folder, "node/node_modules", node.replace(/@\d+$/, ""), "bin");
+  const environment = {
+    PATH: [
+      bin,
+      ...(process.env["PATH"] ?? "").split(delimiter).filter((one) => !one.includes("node_modules")),
+    ].join(delimiter),
+    HOME: folder,
+    // What is installed a second time need not be fetched a second time.
+    npm_config_cache: process.env["npm_config_cache"] ?? join(process.env["HOME"] ?? folder, ".npm"),
+    ...(process.env["npm_config_registry"] !== undefined && {
+      npm_config_registry: process.env["npm_config_registry"],
+    }),
+    NO_COLOR: "1",
+  };
+
+  return {
+    folder,
+    /** Runs words as a command line to its end; answers its exit code and all that it wrote. */
+    run(
+      line: string,
+      cwd = folder,
+      more: Record<string, string> = {},
+    ): { status: number | null; output: string } {
+      const ran = spawnSync("bash", ["-c", line], {
+        cwd,
+        encoding: "utf8",
+        env: { ...environment, ...more },
+        timeout: LONGEST_MS,
+      });
+      return { status: ran.status, output: ran.stdout + ran.stderr };
+    },
+    /** Starts a command line that stays up, until it has written `sign`; `stop` ends it as Ctrl-C does. */
+    async start(line: string, sign: RegExp, cwd = folder, more: Record<string, string> = {}) {
+      const child = spawn("bash", ["-c", line], { cwd, env: { ...environment, ...more }, detached: true });
+      let output = "";
+      const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+      const seen = new Promise<boolean>((resolve) => {
+        for (const stream of [child.stdout, child.stderr]) {
+          stream.setEncoding("utf8").on("data", (text: string) => {
+            output += text;
+            if (sign.test(output)) resolve(true);
+          });
+        }
+        void exited.then(() => resolve(false));
+        setTimeout(() => resolve(false), 60_000).unref();
+      });
+      return {
+        isUp: await seen,
+        output: () => output,
+        async stop(): Promise<number | null> {
+          if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGINT");
+          return exited;
+        },
+      };
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,37 @@
+import "../shared/node-version.ts";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command, CommanderError } from "commander";
+import { manifestSchema } from "./fork/manifest.ts";
+import { makeFork, upgradeFork } from "./fork/fork.ts";
+
+const EXIT_USAGE = 2;
+const EXIT_COULD_NOT_RUN = 3;
+const kit = fileURLToPath(new URL("..", import.meta.url));
+const { version } = manifestSchema.parse(JSON.parse(readFileSync(`${kit}package.json`, "utf8")));
+
+const program = new Command("npm run fork --")
+  .description("make a project of your own of the receiver")
+  .argument("<folder>", "where it is to stand: empty, or not there yet")
+  .option("--upgrade", "bring the kit's present version into a fork that is there, on its branch kit")
+  .showHelpAfterError("(npm run fork -- --help says more)")
+  .exitOverride()
+  .action((folder: string, { upgrade = false }: { upgrade?: boolean }) => {
+    // npm runs scripts in the kit's folder; the path is meant from where it was typed.
+    const target = resolve(process.env["INIT_CWD"] ?? ".", folder);
+    const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version });
+    if (result.ok) console.log(result.lines.join("\n"));
+    else console.error(result.message);
+    if (!result.ok) process.exitCode = EXIT_USAGE;
+  });
+
+try {
+  program.parse();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+  else {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exitCode = EXIT_COULD_NOT_RUN;
+  }
+}

@@ -1,0 +1,99 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join, posix } from "node:path";
+import { lockfileSchema, pruneLockfile } from "./lockfile.ts";
+import { forkManifest, manifestSchema } from "./manifest.ts";
+
+/** What goes along as it is: each a file, or a folder with everything in it. */
+const TAKEN = [
+  "receiver",
+  "shared",
+  "test/receiver/handlers",
+  "test/receiver/helpers/run-handler.ts",
+  "docs/handlers.md",
+  "docs/operations.md",
+  "docs/reconcile.md",
+  "docs/scaling.md",
+  "docs/upgrading.md",
+  "tools/node/package.json",
+  "tsconfig.json",
+  ".env.example",
+  ".npmrc",
+  "LICENSE",
+];
+
+/** What a fork has of its own, by the template it is made of. */
+const MADE: Record<string, string> = {
+  "README.md": "README.md",
+  "vitest.config.ts": "vitest.config.ts",
+  ".gitignore": "gitignore",
+  ".github/workflows/ci.yml": "ci.yml",
+};
+
+/** Every file of a fork, by its path. `kit` is the folder of the kit that it is made from, with a slash at its end. */
+export function forkFiles(kit: string, name: string): Map<string, string> {
+  const files = new Map(
+    TAKEN.flatMap((path) => filesIn(kit, path)).map((path) => [path, readFileSync(kit + path, "utf8")]),
+  );
+  const manifest = manifestSchema.parse(readJson(`${kit}package.json`));
+  const sources = new Map([...files].filter(([path]) => path.endsWith(".ts")));
+  const own = forkManifest(manifest, { name, sources });
+  files.set("package.json", asJson(own));
+
+  const { version, license, workspaces, dependencies, devDependencies, engines } = own;
+  files.set(
+    "package-lock.json",
+    asJson(
+      pruneLockfile(lockfileSchema.parse(readJson(`${kit}package-lock.json`)), {
+        name,
+        version,
+        license,
+        workspaces,
+        dependencies,
+        devDependencies,
+        engines,
+      }),
+    ),
+  );
+
+  const words = { NAME: name, KIT_VERSION: manifest.version };
+  for (const [path, template] of Object.entries(MADE)) {
+    const text = readFileSync(join(import.meta.dirname, "template", `${template}.template`), "utf8");
+    files.set(
+      path,
+      text.replaceAll(/\{\{(NAME|KIT_VERSION)\}\}/g, (_, word: keyof typeof words) => words[word]),
+    );
+  }
+  for (const [path, page] of files)
+    if (path.endsWith(".md")) files.set(path, withoutDeadLinks(path, page, files));
+  return new Map([...files].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function filesIn(root: string, path: string): string[] {
+  if (/\.[^/]*$|^LICENSE$/.test(path)) return [path];
+  return readdirSync(root + path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length).replaceAll("\\", "/"));
+}
+
+/** Links to pages that stayed behind become their words. */
+function withoutDeadLinks(path: string, page: string, files: ReadonlyMap<string, string>): string {
+  const paths = [...files.keys()];
+  return page.replaceAll(
+    /\[([^\]]+)\]\(([^)\s#]*)(?:#[^)\s]*)?\)/g,
+    (link, words: string, target: string) => {
+      if (target === "" || /^https?:/.test(target)) return link;
+      const file = posix.join(posix.dirname(path), target);
+      return paths.some((one) => one === file || one.startsWith(`${file.replace(/\/$/, "")}/`))
+        ? link
+        : words;
+    },
+  );
+}
+
+function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+function asJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,86 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The branch of a fork that holds what the kit gave it, a commit for each version, and nothing else. */
+export const KIT_BRANCH = "kit";
+
+/** Commits of the kit are nobody's in particular, and made without asking who sits there. */
+const AUTHOR = {
+  GIT_AUTHOR_NAME: "voice-agent-webhook-kit",
+  GIT_AUTHOR_EMAIL: "kit@localhost",
+  GIT_COMMITTER_NAME: "voice-agent-webhook-kit",
+  GIT_COMMITTER_EMAIL: "kit@localhost",
+};
+
+/** Whether git is there, and the folder lies in no repository yet. */
+export function canBegin(folder: string): boolean {
+  return git(folder, ["--version"]).ok && !git(folder, ["rev-parse", "--git-dir"]).ok;
+}
+
+/** Begins the history of a fork with all that lies in its folder, on the branches `main` and `kit`. */
+export function beginHistory(folder: string, message: string): void {
+  orThrow(git(folder, ["init", "--quiet", "--initial-branch=main"]));
+  commitKit(folder, folder, message);
+  orThrow(git(folder, ["update-ref", "refs/heads/main", KIT_BRANCH]));
+  orThrow(git(folder, ["reset", "--quiet"]));
+}
+
+/** What the branch `kit` of a fork is called and has; undefined where the folder has no such branch. */
+export function readKitBranch(folder: string) {
+  if (!git(folder, ["rev-parse", "--verify", "--quiet", `refs/heads/${KIT_BRANCH}`]).ok) return undefined;
+  return {
+    isCheckedOut: git(folder, ["symbolic-ref", "--quiet", "--short", "HEAD"]).output.trim() === KIT_BRANCH,
+    manifest: orThrow(git(folder, ["show", `${KIT_BRANCH}:package.json`])),
+  };
+}
+
+/**
+ * Puts the files under `source` on the branch `kit` of the fork in `folder`, as its next commit; answers false where it
+ * has the very same already. Written as objects of git: the index, the working files, hooks and signing are left alone.
+ */
+export function commitKit(folder: string, source: string, message: string): boolean {
+  const scratch = mkdtempSync(join(tmpdir(), "kit-index-"));
+  try {
+    const repository = {
+      GIT_DIR: orThrow(git(folder, ["rev-parse", "--absolute-git-dir"])).trim(),
+      GIT_INDEX_FILE: join(scratch, "index"),
+      GIT_WORK_TREE: source,
+      ...AUTHOR,
+    };
+    const ask = (...words: string[]) => git(source, words, repository);
+    const before = ask("rev-parse", "--verify", "--quiet", `refs/heads/${KIT_BRANCH}`).output.trim();
+    orThrow(ask("add", "--all", "."));
+    const tree = orThrow(ask("write-tree")).trim();
+    if (before !== "" && orThrow(ask("rev-parse", `${before}^{tree}`)).trim() === tree) return false;
+    const parents = before === "" ? [] : ["-p", before];
+    const made = orThrow(ask("commit-tree", tree, ...parents, "-m", message)).trim();
+    orThrow(ask("update-ref", `refs/heads/${KIT_BRANCH}`, made, before));
+    return true;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+type Run = { ok: boolean; output: string; words: string };
+
+function git(cwd: string, words: readonly string[], environment: Record<string, string> = {}): Run {
+  // Called from a hook, git tells its children whose repository it means: not this one.
+  const outside = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
+  const { status, stdout, stderr } = spawnSync("git", words, {
+    cwd,
+    encoding: "utf8",
+    env: { ...Object.fromEntries(outside), ...environment },
+  });
+  return {
+    ok: status === 0,
+    output: stdout ?? "",
+    words: `git ${words.join(" ")}: ${stderr ?? "not found"}`,
+  };
+}
+
+function orThrow({ ok, output, words }: Run): string {
+  if (!ok) throw new Error(words.trim());
+  return output;
+}

@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { importsOf } from "./imports.ts";
+
+const versions = z.record(z.string(), z.string());
+
+export const manifestSchema = z.looseObject({
+  version: z.string(),
+  dependencies: versions,
+  devDependencies: versions,
+  peerDependencies: versions,
+  allowScripts: z.record(z.string(), z.boolean()),
+  engines: versions,
+  devEngines: z.looseObject({}),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** Of what the project develops with: to check types, to run tests, and both packages that PostgreSQL asks for. */
+const DEVELOPED_WITH = ["typescript", "vitest", "@types/node"];
+
+/** The package.json of a fork: ours, without what only the simulator and our own tests need. */
+export function forkManifest(kit: Manifest, fork: { name: string; sources: ReadonlyMap<string, string> }) {
+  const imported = new Set([...fork.sources.values()].flatMap(importsOf).map(packageOf));
+  const wanted = (name: string) =>
+    imported.has(name) || imported.has(name.replace("@types/", "")) || DEVELOPED_WITH.includes(name);
+  const pick = (from: Record<string, string>) =>
+    Object.fromEntries(Object.entries(from).filter(([name]) => wanted(name)));
+  return {
+    name: fork.name,
+    version: "0.1.0",
+    description: "Receives the webhooks of the voice agent service.",
+    private: true,
+    license: "UNLICENSED",
+    type: "module",
+    workspaces: ["tools/node"],
+    scripts: {
+      start: "node receiver/main.ts",
+      receiver: "node receiver/main.ts",
+      test: "vitest run",
+      check: "tsc --noEmit",
+    },
+    dependencies: pick(kit.dependencies),
+    devDependencies: pick(kit.devDependencies),
+    devEngines: kit.devEngines,
+    engines: kit.engines,
+    allowScripts: { "better-sqlite3": false, fsevents: false },
+  };
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+/** A name that npm takes, made of a folder's. */
+export function packageName(folder: string): string {
+  const name = folder
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, "-")
+    .replaceAll(/^[._-]+|-+$/g, "");
+  return name === "" ? "my-receiver" : name;
+}
