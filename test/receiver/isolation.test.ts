@@ -1,8 +1,11 @@
+import Database from "better-sqlite3";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock, type Clock } from "../../receiver/clock.ts";
+import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
 import { get, idOf, newBody, post } from "./helpers/events.ts";
-import { startTestReceiver, useReceiver, type TestReceiver } from "./helpers/receiver.ts";
+import { useReceiver, type TestReceiver } from "./helpers/receiver.ts";
 import { startProcess } from "./helpers/process.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
@@ -11,47 +14,47 @@ const HOSTILE_RECEIVER = fileURLToPath(new URL("./helpers/receiver-with-worker.t
 
 /** Promise R7: whatever a handler does, acknowledgements go on. The handlers of these tests are in hostile-worker.ts. */
 
+/** The real time, to which a test adds what it would otherwise wait until a silent process is taken for blocked. */
+let aheadMs = 0;
+const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+const BLOCKED_MS = 6_000;
+
 const HOSTILE = {
   environment: {
     RECEIVER_ROLE: "all",
     HANDLER_TIMEOUT_SECONDS: "1",
+    HANDLER_MEMORY_MEGABYTES: "64",
     WORKER_CONCURRENCY: "2",
-    SHUTDOWN_TIMEOUT_SECONDS: "2",
+    SHUTDOWN_TIMEOUT_SECONDS: "1",
   },
   workerFile: new URL("./hostile-worker.ts", import.meta.url),
 };
 
 describe("a handler", { timeout: 90_000 }, () => {
-  test("that blocks its thread for ever delays no acknowledgement, and is ended", async () => {
-    const receiver = await startTestReceiver(HOSTILE);
-    const blocking = await send(receiver, "blocks");
-    await stateOf(receiver, blocking, "claimed");
-    // The worker is inside an endless loop now, and stays there for seconds.
-    for (let more = 0; more < 20; more += 1) await send(receiver, "works");
-    expect(await receiver.engine.ledger.find(blocking)).toMatchObject({ state: "claimed" });
-    expect((await get(new URL("/healthz", receiver.url))).status).toBe(200);
+  // What a process took along with it does not come back and take the next one along.
+  const shared = useReceiver({ ...HOSTILE, clock, backoffMs: () => 3_600_000 });
 
-    await until(
-      () => receiver.logLines.join(""),
-      (log) => log.includes("a handler blocks its process"),
-    );
-    const released = await stateOf(receiver, blocking, "pending");
-    expect(released).toMatchObject({ attempts: 1, lastError: expect.stringContaining("vanished") });
-    await until(
-      () => receiver.engine.ledger.counts(),
-      ({ byState }) => byState.done === 20,
-    );
-  });
+  test.for(["blocks", "blocks-in-transaction"])(
+    "that %s for ever delays no acknowledgement, and is ended",
+    async (type) => {
+      const receiver = shared();
+      const restarts = await workerRestarts(receiver);
+      const blocking = await send(receiver, type);
+      await stateOf(receiver, blocking, "claimed");
+      // The worker is inside an endless loop now, and stays there.
+      const others: string[] = [];
+      for (let more = 0; more < 20; more += 1) others.push(await send(receiver, "works"));
+      expect(await receiver.engine.ledger.find(blocking)).toMatchObject({ state: "claimed" });
+      expect((await get(new URL("/healthz", receiver.url))).status).toBe(200);
+      expect(await workerRestarts(receiver)).toBe(restarts);
 
-  test("that blocks inside its transaction delays no acknowledgement either", async () => {
-    const receiver = await startTestReceiver(HOSTILE);
-    const blocking = await send(receiver, "blocks-in-transaction");
-    await stateOf(receiver, blocking, "claimed");
-    for (let more = 0; more < 20; more += 1) await send(receiver, "works");
-    expect(await receiver.engine.ledger.find(blocking)).toMatchObject({ state: "claimed" });
-  });
-
-  const shared = useReceiver(HOSTILE);
+      aheadMs += BLOCKED_MS;
+      const released = await stateOf(receiver, blocking, "pending");
+      expect(released).toMatchObject({ attempts: 1, lastError: expect.stringContaining("vanished") });
+      expect(receiver.logLines.join("")).toContain("a handler blocks its process");
+      for (const id of others) await stateOf(receiver, id, "done");
+    },
+  );
 
   test.for(["exhausts-memory", "exits", "crashes-later"])(
     "that %s takes only its own process down",
@@ -75,27 +78,30 @@ describe("a handler", { timeout: 90_000 }, () => {
   });
 
   test("that blocks takes its process down with the receiver that was killed, and frees the files", async () => {
-    const environment = {
-      DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
-      ...HOSTILE.environment,
-      SHUTDOWN_TIMEOUT_SECONDS: "1",
-      WORKER_FILE: HOSTILE.workerFile.href,
-    };
-    const killed = await startProcess({ environment, entry: HOSTILE_RECEIVER });
-    const body = newBody("call.completed", { type: "blocks-in-transaction" });
-    await post(killed.url, body);
-    const look = async () =>
-      (await get(`${killed.adminUrl}/inbox/${idOf(body)}`)).json() as Promise<{ state: string }>;
-    await until(look, ({ state }) => state === "claimed");
+    const file = join(temporaryDirectory(), "receiver.db");
+    const killed = await startProcess({
+      environment: {
+        DATABASE_URL: `sqlite:${file}`,
+        ...HOSTILE.environment,
+        WORKER_FILE: HOSTILE.workerFile.href,
+      },
+      entry: HOSTILE_RECEIVER,
+    });
+    const work = new Database(workFileOf(file), { timeout: 0 });
+    onTestFinished(() => void work.close());
+    await post(killed.url, newBody("call.completed", { type: "blocks-in-transaction" }));
+    await until(
+      () => isLocked(work),
+      (locked) => locked,
+    );
     // The receiver alone: its handlers' process is left behind, and never reads that the channel was closed.
     process.kill(killed.child.pid!, "SIGKILL");
     await killed.exited;
-    const next = await startProcess({ environment, entry: HOSTILE_RECEIVER });
-    const harmless = newBody("call.completed", { type: "works" });
-    expect((await post(next.url, harmless)).status).toBe(200);
-    const handled = async () =>
-      (await get(`${next.adminUrl}/inbox/${idOf(harmless)}`)).json() as Promise<{ state: string }>;
-    expect(await until(handled, ({ state }) => state === "done")).toMatchObject({ handled: 1 });
+    expect(await isLocked(work)).toBe(true);
+    await until(
+      () => isLocked(work),
+      (locked) => !locked,
+    );
   });
 
   test("that throws before its first await has failed like any other", async () => {
@@ -107,18 +113,33 @@ describe("a handler", { timeout: 90_000 }, () => {
   });
 
   test("that never resolves has failed at its deadline, and too many of them get a new process", async () => {
-    const receiver = await startTestReceiver(HOSTILE);
+    const receiver = shared();
+    const restarts = await workerRestarts(receiver);
     const first = await send(receiver, "never-resolves");
     const failed = await stateOf(receiver, first, "pending", ({ attempts }) => attempts === 1);
     expect(failed.lastError).toContain("HANDLER_TIMEOUT_SECONDS");
     await send(receiver, "never-resolves");
     await until(
-      () => receiver.logLines.join(""),
-      (log) => log.includes("the handlers' process died"),
+      () => workerRestarts(receiver),
+      (now) => now > restarts,
     );
     await stateOf(receiver, await send(receiver, "works"), "done");
   });
 });
+
+/** Whether somebody holds the write lock, and not only for a moment. */
+async function isLocked(db: Database.Database): Promise<boolean> {
+  const endMs = performance.now() + 300;
+  while (performance.now() < endMs) {
+    try {
+      db.exec("BEGIN IMMEDIATE; ROLLBACK");
+      return false;
+    } catch {
+      await systemClock.sleep(20);
+    }
+  }
+  return true;
+}
 
 async function send({ url }: TestReceiver, type: string): Promise<string> {
   const body = newBody("call.completed", { type, data: { object: { object: "call" } } });

@@ -33,6 +33,12 @@ export const runs: Run[] = [
     environment: (size) => ({ KILL_CYCLES: times(1_000, size) }),
   },
   {
+    name: "slow clients",
+    minutes: 1,
+    files: ["test/receiver/slow-clients.test.ts"],
+    environment: () => ({ SLOW_CLIENTS: "real" }),
+  },
+  {
     name: "drain",
     minutes: 6,
     files: ["test/receiver/process.test.ts", "-t", "drains under load"],

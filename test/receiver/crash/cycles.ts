@@ -10,10 +10,12 @@ import type { ReceiverProcess } from "../helpers/process.ts";
 import { until } from "../helpers/until.ts";
 import { EFFECTS, countingHandlers } from "./handlers.ts";
 
+const CONNECTIONS = 4;
+
 export const CRASHING_RECEIVER = fileURLToPath(new URL("./receiver.ts", import.meta.url));
 
-/** What the client knows: which events were acknowledged, and which may or may not have been stored. */
-export type Ledger = { acknowledged: Set<string>; sent: Set<string> };
+/** What the client knows: which events were acknowledged, before which end, and which may or may not have been stored. */
+export type Ledger = { acknowledged: Map<string, string>; sent: Set<string> };
 
 /**
  * Sends events on several connections, some of them again, until the receiver is gone. With `afterAcknowledgements`,
@@ -23,8 +25,10 @@ export async function loadUntilGone(
   receiver: ReceiverProcess,
   ledger: Ledger,
   options: {
-    connections?: number;
-    type?: string /** `handled` counts `ms` from the first event that was handled. */;
+    /** How the ledger calls this end of the receiver. */
+    where: string;
+    type?: string;
+    /** `handled` counts `ms` from the first event that was handled. */
     killAfter?: { ms?: number; acknowledgements?: number; handled?: boolean };
   },
 ): Promise<void> {
@@ -41,13 +45,13 @@ export async function loadUntilGone(
       for (let send = 0; send < sends; send += 1) {
         const answer = await post(receiver.url, body).catch(() => undefined);
         if (answer?.status !== 200) continue;
-        ledger.acknowledged.add(idOf(body));
+        ledger.acknowledged.set(idOf(body), options.where);
         acknowledgements += 1;
         if (acknowledgements === options.killAfter?.acknowledgements) void receiver.kill();
       }
     }
   };
-  const clients = Array.from({ length: options.connections ?? 4 }, client);
+  const clients = Array.from({ length: CONNECTIONS }, client);
   if (options.killAfter?.handled === true) {
     await until(
       () => receiver.lines.some((line) => line.includes('"msg":"handled"')),
@@ -60,7 +64,6 @@ export async function loadUntilGone(
 }
 
 export type Verdict = {
-  acknowledged: number;
   lost: string[];
   twice: string[];
   unfinished: number;
@@ -103,8 +106,7 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
 
   const effects = effectsOf(databaseFile);
   return {
-    acknowledged: ledger.acknowledged.size,
-    lost: [...ledger.acknowledged].filter((id) => !effects.has(id)),
+    lost: [...ledger.acknowledged].filter(([id]) => !effects.has(id)).map(([id, where]) => `${id} ${where}`),
     twice: [...effects].filter(([, count]) => count > 1).map(([id]) => id),
     strangers: [...effects.keys()].filter((id) => !ledger.sent.has(id)),
     unfinished: byState.dead,

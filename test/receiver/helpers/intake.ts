@@ -1,3 +1,4 @@
+import type { ServerOptions } from "node:http";
 import { onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import type { Intake, NewEvent } from "../../../receiver/engine.ts";
@@ -28,7 +29,8 @@ export async function startIntake(
     clock?: Clock;
     maxBodyBytes?: number;
     maximumHeldBytes?: number;
-  } & ConnectionLimits = {},
+  } & ConnectionLimits &
+    Pick<ServerOptions, "headersTimeout" | "requestTimeout"> = {},
 ): Promise<TestIntake> {
   const clock = options.clock ?? systemClock;
   const stored: NewEvent[] = [];

@@ -82,11 +82,12 @@ export async function runCommand(
 
 /** The environment without anything that would configure a receiver. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  const { PATH, HOME, TMPDIR } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   return {
     ...(PATH ? { PATH } : {}),
     ...(HOME ? { HOME } : {}),
     ...(TMPDIR ? { TMPDIR } : {}),
+    ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
     NO_COLOR: "1",
   };
 }

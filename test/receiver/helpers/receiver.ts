@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { loadConfig, type Config } from "../../../receiver/config.ts";
-import type { Engine } from "../../../receiver/engine.ts";
+import type { Engine, RetryPolicy } from "../../../receiver/engine.ts";
 import { openEngine } from "../../../receiver/engines/open.ts";
 import { backoffMs } from "../../../receiver/work/backoff.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { startReceiver, type Receiver } from "../../../receiver/receiver.ts";
 import { SECRET } from "./events.ts";
-import { temporaryDirectory } from "./temporary.ts";
+import { makeDirectory, temporaryDirectory } from "./temporary.ts";
 
 export type TestReceiver = Receiver & { url: string; engine: Engine; config: Config; logLines: string[] };
 
@@ -24,6 +23,8 @@ export function testConfig(environment: Record<string, string> = {}): Config {
 type Options = {
   environment?: Record<string, string>;
   clock?: Clock;
+  /** Before an event whose worker died is handled again. */
+  backoffMs?: RetryPolicy["backoffMs"];
   wrapEngine?: (engine: Engine) => Engine;
   workerFile?: URL;
 };
@@ -31,7 +32,7 @@ type Options = {
 /** One receiver for all tests of a `describe`: they see each other's events. */
 export function useReceiver(options: Options = {}): () => TestReceiver {
   let receiver: TestReceiver | undefined;
-  const directory = mkdtempSync(join(tmpdir(), "receiver-"));
+  const directory = makeDirectory();
   beforeAll(async () => {
     receiver = await launch(directory, options);
   });
@@ -67,7 +68,7 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
     clock,
     retry: {
       maximumAttempts: config.maximumAttempts,
-      backoffMs: (attempt) => backoffMs(attempt, Math.random),
+      backoffMs: options.backoffMs ?? ((attempt) => backoffMs(attempt, Math.random)),
     },
   });
   const engine = options.wrapEngine?.(real) ?? real;

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { makeDirectory } from "../helpers/temporary.ts";
 import type { Step } from "./recording.ts";
 
 const SECTOR = 512;
@@ -17,7 +17,7 @@ export function judgeImages(
   steps: readonly Step[],
   options: { images: number; random: () => number },
 ): ImageVerdict {
-  const directory = mkdtempSync(join(tmpdir(), "power-cut-"));
+  const directory = makeDirectory();
   const verdict: ImageVerdict = { images: 0, corrupt: 0, losing: 0, stuck: 0 };
   const cuts = Array.from({ length: options.images }, () =>
     Math.floor(options.random() * steps.length),
