@@ -137,7 +137,7 @@ export function compose(
     world,
     endpoints: createEndpointVerbs({ endpoints, world, emitter, dispatcher }),
     receivers: createReceiverVerbs({ list: options.listListeners ?? listListeners, probe: probeReceiver }),
-    events: createEventVerbs({ events, eventSummaries, emitter }),
+    events: createEventVerbs({ events, endpoints, eventSummaries, emitter }),
     deliveries: createDeliveryVerbs({
       deliveries,
       deliverySummaries,

@@ -28,6 +28,7 @@ const triggerSchema = z.strictObject({
 const replaySchema = z.strictObject({
   envelopes: z.array(envelopeSchema).min(1).max(MOST_ENVELOPES),
   new_ids: z.boolean().default(false),
+  endpoint_id: z.string().optional(),
   faults: faultsSchema.optional(),
 });
 const listSchema = pageSchema.extend({ type: z.string().optional(), org_id: z.string().optional() });
@@ -59,7 +60,8 @@ export function eventRoutes(simulator: Simulator): Router {
   router.post("/replay", (request, response) => {
     const body = readBody(replaySchema, request, response);
     if (body === undefined) return;
-    const replayed = events.replay(body.envelopes, { newIds: body.new_ids, faults: body.faults });
+    const { envelopes, new_ids: newIds, endpoint_id: endpointId, faults } = body;
+    const replayed = events.replay(envelopes, { newIds, endpointId, faults });
     if (!replayed.ok) return answerRefusal(response, replayed);
     response.status(202).json(emittedView(replayed.emitted));
   });

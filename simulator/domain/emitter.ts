@@ -24,7 +24,12 @@ export type EmittedEvent = { event: StoredEvent; deliveries: CreatedDelivery[] }
 
 export type EmitResult = { ok: true; emitted: EmittedEvent[] } | { ok: false; message: string };
 
-export type ReplaySettings = { newIds: boolean; faults?: readonly Fault[] | undefined };
+export type ReplaySettings = {
+  newIds: boolean;
+  faults?: readonly Fault[] | undefined;
+  /** The one endpoint that gets them, whatever it has selected; all that selected them unless given. */
+  to?: Endpoint | undefined;
+};
 
 export type Emitter = ReturnType<typeof createEmitter>;
 
@@ -138,11 +143,12 @@ export function createEmitter(options: {
     replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmitResult {
       const result = transaction((): EmitResult => {
         const emitted: EmittedEvent[] = [];
+        const to = settings.to ? [{ ...settings.to, eventTypes: [], orgId: null }] : endpoints.list();
         for (const envelope of envelopes) {
           const id = settings.newIds ? events.newId() : envelope.id;
           const event = events.adopt({ ...envelope, id });
           if (event === undefined) return { ok: false, message: idTaken(id) };
-          emitted.push(publish({ ...event, origin: "replay" }, endpoints.list(), settings.faults));
+          emitted.push(publish({ ...event, origin: "replay" }, to, settings.faults));
         }
         return { ok: true, emitted };
       });

@@ -1,5 +1,6 @@
 import type { Envelope } from "../../shared/events.ts";
 import type { EmitResult, Emitter, Happening, ReplaySettings } from "../domain/emitter.ts";
+import type { Endpoints } from "../domain/endpoints.ts";
 import type { EventLog, StoredEvent } from "../domain/events.ts";
 import type { EventPage, EventSearch, EventSummaries, EventSummary } from "../domain/event-summaries.ts";
 import { refuse, type Refusal } from "./refusal.ts";
@@ -9,10 +10,11 @@ type Emitted = Extract<EmitResult, { ok: true }>;
 /** What one can do with events: let one happen, send recorded ones again, look at what was emitted. */
 export function createEventVerbs(options: {
   events: EventLog;
+  endpoints: Pick<Endpoints, "find">;
   eventSummaries: EventSummaries;
   emitter: Emitter;
 }) {
-  const { events, eventSummaries, emitter } = options;
+  const { events, endpoints, eventSummaries, emitter } = options;
   return {
     /** Exactly one event of a type, `count` times. The world has what goes with it (a voicemail has its call). */
     emit(happening: Happening, count = 1): Emitted | Refusal {
@@ -21,9 +23,18 @@ export function createEventVerbs(options: {
     },
     /** What the business itself does: the event, and the `call.completed` that belongs to it. */
     live: (happening: Happening): EmitResult => emitter.live(happening),
-    /** Sends recorded envelopes to every endpoint that selected their type: under their own ids, or under new ones. */
-    replay(envelopes: readonly Envelope[], settings: ReplaySettings): Emitted | Refusal {
-      const replayed = emitter.replay(envelopes, settings);
+    /**
+     * Sends recorded envelopes to every endpoint that selected their type, or to the one that is named: under their own
+     * ids, or under new ones.
+     */
+    replay(
+      envelopes: readonly Envelope[],
+      { endpointId, ...settings }: Omit<ReplaySettings, "to"> & { endpointId?: string | undefined },
+    ): Emitted | Refusal {
+      const to = endpointId === undefined ? undefined : endpoints.find(endpointId);
+      if (endpointId !== undefined && to === undefined)
+        return refuse("not_found", `There is no endpoint ${JSON.stringify(endpointId)}.`);
+      const replayed = emitter.replay(envelopes, { ...settings, to });
       return replayed.ok ? replayed : refuse("id_taken", replayed.message);
     },
     find: (id: string): StoredEvent | undefined => events.find(id),

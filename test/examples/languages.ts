@@ -1,4 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { ROOT } from "../repository/files.ts";
 
 /** A language of docs/signature.md, and how its snippet is asked. */
 export type Language = {
@@ -87,4 +89,16 @@ export const MISSING_TOOLS = [
 /** Whether what `probe` names can be run here. */
 export function isHere({ probe: [program, ...words] }: Pick<Language, "probe">): boolean {
   return spawnSync(program, words, { stdio: "ignore" }).status === 0;
+}
+
+export function signaturePage(): string {
+  return readFileSync(`${ROOT}docs/signature.md`, "utf8");
+}
+
+/** The first code under the signature page's heading of that name. */
+export function snippet(heading: string): string {
+  const [, below = ""] = signaturePage().split(`\n### ${heading}\n`);
+  const [, code] = /^```\w+\n([^]*?)^```$/m.exec(below) ?? [];
+  if (code === undefined) throw new Error(`docs/signature.md has no code under ${heading}.`);
+  return code;
 }

@@ -10,9 +10,9 @@ import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { verify } from "../../shared/signature.ts";
 import { ROOT } from "../repository/files.ts";
-import { isHere, type Language, LANGUAGES, MISSING_TOOLS } from "./languages.ts";
+import { isHere, type Language, LANGUAGES, MISSING_TOOLS, signaturePage, snippet } from "./languages.ts";
 
-const page = readFileSync(`${ROOT}docs/signature.md`, "utf8");
+const page = signaturePage();
 const vectorSchema = z.looseObject({
   name: z.string(),
   accepted: z.boolean(),
@@ -120,14 +120,6 @@ async function arrival(server: Server): Promise<{ bytes: Buffer; headers: string
   const bytes = await buffer(request);
   response.end();
   return { bytes, headers: request.headersDistinct["x-service-signature"] ?? [] };
-}
-
-/** The first code under the page's heading of that name. */
-function snippet(heading: string): string {
-  const [, below = ""] = page.split(`\n### ${heading}\n`);
-  const [, code] = /^```\w+\n([^]*?)^```$/m.exec(below) ?? [];
-  if (code === undefined) throw new Error(`docs/signature.md has no code under ${heading}.`);
-  return code;
 }
 
 function run(

@@ -1,13 +1,19 @@
 import { fullTimeOf, millisecondsOf } from "../core/format.js";
 import { html } from "../core/html.js";
+import { attemptState } from "../core/schedule.js";
 import { outcomeSentence } from "../core/words.js";
+import { AttemptDifference } from "./attempt-difference.js";
 import { OutcomeChip } from "./chips.js";
 import { BodyView } from "./code-view.js";
+import { DebugKit } from "./debug-kit.js";
 import { Panel } from "./page.js";
 import { SignatureView } from "./signature-view.js";
 
-/** One attempt: how it ended and why, what was sent, what came back, and whether the signature holds. */
-export function AttemptView({ attempt }) {
+/**
+ * One attempt: how it ended and why, what is otherwise than `before`, what was sent, what came back, and whether the
+ * signature holds. One that failed has what helps to find out why.
+ */
+export function AttemptView({ attempt, before, curl, onEdit }) {
   const { request, answer } = attempt;
   return html`<div class="attempt">
     <div class="attempt-head">
@@ -21,6 +27,8 @@ export function AttemptView({ attempt }) {
         time${attempt.duration_ms === null ? "" : ` · took ${millisecondsOf(attempt.duration_ms)}`}
       </p>
     </div>
+    ${attemptState(attempt) === "failed" && html`<${DebugKit} attempt=${attempt} curl=${curl} onEdit=${onEdit} />`}
+    ${before !== undefined && html`<${AttemptDifference} before=${before} attempt=${attempt} />`}
     <div class="exchange">
       <${Panel} title="Request" aside="what we sent">
         ${request.line && html`<code class="request-line foreign">${request.line}</code>`}

@@ -12,6 +12,7 @@ import { lineOf } from "../core/words.js";
 import { AttemptView } from "./attempt-view.js";
 import { Chip, StateChip, TypeMark } from "./chips.js";
 import { CopyButton, Copyable, copyText } from "./copy-button.js";
+import { EditAndSend } from "./edit-and-send.js";
 import { Loading, Problem } from "./empty.js";
 import { Icon } from "./icon.js";
 import { PageHead, PageTitle } from "./page.js";
@@ -24,6 +25,7 @@ export function DeliveryView({ id, query, isAlone }) {
   const path = `/deliveries/${encodeURIComponent(id)}`;
   const { value: delivery, error, reload } = useLoaded(id, () => control.get(path));
   const [chosen, setChosen] = useState();
+  const [isEditing, setEditing] = useState(false);
   const heard = feed.get(id);
   useEffect(() => {
     if (heard !== undefined) void reload();
@@ -48,10 +50,16 @@ export function DeliveryView({ id, query, isAlone }) {
     toast("ok", `Sent again as ${shortId(resent.id)}, with six attempts of its own.`);
     navigate(`/deliveries/${resent.id}${query}`);
   }
+  function sentEdited({ id: sentId }) {
+    setEditing(false);
+    toast("ok", "Sent: this is how it goes.");
+    navigate(`/deliveries/${sentId}${query}`);
+  }
   const curl = () => attempt(() => attemptCurl(id, number));
   useKeys({
     a: attemptNow,
     r: resend,
+    e: () => shown && setEditing(true),
     c: async () => {
       const text = shown && (await curl());
       if (text && (await copyText(text))) toast("ok", "Copied as curl, signed now: good for 5 minutes.");
@@ -112,7 +120,13 @@ export function DeliveryView({ id, query, isAlone }) {
     <${Timeline} delivery=${delivery} chosen=${number} onChoose=${setChosen} />
     ${
       shown
-        ? html`<${AttemptView} key=${number} attempt=${shown} />`
+        ? html`<${AttemptView}
+            key=${number}
+            attempt=${shown}
+            before=${attempts[number - 2]}
+            curl=${curl}
+            onEdit=${() => setEditing(true)}
+          />`
         : html`<div class="notice">
             <p>
               No attempt has been made yet: the first one is due
@@ -120,6 +134,7 @@ export function DeliveryView({ id, query, isAlone }) {
             </p>
           </div>`
     }
+    ${isEditing && html`<${EditAndSend} delivery=${delivery} body=${shown.request.body} onSent=${sentEdited} onClose=${() => setEditing(false)} />`}
   </article>`;
 }
 

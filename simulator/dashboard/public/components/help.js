@@ -27,6 +27,7 @@ const SHORTCUTS = [
     [
       ["a", "Make the next attempt now"],
       ["r", "Resend"],
+      ["e", "Edit and send again"],
       ["c", "Copy as curl"],
       ["← →", "Previous and next attempt"],
       ["u Esc", "Back to the list"],

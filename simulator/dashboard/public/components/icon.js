@@ -39,6 +39,7 @@ const PATHS = {
   bag: "M5 8h14l1 12H4zM9 8V6a3 3 0 0 1 6 0v2",
   calendar: "M4 6h16v14H4zM4 10h16M8 3v4M16 3v4",
   filter: "M4 5h16l-6 8v6l-4-2v-4z",
+  edit: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",
   save: "M12 4v11M7 11l5 5 5-5M5 20h14",
   more: "M5 12h.01M12 12h.01M19 12h.01",
   key: "M8 12a4 4 0 1 0 0 8 4 4 0 0 0 0-8M11 13l9-9M16 8l3 3",

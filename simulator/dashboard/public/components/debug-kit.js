@@ -1,0 +1,67 @@
+import { useEffect, useState } from "preact/hooks";
+import { html } from "../core/html.js";
+import { LANGUAGES, programFor } from "../core/snippets.js";
+import { Code, Segments } from "./code-view.js";
+import { Copyable, CopyButton } from "./copy-button.js";
+import { Icon } from "./icon.js";
+import { Panel } from "./page.js";
+
+const REMEMBERED = "snippet-language";
+
+/** What helps to find out why an attempt failed: the same request once more, changed at will, and code that verifies it. */
+export function DebugKit({ attempt, curl, onEdit }) {
+  return html`<${Panel} className="debug-kit" title="Find out why">
+    <div class="actions">
+      <button
+        type="button"
+        class="button"
+        title="Change it, and send it to this endpoint alone (e)"
+        onClick=${onEdit}
+      >
+        <${Icon} name="edit" size=${14} />Edit and send again
+      </button>
+      <${CopyButton} text=${curl} label="Copy as curl, signed now" title="Good for 5 minutes (c)" />
+    </div>
+    <${Snippet} attempt=${attempt} />
+  <//>`;
+}
+
+/** A program in the language of one's choice that verifies this very request. */
+function Snippet({ attempt }) {
+  const [isOpen, setOpen] = useState(false);
+  const [name, setName] = useState(() => localStorage.getItem(REMEMBERED) ?? LANGUAGES[0].name);
+  const [made, setMade] = useState();
+  const language = LANGUAGES.find((known) => known.name === name) ?? LANGUAGES[0];
+  useEffect(() => {
+    let isCurrent = true;
+    async function make() {
+      const text = await programFor(language, attempt);
+      if (isCurrent) setMade({ language, text });
+    }
+    if (isOpen) void make();
+    return () => void (isCurrent = false);
+  }, [isOpen, language, attempt]);
+
+  const program = made?.language === language ? made.text : "";
+  function choose(next) {
+    localStorage.setItem(REMEMBERED, next);
+    setName(next);
+  }
+  return html`<details onToggle=${(event) => setOpen(event.currentTarget.open)}>
+    <summary>Verify its signature in your language</summary>
+    <div class="snippet-bar">
+      <${Segments}
+        label="Language"
+        value=${language.name}
+        options=${LANGUAGES.map((known) => [known.name, known.name])}
+        onChange=${choose}
+      />
+      <${CopyButton} small text=${program} label="Copy program" />
+    </div>
+    <p class="muted">
+      Asks about this very request, as of when it was sent, and prints whether a correct receiver trusts it:
+    </p>
+    <p><${Copyable} text=${`SIGNING_SECRET='whsec_…' ${language.run}`} label="Copy how it is run" /></p>
+    <${Code} text=${program} label=${`Verification in ${language.name}`} />
+  </details>`;
+}
