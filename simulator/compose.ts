@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import { createAgenda } from "./domain/agenda.ts";
+import { createAhead } from "./domain/ahead.ts";
 import { createAttempts } from "./domain/attempts.ts";
 import { createCounts } from "./domain/counts.ts";
 import { createClock } from "./domain/clock.ts";
@@ -116,13 +117,16 @@ export function compose(
     faults: options.faults ?? [],
     wake: dispatcher.wake,
   });
-  const { wake } = dispatcher;
   const stories = createStories({
     world,
     agenda,
     now: clock.now,
     transaction,
-    wake,
+    onTold: () => {
+      // What is due next has changed.
+      journal.write({ kind: "clock.changed" });
+      dispatcher.wake();
+    },
     scenarios: options.scenarios ?? [],
   });
   const traffic = createTraffic({ world, emitter, wall });
@@ -152,7 +156,7 @@ export function compose(
       readings,
       keepAlive: keepAlive === true,
     }),
-    clock: createClockVerbs({ clock, dispatcher, journal, wall }),
+    clock: createClockVerbs({ clock, dispatcher, journal, wall, ahead: createAhead({ database }) }),
     stories,
     traffic,
     counts,

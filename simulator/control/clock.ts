@@ -1,9 +1,10 @@
 import { Router } from "express";
 import { z } from "zod";
+import { RETRY_DELAYS_SECONDS } from "../../shared/retry-policy.ts";
 import { CLOCK_MODES } from "../domain/clock.ts";
 import type { Simulator } from "../simulator.ts";
-import { readBody } from "./answers.ts";
-import { clockView } from "./views.ts";
+import { readBody, readQuery } from "./answers.ts";
+import { clockView, dueView } from "./views.ts";
 
 const LONGEST_ADVANCE_SECONDS = 366 * 24 * 3_600;
 
@@ -16,6 +17,12 @@ const advanceSchema = z.union(
     error: `expected { "seconds": 0 to ${LONGEST_ADVANCE_SECONDS} }, { "until": "next" } or { "until": "idle" }`,
   },
 );
+/** The whole schedule of a delivery (SPEC §6 Retry policy): 14 h 36 min. */
+const SCHEDULE_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((sum, seconds) => sum + seconds, 0);
+
+const aheadSchema = z.strictObject({
+  seconds: z.coerce.number().min(0).max(LONGEST_ADVANCE_SECONDS).default(SCHEDULE_SECONDS),
+});
 const modeSchema = z.strictObject({ mode: z.enum(CLOCK_MODES) });
 
 /** The schedule clock: show it, move it, change its mode. */
@@ -24,6 +31,13 @@ export function clockRoutes(simulator: Simulator): Router {
   const router = Router();
 
   router.get("/clock", (_request, response) => void response.json(clockView(simulator)));
+
+  router.get("/clock/ahead", (request, response) => {
+    const query = readQuery(aheadSchema, request, response);
+    if (query === undefined) return;
+    const { due, hasMore } = clock.ahead(query.seconds);
+    response.json({ object: "list", data: due.map(dueView), has_more: hasMore });
+  });
 
   router.patch("/clock", (request, response) => {
     const body = readBody(modeSchema, request, response);

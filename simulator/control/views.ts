@@ -1,3 +1,4 @@
+import type { Due } from "../domain/ahead.ts";
 import type { DeliverySummary, JudgedAttempt } from "../domain/delivery-summaries.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
@@ -106,6 +107,19 @@ export function clockView(simulator: Simulator) {
     next_attempt_at: nextMs === undefined ? null : iso(nextMs),
     deliveries: counts.deliveries().byState,
     verdicts: verdictsView(simulator),
+  };
+}
+
+/** What falls due at about one moment; of several, the first is named. */
+export function dueView(due: Due) {
+  return {
+    object: "due",
+    kind: due.kind,
+    due_at: iso(due.dueAtMs),
+    count: due.count,
+    event_type: due.eventType,
+    delivery_id: due.kind === "attempt" ? due.deliveryId : null,
+    attempt: due.kind === "attempt" ? due.number : null,
   };
 }
 

@@ -16,11 +16,12 @@ export function createStories(options: {
   agenda: Agenda;
   now: () => number;
   transaction: <Result>(action: () => Result) => Result;
-  wake: () => void;
+  /** Called when the steps of a story have been set. */
+  onTold: () => void;
   /** Scenarios of the user; one with the name of ours takes its place. */
   scenarios: readonly Scenario[];
 }) {
-  const { world, agenda, now, transaction, wake } = options;
+  const { world, agenda, now, transaction, onTold } = options;
   const known = new Map<string, Scenario>();
   for (const scenario of [...SCENARIOS, ...options.scenarios]) known.set(scenario.name, scenario);
 
@@ -43,7 +44,7 @@ export function createStories(options: {
         return story;
       });
       if (!told.ok) return { ok: false, reason: "impossible", message: told.message };
-      wake();
+      onTold();
       const endsAtMs = startMs + Math.max(0, ...told.steps.map(({ afterMs }) => afterMs));
       return { ok: true, story: { scenario, steps: told.steps.length, endsAtMs } };
     },

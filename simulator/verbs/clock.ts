@@ -1,3 +1,4 @@
+import type { Ahead, createAhead } from "../domain/ahead.ts";
 import type { ClockMode, ScheduleClock } from "../domain/clock.ts";
 import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { Journal } from "../domain/journal.ts";
@@ -9,8 +10,9 @@ export function createClockVerbs(options: {
   dispatcher: Dispatcher;
   journal: Journal;
   wall: WallTime;
+  ahead: ReturnType<typeof createAhead>;
 }) {
-  const { clock, dispatcher, journal, wall } = options;
+  const { clock, dispatcher, journal, wall, ahead } = options;
   return {
     get mode(): ClockMode {
       return clock.mode;
@@ -19,6 +21,11 @@ export function createClockVerbs(options: {
     wallNowMs: () => wall.nowMs(),
     /** When the next attempt or step of a story is due; undefined when nothing waits. */
     nextDueMs: dispatcher.nextDueMs,
+    /** What falls due within `seconds` from now. */
+    ahead(seconds: number): Ahead {
+      const nowMs = clock.now();
+      return ahead({ nowMs, untilMs: nowMs + seconds * 1000 });
+    },
     setMode(mode: ClockMode): void {
       clock.setMode(mode);
       journal.write({ kind: "clock.changed" });

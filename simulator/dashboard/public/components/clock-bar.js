@@ -10,6 +10,7 @@ import { Segments } from "./code-view.js";
 import { Countdown, useTick } from "./countdown.js";
 import { Confirm, Dialog } from "./dialog.js";
 import { Icon } from "./icon.js";
+import { TimeStrip } from "./time-strip.js";
 
 const MODES = Object.entries(CLOCK_MODES).map(([mode, [word, sentence]]) => [mode, word, sentence]);
 const STEPS = [
@@ -104,6 +105,7 @@ export function ClockBar() {
         <div class="dialog-body">
           <p class="muted">${CLOCK_MODES[clock.mode][1]}</p>
           ${modes}
+          <${TimeStrip} />
           <div class="actions">${buttons}</div>
         </div>
       <//>`

@@ -24,7 +24,7 @@ export function DeliveryRow({ delivery, isGrouped = false, query = "", isChosen 
   const place = placeOf(endpointOf(endpointId)?.url);
   const lit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
   return html`<a
-    class=${`feed-row ${isGrouped ? "grouped" : ""} ${lit ? litClass(delivery) : ""}`}
+    class=${`feed-row ${isGrouped ? "grouped" : ""} ${lit ? litClass(delivery) : ""} ${isWithinReach(delivery) ? "within-reach" : ""}`}
     href=${hrefTo(`/deliveries/${id}${query}`)}
     aria-current=${isChosen ? "true" : undefined}
   >
@@ -95,4 +95,9 @@ function When({ at }) {
 /** Two names for one light, so that it is lit again when something happens while it fades. */
 function litClass({ attempts }) {
   return attempts.length % 2 === 0 ? "lit" : "lit-again";
+}
+
+/** Whether its next attempt would be made by moving schedule time to where one points. */
+function isWithinReach({ next_attempt_at: nextAt }) {
+  return live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;
 }

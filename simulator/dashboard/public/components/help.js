@@ -11,6 +11,8 @@ const SHORTCUTS = [
       ["m", "Advance one minute"],
       ["h", "Advance one hour"],
       ["Shift E", "Advance until nothing waits"],
+      ["s", "To the line of what lies ahead: arrows, Enter"],
+      ["Shift P", "Play from one due moment to the next, and pause"],
     ],
   ],
   [

@@ -10,6 +10,7 @@ import { Help } from "./help.js";
 import { Icon, Mark } from "./icon.js";
 import { Palette } from "./palette.js";
 import { SecretOnce } from "./secret-once.js";
+import { TimeStrip } from "./time-strip.js";
 import { Toasts } from "./toasts.js";
 
 const CONNECTION_WORDS = { connecting: "Connecting…", open: "Live", lost: "Reconnecting…" };
@@ -76,6 +77,7 @@ export function Shell({ path, isFull = false, children }) {
         >
       </div>
     </div>
+    <${TimeStrip} />
     <main id="main" class=${isFull ? "full" : ""} tabindex="-1">
       ${problem !== undefined && connection === "open" && html`<div class="notice bad" role="alert"><p>${problem}</p></div>`}
       ${isFull ? children : html`<div class="page">${children}</div>`}

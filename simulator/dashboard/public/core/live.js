@@ -23,6 +23,8 @@ export const live = {
   /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
   generation: 0,
   problem: undefined,
+  /** Up to where one is about to move schedule time, in milliseconds; undefined while nobody is. */
+  reachMs: undefined,
 };
 
 const watchers = new Set();
@@ -71,6 +73,11 @@ export function scheduleNowMs() {
 export function setClock(clock) {
   live.clock = clock;
   live.clockReceivedAt = performance.now();
+  changed();
+}
+
+export function setReach(reachMs) {
+  live.reachMs = reachMs;
   changed();
 }
 

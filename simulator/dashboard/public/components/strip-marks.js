@@ -1,0 +1,67 @@
+import { aheadOf, placeOnLine } from "../core/ahead.js";
+import { countdownOf, countOf } from "../core/format.js";
+import { html } from "../core/html.js";
+
+const TICKS = [
+  [60, "1 min"],
+  [300, "5 min"],
+  [1_800, "30 min"],
+  [7_200, "2 h"],
+  [43_200, "12 h"],
+];
+const LOWEST = 8;
+const HIGHEST = 20;
+
+/** The delays of the retry policy, as the scale of the line. */
+export function StripTicks() {
+  return html`<svg class="strip-ticks" aria-hidden="true">
+    <text x="6" y="31">now</text>
+    ${TICKS.map(([seconds, words]) => {
+      const x = `${placeOnLine(seconds * 1000) * 100}%`;
+      return html`<g key=${seconds}>
+        <rect x=${x} y="4" width="1" height="16" />
+        <text x=${x} y="31" text-anchor="middle">${words}</text>
+      </g>`;
+    })}
+  </svg>`;
+}
+
+/** What falls due: attempts as bars that are the higher the more there are, steps as points of their type's colour. */
+export function StripMarks({ due, target }) {
+  return html`<svg class="strip-marks" aria-hidden="true">
+    ${due.map((one) => {
+      const aheadMs = aheadOf(one.due_at);
+      const x = `${placeOnLine(aheadMs) * 100}%`;
+      const isReached = target !== undefined && Date.parse(one.due_at) <= target ? "reached" : "";
+      const title = html`<title>${wordsOf(one, aheadMs)}</title>`;
+      if (one.kind === "step")
+        return html`<circle
+          key=${`step ${one.due_at}`}
+          class=${`mark-step ${(one.event_type ?? "").replace(".", "-")} ${isReached}`}
+          cx=${x}
+          cy="12"
+          r="4"
+        >
+          ${title}
+        </circle>`;
+      const height = Math.min(HIGHEST, LOWEST + 3 * Math.log2(one.count));
+      return html`<rect
+        key=${one.delivery_id}
+        class=${`mark-due ${isReached}`}
+        x=${x}
+        y=${22 - height}
+        width="3"
+        height=${height}
+        rx="1"
+      >
+        ${title}
+      </rect>`;
+    })}
+  </svg>`;
+}
+
+function wordsOf({ kind, count, event_type: type, attempt: number }, aheadMs) {
+  const when = aheadMs === 0 ? "due now" : `in ${countdownOf(aheadMs)}`;
+  if (kind === "step") return `${countOf(count, "scenario step")}, ${when}: ${type}`;
+  return count === 1 ? `Attempt ${number} of ${type}, ${when}` : `${countOf(count, "attempt")}, ${when}`;
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
+import { emit, emitOne, openSimulator, register } from "../../helpers/simulator.ts";
+
+const SCHEDULE_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((sum, seconds) => sum + seconds, 0);
+
+function openFailing() {
+  const simulator = openSimulator({
+    clock: "manual",
+    send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
+  });
+  register(simulator, "http://localhost:1/hook");
+  return simulator;
+}
+
+describe("what lies ahead", () => {
+  test("is nothing where nothing waits", () => {
+    expect(openFailing().clock.ahead(SCHEDULE_SECONDS)).toEqual({ due: [], hasMore: false });
+  });
+
+  test("is each next attempt, by its number and when it is due; those of one moment are one", async () => {
+    const simulator = openFailing();
+    const [first] = emit(simulator, "voicemail.created", 3);
+    await simulator.settled();
+    const nowMs = simulator.clock.now();
+    const group = { kind: "attempt", count: 3, eventType: "voicemail.created", deliveryId: first };
+    expect(simulator.clock.ahead(SCHEDULE_SECONDS).due).toEqual([
+      { ...group, dueAtMs: nowMs + 60_000, number: 2 },
+    ]);
+
+    await simulator.clock.advance(60);
+    const later = simulator.clock.now();
+    expect(simulator.clock.ahead(SCHEDULE_SECONDS).due).toEqual([
+      { ...group, dueAtMs: later + 300_000, number: 3 },
+    ]);
+  });
+
+  test("is told apart by the second near by, and by minutes far away", async () => {
+    const simulator = openFailing();
+    for (let count = 0; count < 3; count++) {
+      emitOne(simulator);
+      await simulator.clock.advance(2);
+    }
+    expect(simulator.clock.ahead(SCHEDULE_SECONDS).due.map(({ count }) => count)).toEqual([1, 1, 1]);
+    await simulator.clock.advance(5 * 60 + 60);
+    await simulator.clock.advance(30 * 60);
+    await simulator.clock.advance(2 * 3_600);
+    expect(simulator.clock.ahead(SCHEDULE_SECONDS).due).toMatchObject([{ count: 3, number: 6 }]);
+  });
+
+  test("ends where it is told to, that moment included", async () => {
+    const simulator = openFailing();
+    emitOne(simulator);
+    await simulator.settled();
+    expect(simulator.clock.ahead(59.999).due).toHaveLength(0);
+    expect(simulator.clock.ahead(60).due).toHaveLength(1);
+  });
+
+  test("has the steps of a story, by their type", () => {
+    const simulator = openFailing();
+    const nowMs = simulator.clock.now();
+    const told = simulator.stories.tell("busy-friday");
+    if (!told.ok) throw new Error(told.message);
+    const { due } = simulator.clock.ahead(SCHEDULE_SECONDS);
+    const steps = due.filter(({ kind }) => kind === "step");
+    expect(steps.reduce((sum, { count }) => sum + count, 0)).toBe(told.story.steps);
+    expect(steps[0]).toMatchObject({ dueAtMs: nowMs, kind: "step" });
+    expect(steps.map(({ dueAtMs }) => dueAtMs)).toEqual(
+      steps.map(({ dueAtMs }) => dueAtMs).toSorted((a, b) => a - b),
+    );
+    expect(new Set(steps.map(({ eventType }) => eventType))).toContain("order.created");
+  });
+});
