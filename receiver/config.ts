@@ -195,6 +195,10 @@ const environmentSchema = z.object({
       protocol: /^https?$/,
       error: "must be the address of the service, such as https://api.example.com.",
     })
+    .refine(
+      (url) => !/[@?#]/.test(url),
+      "must hold no user, password, query or fragment: the key goes into API_KEY, and everything else is not sent. Remove them.",
+    )
     .optional(),
   API_KEY: z.string().regex(/^\S+$/, "contains white space, usually from copying. Remove it.").optional(),
   WORKER_CONCURRENCY: integer({ default: 8, minimum: 1, maximum: 1_000 }),

@@ -5,6 +5,7 @@ import { EVENT_STATES, type InboxEvent, type Ledger } from "../engine.ts";
 import type { Health } from "./health.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
+import { shownType } from "./privacy.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -99,7 +100,7 @@ function checkHost(allowedHosts: readonly string[] | undefined): RequestHandler 
 export function presentEvent(event: InboxEvent): Record<string, unknown> {
   return {
     id: event.id,
-    type: event.type,
+    type: event.type === null ? null : shownType(event.type),
     state: event.state,
     attempts: event.attempts,
     handled: event.handled,

@@ -1,5 +1,5 @@
 import { describeError, type Log } from "./log.ts";
-import { createScrubber, type Scrubber } from "./privacy.ts";
+import { createScrubber, type Scrubber } from "./scrubber.ts";
 
 /** How much of what a handler hands over is looked at. */
 const DEEPEST = 8;

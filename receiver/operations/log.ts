@@ -1,5 +1,6 @@
 import pino from "pino";
 import { printableJson } from "./printable.ts";
+import { createRedactor } from "./secrets.ts";
 
 export type Log = pino.Logger;
 
@@ -17,6 +18,8 @@ const MAXIMUM_WAITING_BYTES = 1_048_576;
 export function createLog(options: {
   level: string;
   name?: string;
+  /** Left out wherever they stand. */
+  secrets?: readonly string[];
   destination?: pino.DestinationStream;
 }): Log {
   // Asynchronous: a reader of our output that stops reading must not stop the acknowledgements. What it doesn't read is
@@ -29,6 +32,7 @@ export function createLog(options: {
       periodicFlush: FLUSH_MS,
       maxLength: MAXIMUM_WAITING_BYTES,
     });
+  const redact = createRedactor(options.secrets ?? []);
   return pino(
     {
       level: options.level,
@@ -37,10 +41,17 @@ export function createLog(options: {
       formatters: { level: (level) => ({ level }) },
       serializers: { err: describeError },
       // Paths, types and errors come from others, and logs are read on terminals and by build servers.
-      hooks: { streamWrite: printableJson },
+      hooks: { streamWrite: (line) => printableJson(redact(line)) },
     },
     destination,
   );
+}
+
+/** Of an error that may say anything about anybody: what kind it is, and where in the code it arose. */
+export function describePlace(error: unknown): { error: string; at: string[] } {
+  if (!(error instanceof Error)) return { error: typeof error, at: [] };
+  const frames = error.stack?.matchAll(/^ {4}at .*:\d+:\d+\)?$/gm) ?? [];
+  return { error: error.name, at: [...frames].map(([frame]) => frame.trim()) };
 }
 
 /** An error without the properties that libraries hang on it, which may hold whole requests. */

@@ -2,27 +2,52 @@ import { isEventType } from "../../shared/events.ts";
 
 /**
  * What may be shown of an event, in one place. It is a list of what is harmless, by field and pattern: everything else
- * that an event contains may be about a person, whatever the service will come to send.
+ * that an event contains may be about a person, whatever the service will come to send. A field counts only where the
+ * service has it: a customer's `created` may be anything.
  */
-const HARMLESS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  id: like(/^(?:evt|call|vm|order|booking|ag|org)_[0-9a-f]{1,40}$/i),
-  call_id: like(/^call_[0-9a-f]{1,40}$/i),
-  agent_id: like(/^ag_[0-9a-f]{1,40}$/i),
-  org_id: like(/^org_[0-9a-f]{1,40}$/i),
-  type: (value) => typeof value === "string" && isEventType(value),
-  created: between(1_000_000_000, 9_999_999_999),
-  api_version: like(/^v[0-9]{1,3}$/),
-  object: like(/^(?:call|voicemail|order|booking)$/),
-  outcome: like(/^(?:completed|transferred|voicemail)$/),
-  reason: like(/^after_hours$/),
-  detected_language: like(/^[a-z]{2}(?:-[A-Z]{2})?$/),
-  created_at: like(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/),
-  duration_sec: between(0, 86_400),
-  transferred: isBoolean,
-  transfer_succeeded: isBoolean,
-  reviewed: isBoolean,
-  callback_made: isBoolean,
+const HARMLESS: Readonly<Record<"envelope" | "object", Fields>> = {
+  envelope: {
+    id: like(/^evt_[0-9a-f]{32}$/i),
+    type: (value) => typeof value === "string" && isEventType(value),
+    created: between(1_000_000_000, 4_102_444_800),
+    api_version: like(/^v[0-9]{1,3}$/),
+    org_id: like(/^org_[0-9a-f]{16,40}$/i),
+  },
+  object: {
+    // Sixteen digits are more than any phone number has.
+    id: like(/^(?:call|vm|order|booking)_[0-9a-f]{16,40}$/i),
+    call_id: like(/^call_[0-9a-f]{16,40}$/i),
+    agent_id: like(/^ag_[0-9a-f]{16,40}$/i),
+    object: like(/^(?:call|voicemail|order|booking)$/),
+    outcome: like(/^(?:completed|transferred|voicemail)$/),
+    reason: like(/^after_hours$/),
+    detected_language: like(/^[a-z]{2}(?:-[A-Z]{2})?$/),
+    created_at: like(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/),
+    duration_sec: between(0, 86_400),
+    transferred: isBoolean,
+    transfer_succeeded: isBoolean,
+    reviewed: isBoolean,
+    callback_made: isBoolean,
+  },
 };
+
+type Fields = Readonly<Record<string, (value: unknown) => boolean>>;
+
+/** Where in an envelope a value stands: the fields of `data.object` have meanings of their own. */
+export type Place = "envelope" | "data" | "object" | "elsewhere";
+
+/** The place of what `name` holds. */
+export function placeWithin(place: Place, name: string): Place {
+  if (place === "envelope" && name === "data") return "data";
+  return place === "data" && name === "object" ? "object" : "elsewhere";
+}
+
+/** Whether the field `name` may be shown with this value, at this place of an event. */
+export function isHarmless(place: Place, name: string, value: unknown): boolean {
+  if (place !== "envelope" && place !== "object") return false;
+  const fields = HARMLESS[place];
+  return Object.hasOwn(fields, name) && fields[name]?.(value) === true;
+}
 
 function like(pattern: RegExp): (value: unknown) => boolean {
   return (value) => typeof value === "string" && pattern.test(value);
@@ -37,8 +62,9 @@ function isBoolean(value: unknown): boolean {
 }
 
 /** Words of the service: they say nothing about anybody, though what a field of that name holds may. */
-const DOCUMENTED = new Set([
-  ...Object.keys(HARMLESS),
+export const DOCUMENTED: ReadonlySet<string> = new Set([
+  ...Object.keys(HARMLESS.envelope),
+  ...Object.keys(HARMLESS.object),
   "call",
   "voicemail",
   "order",
@@ -53,14 +79,18 @@ const DOCUMENTED = new Set([
   "notes",
 ]);
 
-const REDACTED_TEXT = "[redacted]";
-const REDACTED_PHONE = "+10000000000";
+export const REDACTED_TEXT = "[redacted]";
+export const REDACTED_PHONE = "+10000000000";
 const ID_PREFIX = /^(?:evt|call|vm|ag|org)_/;
-const PHONE = /\+[0-9]{6,15}/g;
 
 /** The type of an event where it is shown or counted: anybody with a secret can make up others. */
 export function knownType(type: string): string {
   return isEventType(type) ? type : "other";
+}
+
+/** The type of an event for operators, who have to know of new ones: what has another form than all types is none. */
+export function shownType(type: string): string {
+  return /^[a-z_]{1,30}(?:\.[a-z_]{1,30}){1,3}$/.test(type) ? type : "other";
 }
 
 /**
@@ -68,21 +98,22 @@ export function knownType(type: string): string {
  * `+10000000000`, other texts `[redacted]`, numbers 0, unknown fields `field_1`, `field_2` …
  */
 export function redactEnvelope(envelope: unknown): unknown {
-  return redact(envelope);
+  return redact(envelope, "envelope");
 }
 
-function redact(value: unknown, field = ""): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => redact(item));
+/** `place` is that of the fields of `value`, should it have any. */
+function redact(value: unknown, place: Place, name = ""): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => redact(item, "elsewhere"));
   if (isRecord(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([name, inner], index) => [
-        DOCUMENTED.has(name) ? name : `field_${String(index + 1)}`,
-        redact(inner, name),
+      Object.entries(value).map(([inner, held], index) => [
+        DOCUMENTED.has(inner) ? inner : `field_${String(index + 1)}`,
+        isHarmless(place, inner, held) ? held : redact(held, placeWithin(place, inner), inner),
       ]),
     );
   }
-  if (value === null || isHarmless(field, value)) return value;
-  if (typeof value === "string") return redactText(value, field);
+  if (value === null) return null;
+  if (typeof value === "string") return redactText(value, name);
   return typeof value === "boolean" ? false : 0;
 }
 
@@ -92,145 +123,7 @@ function redactText(text: string, field: string): string {
   return /^\+[0-9]+$/.test(text) ? REDACTED_PHONE : REDACTED_TEXT;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Whether a value of JSON is an object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isHarmless(field: string, value: unknown): boolean {
-  return Object.hasOwn(HARMLESS, field) && HARMLESS[field]?.(value) === true;
-}
-
-/** The longest text that is scrubbed, and the longest that is left of it. */
-const LONGEST_INPUT = 20_000;
-const LONGEST_OUTPUT = 1_000;
-
-/** So many characters in a row that also stand in the event are a quotation. */
-const QUOTATION = 8;
-
-/** Most of what handlers say is short. */
-const SHORT_INPUT = 64;
-
-/** Texts up to this long are names and the like: each of their words is looked for. */
-const SHORT_TEXT = 40;
-
-/** Takes out of texts what they repeat of one event, and hides names of fields that are a value of it. */
-export type Scrubber = { text: (text: string) => string; name: (name: string) => string };
-
-/** `text` without phone numbers and without anything of the event that `body` holds: safe to log and to store. */
-export function scrub(text: string, body: Uint8Array): string {
-  return createScrubber(body).text(text);
-}
-
-/**
- * Answers what takes out of a text whatever it repeats of the event: phone numbers, quotations of eight characters
- * and more wherever they begin and end, also as JSON writes them, and single words and numbers. What is harmless stays.
- */
-export function createScrubber(body: Uint8Array): Scrubber {
-  const { texts, words, values, harmless } = contentsOf(parseOrNothing(body));
-
-  return { text: scrubText, name: (name) => (values.has(name) ? REDACTED_TEXT : name) };
-
-  function scrubText(text: string): string {
-    const input = text.slice(0, LONGEST_INPUT);
-    const marked = new Uint8Array(input.length);
-    markQuotations(input, texts, marked);
-    for (const { 0: word, index } of input.matchAll(WORD)) {
-      if (words.has(word.toLowerCase())) marked.fill(1, index, index + word.length);
-    }
-    for (const value of harmless) {
-      for (let at = input.indexOf(value); at !== -1; at = input.indexOf(value, at + value.length))
-        marked.fill(0, at, at + value.length);
-    }
-    return withoutMarked(input, marked).replace(PHONE, REDACTED_PHONE).slice(0, LONGEST_OUTPUT);
-  }
-}
-
-const WORD = /[\p{L}\p{N}_]+/gu;
-
-/** Of a long text its numbers and names. Its other words are everybody's, and quotations of it are found anyway. */
-const TELLING_WORD = /(?<![\p{L}\p{N}])[0-9]{3,}(?![\p{L}\p{N}])|(?<=\p{Ll},? )\p{Lu}[\p{L}\p{N}]+/gu;
-
-type Contents = { texts: string; words: Set<string>; values: Set<string>; harmless: Set<string> };
-
-/** Everything that an event says. It is nested 64 deep at the most. */
-function contentsOf(envelope: unknown): Contents {
-  const texts: string[] = [];
-  const words = new Set<string>();
-  const values = new Set<string>();
-  const harmless = new Set<string>();
-
-  const visit = (value: unknown, field: string): void => {
-    if (Array.isArray(value)) for (const item of value) visit(item, "");
-    else if (isRecord(value)) {
-      for (const [name, inner] of Object.entries(value)) {
-        if (!DOCUMENTED.has(name)) take(name);
-        visit(inner, name);
-      }
-    } else if (typeof value === "string" || typeof value === "number") {
-      if (isHarmless(field, value)) harmless.add(String(value));
-      else take(String(value), field);
-    }
-  };
-  const take = (text: string, field = ""): void => {
-    texts.push(text);
-    values.add(text);
-    const escaped = JSON.stringify(text).slice(1, -1);
-    if (escaped !== text) texts.push(escaped);
-    // The words of a type are those of whoever wrote its handler.
-    if (field === "type") return;
-    const telling = text.length <= SHORT_TEXT ? WORD : TELLING_WORD;
-    for (const [word] of text.matchAll(telling)) {
-      if (word.length > 1 && !DOCUMENTED.has(word.toLowerCase())) words.add(word.toLowerCase());
-    }
-  };
-  visit(envelope, "");
-  // No quotation reaches from one text into the next.
-  return { texts: texts.join("\u0000"), words, values, harmless: withoutShort(harmless) };
-}
-
-/** What is as short as `en` stands in any text by chance, and must not save a part of a quotation. */
-function withoutShort(values: ReadonlySet<string>): Set<string> {
-  return new Set([...values].filter((value) => value.length >= QUOTATION));
-}
-
-/** Marks every character of `input` that belongs to a quotation. */
-function markQuotations(input: string, texts: string, marked: Uint8Array): void {
-  const mark = (at: number): unknown => marked.fill(1, at, at + QUOTATION);
-  if (input.length <= SHORT_INPUT) {
-    for (let at = 0; at + QUOTATION <= input.length; at += 1) {
-      if (texts.includes(input.slice(at, at + QUOTATION))) mark(at);
-    }
-    return;
-  }
-  // The other way round, so that the work grows with the lengths and not with their product.
-  const places = new Map<string, number[]>();
-  for (let at = 0; at + QUOTATION <= input.length; at += 1) {
-    const piece = input.slice(at, at + QUOTATION);
-    const known = places.get(piece);
-    if (known) known.push(at);
-    else places.set(piece, [at]);
-  }
-  for (let at = 0; at + QUOTATION <= texts.length && places.size > 0; at += 1) {
-    const piece = texts.slice(at, at + QUOTATION);
-    places.get(piece)?.forEach(mark);
-    // Once is enough, however often the event says it.
-    places.delete(piece);
-  }
-}
-
-function withoutMarked(input: string, marked: Uint8Array): string {
-  let output = "";
-  for (let at = 0; at < input.length; at += 1) {
-    if (marked[at] === 0) output += input[at] ?? "";
-    else if (at === 0 || marked[at - 1] === 0) output += REDACTED_TEXT;
-  }
-  return output;
-}
-
-function parseOrNothing(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }

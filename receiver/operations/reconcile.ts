@@ -43,12 +43,15 @@ export async function reconcile(options: {
   clock: Clock;
   sinceMs: number;
   dryRun: boolean;
+  /** Of an event: what no webhook could have brought is not stored either. */
+  maxBodyBytes: number;
   onProgress: (objectsRead: number) => void;
 }): Promise<ReconcileReport> {
   const { engine, api, clock, dryRun } = options;
   // Of a pruned event nobody knows its object any more: it would look as if it had never come.
   const prunedBeforeMs = await engine.ledger.prunedBeforeMs();
   const sinceMs = Math.max(options.sinceMs, prunedBeforeMs);
+  const unfit: Unfit[] = [];
   const report: ReconcileReport = {
     finished: false,
     dryRun,
@@ -67,7 +70,7 @@ export async function reconcile(options: {
     if (!(error instanceof RestError) && !(error instanceof StoreError)) throw error;
     report.problem = error.message;
   }
-  report.cannotBeHealed = unhealable(report);
+  report.cannotBeHealed = [...unhealable(report), ...unfitToStore(unfit)];
   return report;
 
   async function walk(list: ListName, organizationId: string): Promise<void> {
@@ -115,7 +118,7 @@ export async function reconcile(options: {
 
   async function heal(batch: readonly Resource[], organizationId: string): Promise<void> {
     const candidates = batch.flatMap((object) =>
-      eventsOf(object).map((type) => newEvent(object, type, organizationId)),
+      eventsOf(object).flatMap((type) => newEvent(object, type, organizationId)),
     );
     const missing: Candidate[] = [];
     for (const type of new Set(candidates.map((candidate) => candidate.healed.type))) {
@@ -140,7 +143,7 @@ export async function reconcile(options: {
     }
   }
 
-  function newEvent(object: Resource, type: EventType, organizationId: string): Candidate {
+  function newEvent(object: Resource, type: EventType, organizationId: string): Candidate[] {
     const envelope: Envelope = {
       id: eventId(type, object.id),
       type,
@@ -149,13 +152,19 @@ export async function reconcile(options: {
       data: { object },
       org_id: organizationId,
     };
-    const body = Buffer.from(JSON.stringify(envelope));
-    const parsed = parseEnvelope(body);
-    if (!parsed.ok) throw new RestError({ code: "malformed", message: `${object.id}: ${parsed.message}` });
-    return {
-      event: { id: envelope.id, type, objectId: parsed.objectId, source: "reconcile", body },
-      healed: { id: envelope.id, type, objectId: object.id, createdAt: object.created_at },
-    };
+    const body = bodyOf(envelope);
+    const parsed = body && body.byteLength <= options.maxBodyBytes ? parseEnvelope(body) : undefined;
+    if (!body || parsed?.ok !== true || Number.isNaN(envelope.created)) {
+      unfit.push({ type, objectId: object.id });
+      return [];
+    }
+    const { id } = envelope;
+    return [
+      {
+        event: { id, type, objectId: parsed.objectId, source: "reconcile", body },
+        healed: { id, type, objectId: object.id, createdAt: object.created_at },
+      },
+    ];
   }
 
   async function readBookmark(list: ListName): Promise<Bookmark | undefined> {
@@ -170,6 +179,7 @@ export async function reconcile(options: {
 
 type Resource = { id: string; object: "call" | "voicemail"; created_at: string; transferred?: boolean };
 type Candidate = { event: NewEvent; healed: Healed };
+type Unfit = { type: EventType; objectId: string };
 
 /** Everything from the newest object to the last one, both included, has been looked at. */
 const bookmarkSchema = z.object({ newestId: z.string(), lastId: z.string() });
@@ -181,6 +191,16 @@ class StoreError extends Error {}
 function eventsOf(object: Resource): EventType[] {
   if (object.object === "voicemail") return ["voicemail.created"];
   return object.transferred === true ? ["call.completed", "call.transferred"] : ["call.completed"];
+}
+
+/** Undefined where an object is nested so deeply that it cannot be written down. */
+function bodyOf(envelope: Envelope): Buffer | undefined {
+  try {
+    return Buffer.from(JSON.stringify(envelope));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** The same object and type always get the same id, so that a second run enqueues nothing twice. */
@@ -201,4 +221,20 @@ function unhealable(report: ReconcileReport): ReconcileReport["cannotBeHealed"] 
     reason: `The REST API has no path to read ${type === "order.created" ? "orders" : "bookings"}, so a lost event can neither be seen nor rebuilt.`,
     whatToDo: `In the service's dashboard, look for dead deliveries of ${type} ${when}, and have them sent again; they are recognised if they did arrive.`,
   }));
+}
+
+/** How many ids a line names. */
+const NAMED = 3;
+
+function unfitToStore(unfit: readonly Unfit[]): ReconcileReport["cannotBeHealed"] {
+  return [...Map.groupBy(unfit, ({ type }) => type)].map(([type, objects]) => {
+    const ids = objects.slice(0, NAMED).map(({ objectId }) => objectId);
+    const more = objects.length > NAMED ? ", …" : "";
+    return {
+      type,
+      reason: `${String(objects.length)} of the objects would make an event beyond MAX_BODY_BYTES, or one that no webhook could bring (${ids.join(", ")}${more}).`,
+      whatToDo:
+        "Look at them in the service's dashboard; if they are as they should be, raise MAX_BODY_BYTES.",
+    };
+  });
 }

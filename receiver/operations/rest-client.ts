@@ -1,8 +1,9 @@
 import { Agent, request } from "undici";
-import type { Clock } from "../clock.ts";
 import type { z } from "zod";
+import type { Clock } from "../clock.ts";
 import { errorSchema } from "../../shared/errors.ts";
 import { LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
+import { createRedactor } from "./secrets.ts";
 import {
   agentSchema,
   callSchema,
@@ -21,12 +22,18 @@ const MAXIMUM_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 /** A page of a hundred calls with long transcripts is some megabytes; more than this is no page. */
 const MAXIMUM_RESPONSE_BYTES = 32 * 1_048_576;
+/** A million items of one list: more than anybody reads in one go. */
+const MAXIMUM_PAGES = 10_000;
+/** The service's own ids have some twenty characters. */
+const LONGEST_ID = 256;
+/** Of what the service says about an error, so much is worth reading. */
+const LONGEST_MESSAGE = 300;
 
 /** The service's REST API, read-only (SPEC §4). Every method throws `RestError` when there is no good answer. */
 export type RestClient = {
   me: () => Promise<Organization>;
   agents: () => Promise<AgentResource[]>;
-  /** Newest first, page by page as they are asked for. */
+  /** Newest first, page by page as they are asked for. A list that does not end, or runs in a circle, is `malformed`. */
   calls: (options?: { outcome?: string; startingAfter?: string; pageSize?: number }) => AsyncGenerator<Call>;
   voicemails: (options?: {
     reviewed?: boolean;
@@ -65,10 +72,13 @@ export function createRestClient(options: {
   key: string;
   clock: Clock;
   random: () => number;
+  /** Of one list; a million items unless told otherwise. */
+  maximumPages?: number;
 }): RestClient {
-  const { clock } = options;
+  const { clock, maximumPages = MAXIMUM_PAGES } = options;
   const dispatcher = new Agent({ connections: 4, connectTimeout: REQUEST_TIMEOUT_MS });
   const base = options.baseUrl.replace(/\/+$/, "");
+  const redact = createRedactor([options.key]);
 
   return {
     me: async () => get("/api/v1/me", {}, organizationSchema),
@@ -95,11 +105,25 @@ export function createRestClient(options: {
     item: z.ZodType<Item>,
     query: Query,
   ): AsyncGenerator<Item> {
+    const cursors = new Set<string>();
     let page = await get(path, query, listSchema(item));
-    for (;;) {
+    for (let pages = 1; ; pages += 1) {
+      check(page.data);
       yield* page.data;
       if (page.has_more !== true || page.data.length === 0) return;
+      if (pages === maximumPages) throw malformed(path, `has no end after ${String(pages)} pages`);
       page = await next(page.data);
+    }
+
+    /** What a page may never be, or a walk would not end or fill the memory. */
+    function check(items: readonly Item[]): void {
+      if (items.length > Number(query["limit"]))
+        throw malformed(path, "answered more items than were asked for");
+      if (items.some(({ id }) => id.length > LONGEST_ID)) throw malformed(path, "answered an id without end");
+      const cursor = items.at(-1)?.id;
+      if (cursor === undefined) return;
+      if (cursors.has(cursor)) throw malformed(path, "runs in a circle: a page came a second time");
+      cursors.add(cursor);
     }
 
     /** The page after these items. Should the last of them have vanished meanwhile, the one before it serves as well. */
@@ -120,8 +144,8 @@ export function createRestClient(options: {
     const json = parseJson(body);
     if (status !== 200) {
       const error = errorSchema.safeParse(json);
-      const code = error.success ? error.data.error : "unexpected_answer";
-      const message = error.success ? error.data.message : "the answer has no error code";
+      const code = error.success ? worded(error.data.error) : "unexpected_answer";
+      const message = error.success ? worded(error.data.message) : "the answer has no error code";
       throw new RestError({
         status,
         code,
@@ -131,11 +155,13 @@ export function createRestClient(options: {
     const resource = schema.safeParse(json);
     if (resource.success) return resource.data;
     const [issue] = resource.error.issues;
-    throw new RestError({
-      status,
-      code: "malformed",
-      message: `GET ${path} answered something that is not what the API promises: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`,
-    });
+    const place = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`;
+    throw malformed(path, `answered something that is not what the API promises: ${worded(place)}`);
+  }
+
+  /** What the service says, without our key and at a length that can be read. */
+  function worded(said: string): string {
+    return redact(said).slice(0, LONGEST_MESSAGE);
   }
 
   async function send(path: string, query: Query): Promise<Answer> {
@@ -189,6 +215,10 @@ export function createRestClient(options: {
     }
     return { status: statusCode, headers, body: Buffer.concat(chunks).toString("utf8") };
   }
+}
+
+function malformed(path: string, what: string): RestError {
+  return new RestError({ status: 200, code: "malformed", message: `GET ${path} ${what}` });
 }
 
 function limitOf(pageSize: number | undefined): string {

@@ -4,8 +4,10 @@ import { loadConfig } from "../config.ts";
 import type { Engine, Handled } from "../engine.ts";
 import { openEngine } from "../engines/open.ts";
 import { createHandlingMetrics } from "../operations/handling-metrics.ts";
-import { createLog, type Log } from "../operations/log.ts";
+import { createLog, describePlace, type Log } from "../operations/log.ts";
+import { knownType } from "../operations/privacy.ts";
 import { createRestClient } from "../operations/rest-client.ts";
+import { createRedactor, secretsOf } from "../operations/secrets.ts";
 import { retryPolicy } from "./backoff.ts";
 import type { Handler } from "./handler.ts";
 import { createHandling } from "./handling.ts";
@@ -17,6 +19,7 @@ const ALIVE_INTERVAL_MS = 1_000;
 const RETENTION_INTERVAL_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const EXIT_STUCK = 70;
+const EXIT_BUG = 1;
 
 /** What a drain takes beyond its grace. */
 const FAREWELL_MS = 2_000;
@@ -30,7 +33,13 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const { config } = loaded;
   const clock = systemClock;
-  const log = createLog({ level: config.logLevel, name: "worker" });
+  const secrets = secretsOf(config);
+  const log = createLog({ level: config.logLevel, name: "worker", secrets });
+  process.on("uncaughtException", (error) => {
+    // Nobody knows which event it quotes, so its message stays here.
+    log.fatal(describePlace(error), "an error that a handler did not wait for ends its process");
+    log.flush(() => process.exit(EXIT_BUG));
+  });
   const metrics = createHandlingMetrics();
   startWatchdog({ graceMs: config.shutdownTimeoutMs + FAREWELL_MS });
   volunteerForTheOutOfMemoryKiller();
@@ -51,6 +60,7 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
     api:
       config.api &&
       createRestClient({ ...config.api, baseUrl: config.api.baseUrl, clock, random: Math.random }),
+    redact: createRedactor(secrets),
     onAbandoned: (running) => {
       log.error({ running }, "a handler goes on past its deadline and ignores its signal");
       // Nobody can stop them. When there are as many as slots, only a new process helps.
@@ -118,7 +128,7 @@ function tell(message: ChildMessage): void {
 function logHandled(log: Log, { id, type, attempt, outcome, durationMs, error }: Handled): void {
   const fields = {
     event_id: id,
-    type,
+    type: knownType(type),
     attempt,
     outcome,
     duration_ms: Math.round(durationMs),

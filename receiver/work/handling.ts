@@ -2,7 +2,8 @@ import type { Clock } from "../clock.ts";
 import type { Atomically, Claim, Outcome } from "../engine.ts";
 import { createHandlerLog } from "../operations/handler-log.ts";
 import type { Log } from "../operations/log.ts";
-import { scrub } from "../operations/privacy.ts";
+import type { Redact } from "../operations/secrets.ts";
+import { scrub } from "../operations/scrubber.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 import { LONGEST_RETRY_AFTER_SECONDS } from "./backoff.ts";
 import { createDeadlines } from "./deadlines.ts";
@@ -22,6 +23,8 @@ export function createHandling(options: {
   clock: Clock;
   log: Log;
   api: RestClient | undefined;
+  /** Takes secrets out of what handlers throw, before it is kept. */
+  redact: Redact;
   onAbandoned: (running: number) => void;
 }): (claim: Claim) => Promise<Outcome> {
   const { clock, timeoutMs } = options;
@@ -34,10 +37,10 @@ export function createHandling(options: {
     if (!handler) return { kind: "ignored" };
     try {
       const prepared = handler.prepare(JSON.parse(Buffer.from(claim.body).toString("utf8")));
-      if (!prepared.ok) return { kind: "dead", error: scrub(prepared.problem, claim.body) };
+      if (!prepared.ok) return { kind: "dead", error: scrub(options.redact(prepared.problem), claim.body) };
       return await attempt(claim, prepared.run);
     } catch (error) {
-      return outcomeOf(error, claim.body);
+      return outcomeOf(error, (text) => scrub(options.redact(text), claim.body));
     }
   };
 
@@ -139,9 +142,8 @@ function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-function outcomeOf(thrown: unknown, body: Uint8Array): Outcome {
-  const error =
-    thrown instanceof Error ? scrub(`${thrown.name}: ${thrown.message}`, body) : scrub(String(thrown), body);
+function outcomeOf(thrown: unknown, clean: (text: string) => string): Outcome {
+  const error = clean(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown));
   if (thrown instanceof PermanentFailure) return { kind: "dead", error };
   if (!(thrown instanceof RetryAfter)) return { kind: "failed", error };
   const seconds = Math.min(thrown.seconds, LONGEST_RETRY_AFTER_SECONDS);

@@ -5,6 +5,9 @@ import { runWorker } from "../../receiver/work/child.ts";
 
 const object = z.looseObject({});
 
+/** As in canary.test.ts. */
+const PASSWORD = "password_canary_31ffe0";
+
 await runWorker({
   handlers: [
     ...handlers,
@@ -22,6 +25,28 @@ await runWorker({
         throw new PermanentFailure(
           `no number ${String(event.data.object["phone"])} of ${String(event.data.object["customer_name"])}`,
         );
+      },
+    }),
+    defineHandler({
+      type: "tells-secrets",
+      object,
+      handle: async (_event, { log }) => {
+        const { API_KEY = "" } = process.env;
+        log.warn(
+          { request: { authorization: `Bearer ${API_KEY}` } },
+          `of https://me:${PASSWORD}@example.com/`,
+        );
+        throw new Error(`a handler that tells secrets: ${API_KEY} https://me:${PASSWORD}@example.com/`);
+      },
+    }),
+    defineHandler({
+      type: "crashes-with-the-event",
+      object,
+      handle: async (event) => {
+        setImmediate(() => {
+          throw new Error(`a handler that quotes its event: ${JSON.stringify(event.data.object)}`);
+        });
+        await new Promise(() => undefined);
       },
     }),
     defineHandler({

@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 const CANARIES = {
   secret: "whsec_canary_5e0bb2",
   apiKey: "key_canary_77ac01",
+  password: "password_canary_31ffe0",
   phone: "+12125550199",
   name: "Canary Featherstone",
   transcript: "Caller: the canary sings at midnight",
@@ -53,6 +54,8 @@ test(
       personal("logs-the-event"),
       personal("dies-of-the-event"),
       personal("unknown.type"),
+      personal(`unknown.${CANARIES.name}`),
+      personal("tells-secrets"),
     ];
     for (const body of bodies) await send(body);
     await send(bodies[0]!, signatureFor(bodies[0]!, { secret: "wrong" }));
@@ -94,13 +97,20 @@ test(
     }
     said.push(await (await get(`${receiver.adminUrl}/inbox`)).text());
     said.push(await (await get(`${receiver.adminUrl}/metrics`)).text());
+    await send(personal("crashes-with-the-event"));
+    await until(
+      () => receiver.lines.some((line) => line.includes("the handlers' process died")),
+      (died) => died,
+    );
     receiver.child.kill("SIGTERM");
     await receiver.exited;
 
-    const everything = [...said, ...receiver.lines].join("\n");
+    const everything = [...said, ...receiver.lines, ...receiver.errors].join("\n");
     // The control: it was there to be said.
     expect(everything).toContain(idOf(bodies[3]!));
     expect(everything).toContain("a handler that quotes its event");
+    expect(everything).toContain("a handler that tells secrets");
+    expect(everything).toMatch(/"error":"Error","at":\["at .*canary-worker\.ts:\d+/);
     for (const [what, canary] of Object.entries(CANARIES)) {
       // The path is the sender's own, and it is in the log of requests.
       const withoutPaths = everything.replaceAll(/"path":"[^"]*"/g, "");

@@ -31,6 +31,17 @@ describe("the configuration", () => {
     expect(problems({ RECEIVER_ROLE: "worker" })).toEqual([]);
   });
 
+  test.each([
+    "https://user:hidden-password@api.example.com",
+    "https://hidden-password@api.example.com/v1",
+    "https://api.example.com/?key=hidden-password",
+    "https://api.example.com/#hidden-password",
+  ])("refuses %s for the REST API, without repeating what is in it", (url) => {
+    const found = problems({ SIGNING_SECRET: "s", API_KEY: "key", API_BASE_URL: url });
+    expect(found).toEqual([expect.stringMatching(/^API_BASE_URL: .*API_KEY.*Remove them\.$/)]);
+    expect(found.join()).not.toContain("hidden-password");
+  });
+
   test("reports every mistake at once, one line each, with the fix", () => {
     const found = problems({
       PORT: "80 80",

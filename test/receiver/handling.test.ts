@@ -30,6 +30,7 @@ async function handle(
     clock: systemClock,
     log: createLog({ level: "silent" }),
     api: undefined,
+    redact: (text) => text,
     onAbandoned: () => (abandoned += 1),
   });
   const body = newBody("call.completed", { type: options.type ?? "known" });
@@ -97,6 +98,7 @@ test("an event without what its handler needs is dead, and the reason names the 
     clock: systemClock,
     log: createLog({ level: "silent" }),
     api: undefined,
+    redact: (text) => text,
     onAbandoned: () => undefined,
   });
   const body = newBody("call.completed", { data: { object: { object: "call", phone: "secret" } } });
@@ -230,6 +232,7 @@ function createBench(
     clock: options.clock,
     log: createLog({ level: "silent" }),
     api: undefined,
+    redact: (text) => text,
     onAbandoned: (running) => void abandoned.push(running),
   });
   const claim = (overrides: Partial<Claim> = {}): Claim => {

@@ -93,12 +93,12 @@ describe("what others say", () => {
     const id = idOf(body);
     for (const json of [true, false]) {
       expect(await shown(async (terminal) => listInbox(engine, { limit: 5, json }, terminal))).toContain(
-        "::error::x #",
+        json ? "x #\\u0023vso[" : "x #\\#vso[",
       );
       const options = { body: true, json };
       const event = await shown(async (terminal) => showEvent(engine, id, options, terminal));
       expect(JSON.parse(event.slice(0, event.lastIndexOf("}") + 1))).toMatchObject({
-        type: HOSTILE,
+        type: "other",
         last_error: HOSTILE,
         envelope: { [HOSTILE]: HOSTILE },
       });
@@ -122,7 +122,7 @@ describe("what others say", () => {
       });
     };
     for (const json of [true, false]) {
-      state.calls = makeCalls(1, Date.now(), `${String(json)}${HOSTILE}`);
+      state.calls = makeCalls(1, Date.now(), `${String(json)}${HOSTILE.slice(0, 200)}`);
       const healed = await shown(async (terminal) =>
         runReconcile(withApi, engine, { sinceSeconds: 3_600, json }, terminal),
       );

@@ -70,6 +70,7 @@ test(
       clock,
       sinceMs: beganAtMs,
       dryRun: false,
+      maxBodyBytes: 1_048_576,
       onProgress: () => undefined,
     };
     const report = await reconcile(options);

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createHandlerLog } from "../../receiver/operations/handler-log.ts";
 import { createLog } from "../../receiver/operations/log.ts";
-import { redactEnvelope, scrub } from "../../receiver/operations/privacy.ts";
+import { redactEnvelope } from "../../receiver/operations/privacy.ts";
+import { scrub } from "../../receiver/operations/scrubber.ts";
 import { envelopeSchema, eventSchema, EVENT_TYPES } from "../../shared/events.ts";
 import { sampleEnvelope, sampleObjects } from "../../shared/samples.ts";
 
@@ -29,6 +30,15 @@ const PLACES: Record<string, Record<string, unknown>> = {
   "a number in a list": { phone_numbers: [PHONE] },
   "an api_version that is none": { api_version: NAME },
   "an org_id that is none": { org_id: `org_${NAME}` },
+  "a harmless name of the envelope, deeper": { customer: { created: PHONE % 10_000_000_000, type: NAME } },
+  "a harmless name of the object, deeper": {
+    data: { object: { object: "call", who: { duration_sec: PHONE } } },
+  },
+  "a harmless name of the object, outside": { outcome: NAME, duration_sec: PHONE },
+  "a harmless name in a list": { data: { object: [{ created_at: NAME }] } },
+  "a number that could be an id": { data: { object: { object: "call", id: `call_${String(PHONE)}` } } },
+  "a number that could be a point in time": { created: PHONE },
+  "a key that looks like a path": { "data.object.outcome": NAME },
 };
 
 describe("an exported envelope", () => {
@@ -186,14 +196,15 @@ describe("what a handler logs", () => {
   });
 
   test("keeps the handler's own words and the service's", () => {
-    const call = { object: "call", id: "call_1", agent_id: "ag_2", note: "good outcome, status 7" };
+    const { id: call_id, agent_id } = sampleObjects["call.completed"];
+    const call = { object: "call", id: call_id, agent_id, note: "good outcome, status 7" };
     const event = sampleEnvelope("call.completed", { data: { object: call } });
     const lines: string[] = [];
     const log = createLog({ level: "info", destination: { write: (line) => void lines.push(line) } });
     const context = { id: event.id, type: event.type, attempt: 1, body: Buffer.from(JSON.stringify(event)) };
-    createHandlerLog(log, context).info({ call_id: "call_1", status: "kept", outcome: 3 }, "call logged");
+    createHandlerLog(log, context).info({ call_id, status: "kept", outcome: 3 }, "call logged");
     expect(JSON.parse(lines[0]!)).toMatchObject({
-      call_id: "call_1",
+      call_id,
       status: "kept",
       outcome: 3,
       msg: "call logged",

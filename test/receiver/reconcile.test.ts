@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
@@ -7,11 +8,16 @@ import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
 import { reconcile } from "../../receiver/operations/reconcile.ts";
 import { createRestClient } from "../../receiver/operations/rest-client.ts";
 import { eventSchema } from "../../shared/events.ts";
+import { sampleOrganization } from "../../shared/samples.ts";
 import { SECRET, idOf, newBody, signatureFor } from "./helpers/events.ts";
 import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/rest-service.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 const DAY_MS = 86_400_000;
+
+function nested(levels: number): unknown {
+  return levels === 0 ? [] : [nested(levels - 1)];
+}
 
 async function setUp() {
   const { state, baseUrl } = await startRestService();
@@ -37,6 +43,7 @@ async function setUp() {
       clock,
       sinceMs: options.sinceMs ?? Date.now() - 7 * DAY_MS,
       dryRun: options.dryRun ?? false,
+      maxBodyBytes: 1_048_576,
       onProgress: () => undefined,
     });
   return { state, engine, deliver, run };
@@ -103,6 +110,47 @@ describe("reconcile", () => {
     expect(await deliver(late)).toMatchObject({ kind: "duplicate" });
     expect(await engine.ledger.find(idOf(late))).toMatchObject({ id: healed[0]!.id, duplicates: 1 });
     expect((await engine.ledger.counts()).byState.pending).toBe(1);
+  });
+
+  test("stores nothing that no webhook could have brought, and heals the rest", async () => {
+    const { state, engine, run } = await setUp();
+    state.calls = makeCalls(6, Date.now());
+    const [, large, deep, dateless, fitting] = state.calls;
+    large!.transcript = "x".repeat(1_048_576);
+    Object.assign(deep!, { more: nested(65) });
+    dateless!.created_at = "2026-13-45T99:99:99Z";
+    // Neither is it more than it may be.
+    fitting!.transcript = "x".repeat(1_047_000);
+    const report = await run();
+    expect(report).toMatchObject({ finished: true, objectsRead: 6 });
+    expect(report.healed.map(({ objectId }) => objectId)).toEqual(
+      [0, 4, 5].map((index) => state.calls[index]!.id),
+    );
+    expect(report.cannotBeHealed.at(-1)).toMatchObject({
+      type: "call.completed",
+      reason: expect.stringMatching(/^3 of the objects .*\(call_00005, call_00004, call_00003\)/),
+      whatToDo: expect.stringContaining("MAX_BODY_BYTES"),
+    });
+    expect((await engine.ledger.counts()).byState.pending).toBe(3);
+  });
+
+  test("survives an object that is nested a hundred thousand times", async () => {
+    const { state, run } = await setUp();
+    state.calls = makeCalls(2, Date.now());
+    const [deep, plain] = state.calls.map((call) => JSON.stringify(call));
+    const opened = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    state.interludes = [
+      undefined,
+      (_: unknown, response: ServerResponse) =>
+        response.end(
+          `{"object":"list","data":[${deep!.replace(/\}$/, `,"more":${opened}}`)},${plain!}],"has_more":false}`,
+        ),
+    ].map((interlude) => interlude ?? ((_, response) => response.end(JSON.stringify(sampleOrganization))));
+    expect(await run()).toMatchObject({
+      finished: true,
+      objectsRead: 2,
+      healed: [{ type: "call.completed" }],
+    });
   });
 
   test("looks no further back than it was asked to", async () => {

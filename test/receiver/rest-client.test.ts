@@ -1,12 +1,14 @@
+import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { RestError, createRestClient } from "../../receiver/operations/rest-client.ts";
+import type { Call } from "../../shared/resources.ts";
 import { sampleAgent, sampleOrganization } from "../../shared/samples.ts";
 import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/rest-service.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 18);
 
-async function setUp(options: { key?: string } = {}) {
+async function setUp(options: { key?: string; maximumPages?: number } = {}) {
   const service = await startRestService();
   const pauses: number[] = [];
   const clock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
@@ -15,6 +17,7 @@ async function setUp(options: { key?: string } = {}) {
     key: options.key ?? API_KEY,
     clock,
     random: () => 1,
+    ...(options.maximumPages === undefined ? {} : { maximumPages: options.maximumPages }),
   });
   onTestFinished(client.close);
   return { ...service, client, pauses };
@@ -152,6 +155,60 @@ describe("the REST client", () => {
     );
     expect(await failure(client.me())).toMatchObject({ code: "network" });
     for (const drip of drips) clearInterval(drip);
+  });
+
+  test.for<[string, (page: number, query: URLSearchParams) => Call[], RegExp, number]>([
+    ["repeats its first page", () => makeCalls(100, NOW), /runs in a circle/, 100],
+    ["goes round in three pages", (page) => makeCalls(100, NOW, `${page % 3}`), /runs in a circle/, 300],
+    ["has no end", (page) => makeCalls(100, NOW, String(page)), /has no end after 5 pages/, 500],
+    ["answers more than was asked for", () => makeCalls(101, NOW), /more items than were asked for/, 0],
+    ["has ids of megabytes", () => makeCalls(1, NOW, "x".repeat(1_000_000)), /answered an id without end/, 0],
+  ])("ends the walk through a list that %s", async ([, pageOf, problem, read]) => {
+    const { client, state } = await setUp({ maximumPages: 5 });
+    let page = 0;
+    state.interludes = Array.from({ length: 10 }, () => (request, response) => {
+      const query = new URL(request.url ?? "/", "http://x").searchParams;
+      response.end(JSON.stringify({ object: "list", data: pageOf(page, query), has_more: true }));
+      page += 1;
+    });
+    let seen = 0;
+    const walk = (async () => {
+      for await (const _call of client.calls()) seen += 1;
+    })();
+    const error = await failure(walk);
+    expect(error).toMatchObject({ code: "malformed", message: expect.stringMatching(problem) });
+    expect(error.message.length).toBeLessThan(200);
+    expect(seen).toBe(read);
+  });
+
+  test("repeats neither its key nor megabytes of what the service says", async () => {
+    const { client, state } = await setUp({ key: "key_that_is_long_enough" });
+    const said = `you sent "key_that_is_long_enough" (${encodeURIComponent("key_that_is_long_enough")})`;
+    state.interludes = [said, said + "x".repeat(1_000_000)].map((message) => (_, response) => {
+      response.writeHead(401).end(JSON.stringify({ error: message, message }));
+    });
+    for (let asked = 0; asked < 2; asked += 1) {
+      const { message } = await failure(client.me());
+      expect(message).toContain('you sent "[redacted]" ([redacted])');
+      expect(message).not.toContain("key_that");
+      expect(message.length).toBeLessThan(700);
+    }
+  });
+
+  test("takes in no answer beyond 32 MB", async () => {
+    const { client, state } = await setUp();
+    const piece = Buffer.alloc(1_048_576, " ");
+    const closed: Promise<unknown>[] = [];
+    state.interludes = Array.from({ length: 4 }, () => (_, response) => {
+      closed.push(once(response, "close"));
+      const more = (): void => {
+        while (!response.destroyed && response.write(piece));
+        if (!response.destroyed) response.once("drain", more);
+      };
+      more();
+    });
+    expect(await failure(client.me())).toMatchObject({ message: expect.stringContaining("too large") });
+    await Promise.all(closed);
   });
 
   test("tells how far the clocks are apart", async () => {

@@ -1,14 +1,11 @@
 import { presentEvent } from "../admin.ts";
 import type { Config } from "../../config.ts";
 import type { Engine, EventFilter, EventState, InboxEvent } from "../../engine.ts";
-import { redactEnvelope } from "../privacy.ts";
+import { redactEnvelope, shownType } from "../privacy.ts";
 import type { Colour, Terminal } from "./terminal.ts";
 
 const DAY_MS = 86_400_000;
 const PAGE = 500;
-
-/** Of a type, in a line: those that exist are short, but whoever has the secret can make up others. */
-const LONGEST_TYPE = 60;
 
 export type ListOptions = { state?: EventState; type?: string; limit: number; json?: boolean };
 export type ExportOptions = {
@@ -47,7 +44,7 @@ export async function showEvent(
   }
   const body = options.body === true ? await engine.ledger.body(event.seq) : undefined;
   const shown = { ...presentEvent(event), ...(body ? { envelope: parse(body) } : {}) };
-  terminal.value(shown, options.json === true ? "one-line" : "indented");
+  terminal.value(shown, { indented: options.json !== true, whole: body !== undefined });
   if (event.state === "dead") terminal.say(`Once its cause is mended: inbox requeue ${id}`);
   return 0;
 }
@@ -90,7 +87,8 @@ export async function exportEvents(
     const body = await engine.ledger.body(event.seq);
     if (!body) continue;
     const envelope = parse(body);
-    terminal.value(options.includePersonalData === true ? envelope : redactEnvelope(envelope));
+    const whole = options.includePersonalData === true;
+    terminal.value(whole ? envelope : redactEnvelope(envelope), { whole });
   }
   return 0;
 }
@@ -184,7 +182,7 @@ function line(event: InboxEvent): string {
   const received = new Date(event.receivedAtMs).toISOString();
   const attempts = event.attempts === 1 ? "1 attempt" : `${String(event.attempts)} attempts`;
   const error = event.lastError === null ? "" : `  ${event.lastError}`;
-  const type = (event.type ?? "").slice(0, LONGEST_TYPE);
+  const type = event.type === null ? "" : shownType(event.type);
   return `${received}  ${type.padEnd(17)}  ${event.id}  ${attempts}${error}`;
 }
 

@@ -24,6 +24,7 @@ export async function runReconcile(
     clock: systemClock,
     sinceMs: systemClock.nowMs() - sinceMs,
     dryRun: options.dryRun === true,
+    maxBodyBytes: config.maxBodyBytes,
     onProgress: (read) => terminal.progress(`${String(read)} objects read`),
   });
   await api.close();

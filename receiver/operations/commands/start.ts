@@ -2,6 +2,7 @@ import closeWithGrace from "close-with-grace";
 import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import { createLog } from "../log.ts";
+import { secretsOf } from "../secrets.ts";
 import { startReceiver } from "../../receiver.ts";
 import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
@@ -15,7 +16,7 @@ export async function start(
   options: { inspectHandlers?: string | true },
   terminal: Terminal,
 ): Promise<number | undefined> {
-  const log = createLog({ level: config.logLevel });
+  const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
   const engine = await openEngineOrComplain(config, terminal);
   if (!engine) return 1;
 

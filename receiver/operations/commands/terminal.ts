@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import { styleText } from "node:util";
 import { printable, printableJson } from "../printable.ts";
+import { createRedactor } from "../secrets.ts";
 
 /**
  * Where commands write: data to standard output, words to standard error. Each text becomes one printable line here,
@@ -9,13 +10,18 @@ import { printable, printableJson } from "../printable.ts";
 export type Terminal = {
   /** A line of the result. A label stands before it, in its colour where there are colours. */
   print: (line: string, label?: { word: string; colour: Colour }) => void;
-  /** The result for programs: JSON on one line, or over several for people who want to read it. */
-  value: (value: unknown, layout?: "one-line" | "indented") => void;
+  /**
+   * The result for programs: JSON on one line, or indented for people who want to read it. With `whole`, nothing is
+   * left out of it: it is what somebody has sent, and what was asked for.
+   */
+  value: (value: unknown, how?: { indented?: boolean; whole?: boolean }) => void;
   say: (line: string) => void;
   /** Says what went wrong and how to mend it, in one line. */
   complain: (problem: string) => void;
   /** Shows how far a command has come, in a line that the next text replaces; only where somebody is watching. */
   progress: (text: string) => void;
+  /** From here on, leaves out these secrets wherever they stand. */
+  hide: (secrets: readonly string[]) => void;
 };
 
 export type Colour = "green" | "red" | "yellow" | "cyan" | "gray";
@@ -27,6 +33,8 @@ const ERASE_LINE = "\r\u001b[2K";
 /** Makes the terminal of a command; the streams are the process's own but in tests. */
 export function createTerminal({ stdout, stderr }: { stdout: Stream; stderr: Stream }): Terminal {
   let inProgress = false;
+  let redact = createRedactor([]);
+  const shown = (text: string): string => printable(redact(text));
 
   function write(stream: Stream, text: string): void {
     if (inProgress) stderr.write(ERASE_LINE);
@@ -36,18 +44,22 @@ export function createTerminal({ stdout, stderr }: { stdout: Stream; stderr: Str
 
   return {
     print: (line, label) => {
-      const before = label && `${styleText(label.colour, printable(label.word), { stream: stdout })}  `;
-      write(stdout, (before ?? "") + printable(line));
+      const before = label && `${styleText(label.colour, shown(label.word), { stream: stdout })}  `;
+      write(stdout, (before ?? "") + shown(line));
     },
-    value: (value, layout) => {
-      write(stdout, printableJson(JSON.stringify(value, null, layout === "indented" ? 2 : undefined)));
+    value: (value, { indented = false, whole = false } = {}) => {
+      const json = JSON.stringify(value, null, indented ? 2 : undefined);
+      write(stdout, printableJson(whole ? json : redact(json)));
     },
-    say: (line) => write(stderr, printable(line)),
-    complain: (problem) => write(stderr, `voice-agent-receiver: ${printable(problem)}`),
+    say: (line) => write(stderr, shown(line)),
+    complain: (problem) => write(stderr, `voice-agent-receiver: ${shown(problem)}`),
     progress: (text) => {
       if (stderr.isTTY !== true) return;
-      stderr.write(ERASE_LINE + printable(text));
+      stderr.write(ERASE_LINE + shown(text));
       inProgress = true;
+    },
+    hide: (secrets) => {
+      redact = createRedactor(secrets);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Engine } from "../../engine.ts";
 import { openEngine } from "../../engines/open.ts";
 import { handlers } from "../../handlers/index.ts";
 import { retryPolicy } from "../../work/backoff.ts";
+import { secretsOf } from "../secrets.ts";
 import { processTerminal as terminal, type Terminal } from "./terminal.ts";
 
 const EXIT_FAILURE = 1;
@@ -27,6 +28,7 @@ export function withConfig<Arguments extends unknown[]>(
       process.exitCode = EXIT_FAILURE;
       return;
     }
+    terminal.hide(secretsOf(loaded.config));
     const exitCode = await command(loaded.config, ...rest);
     if (exitCode !== undefined) process.exitCode = exitCode;
   };

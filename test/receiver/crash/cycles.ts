@@ -89,6 +89,7 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
       clock,
       log,
       api: undefined,
+      redact: (text) => text,
       onAbandoned: () => undefined,
     }),
     concurrency: 8,

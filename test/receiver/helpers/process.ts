@@ -12,6 +12,8 @@ export type ReceiverProcess = {
   adminUrl: string;
   /** Every line on standard output so far. */
   lines: string[];
+  /** What it wrote to standard error so far. */
+  errors: string[];
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** Ends it and its worker at once. */
   kill: () => Promise<void>;
@@ -59,7 +61,7 @@ export async function startProcess(options: {
   });
   const first = await Promise.race([listening, exited]);
   if (!("admin_url" in first)) throw new Error(`The receiver ended before it listened: ${errors.join("")}`);
-  return { child, url: first.url ?? "", adminUrl: first.admin_url, lines, exited, kill };
+  return { child, url: first.url ?? "", adminUrl: first.admin_url, lines, errors, exited, kill };
 }
 
 /** Runs a command of the receiver to its end. */

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { createRedactor, secretsOf } from "../../receiver/operations/secrets.ts";
+import { testConfig } from "./helpers/receiver.ts";
+
+/** What the configuration keeps secret stands in no text that leaves. */
+
+const SECRETS = {
+  SIGNING_SECRET: "whsec_first_0001,whsec_second_0002",
+  API_BASE_URL: "https://api.example.com",
+  API_KEY: 'key_"quoted"/0003',
+  DATABASE_URL: "postgres://receiver:p%40ssword_0004@db.example.com/receiver",
+};
+
+const redact = createRedactor(secretsOf(testConfig(SECRETS)));
+
+test.for([
+  "whsec_first_0001",
+  "whsec_second_0002",
+  SECRETS.API_KEY,
+  JSON.stringify(SECRETS.API_KEY).slice(1, -1),
+  encodeURIComponent(SECRETS.API_KEY),
+  "p@ssword_0004",
+  "p%40ssword_0004",
+])("%s is left out, wherever it stands", (secret) => {
+  expect(redact(`a${secret}b ${secret}`)).toBe("a[redacted]b [redacted]");
+  expect(redact(JSON.stringify({ [secret]: [secret] }))).not.toMatch(/000[1-4]/);
+});
+
+test("the user and the password of an address are left out, whoever's they are", () => {
+  expect(redact("GET https://me:p~%20w@example.com:8080/x?y=a@b failed, postgres://u@h/d")).toBe(
+    "GET https://[redacted]@example.com:8080/x?y=a@b failed, postgres://[redacted]@h/d",
+  );
+  expect(redact("mail me@example.com at https://example.com/@me")).toBe(
+    "mail me@example.com at https://example.com/@me",
+  );
+});
+
+test("what is too short to be a secret is not looked for", () => {
+  expect(createRedactor(["short"])("in short, nothing")).toBe("in short, nothing");
+});
