@@ -1,6 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { systemClock } from "./clock.ts";
 import type { ExportOptions, ListOptions } from "./operations/commands/inbox.ts";
+import type { MoveOptions } from "./operations/commands/move.ts";
+import { backup } from "./operations/commands/backup.ts";
 import { start } from "./operations/commands/start.ts";
 import { processTerminal as terminal } from "./operations/commands/terminal.ts";
 import { withConfig, withEngine } from "./operations/commands/with-engine.ts";
@@ -15,6 +17,7 @@ const commands = {
   reconcile: async () => import("./operations/commands/reconcile.ts"),
   doctor: async () => import("./operations/commands/doctor.ts"),
   recover: async () => import("./operations/commands/recover.ts"),
+  move: async () => import("./operations/commands/move.ts"),
 };
 
 const program = new Command("voice-agent-receiver")
@@ -150,11 +153,19 @@ program
 program
   .command("backup <directory>")
   .description("copy the database while it is in use")
+  .action(withEngine(async ({ engine }, directory: string) => backup(engine, directory, terminal)));
+
+program
+  .command("move")
+  .description("move the inbox from SQLite to PostgreSQL, while the receiver runs")
+  .requiredOption("--to <url>", "where to: postgres://…")
+  .option("--finish", "the receiver is stopped for good: move also what is not handled yet")
+  .addOption(json())
   .action(
-    withEngine(async ({ engine }, directory: string) => {
-      for (const file of (await engine.ledger.backup?.(directory)) ?? []) terminal.print(file);
-      return 0;
-    }),
+    withConfig(
+      async (config, options: MoveOptions) => (await commands.move()).move(config, options, terminal),
+      { needsSecret: false },
+    ),
   );
 
 program

@@ -32,6 +32,9 @@ const MIGRATIONS = [
   `,
 ];
 
+/** Bookmark of an inbox that was moved to another database: nobody may go on with this one. */
+export const MOVED_TO = "moved to";
+
 /** Opens the inbox file for writing, and creates it when it isn't there: every commit is synced before it returns. */
 export function openInboxFile(options: { file: string; busyTimeoutMs: number }): Database.Database {
   // An envelope fits into a page of this size, with less of it empty than in the usual 4 KiB.

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type Database from "better-sqlite3";
 import { openDatabase, syncDirectory } from "./database.ts";
+import { MOVED_TO } from "./inbox-file.ts";
 
 /**
  * The work file: what became of each event, and the tables of the handlers. It stands beside the inbox file because
@@ -44,6 +45,7 @@ const MIGRATIONS = [
 ];
 
 const FIND_PAIR = `SELECT pair FROM identity`;
+const FIND_MOVED_TO = `SELECT value FROM bookmarks WHERE name = '${MOVED_TO}'`;
 const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
 const FIND_POSITION = `SELECT seq, pair FROM position`;
 const INSERT_POSITION = `INSERT INTO position (seq, deleted, pair) SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM position)`;
@@ -67,6 +69,8 @@ export function openWorkFile(options: {
   whenLost?: "handle-again" | "consider-handled";
 }): Database.Database {
   const { file, inbox, whenLost } = options;
+  const movedTo = inbox.prepare<[], string>(FIND_MOVED_TO).pluck().get();
+  if (movedTo !== undefined) throw new Moved(inbox.name, movedTo);
   const findLastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck();
   const lastSeq = findLastSeq.get() ?? 0;
   const mayBegin = lastSeq === 0 || whenLost !== undefined;
@@ -121,6 +125,14 @@ export class WorkFileLost extends Error {
         `Restore it from the backup that ${inboxFile} comes from. If there is none: \`recover --handle-again\` ` +
         "handles every stored event once more, `recover --consider-handled` none of them.",
     );
+  }
+}
+
+class Moved extends Error {
+  override readonly name = "Moved";
+
+  constructor(inboxFile: string, to: string) {
+    super(`The inbox ${inboxFile} was moved to ${to}: set DATABASE_URL to that.`);
   }
 }
 

@@ -65,6 +65,7 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
   const clock = options.clock ?? systemClock;
   const real = await openEngine({
     databaseFile: config.databaseFile,
+    databaseUrl: config.databaseUrl,
     clock,
     retry: {
       maximumAttempts: config.maximumAttempts,

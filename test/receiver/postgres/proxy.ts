@@ -8,6 +8,8 @@ export type Proxy = {
   cutAnswer: (containing: string) => void;
   /** Cuts every connection now. */
   cutAll: () => void;
+  /** Cuts every connection, and each that comes, for as long as the server is away. */
+  setAway: (away: boolean) => void;
 };
 
 /** Stands between a client and PostgreSQL, and cuts the line when it is told to. */
@@ -15,7 +17,12 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const target = new URL(url);
   const clients = new Set<Socket>();
   let cutting: string | undefined;
+  let isAway = false;
   const server = createServer((client) => {
+    if (isAway) {
+      client.destroy();
+      return;
+    }
     const upstream = connect(Number(target.port), target.hostname);
     clients.add(client);
     client.on("close", () => {
@@ -46,5 +53,13 @@ export async function proxyTo(url: string): Promise<Proxy> {
   });
   const through = new URL(url);
   through.port = String((server.address() as AddressInfo).port);
-  return { url: through.href, cutAnswer: (containing) => void (cutting = containing), cutAll };
+  return {
+    url: through.href,
+    cutAnswer: (containing) => void (cutting = containing),
+    cutAll,
+    setAway: (away) => {
+      isAway = away;
+      if (away) cutAll();
+    },
+  };
 }

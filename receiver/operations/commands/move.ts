@@ -1,0 +1,81 @@
+import { existsSync } from "node:fs";
+import { systemClock } from "../../clock.ts";
+import { loadConfig, type Config } from "../../config.ts";
+import { moveInbox, StillRunning, type MoveReport } from "../../engines/move.ts";
+import { isWorkerGone } from "../../work/worker-id.ts";
+import type { Terminal } from "./terminal.ts";
+import { openEngineOrComplain } from "./with-engine.ts";
+
+export type MoveOptions = { to: string; finish?: boolean; json?: boolean };
+
+/** Moves the inbox from SQLite to PostgreSQL. Answers 0 when all that could be moved was, and is the same there. */
+export async function move(config: Config, options: MoveOptions, terminal: Terminal): Promise<number> {
+  const target = loadConfig({ DATABASE_URL: options.to, RECEIVER_ROLE: "worker" });
+  const url = target.ok ? target.config.databaseUrl : undefined;
+  if (url === undefined) {
+    terminal.complain(
+      "--to takes the address of a PostgreSQL database, such as postgres://user@host/database.",
+    );
+    return 2;
+  }
+  const file = config.databaseFile;
+  if (file === undefined) {
+    terminal.complain(
+      "this receiver's inbox is in PostgreSQL already: DATABASE_URL has to name the SQLite file.",
+    );
+    return 2;
+  }
+  if (!existsSync(file)) {
+    terminal.complain(`there is no inbox at ${file}: DATABASE_URL has to name the one that is to be moved.`);
+    return 1;
+  }
+  const finish = options.finish === true;
+  // Makes its tables.
+  const engine = await openEngineOrComplain(
+    { ...config, databaseFile: undefined, databaseUrl: url },
+    terminal,
+  );
+  if (!engine) return 1;
+  await engine.close();
+  const report = await moveInbox({
+    file,
+    url,
+    finish,
+    nowMs: systemClock.nowMs,
+    isGone: isWorkerGone,
+    onProgress: (events) => terminal.progress(`${String(events)} events moved`),
+  }).catch((error: unknown) => complainOf(error, terminal));
+  if (!report) return 1;
+  if (options.json === true) terminal.value(present(report));
+  else describe(report, finish, terminal);
+  return report.different.length === 0 ? 0 : 1;
+}
+
+function complainOf(error: unknown, terminal: Terminal): undefined {
+  const reason = error instanceof Error ? error.message : String(error);
+  terminal.complain(
+    error instanceof StillRunning
+      ? reason
+      : `the move broke off: ${reason}. Run it again: it goes on where it stopped.`,
+  );
+}
+
+function present({ alreadyThere, handedOver, ...report }: MoveReport): Record<string, unknown> {
+  return { ...report, already_there: alreadyThere, handed_over: handedOver };
+}
+
+function describe(report: MoveReport, finish: boolean, terminal: Terminal): void {
+  const { moved, alreadyThere, waiting, handedOver, compared, different } = report;
+  terminal.print(`${String(moved)} events moved, ${String(alreadyThere)} were there already.`);
+  terminal.print(`${String(compared)} compared with their originals, ${String(different.length)} differ.`);
+  for (const id of different) terminal.print(`  ${id}`);
+  if (!finish) {
+    terminal.print(`${String(waiting)} are not handled yet, and stay with this receiver until the end.`);
+    terminal.say("Run it again at any time. At last, stop the receiver and run it with --finish.");
+    return;
+  }
+  terminal.print(`${String(handedOver)} were not handled yet, and will be there.`);
+  terminal.say(
+    "This inbox is closed. Handlers' own tables stay in its work file: copy what you need of them.",
+  );
+}

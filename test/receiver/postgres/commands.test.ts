@@ -1,0 +1,121 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { runDoctor } from "../../../receiver/operations/commands/doctor.ts";
+import { backup } from "../../../receiver/operations/commands/backup.ts";
+import {
+  exportEvents,
+  inboxStatistics,
+  listInbox,
+  pruneInbox,
+  requeueEvents,
+  showEvent,
+} from "../../../receiver/operations/commands/inbox.ts";
+import { move } from "../../../receiver/operations/commands/move.ts";
+import { openEngineOrComplain } from "../../../receiver/operations/commands/with-engine.ts";
+import { newDatabase } from "../../helpers/postgres/shared.ts";
+import { newEvent } from "../engine-suite/harness.ts";
+import { get, newBody, idOf, post } from "../helpers/events.ts";
+import { startTestReceiver, testConfig } from "../helpers/receiver.ts";
+import { recordingTerminal } from "../helpers/terminal.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+import { driven, opened } from "./opened.ts";
+import { proxyTo } from "./proxy.ts";
+
+test("what operators ask of an inbox is answered by PostgreSQL as well", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const config = testConfig({ DATABASE_URL: url });
+  const engine = await opened(url);
+  const body = newBody("call.completed", { type: "call.pondered" });
+  await engine.intake.accept([newEvent({ id: idOf(body), type: "call.pondered", body })]);
+  const { processor, handled } = driven(engine, async () => ({ kind: "ignored" }));
+  await until(
+    () => handled,
+    ({ length }) => length > 0,
+  );
+  await processor.drain(0);
+  const terminal = recordingTerminal();
+  expect(await listInbox(engine, { state: "ignored", limit: 5 }, terminal)).toBe(0);
+  expect(terminal.printed.splice(0)).toEqual([
+    expect.stringMatching(`^ignored .*call.pondered +${idOf(body)}`),
+  ]);
+  expect(await showEvent(engine, idOf(body), { body: true, json: true }, terminal)).toBe(0);
+  expect(JSON.parse(terminal.printed.splice(0).join(""))).toMatchObject({
+    state: "ignored",
+    envelope: { id: idOf(body) },
+  });
+  expect(await exportEvents(engine, { includePersonalData: true }, terminal)).toBe(0);
+  expect(terminal.printed.splice(0)).toEqual([body.toString()]);
+  expect(await requeueEvents(engine, [], { state: "ignored" }, terminal)).toBe(0);
+  expect(terminal.printed.splice(0)).toEqual(["1 requeued."]);
+  expect(await inboxStatistics(engine, { json: true }, terminal)).toBe(0);
+  expect(JSON.parse(terminal.printed.splice(0).join(""))).toMatchObject({
+    by_state: { pending: 1, ignored: 0 },
+  });
+  expect(await pruneInbox(engine, config, {}, terminal)).toBe(0);
+  terminal.printed.splice(0);
+  expect(await runDoctor(config, engine, { json: true }, terminal)).toBe(1);
+  const { findings } = JSON.parse(terminal.printed.splice(0).join("")) as { findings: { message: string }[] };
+  expect(findings.map(({ message }) => message)).toContainEqual(expect.stringContaining("fsync is off"));
+  expect(await backup(engine, temporaryDirectory(), terminal)).toBe(1);
+  expect(terminal.said).toContainEqual(expect.stringContaining("pg_dump"));
+});
+
+test("move says what it has moved, what it takes, and when it can't", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const terminal = recordingTerminal();
+  const config = testConfig({ DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}` });
+  expect(await move(config, { to: "mysql://somewhere/else" }, terminal)).toBe(2);
+  expect(await move({ ...config, databaseFile: undefined }, { to: url }, terminal)).toBe(2);
+  expect(await move(config, { to: url }, terminal)).toBe(1);
+  expect(terminal.said.splice(0)).toEqual([
+    expect.stringContaining("--to takes the address of a PostgreSQL database"),
+    expect.stringContaining("in PostgreSQL already"),
+    expect.stringContaining("there is no inbox at"),
+  ]);
+  const sqlite = await openEngineOrComplain(config, terminal);
+  await sqlite?.intake.accept([newEvent()]);
+  await sqlite?.close();
+  expect(await move(config, { to: "postgres://127.0.0.1:1/nobody" }, terminal)).toBe(1);
+  expect(terminal.said.splice(0)).toEqual([expect.stringContaining("cannot open the database")]);
+  expect(await move(config, { to: url }, terminal)).toBe(0);
+  expect(terminal.printed.splice(0)).toEqual([
+    "1 events moved, 0 were there already.",
+    "1 compared with their originals, 0 differ.",
+    "1 are not handled yet, and stay with this receiver until the end.",
+  ]);
+  expect(await move(config, { to: url, finish: true, json: true }, terminal)).toBe(0);
+  expect(JSON.parse(terminal.printed.splice(0).join(""))).toEqual({
+    moved: 0,
+    already_there: 0,
+    waiting: 0,
+    handed_over: 1,
+    compared: 0,
+    different: [],
+  });
+  expect(await openEngineOrComplain(config, terminal)).toBeUndefined();
+  expect(terminal.said.at(-1)).toContain("set DATABASE_URL");
+});
+
+test("an event that comes while PostgreSQL is away is answered 503, and taken when it is back", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const proxy = await proxyTo(url);
+  const receiver = await startTestReceiver({ environment: { DATABASE_URL: proxy.url } });
+  const [first, second] = [newBody(), newBody()];
+  expect((await post(receiver.url, first)).status).toBe(200);
+  proxy.setAway(true);
+  const refused = await post(receiver.url, second);
+  expect({ status: refused.status, retryAfter: refused.headers.get("retry-after") }).toEqual({
+    status: 503,
+    retryAfter: expect.stringMatching(/^[0-9]+$/),
+  });
+  const isReady = async (): Promise<boolean> => (await get(new URL("/readyz", receiver.url))).status === 200;
+  await until(isReady, (ready) => !ready);
+  proxy.setAway(false);
+  await until(isReady, (ready) => ready);
+  expect(await (await post(receiver.url, second)).json()).toEqual({ received: true, duplicate: false });
+  expect(await (await post(receiver.url, first)).json()).toEqual({ received: true, duplicate: true });
+});

@@ -1,0 +1,235 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { onTestFinished, describe, expect, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
+import type { Claim, Engine, Outcome } from "../../../receiver/engine.ts";
+import { moveInbox, StillRunning, type MoveReport } from "../../../receiver/engines/move.ts";
+import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
+import { newDatabase } from "../../helpers/postgres/shared.ts";
+import { accept, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { signalled, until } from "../helpers/until.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { driven, EFFECTS, opened } from "./opened.ts";
+
+/** More than the move takes in one go. */
+const MANY = 600;
+
+describe("a move from SQLite to PostgreSQL", () => {
+  test("takes every event along, as it is", async () => {
+    const { sqlite, move, postgres } = await setUp();
+    const [done, dead, ignored, failed, fresh, reconciled] = [
+      newEvent({ type: "done" }),
+      newEvent({ type: "dead" }),
+      newEvent({ type: "ignored" }),
+      newEvent({ type: "failed" }),
+      newEvent({ type: "failed", body: Buffer.from([0, 255, 10, 13]) }),
+      newEvent({ type: "done", objectId: "call_1", source: "reconcile" }),
+    ];
+    await accept(sqlite, [done, dead, ignored, failed, reconciled]);
+    const sameObject = { ...newEvent({ type: "done", objectId: "call_1" }) };
+    await sqlite.intake.accept([done, done, sameObject]);
+    const { processor } = driven(sqlite, byType);
+    await until(
+      () => sqlite.ledger.counts(),
+      ({ byState }) => byState.done === 2 && byState.dead === 1 && byState.ignored === 1,
+    );
+    await until(
+      () => sqlite.ledger.find(failed.id),
+      (found) => found?.state === "pending" && found.attempts === 1,
+    );
+    await processor.drain(0);
+    await accept(sqlite, [fresh]);
+    await sqlite.ledger.setBookmark("reconcile calls", "there");
+
+    expect(await move(true)).toEqual({
+      moved: 6,
+      alreadyThere: 0,
+      waiting: 0,
+      handedOver: 2,
+      compared: 6,
+      different: [],
+    });
+    for (const event of [done, dead, ignored, failed, fresh, reconciled]) {
+      const before = await find(sqlite, event.id);
+      const after = await find(postgres, event.id);
+      expect(after).toEqual({ ...before, nextAttemptAtMs: after.nextAttemptAtMs });
+      expect(after.nextAttemptAtMs).toBeCloseTo(before.nextAttemptAtMs ?? 0, -1);
+      expect(after.body).toBe(hashOf(event.body));
+    }
+    expect(await find(postgres, done.id)).toMatchObject({ state: "done", handled: 1, duplicates: 2 });
+    expect(await postgres.ledger.bookmark("reconcile calls")).toBe("there");
+    // Duplicates are recognised by either id, and reconcile knows what it had enqueued.
+    const again = await postgres.intake.accept([done, sameObject, fresh]);
+    expect(again).toMatchObject({
+      acceptances: [{ duplicate: true }, { duplicate: true }, { duplicate: true }],
+    });
+    expect(await postgres.ledger.known("done", ["call_1", "call_2"])).toEqual(new Set(["call_1"]));
+
+    const { handled } = driven(postgres, async () => ({ kind: "done" }));
+    await until(
+      () => handled,
+      ({ length }) => length === 2,
+    );
+    expect(handled.map(({ id, attempt }) => ({ id, attempt })).toSorted(byAttempt)).toEqual([
+      { id: fresh.id, attempt: 1 },
+      { id: failed.id, attempt: 2 },
+    ]);
+  });
+
+  test("leaves nothing out and moves nothing twice when it breaks off and events go on coming", async () => {
+    const { sqlite, move, postgres } = await setUp();
+    const { processor } = driven(sqlite, record);
+    const first = newEvents(MANY);
+    await accept(sqlite, first);
+    const broken = new Error("as if it were killed");
+    const killed = move(false, () => {
+      throw broken;
+    });
+    await expect(killed).rejects.toBe(broken);
+    const movedBefore = await movedIn(postgres);
+    expect(movedBefore).toBeGreaterThan(0);
+    expect(movedBefore).toBeLessThan(MANY);
+
+    const later = newEvents(MANY);
+    await Promise.all([accept(sqlite, later), move(false)]);
+    expect((await move(false)).moved).toBeLessThanOrEqual(MANY);
+    await until(
+      () => sqlite.ledger.counts(),
+      ({ byState }) => byState.done === 2 * MANY,
+    );
+    expect((await move(false)).waiting).toBe(0);
+    await processor.drain(0);
+    expect(await move(true)).toMatchObject({ moved: 0, alreadyThere: 0, handedOver: 0, different: [] });
+    expect((await postgres.ledger.counts()).byState).toMatchObject({
+      done: 2 * MANY,
+      claimed: 0,
+      pending: 0,
+    });
+    const { handled } = driven(postgres, record);
+    await accept(postgres, newEvents(1));
+    await until(
+      () => handled,
+      ({ length }) => length > 0,
+    );
+    expect(handled).toHaveLength(1);
+  });
+
+  test("leaves what is in hand to its receiver until the end, though others handle what is new there", async () => {
+    const { sqlite, move, postgres } = await setUp();
+    const event = newEvent();
+    await accept(sqlite, [event]);
+    const claimed = signalled();
+    const release = signalled();
+    const { processor, handled: here } = driven(sqlite, async () => {
+      claimed.give();
+      await release.promise;
+      return { kind: "done" };
+    });
+    await claimed.promise;
+    expect(await move(false)).toMatchObject({ moved: 1, waiting: 1 });
+    const { handled } = driven(postgres, async () => ({ kind: "done" }));
+    await accept(postgres, newEvents(1));
+    await until(
+      () => handled,
+      ({ length }) => length > 0,
+    );
+    await expect(move(true)).rejects.toThrow(StillRunning);
+    release.give();
+    await until(
+      () => here,
+      ({ length }) => length > 0,
+    );
+    await processor.drain(0);
+    expect(await move(true)).toMatchObject({ moved: 0, waiting: 0, handedOver: 0 });
+    expect(await find(postgres, event.id)).toMatchObject({ state: "done", handled: 1 });
+    expect(handled.map(({ id }) => id)).not.toContain(event.id);
+  });
+
+  test("takes the ids of pruned events along, and how far pruning went", async () => {
+    const { sqlite, move, postgres } = await setUp();
+    const [pruned] = newEvents(1);
+    if (!pruned) throw new Error("none");
+    await accept(sqlite, [pruned]);
+    const { processor, handled } = driven(sqlite, record);
+    await until(
+      () => handled,
+      ({ length }) => length > 0,
+    );
+    await processor.drain(0);
+    await sqlite.ledger.prune({ bodiesOlderThanMs: -1_000, idsOlderThanMs: 1_000_000 });
+    await move(true);
+    expect(await postgres.ledger.find(pruned.id)).toMatchObject({ state: "pruned", handled: 1 });
+    expect(await postgres.intake.accept([pruned])).toMatchObject({ acceptances: [{ duplicate: true }] });
+    expect(await postgres.ledger.prunedBeforeMs()).toBe(await sqlite.ledger.prunedBeforeMs());
+  });
+
+  test("names what isn't the same there, and closes the old inbox for good at its end", async () => {
+    const { file, sqlite, move, postgres } = await setUp();
+    const event = newEvent();
+    await accept(sqlite, [event]);
+    await accept(postgres, [{ ...event, body: Buffer.from("{}") }]);
+    expect(await move(true)).toMatchObject({ moved: 0, alreadyThere: 1, different: [event.id] });
+    await expect(
+      openSqliteEngine({ file, clock: systemClock, retry: { maximumAttempts: 1, backoffMs: () => 0 } }),
+    ).rejects.toThrow(/was moved to postgres:\/\/127.*set DATABASE_URL/);
+    // Whoever had it open when it was closed may have stored something since: another run takes it along.
+    await accept(sqlite, newEvents(1));
+    expect(await move(true)).toMatchObject({ moved: 1, handedOver: 1 });
+  });
+});
+
+/** Both engines, and the move between them; what it holds is looked at by engines that stay open. */
+async function setUp(): Promise<{
+  file: string;
+  sqlite: Engine;
+  postgres: Engine;
+  move: (finish: boolean, onProgress?: () => void) => Promise<MoveReport>;
+}> {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const file = join(temporaryDirectory(), "receiver.db");
+  const retry = { maximumAttempts: 10, backoffMs: () => 3_000 };
+  const sqlite = await openSqliteEngine({ file, clock: systemClock, retry, migrations: EFFECTS });
+  onTestFinished(sqlite.close);
+  return {
+    file,
+    sqlite,
+    postgres: await opened(url),
+    move: async (finish, onProgress = () => undefined) =>
+      moveInbox({ file, url, finish, onProgress, nowMs: Date.now, isGone: () => false }),
+  };
+}
+
+async function byType({ type }: Claim): Promise<Outcome> {
+  if (type === "done" || type === "ignored") return { kind: type };
+  return type === "dead" ? { kind: "dead", error: "hopeless" } : { kind: "failed", error: "not yet" };
+}
+
+async function record(claim: Claim): Promise<Outcome> {
+  await claim.atomically(claim.signal)(async (db) => {
+    await db.query("INSERT INTO effects VALUES ($1, $2)", [claim.id, claim.attempt]);
+  });
+  return { kind: "done" };
+}
+
+/** All that is known of an event, but its place in the inbox. */
+async function find(engine: Engine, id: string) {
+  const found = await engine.ledger.find(id);
+  if (!found) throw new Error(`${id} is not there.`);
+  const { seq, ...event } = found;
+  const body = await engine.ledger.body(seq);
+  return { ...event, body: body && hashOf(body) };
+}
+
+async function movedIn(engine: Engine): Promise<number> {
+  const { byState } = await engine.ledger.counts();
+  return Object.values(byState).reduce((sum, count) => sum + count, 0);
+}
+
+function hashOf(body: Uint8Array): string {
+  return createHash("sha256").update(body).digest("hex");
+}
+
+function byAttempt(a: { attempt: number }, b: { attempt: number }): number {
+  return a.attempt - b.attempt;
+}
