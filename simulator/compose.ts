@@ -87,13 +87,17 @@ export function compose(
   const { keepAlive, answerTimeoutMs: timeoutMs } = options;
   const send = options.send ?? createSender({ wall, allowedHosts, keepAlive, timeoutMs });
   const bounds = { ...DEFAULT_RETENTION, ...options.retention };
-  const retention = createRetention({ database, transaction, bounds });
+  const retention = createRetention({
+    database,
+    transaction,
+    bounds,
+    isBusy: (nowMs) => dispatcher.isBusy(nowMs),
+  });
   const memory = createMemory({ meta, clock, wall, journal, retention, wake: () => dispatcher.wake() });
   const dispatcher = createDispatcher({
     deliveries,
     attempts,
     endpoints,
-    events,
     clock,
     wall,
     journal,

@@ -45,8 +45,10 @@ export type Attempt = AttemptSummary & {
   answer: Answer | null;
 };
 
-/** An attempt that was begun and not ended. */
-type LeftOpen = { deliveryId: string; number: number; startedAtMs: number };
+/** An attempt that was begun and not ended; `row` is its place in the table for as long as this process runs. */
+export type OpenAttempt = { row: number; number: number; startedAtMs: number };
+
+type LeftOpen = OpenAttempt & { deliveryId: string };
 
 type SummaryRow = {
   delivery_id: string;
@@ -77,14 +79,16 @@ const OPEN = `
 const CLOSE = `
   UPDATE attempts SET ended_at = ?, duration_ms = ?, http_status = ?, error = ?, error_detail = ?,
     answer_headers = ?, answer_body = ?, answer_truncated = ?
-  WHERE delivery_id = ? AND number = ? AND ended_at IS NULL`;
+  WHERE rowid = ? AND ended_at IS NULL`;
 const OF_DELIVERY = `SELECT * FROM attempts WHERE delivery_id = ? ORDER BY number`;
 const SUMMARIES = `
   SELECT delivery_id, number, scheduled_at, started_at, ended_at, wall_started_at, duration_ms, signature_timestamp,
     http_status, error, error_detail
   FROM attempts WHERE delivery_id IN (SELECT value FROM json_each(?)) ORDER BY delivery_id, number`;
 const LEFT_OPEN = `
-  SELECT delivery_id AS deliveryId, number, started_at AS startedAtMs FROM attempts WHERE ended_at IS NULL`;
+  SELECT a.rowid AS row, a.delivery_id AS deliveryId, a.number, a.started_at AS startedAtMs
+  FROM deliveries d JOIN attempts a ON a.delivery_id = d.id AND a.number = d.attempts_made
+  WHERE d.state = 'attempting' AND d.next_attempt_at IS NULL AND a.ended_at IS NULL`;
 
 const requestHeadersSchema = z.record(z.string(), z.string());
 const answerHeadersSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
@@ -101,7 +105,7 @@ export function createAttempts(options: { database: Database }) {
   const leftOpen = database.prepare<[], LeftOpen>(LEFT_OPEN);
 
   return {
-    /** Records that an attempt is about to be made. */
+    /** Records that an attempt is about to be made; answers its place in the table. */
     open(
       deliveryId: string,
       attempt: Pick<
@@ -114,11 +118,11 @@ export function createAttempts(options: { database: Database }) {
         | "requestHeaders"
         | "requestBody"
       >,
-    ): void {
+    ): number {
       const { number, scheduledAtMs, startedAtMs, wallStartedAtMs, signatureTimestamp, requestBody } =
         attempt;
       const headers = JSON.stringify(attempt.requestHeaders);
-      open.run(
+      const { lastInsertRowid } = open.run(
         deliveryId,
         number,
         scheduledAtMs,
@@ -128,11 +132,11 @@ export function createAttempts(options: { database: Database }) {
         headers,
         requestBody,
       );
+      return Number(lastInsertRowid);
     },
     /** Records how an attempt ended; one that has ended already stays as it is. */
     close(
-      deliveryId: string,
-      number: number,
+      { row }: Pick<OpenAttempt, "row">,
       end: { endedAtMs: number; durationMs: number | null; outcome: Outcome; answer?: Answer | undefined },
     ): void {
       const { outcome, answer } = end;
@@ -145,8 +149,7 @@ export function createAttempts(options: { database: Database }) {
         answer ? JSON.stringify(answer.headers) : null,
         answer ? answer.body : null,
         answer?.truncated ? 1 : 0,
-        deliveryId,
-        number,
+        row,
       );
     },
     ofDelivery: (deliveryId: string): Attempt[] => ofDelivery.all(deliveryId).map(fromRow),

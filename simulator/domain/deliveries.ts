@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { readFaults } from "./endpoints.ts";
 import { formatFault, type Fault } from "./faults.ts";
 import { stableId } from "./random.ts";
+import type { VerdictResult } from "./verdict.ts";
 
 /** SPEC §3: attempting until a 2xx (delivered) or the sixth failure (dead). */
 export const DELIVERY_STATES = ["attempting", "delivered", "dead"] as const;
@@ -27,6 +28,13 @@ export type Delivery = {
   resendOf: string | null;
 };
 
+/** What an attempt needs to know of a delivery that is due: the bytes to send, and whether the receiver did right so far. */
+export type DueDelivery = Pick<Delivery, "seq" | "id" | "endpointId" | "attemptsMade" | "faults"> & {
+  dueAtMs: number;
+  body: Buffer;
+  verdict: VerdictResult;
+};
+
 export type NewDelivery = {
   eventId: string;
   eventType: string;
@@ -36,14 +44,6 @@ export type NewDelivery = {
   faults: Fault[];
   body?: Buffer;
   resendOf?: string;
-};
-
-export type DeliveryQuery = {
-  limit: number;
-  before?: number;
-  endpointId?: string;
-  eventId?: string;
-  state?: DeliveryState;
 };
 
 type DeliveryRow = {
@@ -61,17 +61,21 @@ type DeliveryRow = {
   resend_of: string | null;
 };
 
+type DueRow = Omit<DueDelivery, "endpointId" | "faults"> & { faults: string };
+
 const INSERT = `
   INSERT INTO deliveries (id, event_id, event_type, endpoint_id, state, created_at, next_attempt_at, faults, body,
     resend_of)
   VALUES (?, ?, ?, ?, 'attempting', ?, ?, ?, ?, ?)`;
 const FIND = `SELECT * FROM deliveries WHERE id = ?`;
 const DUE = `
-  SELECT * FROM deliveries
-  WHERE endpoint_id = ? AND next_attempt_at <= ?
-  ORDER BY next_attempt_at, seq LIMIT ?`;
+  SELECT d.seq, d.id, d.attempts_made AS attemptsMade, d.faults, d.next_attempt_at AS dueAtMs, d.verdict,
+    coalesce(d.body, e.body) AS body
+  FROM deliveries d JOIN events e ON e.id = d.event_id
+  WHERE d.endpoint_id = ? AND d.next_attempt_at <= ?
+  ORDER BY d.next_attempt_at, d.seq LIMIT ?`;
 // Steps from endpoint to endpoint through the index: a thousand deliveries that wait for one cost what one does.
-const ENDPOINTS_WITH_DUE = `
+const WAITING_ENDPOINTS = `
   WITH RECURSIVE waiting (endpoint_id) AS (
     SELECT min(endpoint_id) FROM deliveries WHERE next_attempt_at IS NOT NULL
     UNION ALL
@@ -80,14 +84,22 @@ const ENDPOINTS_WITH_DUE = `
       WHERE next_attempt_at IS NOT NULL AND endpoint_id > waiting.endpoint_id
     )
     FROM waiting WHERE waiting.endpoint_id IS NOT NULL
-  )
+  )`;
+const ENDPOINTS_WITH_DUE = `
+  ${WAITING_ENDPOINTS}
   SELECT endpoint_id FROM waiting
   WHERE endpoint_id IS NOT NULL AND EXISTS (
     SELECT 1 FROM deliveries WHERE deliveries.endpoint_id = waiting.endpoint_id AND next_attempt_at <= ?
   )`;
-const NEXT_DUE = `SELECT min(next_attempt_at) FROM deliveries WHERE next_attempt_at IS NOT NULL`;
-const TAKE = `UPDATE deliveries SET next_attempt_at = NULL, attempts_made = attempts_made + 1 WHERE id = ?`;
-const SETTLE = `UPDATE deliveries SET state = ?, next_attempt_at = ? WHERE id = ?`;
+const NEXT_DUE = `
+  ${WAITING_ENDPOINTS}
+  SELECT min((
+    SELECT min(next_attempt_at) FROM deliveries
+    WHERE deliveries.endpoint_id = waiting.endpoint_id AND next_attempt_at IS NOT NULL
+  )) FROM waiting`;
+const TAKE = `UPDATE deliveries SET next_attempt_at = NULL, attempts_made = attempts_made + 1 WHERE seq = ?`;
+const POSTPONE = `UPDATE deliveries SET next_attempt_at = ? WHERE seq = ?`;
+const SETTLE = `UPDATE deliveries SET state = ?, next_attempt_at = NULL WHERE seq = ?`;
 const HURRY = `UPDATE deliveries SET next_attempt_at = ? WHERE id = ? AND next_attempt_at > ?`;
 const ABANDON = `
   UPDATE deliveries SET state = 'dead', next_attempt_at = NULL
@@ -111,10 +123,11 @@ export function createDeliveries(options: { database: Database; seed: number }) 
   const { database, seed } = options;
   const insert = database.prepare(INSERT);
   const find = database.prepare<[string], DeliveryRow>(FIND);
-  const due = database.prepare<[string, number, number], DeliveryRow>(DUE);
+  const due = database.prepare<[string, number, number], DueRow>(DUE);
   const endpointsWithDue = database.prepare<[number], string>(ENDPOINTS_WITH_DUE).pluck();
   const nextDue = database.prepare<[], number | null>(NEXT_DUE).pluck();
   const take = database.prepare(TAKE);
+  const postpone = database.prepare(POSTPONE);
   const settle = database.prepare(SETTLE);
   const hurry = database.prepare(HURRY);
   const gaveUp = database.prepare<[string | null, number], DeliveryRow>(GAVE_UP);
@@ -133,35 +146,22 @@ export function createDeliveries(options: { database: Database; seed: number }) 
       const row = find.get(id);
       return row && fromRow(row);
     },
-    /** Newest first; `before` is the `seq` to start below. */
-    list(query: DeliveryQuery): Delivery[] {
-      const conditions = ["seq < ?"];
-      const values: (string | number)[] = [query.before ?? Number.MAX_SAFE_INTEGER];
-      const add = (column: string, value: string | undefined) => {
-        if (value === undefined) return;
-        conditions.push(`${column} = ?`);
-        values.push(value);
-      };
-      add("endpoint_id", query.endpointId);
-      add("event_id", query.eventId);
-      add("state", query.state);
-      const sql = `SELECT * FROM deliveries WHERE ${conditions.join(" AND ")} ORDER BY seq DESC LIMIT ?`;
-      return database
-        .prepare<(string | number)[], DeliveryRow>(sql)
-        .all(...values, query.limit)
-        .map(fromRow);
-    },
     /** What is due at one endpoint by `nowMs`, oldest due time first. */
-    due: (endpointId: string, nowMs: number, limit: number): Delivery[] =>
-      due.all(endpointId, nowMs, limit).map(fromRow),
+    due: (endpointId: string, nowMs: number, limit: number): DueDelivery[] =>
+      due
+        .all(endpointId, nowMs, limit)
+        .map((row) => ({ ...row, endpointId, faults: readFaults(row.faults) })),
     endpointsWithDue: (nowMs: number): string[] => endpointsWithDue.all(nowMs),
     /** The earliest due time of all, or undefined when nothing waits. */
     nextDueMs: (): number | undefined => nextDue.get() ?? undefined,
     /** Marks a delivery as in flight and counts the attempt. */
-    take: (id: string): void => void take.run(id),
-    /** Sets how a delivery goes on after an attempt: settled, or due again. */
-    settle: (id: string, state: DeliveryState, nextAttemptAtMs: number | null): void =>
-      void settle.run(state, nextAttemptAtMs, id),
+    take: ({ seq }: Pick<Delivery, "seq">): void => void take.run(seq),
+    /** Lets the next attempt be due. */
+    postpone: ({ seq }: Pick<Delivery, "seq">, nextAttemptAtMs: number): void =>
+      void postpone.run(nextAttemptAtMs, seq),
+    /** Ends a delivery. */
+    settle: ({ seq }: Pick<Delivery, "seq">, state: Exclude<DeliveryState, "attempting">): void =>
+      void settle.run(state, seq),
     /** Brings a waiting delivery's next attempt forward to `nowMs`; false when none waits for later. */
     hurry: (id: string, nowMs: number): boolean => hurry.run(nowMs, id, nowMs).changes > 0,
     /** What is dead and was not sent again since, to endpoints that are still there; oldest first. */

@@ -1,14 +1,7 @@
 import { createAdvance } from "./advance.ts";
-import type { Attempts } from "./attempts.ts";
-import type { ScheduleClock } from "./clock.ts";
-import type { Deliveries } from "./deliveries.ts";
 import type { Endpoints } from "./endpoints.ts";
-import type { EventLog } from "./events.ts";
-import { createFlights, type Departure, type Send } from "./flights.ts";
-import type { Journal } from "./journal.ts";
-import type { Readings } from "./readings.ts";
+import { createFlights, type Departure, type FlightParts } from "./flights.ts";
 import { createSettlement, settleInterrupted } from "./settlement.ts";
-import type { WallTime } from "./wall-time.ts";
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
@@ -23,25 +16,15 @@ const LONGEST_SLEEP_MS = 1_000;
  * stored; this only compares them with the schedule clock, so a restart or a suspended machine loses nothing and causes
  * no burst: what is overdue is attempted once.
  */
-export function createDispatcher(options: {
-  deliveries: Deliveries;
-  attempts: Attempts;
-  endpoints: Endpoints;
-  events: EventLog;
-  clock: ScheduleClock;
-  wall: WallTime;
-  journal: Journal;
-  readings: () => Readings;
-  send: Send;
-  /** Makes a group of writes one: all of them are stored, or none. */
-  transaction: <Result>(action: () => Result) => Result;
-  /** Other business with a due time: when the next of it is due, and doing what is due by now. */
-  agenda: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
-  /** Called within every transaction that records attempts, which the journal tells in so many entries. */
-  remember: (entriesToCome: number) => void;
-  /** Called at every look at what is due, which are no more than a second apart. */
-  onLook?: () => void;
-}) {
+export function createDispatcher(
+  options: FlightParts & {
+    endpoints: Endpoints;
+    /** Other business with a due time: when the next of it is due, and doing what is due by now. */
+    agenda: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
+    /** Called at every look at what is due, which are no more than a second apart. */
+    onLook: () => void;
+  },
+) {
   const { deliveries, attempts, endpoints, clock, wall, journal, transaction, agenda } = options;
   const settledWaiters: (() => void)[] = [];
   const stopping = new AbortController();
@@ -72,7 +55,7 @@ export function createDispatcher(options: {
   }
 
   function work(): void {
-    options.onLook?.();
+    options.onLook();
     flights.turn(isPaused ? [] : whatIsDue());
     if (flights.any()) return sleep();
     const nextMs = nextDueMs();
@@ -144,6 +127,9 @@ export function createDispatcher(options: {
     /** Ends whatever still waits for an endpoint that is gone. */
     abandon,
     nextDueMs,
+    /** Whether an attempt is due by `nowMs`, or under way. */
+    isBusy: (nowMs: number): boolean =>
+      flights.any() || (deliveries.nextDueMs() ?? Number.POSITIVE_INFINITY) <= nowMs,
     settled,
     /** Waits for what is in flight, starts nothing meanwhile, and does `action` in between. */
     async quiesce(action: () => void): Promise<void> {

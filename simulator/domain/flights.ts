@@ -1,9 +1,9 @@
-import type { Answer, Attempts, Outcome } from "./attempts.ts";
+import type { Answer, Attempts, OpenAttempt, Outcome } from "./attempts.ts";
 import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
+import { isSuccess } from "./blame.ts";
 import type { ScheduleClock } from "./clock.ts";
-import type { Deliveries, Delivery } from "./deliveries.ts";
+import type { Deliveries, DueDelivery } from "./deliveries.ts";
 import type { Endpoint } from "./endpoints.ts";
-import type { EventLog } from "./events.ts";
 import { type FaultName, faultsOnAttempt, injectedFaults } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
@@ -24,54 +24,57 @@ export type SendRequest = Pick<AttemptRequest, "headers" | "body"> & {
 export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer };
 
 /** A delivery whose attempt is to be made now. */
-export type Departure = { delivery: Delivery; endpoint: Endpoint };
+export type Departure = { delivery: DueDelivery; endpoint: Endpoint };
 
 /** An attempt on its way, and one that came back but is not recorded yet. */
-type Flight = { delivery: Delivery; number: number; startedAtMs: number; request: SendRequest };
-type Landing = EndedAttempt & Omit<SendResult, "outcome">;
+type Flight = OpenAttempt & { delivery: DueDelivery; request: SendRequest };
+type Landing = EndedAttempt & Flight & Omit<SendResult, "outcome">;
 
-/**
- * The attempts that are under way. What came back and what departs in one turn of the event loop is recorded in one
- * transaction: with sixteen requests in flight, several attempts share the cost of one.
- */
-export function createFlights(options: {
+/** What attempts are made with. */
+export type FlightParts = {
   deliveries: Deliveries;
   attempts: Attempts;
-  events: EventLog;
   clock: ScheduleClock;
   wall: WallTime;
   journal: Journal;
   readings: () => Readings;
   send: Send;
-  settle: Settle;
   /** Makes a group of writes one: all of them are stored, or none. */
   transaction: <Result>(action: () => Result) => Result;
   /** Called within each transaction, which is told to the journal in so many entries: keeps what goes with its times. */
   remember: (entriesToCome: number) => void;
-  /** An attempt came back and waits to be recorded. */
-  onLanding: () => void;
-  signal: AbortSignal;
-}) {
+};
+
+/**
+ * The attempts that are under way. What came back and what departs in one turn of the event loop is recorded in one
+ * transaction: with sixteen requests in flight, several attempts share the cost of one.
+ */
+export function createFlights(
+  options: FlightParts & {
+    settle: Settle;
+    /** An attempt came back and waits to be recorded. */
+    onLanding: () => void;
+    signal: AbortSignal;
+  },
+) {
   const { deliveries, attempts, clock, wall, journal, signal } = options;
   const underWay = new Set<Promise<void>>();
   const byEndpoint = new Map<string, number>();
   let landings: Landing[] = [];
 
   function take({ delivery, endpoint }: Departure): Flight {
-    const event = options.events.find(delivery.eventId);
-    if (event === undefined) throw new Error(`Delivery ${delivery.id} has no event ${delivery.eventId}.`);
     const number = delivery.attemptsMade + 1;
     const startedAtMs = clock.now();
     const readings = options.readings();
     const wallStartedAtMs = wall.nowMs();
     const faults = faultsOnAttempt(delivery.faults, number);
-    const body = delivery.body ?? event.body;
+    const { body } = delivery;
     const { secret, url } = endpoint;
     const request = attemptRequest({ body, secret, number, wallNowMs: wallStartedAtMs, faults, readings });
-    deliveries.take(delivery.id);
-    attempts.open(delivery.id, {
+    deliveries.take(delivery);
+    const row = attempts.open(delivery.id, {
       number,
-      scheduledAtMs: delivery.nextAttemptAtMs ?? startedAtMs,
+      scheduledAtMs: delivery.dueAtMs,
       startedAtMs,
       wallStartedAtMs,
       signatureTimestamp: request.signatureTimestamp,
@@ -79,7 +82,7 @@ export function createFlights(options: {
       requestBody: request.body === body ? null : request.body,
     });
     const sent = { ...request, url, answerMeans: readings.answer_means, faults, signal };
-    return { delivery, number, startedAtMs, request: sent };
+    return { delivery, row, number, startedAtMs, request: sent };
   }
 
   function depart(flight: Flight): void {
@@ -89,18 +92,16 @@ export function createFlights(options: {
     underWay.add(returned);
   }
 
-  async function fly({ delivery, number, startedAtMs, request }: Flight): Promise<void> {
+  async function fly(flight: Flight): Promise<void> {
+    const { delivery, number, startedAtMs, request } = flight;
     const startedMs = wall.monotonicMs();
     const { outcome, durationMs, answer } = await options.send(request);
     // It ended when its outcome was known, though reading the rest of the answer may have taken longer.
     const sinceEndMs = Math.max(0, Math.round(wall.monotonicMs() - startedMs - durationMs));
-    const { id: deliveryId, endpointId } = delivery;
+    const { endpointId } = delivery;
     byEndpoint.set(endpointId, (byEndpoint.get(endpointId) ?? 1) - 1);
     landings.push({
-      deliveryId,
-      endpointId,
-      number,
-      startedAtMs,
+      ...flight,
       endedAtMs: Math.max(startedAtMs, clock.now() - sinceEndMs),
       outcome,
       isInjected: injectedFaults(delivery.faults, number).length > 0,
@@ -123,15 +124,18 @@ export function createFlights(options: {
       // Recorded before it is sent: whatever happens to us now, an attempt is counted (at most six on the wire).
       const flights = options.transaction(() => {
         for (const landing of landed) {
-          attempts.close(landing.deliveryId, landing.number, landing);
+          attempts.close(landing, landing);
           options.settle(landing);
         }
         const taken = departures.map(take);
         options.remember(landed.length + taken.length);
         return taken;
       });
-      for (const { deliveryId, number } of landed)
-        journal.write({ kind: "attempt.ended", deliveryId, number });
+      for (const landing of landed) {
+        const { delivery, number } = landing;
+        const isJudged = isJudgedAlready(landing);
+        journal.write({ kind: "attempt.ended", deliveryId: delivery.id, number, isJudged });
+      }
       for (const { delivery, number } of flights) {
         journal.write({ kind: "attempt.started", deliveryId: delivery.id, number });
       }
@@ -140,4 +144,10 @@ export function createFlights(options: {
     /** Resolves when everything that is under way now has come back. */
     returned: async (): Promise<void> => void (await Promise.all(underWay)),
   };
+}
+
+/** Whether the verdict on a delivery stays as it was: where the receiver did wrong, one more failure makes nothing right. */
+function isJudgedAlready({ delivery, outcome }: Landing): boolean {
+  const hasFailed = "error" in outcome ? outcome.error !== "interrupted" : !isSuccess(outcome.status);
+  return hasFailed && delivery.verdict === "not";
 }

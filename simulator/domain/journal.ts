@@ -7,7 +7,8 @@ export type JournalMessage =
   | { kind: "event.created"; eventId: string }
   | { kind: "delivery.changed"; deliveryId: string }
   | { kind: "attempt.started"; deliveryId: string; number: number }
-  | { kind: "attempt.ended"; deliveryId: string; number: number }
+  /** `isJudged`: it leaves the verdict on its delivery as it was. */
+  | { kind: "attempt.ended"; deliveryId: string; number: number; isJudged: boolean }
   | { kind: "endpoint.changed"; endpointId: string }
   | { kind: "clock.changed" }
   | { kind: "verification.changed"; verificationId: number }

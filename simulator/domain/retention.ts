@@ -27,9 +27,6 @@ const OLDEST_FINISHED = `
 const OLDEST_WAITING = `
   SELECT seq, id, event_id AS eventId FROM deliveries
   WHERE state = 'attempting' AND next_attempt_at > @nowMs ORDER BY seq LIMIT @limit`;
-const IS_BUSY = `
-  SELECT EXISTS (SELECT 1 FROM deliveries WHERE next_attempt_at <= ?)
-    OR EXISTS (SELECT 1 FROM attempts WHERE ended_at IS NULL)`;
 const REMOVE_ATTEMPTS = `DELETE FROM attempts WHERE delivery_id = ?`;
 const REMOVE_DELIVERY = `DELETE FROM deliveries WHERE seq = ?`;
 const WITHOUT_DELIVERY = `NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.event_id = events.id)`;
@@ -54,13 +51,14 @@ export function createRetention(options: {
   database: Database;
   transaction: Transaction;
   bounds: RetentionBounds;
+  /** Whether an attempt is due by `nowMs`, or under way. */
+  isBusy: (nowMs: number) => boolean;
 }) {
   const { database, transaction, bounds } = options;
   const countDeliveries = database.prepare<[], number>(COUNT_DELIVERIES).pluck();
   const usedBytes = database.prepare<[], number>(USED_BYTES).pluck();
   const oldestFinished = database.prepare<[{ limit: number }], DeliveryRow>(OLDEST_FINISHED);
   const oldestWaiting = database.prepare<[{ limit: number; nowMs: number }], DeliveryRow>(OLDEST_WAITING);
-  const isBusy = database.prepare<[number], number>(IS_BUSY).pluck();
   const removeAttempts = database.prepare<[string]>(REMOVE_ATTEMPTS);
   const removeDelivery = database.prepare<[number]>(REMOVE_DELIVERY);
   const removeEvent = database.prepare<[string]>(REMOVE_EVENT);
@@ -83,7 +81,7 @@ export function createRetention(options: {
     const { limit, isUrgent } = excess();
     if (limit <= 0) return "none";
     const going = oldestFinished.all({ limit });
-    if (going.length === 0 && (isUrgent || isBusy.get(nowMs) === 0)) {
+    if (going.length === 0 && (isUrgent || !options.isBusy(nowMs))) {
       going.push(...oldestWaiting.all({ limit, nowMs }));
     }
     for (const { seq, id } of going) {

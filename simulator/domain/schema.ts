@@ -179,6 +179,9 @@ export const VERDICT_TABLES = [
   END`,
 ] as const;
 
+/** Indexes that every attempt had to write four times, for questions that other indexes and the memory answer as well. */
+export const FEWER_INDEXES = ["DROP INDEX deliveries_next", "DROP INDEX attempts_open"] as const;
+
 const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM agenda"];
 const CLEAR_ENDPOINTS = "DELETE FROM endpoints";
 const UNFLAG_ENDPOINTS = "UPDATE endpoints SET consecutive_failures = 0";

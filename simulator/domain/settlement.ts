@@ -1,15 +1,14 @@
 import { delayAfterAttempt } from "../../shared/retry-policy.ts";
 import type { Attempts, Outcome } from "./attempts.ts";
 import { isSuccess } from "./blame.ts";
-import type { Deliveries } from "./deliveries.ts";
+import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { injectedFaults } from "./faults.ts";
 import type { Readings } from "./readings.ts";
 
 /** An attempt that is over. Times are schedule time. */
 export type EndedAttempt = {
-  deliveryId: string;
-  endpointId: string;
+  delivery: Pick<Delivery, "seq" | "endpointId">;
   number: number;
   startedAtMs: number;
   endedAtMs: number;
@@ -30,9 +29,10 @@ export function createSettlement(options: {
   const { deliveries, endpoints } = options;
 
   return (attempt: EndedAttempt): void => {
-    const { deliveryId, endpointId, number } = attempt;
+    const { delivery, number } = attempt;
+    const { endpointId } = delivery;
     if ("status" in attempt.outcome && isSuccess(attempt.outcome.status)) {
-      deliveries.settle(deliveryId, "delivered", null);
+      deliveries.settle(delivery, "delivered");
       endpoints.countSuccess(endpointId);
       return;
     }
@@ -42,11 +42,11 @@ export function createSettlement(options: {
     const isTheirs = !attempt.isInjected || readings.flag_counts_injected === "yes";
     if (isCounted && isTheirs) endpoints.countFailure(endpointId);
     if (delaySeconds === undefined || !endpoints.exists(endpointId)) {
-      deliveries.settle(deliveryId, "dead", null);
+      deliveries.settle(delivery, "dead");
       return;
     }
     const fromMs = readings.delay_counts_from === "attempt_start" ? attempt.startedAtMs : attempt.endedAtMs;
-    deliveries.settle(deliveryId, "attempting", fromMs + delaySeconds * 1000);
+    deliveries.postpone(delivery, fromMs + delaySeconds * 1000);
   };
 }
 
@@ -63,14 +63,13 @@ export function settleInterrupted(options: {
   nowMs: number;
 }): void {
   const { attempts, deliveries, settle, nowMs } = options;
-  for (const { deliveryId, number, startedAtMs } of attempts.leftOpen()) {
+  for (const { row, deliveryId, number, startedAtMs } of attempts.leftOpen()) {
     const delivery = deliveries.find(deliveryId);
     if (delivery === undefined) continue;
-    const { endpointId } = delivery;
     const isInjected = injectedFaults(delivery.faults, number).length > 0;
     const outcome = { error: "interrupted" } as const;
     const endedAtMs = Math.max(nowMs, startedAtMs);
-    attempts.close(deliveryId, number, { endedAtMs, durationMs: null, outcome });
-    settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome, isInjected });
+    attempts.close({ row }, { endedAtMs, durationMs: null, outcome });
+    settle({ delivery, number, startedAtMs, endedAtMs, outcome, isInjected });
   }
 }

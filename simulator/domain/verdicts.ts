@@ -64,6 +64,7 @@ export function createVerdicts(options: {
 
   journal.watch((entry) => {
     if (entry.kind !== "attempt.ended" && entry.kind !== "delivery.changed") return;
+    if (entry.kind === "attempt.ended" && entry.isJudged) return;
     // A delivery that was only created has its first verdict from its table: to wait.
     const eventId = (entry.kind === "attempt.ended" ? eventOf : settledEventOf).get(entry.deliveryId);
     if (eventId !== undefined) judgeSoon(eventId);

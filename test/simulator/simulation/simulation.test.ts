@@ -71,9 +71,9 @@ const BUGS: [string, string, Mutation[]][] = [
     [
       {
         file: FLIGHTS,
-        find: "    deliveries.take(delivery.id);\n    attempts.open(",
+        find: "    deliveries.take(delivery);\n    const row = attempts.open(",
         replace:
-          "    deliveries.take(delivery.id);\n    setImmediate((...open: Parameters<typeof attempts.open>) => attempts.open(...open), ",
+          "    deliveries.take(delivery);\n    const row = 0; setImmediate((...open: Parameters<typeof attempts.open>) => attempts.open(...open), ",
       },
     ],
   ],
@@ -94,8 +94,8 @@ const BUGS: [string, string, Mutation[]][] = [
     [
       {
         file: SETTLEMENT,
-        find: "settle({ deliveryId, endpointId, number, startedAtMs, endedAtMs, outcome, isInjected });\n  }",
-        replace: 'deliveries.settle(deliveryId, "attempting", nowMs);\n  }',
+        find: "settle({ delivery, number, startedAtMs, endedAtMs, outcome, isInjected });\n  }",
+        replace: "deliveries.postpone(delivery, nowMs);\n  }",
       },
     ],
   ],

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import type { Fault } from "../../../simulator/domain/faults.ts";
+import type { SendResult } from "../../../simulator/domain/flights.ts";
+import type { VerdictResult } from "../../../simulator/domain/verdict.ts";
+import type { Simulator } from "../../../simulator/simulator.ts";
+import { openSimulator, register } from "../../helpers/simulator.ts";
+
+type Outcome = SendResult["outcome"];
+
+const INTERRUPTED: Outcome = { error: "interrupted" };
+
+/** A simulator whose attempts end with these outcomes, one after the other. */
+function endingWith(outcomes: readonly Outcome[], fault?: Fault) {
+  const left = [...outcomes];
+  const simulator = openSimulator({
+    clock: "manual",
+    send: async () => ({ outcome: left.shift() ?? { status: 200 }, durationMs: 1 }),
+  });
+  register(simulator, "http://localhost:9/");
+  simulator.events.emit({ type: "call.completed", faults: fault ? [fault] : [] });
+  return simulator;
+}
+
+/** The verdicts that are kept: what lists are narrowed by, and what is counted. */
+function kept(simulator: Simulator): VerdictResult[] {
+  const counted = simulator.verdicts.counts().map(({ verdict }) => verdict);
+  for (const verdict of counted)
+    expect(simulator.deliveries.page({ limit: 5, verdict }).deliveries).toMatchObject([
+      { verdict: { result: verdict } },
+    ]);
+  return counted;
+}
+
+test.each<[string, Outcome[], VerdictResult[], Fault?]>([
+  [
+    "not, as long as it fails",
+    [{ status: 500 }, { error: "refused" }, { status: 404 }],
+    ["not", "not", "not"],
+  ],
+  ["ok, once it is acknowledged", [{ status: 500 }, { status: 302 }, { status: 200 }], ["not", "not", "ok"]],
+  [
+    "to wait, where we broke it off ourselves",
+    [{ status: 500 }, INTERRUPTED, { status: 500 }],
+    ["not", "waiting", "not"],
+  ],
+  [
+    "to wait, where the next attempt is one that we spoil no more and break off",
+    [{ status: 500 }, INTERRUPTED],
+    ["not", "not"],
+    { name: "bad-signature", attempts: 1 },
+  ],
+  [
+    "ok, where what was forged is refused, and not, where what was not is refused too",
+    [{ status: 401 }, { status: 401 }, { status: 401 }],
+    ["ok", "not", "not"],
+    { name: "bad-signature", attempts: 1 },
+  ],
+])("a verdict that is kept is %s", async (_name, outcomes, expected, fault) => {
+  const simulator = endingWith(outcomes, fault);
+  const found: VerdictResult[] = [];
+  for (const number of outcomes.keys()) {
+    await (number === 0 ? simulator.settled() : simulator.clock.next());
+    found.push(...kept(simulator));
+  }
+  expect(found).toEqual(expected);
+});
+
+test("a verdict stays not to the sixth failure, and beyond it", async () => {
+  const simulator = endingWith(Array.from({ length: 6 }, () => ({ status: 503 })));
+  await simulator.clock.run();
+  expect(kept(simulator)).toEqual(["not"]);
+  expect(simulator.deliveries.page({ limit: 1, state: "dead" }).deliveries).toHaveLength(1);
+});
