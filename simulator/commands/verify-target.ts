@@ -10,7 +10,7 @@ type Given = { url?: string; secret?: string; observe?: string; allowHost: reado
 /** What `verify` is to judge. */
 export type VerifyTarget = {
   /** The receiver behind a URL, or the one that a command starts. */
-  receiver: { url: string; secret: string; command?: string[] };
+  receiver: { url: string; secret: string; secretGiven: boolean; command?: string[] };
   /** The hosts beyond this machine that are sent to. */
   hostsBeyond: string[];
 };
@@ -55,9 +55,9 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
   if (command.length > 0) {
     const isGiven = given.secret !== undefined && given.secret !== "";
     const secret = isGiven ? wantSecret(given.secret) : `whsec_${randomBytes(24).toString("hex")}`;
-    return { url: url ?? DEFAULT_URL, secret, command };
+    return { url: url ?? DEFAULT_URL, secret, secretGiven: isGiven, command };
   }
-  if (url !== undefined) return { url, secret: wantSecret(given.secret) };
+  if (url !== undefined) return { url, secret: wantSecret(given.secret), secretGiven: true };
   throw new CommandError(
     "verify needs a receiver: its URL and --secret, or after -- the command that starts it. See verify --help.",
     EXIT.wrongUsage,

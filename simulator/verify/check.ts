@@ -57,7 +57,7 @@ export type Check = {
   thorough?: true;
   /** What the run has to be given for this check; without it the check is unverified. */
   needs?: readonly Need[];
-  /** The options that run this check again; `--only` and its id unless given. */
+  /** The options that run this check again: `--only` and its id unless given, and none where it takes a whole run. */
   again?: string;
   run: (context: CheckContext) => Promise<Verdict | Pending>;
 };

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Envelope } from "../../shared/events.ts";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import { evaluate } from "../signature-recipe/evaluate.ts";
 import { GENUINE, moment, type Part, type SignatureRecipe } from "../signature-recipe/recipe.ts";
 import { createRedactor, type Redact } from "../redact.ts";
 import type { Ledger } from "./ledger.ts";
+import { cutUp, type Pieces } from "./pieces.ts";
 import { openWire, type Outcome, type Target, type WireConnection } from "./wire.ts";
 
 /** An event, or the exact bytes of a body. */
@@ -26,6 +28,8 @@ export type DeliverOptions = {
   headers?: [name: string, value: string][];
   chunked?: boolean;
   httpVersion?: "1.0" | "1.1";
+  /** The body goes out piece by piece, the headers with the first; a `note` says so. */
+  pieces?: Pieces;
   /** Leaves the connection open for the next request. */
   keepAlive?: boolean;
   /** What went on beside or before it without which it would end otherwise: a sentence for the evidence. */
@@ -48,8 +52,10 @@ export type SentRequest = {
   /** How its signature came about, so that the request can be signed afresh. */
   signature: { headerName: string; recipe: SignatureRecipe };
   httpVersion: "1.0" | "1.1";
-  /** How it was sent, or what went on beside it, where that matters: one request alone does not repeat it. */
+  /** How it was sent, or what went on beside it, where that matters: but for pieces, one request alone does not repeat it. */
   note?: string;
+  /** How its body was cut up on its way. */
+  pieces?: Pieces;
 };
 
 export type Exchange = { eventId: string; request: SentRequest; outcome: Outcome; durationMs: number };
@@ -99,6 +105,7 @@ export function createDelivery(options: {
         signature: { headerName, recipe },
         httpVersion,
         ...(note !== undefined && { note }),
+        ...(changes.pieces !== undefined && { pieces: changes.pieces }),
       },
     };
   }
@@ -108,8 +115,7 @@ export function createDelivery(options: {
     const eventId = what instanceof Uint8Array ? idIn(what) : what.id;
     const startedAt = performance.now();
     const wire = await openWire(target, changes.timeoutMs ?? options.timeoutMs);
-    if (changes.manner === undefined) await wire.write(Buffer.concat([composed.head, composed.framedBody]));
-    else await changes.manner.send(wire, composed);
+    await send(wire, composed, changes);
     const outcome = await wire.answer();
     const durationMs = performance.now() - startedAt;
     wire.close();
@@ -125,6 +131,19 @@ export function createDelivery(options: {
   }
 
   return { compose, deliver, record };
+}
+
+async function send(wire: WireConnection, composed: Composed, changes: DeliverOptions): Promise<void> {
+  const { head, framedBody } = composed;
+  const { manner, pieces } = changes;
+  if (manner !== undefined) return manner.send(wire, composed);
+  if (pieces === undefined) return wire.write(Buffer.concat([head, framedBody]));
+  const [first = Buffer.alloc(0), ...others] = cutUp(framedBody, pieces);
+  await wire.write(Buffer.concat([head, first]));
+  for (const piece of others) {
+    await sleep(pieces.pauseMs);
+    await wire.write(piece);
+  }
 }
 
 function redacted(outcome: Outcome, redact: Redact): Outcome {

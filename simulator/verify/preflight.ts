@@ -4,7 +4,8 @@ import { DIGEST_VARIANTS, SPELLING_VARIANTS } from "../signature-doctor/digest-v
 import { messageVariants } from "../signature-doctor/message-variants.ts";
 import { secretVariants } from "../signature-doctor/secret-variants.ts";
 import { digest, header, moment, T } from "../signature-recipe/recipe.ts";
-import type { Check, CheckContext, Verdict } from "./check.ts";
+import type { Check, CheckContext, Handled, Verdict } from "./check.ts";
+import { isHandled } from "./checks/effect.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending } from "./judge.ts";
 import { whenReady } from "./readiness.ts";
@@ -44,21 +45,26 @@ export const observableCheck = {
 export type Preflight = {
   /** Nobody was there, so nothing can be said about the receiver. */
   unreachable: boolean;
+  /** The receiver says that it handled the first event before it was sent: in an earlier run with the same seed. */
+  handledBefore: boolean;
   accepts: Verdict;
 };
 
 /** Sends one genuine delivery of each type and, when all are refused, finds out why. */
 export async function preflight(context: CheckContext): Promise<Preflight> {
   const exchanges: Exchange[] = [];
+  let handledBefore = false;
   for (const type of context.events) {
     const envelope = context.event(type);
+    if (exchanges.length === 0) handledBefore = isHandled(await context.handledNow(envelope.id));
     const exchange = await whenReady(context.timing, () => context.deliver(envelope));
     exchanges.push(exchange);
-    if (isAcknowledged(exchange)) return { unreachable: false, accepts: { outcome: "passed" } };
+    if (isAcknowledged(exchange))
+      return { unreachable: false, handledBefore, accepts: { outcome: "passed" } };
     const { outcome } = exchange;
     if (outcome.kind === "no_answer" && ["dns", "refused", "tls"].includes(outcome.error)) {
       const reason = `${context.target.url} cannot be reached. ${outcome.message}`;
-      return { unreachable: true, accepts: { outcome: "unverified", reason } };
+      return { unreachable: true, handledBefore, accepts: { outcome: "unverified", reason } };
     }
     // A second wait of ten seconds would tell no more than the first.
     if (outcome.kind === "no_answer" && outcome.error === "timeout") break;
@@ -66,7 +72,38 @@ export async function preflight(context: CheckContext): Promise<Preflight> {
   }
   const problem = await explain(context, exchanges);
   const accepts: Verdict = { outcome: "failed", problem, exchanges: exchanges.slice(0, 1) };
-  return { unreachable: false, accepts };
+  return { unreachable: false, handledBefore, accepts };
+}
+
+/** Whether the first acknowledged event shows up behind --observe, and has not done so before the run. */
+export async function observable(
+  context: CheckContext,
+  withinMs: number,
+  { handledBefore }: Preflight,
+): Promise<Verdict> {
+  const entry = context.ledger.all().find(({ acknowledgedAtMs }) => acknowledgedAtMs !== undefined);
+  if (entry === undefined) return { outcome: "unverified", reason: "No event was acknowledged." };
+  let last: Handled | undefined;
+  const seen = await context.waitUntil(async () => {
+    last = await context.handledNow(entry.eventId);
+    return last.known && last.count > 0;
+  }, withinMs);
+  if (seen && handledBefore) return { outcome: "unverified", reason: usedSeed(context.seed) };
+  if (seen) return { outcome: "passed" };
+  const found =
+    last?.known === false ? last.reason : `It says that the event was handled ${last?.count ?? 0} times.`;
+  return {
+    outcome: "failed",
+    problem: `Event ${entry.eventId} was acknowledged, but not seen as handled within ${withinMs / 1_000} s. ${found}`,
+    exchanges: entry.exchanges.slice(0, 1),
+  };
+}
+
+function usedSeed(seed: string): string {
+  return (
+    `The receiver has handled events of the seed ${seed} before, and its counts go on from there. ` +
+    "To judge it afresh, empty its database or leave --seed out."
+  );
 }
 
 async function explain(context: CheckContext, exchanges: Exchange[]): Promise<string> {

@@ -1,6 +1,7 @@
 import { printfOf, quoted } from "../shell-words.ts";
 import { shellSignature } from "../signature-recipe/shell.ts";
 import type { SentRequest } from "./delivery.ts";
+import { shellPieces } from "./pieces.ts";
 
 /** A shell takes more, but nobody reads more. */
 const CURL_MAXIMUM_CHARACTERS = 32_768;
@@ -16,8 +17,8 @@ const CURL_SECONDS = 10;
  * command line.
  */
 export function curlFor(request: SentRequest): string | undefined {
-  const { body, signature, note } = request;
-  if (note !== undefined || body.length > CURL_BODY_MAXIMUM_BYTES) return undefined;
+  const { body, signature, note, pieces } = request;
+  if ((note !== undefined && pieces === undefined) || body.length > CURL_BODY_MAXIMUM_BYTES) return undefined;
   const signing = shellSignature(signature.recipe, signature.headerName);
   if (signing === undefined) return undefined;
 
@@ -30,17 +31,22 @@ export function curlFor(request: SentRequest): string | undefined {
     `body() { ${printfOf(body)}; }`,
     ...signing.lines,
     [
-      `body | curl -i -m ${CURL_SECONDS}`,
+      `${pieces === undefined ? "body" : shellPieces(pieces)} | curl -i -m ${CURL_SECONDS}`,
       ...(request.httpVersion === "1.0" ? ["--http1.0"] : url.protocol === "https:" ? ["--http1.1"] : []),
       ...(hasType ? [] : ["-H 'Content-Type:'"]),
       ...others.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
       ...signing.headers.map((word) => `-H ${word}`),
-      "--data-binary @-",
+      pieces === undefined ? "--data-binary @-" : piecewise(body.length),
       ...(/[[\]{}]/.test(url.href) ? ["-g"] : []),
       quoted(withoutUserInfo(url.href)),
     ].join(" "),
   ].join("\n");
   return lines.length > CURL_MAXIMUM_CHARACTERS ? undefined : lines;
+}
+
+/** What makes curl send what it reads as soon as it has read it, as one body of a length that is known. */
+function piecewise(bytes: number): string {
+  return `-X POST -T - -H 'Content-Length: ${bytes}' -H 'Transfer-Encoding:' -H 'Expect:'`;
 }
 
 /** An address without the name and password that may stand in it: the service sends none, and no report shows them. */

@@ -10,7 +10,7 @@ import { createReceiverClock } from "./receiver-clock.ts";
 import { createKillRounds } from "./kill-rounds.ts";
 import { createLedger, type LedgerEntry } from "./ledger.ts";
 import type { Observer } from "../observer/observer.ts";
-import { acceptsCheck, observableCheck, preflight, reachableCheck } from "./preflight.ts";
+import { acceptsCheck, observable, observableCheck, preflight, reachableCheck } from "./preflight.ts";
 import { type CheckResult, type Report, resultOf, verdictOf } from "./report.ts";
 import { settle } from "./settle.ts";
 import { DEFAULT_TIMING, type Timing } from "./timing.ts";
@@ -175,7 +175,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     if (!flight.unreachable) finish(acceptsCheck, flight.accepts, 0);
 
     if (accepted) {
-      const seen = observe === undefined ? undefined : await observable(first, timing.settleMs);
+      const seen = observe === undefined ? undefined : await observable(first, timing.settleMs, flight);
       if (seen !== undefined) finish(observableCheck, seen, 0);
       if (seen?.outcome === "failed") effectsUnreadable = `Effects could not be read back: ${seen.problem}`;
 
@@ -219,23 +219,4 @@ function interruption(signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted === true) resolve();
     else signal?.addEventListener("abort", () => resolve(), { once: true });
   });
-}
-
-/** Whether the first acknowledged event shows up behind --observe. */
-async function observable(context: CheckContext, withinMs: number): Promise<Verdict> {
-  const entry = context.ledger.all().find(({ acknowledgedAtMs }) => acknowledgedAtMs !== undefined);
-  if (entry === undefined) return { outcome: "unverified", reason: "No event was acknowledged." };
-  let last: Handled | undefined;
-  const seen = await context.waitUntil(async () => {
-    last = await context.handledNow(entry.eventId);
-    return last.known && last.count > 0;
-  }, withinMs);
-  if (seen) return { outcome: "passed" };
-  const found =
-    last?.known === false ? last.reason : `It says that the event was handled ${last?.count ?? 0} times.`;
-  return {
-    outcome: "failed",
-    problem: `Event ${entry.eventId} was acknowledged, but not seen as handled within ${withinMs / 1_000} s. ${found}`,
-    exchanges: entry.exchanges.slice(0, 1),
-  };
 }

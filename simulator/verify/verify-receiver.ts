@@ -1,6 +1,7 @@
 import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
 import { createRedactor } from "../redact.ts";
+import { ourCommand } from "../commands/invocation.ts";
 import { shellWord } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
@@ -21,6 +22,8 @@ const INTERRUPTED_GRACE_MS = 250;
 export type VerifyOptions = {
   url: string;
   secret: string;
+  /** The user chose the secret: whoever starts the run again needs it too, where we start the receiver. */
+  secretGiven?: boolean;
   seed: string;
   checks: readonly Check[];
   /** The event types that the endpoint is registered for; all unless given. */
@@ -160,9 +163,11 @@ export function invocationOf(options: InvocationOptions): Report["invocation"] {
     observeUrl,
     events,
     effectsWithinMs,
+    readyTimeoutMs,
     thorough,
     clockVariable,
     allowHosts = [],
+    failOn,
   } = options;
   const given = [
     ...(observeUrl === undefined ? [] : ["--observe", withoutUserInfo(observeUrl)]),
@@ -170,13 +175,15 @@ export function invocationOf(options: InvocationOptions): Report["invocation"] {
     ...(thorough === true ? ["--thorough"] : []),
     ...(clockVariable === undefined ? [] : ["--clock-variable", clockVariable]),
     ...(effectsWithinMs === undefined ? [] : ["--effects-within", String(effectsWithinMs / 1_000)]),
+    ...(readyTimeoutMs === DEFAULT_TIMING.readyMs ? [] : ["--ready-timeout", String(readyTimeoutMs / 1_000)]),
     ...allowHosts.flatMap((host) => ["--allow-host", host]),
+    ...(failOn.length === 0 ? [] : ["--fail-on", failOn.join(",")]),
   ];
   const more = given.map((word) => ` ${shellWord(word)}`).join("");
   const address = shellWord(withoutUserInfo(url));
-  if (command === undefined) {
-    return { start: `voice-agent-simulator verify ${address} --secret "$SIGNING_SECRET"${more}`, end: "" };
-  }
+  const secret = command === undefined || options.secretGiven === true ? ` --secret "$SIGNING_SECRET"` : "";
+  const start = (words: string): string => ourCommand(`verify ${words}${secret}${more}`);
+  if (command === undefined) return { start: start(address), end: "" };
   const words = command.map(shellWord).join(" ");
-  return { start: `voice-agent-simulator verify --url ${address}${more}`, end: ` -- ${words}` };
+  return { start: start(`--url ${address}`), end: ` -- ${words}` };
 }

@@ -82,7 +82,11 @@ export type RunningReceiver = {
 export const SECRET = "whsec_mutants";
 
 /** A small correct receiver in plain node:http, in which `changes` plant a bug. */
-export async function startMutant(changes: Partial<Behaviour>, now: () => number): Promise<RunningReceiver> {
+export async function startMutant(
+  changes: Partial<Behaviour>,
+  now: () => number,
+  port = 0,
+): Promise<RunningReceiver> {
   const behaviour: Behaviour = { ...CORRECT, ...changes };
   const state: State = {
     now,
@@ -107,11 +111,11 @@ export async function startMutant(changes: Partial<Behaviour>, now: () => number
     behaviour.onClientError(error, state, socket instanceof Socket ? socket.bytesRead : 0);
     socket.destroy();
   });
-  webhooks.listen(0, "127.0.0.1");
+  webhooks.listen(port, "127.0.0.1");
   await once(webhooks, "listening");
-  const { port } = webhooks.address() as AddressInfo;
+  const address = webhooks.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/webhooks`,
+    url: `http://127.0.0.1:${address.port}/webhooks`,
     handled: (eventId) => state.handled.get(eventId) ?? 0,
     async close() {
       webhooks.closeAllConnections();

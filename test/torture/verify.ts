@@ -1,8 +1,8 @@
 import { times, type Run } from "./run.ts";
 
 /**
- * Verify's long runs: each example many times without options, and as often with its effects read back; and what
- * differs from one in a way that only waiting shows.
+ * Verify's long runs: each example many times without options, and as often with its effects read back; what differs
+ * from one in a way that only waiting shows; and the `again:` line of every check, pasted into bash.
  */
 export const runs: Run[] = [
   {
@@ -11,5 +11,11 @@ export const runs: Run[] = [
     files: ["test/examples/receivers.test.ts", "test/examples/twins.test.ts"],
     // Twice at least: what waiting shows needs a second round.
     environment: (size) => ({ VERIFY_ROUNDS: String(Math.max(2, Number(times(20, size)))) }),
+  },
+  {
+    name: "again: lines of verify",
+    minutes: 6,
+    files: ["test/verify/again.test.ts"],
+    environment: () => ({ VERIFY_AGAIN: "every check" }),
   },
 ];

@@ -324,26 +324,6 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
     expect(stdout).toContain("(exit code 4)");
     expect(stdout).toContain(`receiver | no database at ${port}`);
   });
-
-  test("searches schedules, and replays one that fails from its seed", async ({ expect }) => {
-    const receiver = await startMutant({ remember: () => true }, Date.now);
-    running.push(receiver);
-    const counts = createServer((request, response) => {
-      response.end(JSON.stringify({ handled: receiver.handled((request.url ?? "").slice(1)) }));
-    });
-    const port = await freePort();
-    await new Promise<void>((resolve) => counts.listen(port, "127.0.0.1", resolve));
-    const words = ["--observe", `http://127.0.0.1:${port}/{id}`, "--only", "acknowledgement.call-completed"];
-    const { code, stdout } = await verify(receiver.url, ...words, "--explore", "12", "--seed", "7");
-    counts.closeAllConnections();
-    counts.close();
-
-    expect(code).toBe(1);
-    expect(stdout).toMatch(
-      /was acknowledged, and handled \d times instead of once\. Smallest failing schedule: (2xx with a copy (during|after) it|(5xx|late 2xx) → 2xx)\./,
-    );
-    expect(stdout).toContain("--explore 12 --seed 7");
-  });
 });
 
 test("control: the receiver that these tests change passes unchanged", async () => {

@@ -9,7 +9,6 @@ import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { DELIVERY_MUTANTS, SIGNATURE_MUTANTS } from "../mutants/mutants.ts";
 import { type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
-import { run as runCommand } from "../simulator/commands/in-process.ts";
 import { runInBash } from "./bash.ts";
 
 /** What a check sent, and the lines that are to send it again. */
@@ -56,7 +55,7 @@ test("each failure's curl and verify line show again what failed", async () => {
           seed: SEED,
           checks,
           failOn: [],
-          readyTimeoutMs: 1,
+          readyTimeoutMs: 30_000,
           now: Date.now,
         });
         const failure = report.results.find(({ check, outcome }) => check.id === id && outcome === "failed");
@@ -87,14 +86,6 @@ test("each failure's curl and verify line show again what failed", async () => {
   expect(words).toEqual(
     failures.map(({ id, url }) => ["verify", url, "--secret", SECRET, "--only", id, "--seed", SEED]),
   );
-  // The command itself then does the same for each check; one of each group shows it.
-  const samples = new Map(
-    failures.map((failure, index) => [failure.id.split(".")[0], { ...failure, argv: words[index] }]),
-  );
-  for (const { id, argv = [] } of samples.values()) {
-    const { code, out } = await runCommand(...argv, "--strict");
-    expect({ code, out }).toEqual({ code: 1, out: expect.stringContaining(` ${id}  `) });
-  }
 }, 60_000);
 
 async function start(plant: Parameters<typeof startMutant>[0] = {}): Promise<RunningReceiver> {
@@ -139,9 +130,9 @@ async function everythingSent(receiver: RunningReceiver): Promise<{ lines: Line[
   return { lines, without };
 }
 
-function fitsACommandLine({ note, body, headers }: Exchange["request"]): boolean {
+function fitsACommandLine({ note, pieces, body, headers }: Exchange["request"]): boolean {
   const headBytes = headers.reduce((total, [name, value]) => total + name.length + value.length, 0);
-  return note === undefined && body.length <= 8_192 && headBytes <= 16_384;
+  return (note === undefined || pieces !== undefined) && body.length <= 8_192 && headBytes <= 16_384;
 }
 
 /** Runs every curl, some side by side, and says which ended otherwise than the delivery that it repeats. */

@@ -114,6 +114,8 @@ export const effectChecks: Check[] = [
       },
     ),
     phase: "last",
+    // It judges what the others sent.
+    again: "",
   },
 ];
 

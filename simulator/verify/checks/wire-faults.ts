@@ -187,6 +187,8 @@ export const wireFaultChecks: Check[] = [
     spec: RULES.robust,
     hint: SURVIVE_HINT,
     phase: "last",
+    // It is the others that bring a receiver down.
+    again: "",
     run: async ({ deliver, event }) =>
       allAcknowledged([await deliver(event("call.completed")), await deliver(event("voicemail.created"))]),
   },

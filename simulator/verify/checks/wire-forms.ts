@@ -79,22 +79,12 @@ export const wireFormChecks: Check[] = [
       hint: "Collect the body's buffers and join them before anything is decoded: a character may lie across two of them.",
       phase: "stalled",
     },
-    ({ deliver, event }) =>
-      deliver(event("call.completed", { transcript: "Agent: 東京 🍕 Zoë" }), {
-        manner: {
-          note: "Cut after the first byte of each of three characters, 30 ms apart.",
-          send: async (wire, { head, framedBody }) => {
-            await wire.write(head);
-            const cuts = ["東", "🍕", "ë"].map((character) => framedBody.indexOf(character) + 1);
-            let from = 0;
-            for (const cut of [...cuts, framedBody.length]) {
-              await wire.write(framedBody.subarray(from, cut));
-              from = cut;
-              await sleep(30);
-            }
-          },
-        },
-      }),
+    ({ deliver, event }) => {
+      const body = Buffer.from(JSON.stringify(event("call.completed", { transcript: "Agent: 東京 🍕 Zoë" })));
+      const cutAt = ["東", "🍕", "ë"].map((character) => body.indexOf(character) + 1);
+      const note = "Cut after the first byte of each of three characters, 30 ms apart.";
+      return deliver(body, { pieces: { cutAt, pauseMs: 30 }, note });
+    },
   ),
   {
     id: "wire.slow-body",
@@ -105,16 +95,10 @@ export const wireFormChecks: Check[] = [
     hint: "A phone line or a busy proxy may take a second or two for a body; give a request some seconds before you cut it.",
     phase: "stalled",
     run: async ({ deliver, event, timing }) => {
-      const manner: Manner = {
-        note: `Half of the body, then a pause of ${timing.stallMs} ms, then the rest.`,
-        send: async (wire, { head, framedBody }) => {
-          const half = Math.floor(framedBody.length / 2);
-          await wire.write(Buffer.concat([head, framedBody.subarray(0, half)]));
-          await sleep(timing.stallMs);
-          await wire.write(framedBody.subarray(half));
-        },
-      };
-      return allAcknowledged([await deliver(event(), { manner })]);
+      const body = Buffer.from(JSON.stringify(event()));
+      const pieces = { cutAt: [Math.floor(body.length / 2)], pauseMs: timing.stallMs };
+      const note = `Half of the body, then a pause of ${timing.stallMs} ms, then the rest.`;
+      return allAcknowledged([await deliver(body, { pieces, note })]);
     },
   },
   {

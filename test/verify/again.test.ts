@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { SECRET } from "../mutants/receiver.ts";
+import { run as runCommand } from "../simulator/commands/in-process.ts";
+import { runInBash } from "./bash.ts";
+import { type Failing, FAILING, type Failure, failureOf, startCounts } from "./failing.ts";
+
+const IS_LONG_RUN = process.env["VERIFY_AGAIN"] !== undefined;
+const LANES = 6;
+
+/** Bugs that show without a wait: one for each group, by the check meant for it. */
+const QUICKLY = [
+  "refuses-bookings: acknowledgement.booking-created",
+  "no-header-no-check: signature.missing-header",
+  "trims: raw-bytes.trailing-newline",
+  "conflict-on-duplicate: duplicates.in-sequence",
+  "known-types: evolution.unknown-type",
+  "string-concatenation: wire.split-multibyte",
+  "conflict-on-object: readings.distinct-ids",
+  "too-busy: load.burst-at-first",
+  "never-de-duplicates: effects.in-sequence",
+  "does-not-restart: crash.restarts",
+  "never-de-duplicates: explore.schedules",
+];
+
+test("an `again:` line, read by bash, fails as the check did: one of each group", async () => {
+  const failures = await failuresOf(FAILING.filter((failing) => QUICKLY.includes(nameOf(failing))));
+  expect(failures.map(nameOf).toSorted()).toEqual(QUICKLY.toSorted());
+
+  expect(failures.find(({ id }) => id === "explore.schedules")).toMatchObject({
+    explanation: expect.stringMatching(
+      /was acknowledged, and handled 2 times instead of once\. Smallest failing schedule: 2xx with a copy after it\./,
+    ),
+    again: expect.stringContaining(" --explore 1 --seed 2"),
+  });
+
+  const words = await runInBash(
+    failures.map(({ again }) => again),
+    { SIGNING_SECRET: SECRET },
+    `voice-agent-simulator() { printf '%s\\0' "$@"; }`,
+  );
+  for (const [index, { id }] of failures.entries()) {
+    const { code, out } = await runCommand(...(words[index] ?? "").split("\0").slice(0, -1));
+    expect({ id, code, isShown: isShown(id, out) }, out).toEqual({ id, code: 1, isShown: true });
+  }
+});
+
+test.runIf(IS_LONG_RUN)(
+  "every check's `again:` line, pasted into bash, fails as the check did",
+  async () => {
+    const failures = await failuresOf(FAILING);
+    const ids = new Set(failures.map(({ id }) => id));
+    expect.soft(CATALOGUE.map(({ id }) => id).filter((id) => !ids.has(id))).toEqual([]);
+    expect.soft(FAILING.map(nameOf).filter((name) => !failures.map(nameOf).includes(name))).toEqual([]);
+
+    const main = new URL("../../simulator/main.ts", import.meta.url).pathname;
+    const cli = `voice-agent-simulator() { ${process.execPath} ${main} "$@" 2>&1; echo "exit code $?"; }`;
+    const otherwise: string[] = [];
+    await inLanes(failures, async ({ name, id, again }) => {
+      const [output = ""] = await runInBash([again], { SIGNING_SECRET: SECRET, NO_COLOR: "1" }, cli);
+      if (/^exit code 1$/m.test(output) && isShown(id, output)) return;
+      otherwise.push(`${name}: ${again}\n${output}`);
+    });
+    expect(otherwise).toEqual([]);
+  },
+  3_600_000,
+);
+
+async function failuresOf(subjects: readonly Failing[]): Promise<Failure[]> {
+  const start = await startCounts();
+  const failures: Failure[] = [];
+  await inLanes(subjects, async (failing) => {
+    const failure = await failureOf(failing, start);
+    if (failure !== undefined) failures.push(failure);
+  });
+  return failures;
+}
+
+function nameOf({ name, id }: Pick<Failing, "name" | "id">): string {
+  return `${name}: ${id}`;
+}
+
+/** Whether the check stands in the report as failed, or as advice. */
+function isShown(id: string, output: string): boolean {
+  return output.includes(`✗ ${id}  `) || output.includes(`! ${id}  `);
+}
+
+async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const next = items.values();
+  await Promise.all(
+    Array.from({ length: LANES }, async () => {
+      for (const item of next) await work(item);
+    }),
+  );
+}

@@ -1,0 +1,145 @@
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { repeatCommand } from "../../simulator/verify/evidence.ts";
+import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verify-receiver.ts";
+import { temporaryDirectory } from "../helpers/simulator.ts";
+import { CRASH_MUTANTS } from "../mutants/crash-mutants.ts";
+import { DELIVERY_MUTANTS, SIGNATURE_MUTANTS } from "../mutants/mutants.ts";
+import { type Behaviour, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
+import { freePort } from "./free-port.ts";
+
+/** A receiver with a planted bug, and the check that is meant to fail it. */
+export type Failing = {
+  name: string;
+  id: string;
+  /** Options beside the address, the secret and the check. */
+  options?: Partial<VerifyOptions>;
+} & ({ plant: Partial<Behaviour> } | { crash: string });
+
+/** What a run said of it, and the line that runs it again. */
+export type Failure = { name: string; id: string; explanation: string; again: string };
+
+const SEED = "'$(exit 1) `x` !1";
+/** In place of mutants that only a whole run with the short waits of the tests shows. */
+const OTHERWISE: Failing[] = [
+  {
+    name: "dies-on-reset",
+    id: "wire.reset-mid-body",
+    plant: { onAborted: (partial, state) => void (partial.length > 100 && state.die()) },
+  },
+  {
+    name: "handles-late",
+    id: "effects.prompt",
+    plant: { handledAfterMs: ({ type }) => (type === "voicemail.created" ? 6_000 : 0) },
+  },
+  {
+    name: "never-de-duplicates",
+    id: "explore.schedules",
+    plant: { remember: () => true },
+    // A schedule that is soon shrunk.
+    options: { explore: 1, seed: "2" },
+  },
+];
+const MUTANTS = Object.entries({ ...SIGNATURE_MUTANTS, ...DELIVERY_MUTANTS }).filter(
+  ([name]) => !OTHERWISE.some((other) => other.name === name && other.id !== "explore.schedules"),
+);
+const CRASHING = Object.entries(CRASH_MUTANTS);
+const MEANT = [
+  ...MUTANTS.map(([name, { plant, caughtBy: id }]): Failing => ({ name, id, plant })),
+  ...CRASHING.map(([name, { caughtBy: id }]): Failing => ({ name, id, crash: name })),
+  ...OTHERWISE,
+];
+
+/** Every planted bug with the check meant for it; and for checks that have none of their own, one that they see too. */
+export const FAILING: Failing[] = [
+  ...MEANT,
+  ...CATALOGUE.filter(({ id }) => MEANT.every((failing) => failing.id !== id)).flatMap(
+    ({ id }): Failing[] => {
+      const seen = MUTANTS.find(([, { alsoBy = [], kills }]) => kills !== true && alsoBy.includes(id));
+      if (seen !== undefined) return [{ name: seen[0], id, plant: seen[1].plant }];
+      const crashing = CRASHING.find(([, { alsoBy = [] }]) => alsoBy.includes(id));
+      return crashing === undefined ? [] : [{ name: crashing[0], id, crash: crashing[0] }];
+    },
+  ),
+];
+
+/** Answers what each receiver has handled, under a path of its own. */
+export async function startCounts() {
+  const receivers: (RunningReceiver | undefined)[] = [];
+  const server = createServer((request, response) => {
+    const [, index, eventId = ""] = (request.url ?? "").split("/");
+    response.end(JSON.stringify({ handled: receivers[Number(index)]?.handled(eventId) ?? 0 }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+
+  /** Starts a receiver, and answers its address and that of its counts. */
+  return async (
+    plant: Partial<Behaviour>,
+  ): Promise<{ url: string; observeUrl: string; renew: () => Promise<void> }> => {
+    const index = receivers.push(undefined) - 1;
+    const start = async (listenOn = 0): Promise<RunningReceiver> =>
+      (receivers[index] = await startMutant(plant, Date.now, listenOn));
+    const { url } = await start();
+    onTestFinished(() => receivers[index]?.close());
+    return {
+      url,
+      observeUrl: `http://127.0.0.1:${port}/${index}/{id}`,
+      /** Ends it, in case that it lives, and starts it once more at the same address. */
+      async renew() {
+        await receivers[index]?.close();
+        await start(Number(new URL(url).port));
+      },
+    };
+  };
+}
+
+/** Runs the check that is meant to fail it, as a user would; undefined when it did not fail. */
+export async function failureOf(
+  failing: Failing,
+  start: Awaited<ReturnType<typeof startCounts>>,
+): Promise<Failure | undefined> {
+  const { name, id, options = {} } = failing;
+  const { renew, ...receiver } =
+    "crash" in failing ? await crashing(failing.crash) : await start(failing.plant);
+  const whole = CATALOGUE.some((check) => check.id === id && check.again === "");
+  const report = await verifyReceiver({
+    ...receiver,
+    secret: SECRET,
+    secretGiven: true,
+    seed: SEED,
+    // Some checks judge what others sent.
+    checks: CATALOGUE.filter((check) => (whole ? check.thorough !== true : check.id === id)),
+    thorough: id === "effects.after-whole-schedule",
+    failOn: ["advice"],
+    readyTimeoutMs: 30_000,
+    now: Date.now,
+    ...options,
+  });
+  const result = report.results.find(({ check, outcome }) => check.id === id && outcome === "failed");
+  await renew();
+  return result && { name, id, explanation: result.explanation ?? "", again: repeatCommand(report, result) };
+}
+
+async function crashing(mutant: string) {
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  const program = new URL("../mutants/crash-receiver.ts", import.meta.url).pathname;
+  const store = join(temporaryDirectory(), "events");
+  return {
+    url: `${origin}/webhooks`,
+    observeUrl: `${origin}/handled/{id}`,
+    clockVariable: "CLOCK_AHEAD",
+    command: ["env", `MUTANT=${mutant}`, `STORE=${store}`, process.execPath, program],
+    /** As somebody does before the next start whose receiver left something behind. */
+    async renew() {
+      for (const left of [store, `${store}.lock`]) rmSync(left, { force: true });
+    },
+  };
+}
