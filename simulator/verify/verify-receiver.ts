@@ -153,7 +153,9 @@ type InvocationOptions = Pick<
   | "thorough"
   | "clockVariable"
   | "allowHosts"
->;
+  | "secretGiven"
+> &
+  Partial<Pick<VerifyOptions, "readyTimeoutMs" | "failOn">>;
 
 /** The words that start the same run again, for a shell; the secret and user info stay out of them. */
 export function invocationOf(options: InvocationOptions): Report["invocation"] {
@@ -163,11 +165,11 @@ export function invocationOf(options: InvocationOptions): Report["invocation"] {
     observeUrl,
     events,
     effectsWithinMs,
-    readyTimeoutMs,
+    readyTimeoutMs = DEFAULT_TIMING.readyMs,
     thorough,
     clockVariable,
     allowHosts = [],
-    failOn,
+    failOn = [],
   } = options;
   const given = [
     ...(observeUrl === undefined ? [] : ["--observe", withoutUserInfo(observeUrl)]),
