@@ -77,7 +77,7 @@ export async function startCounts() {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
 
   /** Starts a receiver, and answers its address and that of its counts. */
