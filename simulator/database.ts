@@ -2,7 +2,13 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
-import { DELIVERY_TABLES, FEWER_INDEXES, SUMMARY_TABLES, VERDICT_TABLES } from "./domain/schema.ts";
+import {
+  DELIVERY_TABLES,
+  FEWER_INDEXES,
+  ROTATION_TABLES,
+  SUMMARY_TABLES,
+  VERDICT_TABLES,
+} from "./domain/schema.ts";
 import { summaryOfBody } from "./domain/world/event-summary.ts";
 import { WORLD_MIGRATIONS, WORLD_RETENTION } from "./domain/world/schema.ts";
 
@@ -19,6 +25,7 @@ const MIGRATIONS = [
   [...SUMMARY_TABLES],
   [...VERDICT_TABLES, ...WORLD_RETENTION],
   [...FEWER_INDEXES],
+  [...ROTATION_TABLES],
 ].map((tables) => tables.join(";\n"));
 
 /**

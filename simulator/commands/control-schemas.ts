@@ -36,6 +36,8 @@ export const endpointSchema = z.looseObject({
   flagged: z.boolean(),
   consecutive_failures: z.number(),
   secret_last4: z.string(),
+  previous_secret_last4: z.string().nullable(),
+  previous_secret_until: z.string().nullable(),
 });
 
 /** The answer to a registration, the one that tells the secret. */

@@ -10,6 +10,7 @@ import { emittedSchema, endpointSchema, listOf, registeredSchema } from "./contr
 import { defaultCommand } from "./default-command.ts";
 import { collect, eventSelection, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
+import { addRotateCommand } from "./rotate.ts";
 import { ourCommand } from "./invocation.ts";
 import { shellWord } from "../shell-words.ts";
 
@@ -20,7 +21,7 @@ type SettingFlags = SimulatorFlags & {
   faults?: boolean;
 };
 
-/** `endpoints list|add|show|change|remove|test`: where events are delivered. */
+/** `endpoints list|add|show|change|rotate|remove|test`: where events are delivered. */
 export function endpointsCommand(): Command {
   const command = new Command("endpoints").description("where events are delivered");
 
@@ -92,6 +93,8 @@ export function endpointsCommand(): Command {
       const endpoint = await createControlClient(flags).patch(pathOf(id), body, endpointSchema);
       print(endpoint, createOutput({ json: flags.json === true }));
     });
+
+  addRotateCommand(command);
 
   addSimulatorOptions(command.command("remove"))
     .description("remove an endpoint: what waits for it is dead")

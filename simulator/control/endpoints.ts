@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "../../shared/events.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerError, answerList, answerRefusal, readBody } from "./answers.ts";
 import { faultsSchema } from "./schemas.ts";
-import { emittedView, endpointView } from "./views.ts";
+import { answersView, emittedView, endpointView } from "./views.ts";
 
 const settingsSchema = z.strictObject({
   url: z.string(),
@@ -14,10 +14,15 @@ const settingsSchema = z.strictObject({
 });
 const registrationSchema = settingsSchema.extend({ secret: z.string().optional() });
 const changeSchema = settingsSchema.partial();
+const LONGEST_OVERLAP_SECONDS = 30 * 86_400;
+const rotationSchema = z.strictObject({
+  secret: z.string().optional(),
+  overlap_seconds: z.number().min(0).max(LONGEST_OVERLAP_SECONDS).default(86_400),
+});
 const checkSchema = z.strictObject({ url: z.string() });
 
 /** Endpoints: register, look, change, remove, test (SPEC §6 Registration). */
-export function endpointRoutes({ endpoints }: Simulator): Router {
+export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
   const router = Router();
 
   router.post("/endpoints", (request, response) => {
@@ -54,10 +59,28 @@ export function endpointRoutes({ endpoints }: Simulator): Router {
     response.json(endpointView(changed.endpoint));
   });
 
+  router.post("/endpoints/:id/rotate", (request, response) => {
+    const body = readBody(rotationSchema, request, response);
+    if (body === undefined) return;
+    const { secret, overlap_seconds: overlapSeconds } = body;
+    const rotated = endpoints.rotate(request.params.id, {
+      secret,
+      overlapMs: Math.round(overlapSeconds * 1000),
+    });
+    if (!rotated.ok) return answerRefusal(response, rotated);
+    // The one time that the new secret is told.
+    response.json({ ...endpointView(rotated.endpoint), secret: rotated.endpoint.secret });
+  });
+
   router.delete("/endpoints/:id", (request, response) => {
     const removed = endpoints.remove(request.params.id);
     if (!removed.ok) return answerRefusal(response, removed);
     response.status(204).end();
+  });
+
+  router.get("/endpoints/:id/answers", (request, response) => {
+    if (!endpoints.find(request.params.id)) return answerNone(response, request.params.id);
+    response.json(answersView(deliveries.answersOf(request.params.id)));
   });
 
   router.post("/endpoints/:id/test", (request, response) => {

@@ -4,14 +4,16 @@ import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { EventSummary } from "../domain/event-summaries.ts";
 import { formatFault, formatFaults } from "../domain/faults.ts";
+import { knownSecrets } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../simulator.ts";
-import type { DeliveryDetail } from "../verbs/deliveries.ts";
+import type { DeliveryDetail, EndpointAnswers } from "../verbs/deliveries.ts";
 import { signatureView } from "./signature-view.ts";
 
 /** How the control API shows things: snake_case, schedule times as ISO 8601, wall times named so. */
 
 /** An endpoint without its secret, of which only the last four characters are ever shown again. */
 export function endpointView(endpoint: Endpoint) {
+  const { previousSecret: previous } = endpoint;
   return {
     object: "endpoint",
     id: endpoint.id,
@@ -22,6 +24,8 @@ export function endpointView(endpoint: Endpoint) {
     flagged: endpoint.flagged,
     consecutive_failures: endpoint.consecutiveFailures,
     secret_last4: lastCharacters(endpoint.secret),
+    previous_secret_last4: previous === null ? null : lastCharacters(previous.secret),
+    previous_secret_until: previous === null ? null : iso(previous.untilMs),
     created_at: iso(endpoint.createdAtMs),
   };
 }
@@ -29,6 +33,18 @@ export function endpointView(endpoint: Endpoint) {
 /** Enough to tell two secrets apart; of a short one that would be too much of it. */
 function lastCharacters(secret: string): string {
   return secret.length < 12 ? "" : secret.slice(-4);
+}
+
+/** How an endpoint has answered lately: figures, and the last attempts, oldest first. */
+export function answersView({ figures, attempts }: EndpointAnswers) {
+  const { counted, acknowledged, p95Ms } = figures;
+  return {
+    object: "answers",
+    counted,
+    acknowledged,
+    p95_ms: p95Ms,
+    attempts: attempts.map((attempt) => ({ delivery_id: attempt.deliveryId, ...attemptView(attempt) })),
+  };
 }
 
 export function eventView(event: EventSummary) {
@@ -76,7 +92,7 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
         headers: attempt.wire ? Object.fromEntries(attempt.wire.headers) : attempt.requestHeaders,
         body: attempt.sentBody.toString(),
       },
-      signature: signatureView(attempt, attempt.sentBody, endpoint?.secret),
+      signature: signatureView(attempt, attempt.sentBody, endpoint ? knownSecrets(endpoint) : []),
       answer: attempt.answer && {
         headers: attempt.answer.headers,
         body: attempt.answer.body.toString(),

@@ -18,19 +18,23 @@ const FAULTY_TIMESTAMP_SHIFT_SECONDS = 600;
  */
 export function attemptRequest(options: {
   body: Buffer;
-  secret: string;
+  /** Each signs: one, or two while a rotated one overlaps. */
+  secrets: readonly string[];
   number: number;
   wallNowMs: number;
   faults: ReadonlySet<FaultName>;
   readings: Readings;
 }): AttemptRequest {
-  const { secret, faults, readings } = options;
+  const { secrets, faults, readings } = options;
   const isReserialized = readings.retry_body === "reserialized" && options.number > 1;
   const signedBody = isReserialized ? reserialize(options.body) : options.body;
   const signatureTimestamp = Math.floor(options.wallNowMs / 1000) + timestampShiftSeconds(faults);
-  const key = faults.has("bad-signature") ? `not-${secret}` : secret;
+  const [first = "", ...others] = secrets.map((secret) => {
+    const key = faults.has("bad-signature") ? `not-${secret}` : secret;
+    return sign({ body: signedBody, secret: key, timestampSeconds: signatureTimestamp });
+  });
 
-  let signature = sign({ body: signedBody, secret: key, timestampSeconds: signatureTimestamp });
+  let signature = [first, ...others.map((signed) => signed.slice(signed.indexOf("v1=")))].join(",");
   if (faults.has("missing-parts")) signature = `t=${signatureTimestamp}`;
   if (readings.signature_extra_keys === "present") signature += `,v0=${"0".repeat(64)},kid=1`;
 

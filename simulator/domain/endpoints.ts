@@ -6,15 +6,15 @@ import { checkEndpointUrl, type EndpointUrl } from "./endpoint-url.ts";
 import { formatFault, parseFault, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import { stableId } from "./random.ts";
+import type { EndpointSecrets } from "./signing-secrets.ts";
 
-export type Endpoint = {
+export type Endpoint = EndpointSecrets & {
   id: string;
   /** Null: every organization of this simulator, which no real endpoint can have but every developer wants. */
   orgId: string | null;
   url: string;
   /** The selection; empty means every event (SPEC §6 Registration). */
   eventTypes: string[];
-  secret: string;
   faults: Fault[];
   createdAtMs: number;
   consecutiveFailures: number;
@@ -46,11 +46,15 @@ type EndpointRow = {
   faults: string;
   created_at: number;
   consecutive_failures: number;
+  previous_secret: string | null;
+  previous_until: number | null;
 };
 
-const COLUMNS = "id, org_id, url, event_types, secret, faults, created_at, consecutive_failures";
+const COLUMNS = `id, org_id, url, event_types, secret, faults, created_at, consecutive_failures, previous_secret, previous_until`;
 const INSERT = `INSERT INTO endpoints (id, org_id, url, event_types, secret, faults, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = `UPDATE endpoints SET org_id = ?, url = ?, event_types = ?, faults = ? WHERE id = ?`;
+const ROTATE = `
+  UPDATE endpoints SET previous_secret = secret, previous_until = ?, secret = ? WHERE id = ? AND deleted_at IS NULL`;
 const DELETE = `UPDATE endpoints SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL`;
 const FIND = `SELECT ${COLUMNS} FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
 const LIST = `SELECT ${COLUMNS} FROM endpoints WHERE deleted_at IS NULL ORDER BY seq`;
@@ -79,6 +83,7 @@ export function createEndpoints(options: {
   const { database, clock, journal, allowedHosts } = options;
   const insert = database.prepare(INSERT);
   const update = database.prepare(UPDATE);
+  const rotate = database.prepare(ROTATE);
   const remove = database.prepare(DELETE);
   const find = database.prepare<[string], EndpointRow>(FIND);
   const list = database.prepare<[], EndpointRow>(LIST);
@@ -107,6 +112,7 @@ export function createEndpoints(options: {
         url: new URL(settings.url).href,
         eventTypes: settings.eventTypes ?? [],
         secret: settings.secret ?? options.newSecret(),
+        previousSecret: null,
         faults: settings.faults ?? [],
         createdAtMs: clock.now(),
         consecutiveFailures: 0,
@@ -125,7 +131,7 @@ export function createEndpoints(options: {
       journal.write({ kind: "endpoint.changed", endpointId: id });
       return { ok: true, endpoint };
     },
-    /** Changes an endpoint that exists; its secret stays. Pending deliveries go to the new address. */
+    /** Changes an endpoint that exists; its secrets stay. Pending deliveries go to the new address. */
     change(endpoint: Endpoint, changes: EndpointChanges): EndpointResult {
       const changed: Endpoint = {
         ...endpoint,
@@ -141,6 +147,23 @@ export function createEndpoints(options: {
       update.run(orgId, url, JSON.stringify(eventTypes), faultList(faults), id);
       journal.write({ kind: "endpoint.changed", endpointId: id });
       return { ok: true, endpoint: changed };
+    },
+    /**
+     * Gives an endpoint that exists a new secret; the one before goes on signing for `overlapMs` of schedule time. The
+     * message of a refusal says what to change.
+     */
+    rotate(endpoint: Endpoint, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult {
+      const { id, url, secret: previous } = endpoint;
+      const secret = settings.secret ?? options.newSecret();
+      const problem =
+        secret === previous
+          ? "The endpoint has this secret already: give another, or none."
+          : settingsProblem({ url, secret }, allowedHosts);
+      if (problem !== undefined) return { ok: false, message: problem };
+      const untilMs = clock.now() + settings.overlapMs;
+      rotate.run(untilMs, secret, id);
+      journal.write({ kind: "endpoint.changed", endpointId: id });
+      return { ok: true, endpoint: { ...endpoint, secret, previousSecret: { secret: previous, untilMs } } };
     },
     /** False when there is no such endpoint. Its past deliveries stay visible. */
     remove(id: string): boolean {
@@ -194,6 +217,8 @@ function fromRow(row: EndpointRow): Endpoint {
     url: row.url,
     eventTypes: stringListSchema.parse(JSON.parse(row.event_types)),
     secret: row.secret,
+    previousSecret:
+      row.previous_secret === null ? null : { secret: row.previous_secret, untilMs: row.previous_until ?? 0 },
     faults: readFaults(row.faults),
     createdAtMs: row.created_at,
     consecutiveFailures: row.consecutive_failures,

@@ -8,6 +8,7 @@ import { type FaultName, faultsOnAttempt, injectedFaults } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import type { EndedAttempt, Settle } from "./settlement.ts";
+import { signingSecrets } from "./signing-secrets.ts";
 import type { WallTime } from "./wall-time.ts";
 
 /** The port to the network: makes one HTTP request and never rejects. */
@@ -69,8 +70,9 @@ export function createFlights(
     const wallStartedAtMs = wall.nowMs();
     const faults = faultsOnAttempt(delivery.faults, number);
     const { body } = delivery;
-    const { secret, url } = endpoint;
-    const request = attemptRequest({ body, secret, number, wallNowMs: wallStartedAtMs, faults, readings });
+    const { url } = endpoint;
+    const secrets = signingSecrets(endpoint, startedAtMs, readings);
+    const request = attemptRequest({ body, secrets, number, wallNowMs: wallStartedAtMs, faults, readings });
     deliveries.take(delivery);
     const row = attempts.open(delivery.id, {
       number,

@@ -147,6 +147,14 @@ export const READINGS = {
     summary: "`call.completed` goes out before the other event of the same call, or after it.",
     reason: "No order is stated, and none is promised by retried deliveries either.",
   },
+  rotated_secret_signs: {
+    choices: ["both", "new", "old"],
+    default: "both",
+    section: "SPEC §6 Registration",
+    summary:
+      "While a secret that was rotated overlaps with the one before it, deliveries are signed with both, with the new one, or with the old one.",
+    reason: "With two signatures a receiver can change its secret at any moment of the overlap.",
+  },
   signature_extra_keys: {
     choices: ["none", "present"],
     default: "none",

@@ -182,6 +182,12 @@ export const VERDICT_TABLES = [
 /** Indexes that every attempt had to write four times, for questions that other indexes and the memory answer as well. */
 export const FEWER_INDEXES = ["DROP INDEX deliveries_next", "DROP INDEX attempts_open"] as const;
 
+/** The secret before the last rotation, and when its overlap ends. */
+export const ROTATION_TABLES = [
+  `ALTER TABLE endpoints ADD COLUMN previous_secret TEXT;
+  ALTER TABLE endpoints ADD COLUMN previous_until INTEGER`,
+] as const;
+
 const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM agenda"];
 const CLEAR_ENDPOINTS = "DELETE FROM endpoints";
 const UNFLAG_ENDPOINTS = "UPDATE endpoints SET consecutive_failures = 0";

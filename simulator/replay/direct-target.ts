@@ -25,7 +25,7 @@ export function createDirectTarget(options: {
 
   async function attempt(body: Buffer): Promise<Outcome> {
     const wallNowMs = wall.nowMs();
-    const request = attemptRequest({ body, secret, number: 1, wallNowMs, faults, readings });
+    const request = attemptRequest({ body, secrets: [secret], number: 1, wallNowMs, faults, readings });
     const { outcome } = await send({ ...request, url, faults, answerMeans: readings.answer_means, signal });
     return outcome;
   }

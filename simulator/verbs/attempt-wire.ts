@@ -34,7 +34,7 @@ export function attemptAgain(options: {
   faults: readonly Fault[];
   body: Buffer;
   url: string;
-  secret: string;
+  secrets: readonly string[];
   wallNowMs: number;
   readings: Readings;
 }): WireRequest {

@@ -1,3 +1,4 @@
+import { type AnswerFigures, answerFigures } from "../domain/answer-figures.ts";
 import type { Attempt, Attempts } from "../domain/attempts.ts";
 import type { Deliveries, Delivery } from "../domain/deliveries.ts";
 import type {
@@ -12,6 +13,7 @@ import type { Emitter } from "../domain/emitter.ts";
 import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
 import type { EventLog } from "../domain/events.ts";
 import type { Readings } from "../domain/readings.ts";
+import { signingSecrets } from "../domain/signing-secrets.ts";
 import { attemptAgain, wireRequest, type WireRequest } from "./attempt-wire.ts";
 import { refuse, type Refusal } from "./refusal.ts";
 
@@ -25,6 +27,17 @@ export type DeliveryDetail = {
   endpoint: Endpoint | undefined;
   attempts: (JudgedAttempt & Attempt & { sentBody: Buffer; wire: WireRequest | undefined })[];
 };
+
+/** How an endpoint has answered lately. */
+export type EndpointAnswers = {
+  figures: AnswerFigures;
+  /** The last ones that ended, oldest first. */
+  attempts: JudgedAttempt[];
+};
+
+/** So many deliveries of an endpoint, the newest, are what it did lately; so many of their attempts are told. */
+const RECENT_DELIVERIES = 200;
+const RECENT_ATTEMPTS = 48;
 
 /** What one can do with deliveries: look at them and their attempts, send one again, make the next attempt now. */
 export function createDeliveryVerbs(options: {
@@ -60,6 +73,15 @@ export function createDeliveryVerbs(options: {
     summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),
     page: (search: DeliverySearch): DeliveryPage => deliverySummaries.page(search),
     attempts: (id: string): Attempt[] => attempts.ofDelivery(id),
+    /** How an endpoint has answered in its last 200 deliveries. */
+    answersOf(endpointId: string): EndpointAnswers {
+      const recent = deliverySummaries.page({ endpointId, limit: RECENT_DELIVERIES }).deliveries;
+      const ended = recent
+        .flatMap((delivery) => delivery.attempts)
+        .filter(({ endedAtMs }) => endedAtMs !== null)
+        .toSorted((left, right) => left.wallStartedAtMs - right.wallStartedAtMs);
+      return { figures: answerFigures(ended), attempts: ended.slice(-RECENT_ATTEMPTS) };
+    },
     /** With all that was sent and answered, byte for byte. */
     detail(id: string): DeliveryDetail | undefined {
       const summary = deliverySummaries.find(id);
@@ -109,7 +131,8 @@ export function createDeliveryVerbs(options: {
           "endpoint_deleted",
           `The endpoint ${delivery.endpointId} was deleted, and its secret with it.`,
         );
-      const { url, secret } = endpoint;
+      const { url } = endpoint;
+      const secrets = signingSecrets(endpoint, now(), options.readings());
       const body = delivery.body ?? events.find(delivery.eventId)?.body ?? Buffer.alloc(0);
       const { faults } = delivery;
       const wallNowMs = options.wallNowMs();
@@ -118,7 +141,7 @@ export function createDeliveryVerbs(options: {
         faults,
         body,
         url,
-        secret,
+        secrets,
         wallNowMs,
         readings: options.readings(),
       });

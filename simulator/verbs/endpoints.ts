@@ -60,6 +60,13 @@ export function createEndpointVerbs(options: {
       const changed = endpoints.change(found.endpoint, changes);
       return changed.ok ? changed : refuse("invalid_request", changed.message);
     },
+    /** Gives an endpoint a new secret; the one before goes on signing for `overlapMs` of schedule time. */
+    rotate(id: string, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult {
+      const found = existing(id);
+      if (!found.ok) return found;
+      const rotated = endpoints.rotate(found.endpoint, settings);
+      return rotated.ok ? rotated : refuse("invalid_request", rotated.message);
+    },
     /** Removes an endpoint and ends what waits for it; its past deliveries stay visible. */
     remove(id: string): EndpointResult {
       const found = existing(id);

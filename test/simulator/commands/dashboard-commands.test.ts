@@ -29,6 +29,18 @@ test("endpoints: added, listed, shown, changed, tested and removed", async () =>
   });
   expect((await sim("endpoints", "show", id)).out).toContain(`ends in ${secret.slice(-4)}`);
 
+  const rotated = await sim("endpoints", "rotate", id, "--overlap", "90m");
+  const now = simulator.endpoints.list()[0]?.secret ?? "";
+  expect(now).not.toBe(secret);
+  expect(rotated.out).toContain(now);
+  expect(rotated.out).toContain(`ends in ${secret.slice(-4)}, signs until `);
+  const again = (
+    await sim("endpoints", "rotate", id, "--secret", "whsec_mine", "--overlap", "0", "--json")
+  ).json();
+  expect(again).toMatchObject({ secret: "whsec_mine", previous_secret_last4: now.slice(-4) });
+  expect((await sim("endpoints", "rotate", id, "--overlap", "soon")).code).toBe(2);
+  expect((await sim("endpoints", "rotate", id, "--overlap", "31d")).code).not.toBe(0);
+
   const tested = (await sim("endpoints", "test", id, "--json")).json();
   expect(tested.events).toMatchObject([{ type: "call.completed" }]);
   await receiver.until(1);

@@ -263,6 +263,7 @@ describe("a signing secret", () => {
     for (const path of [
       "/endpoints",
       `/endpoints/${id}`,
+      `/endpoints/${id}/answers`,
       "/events",
       `/events/${event}`,
       "/deliveries",

@@ -20,6 +20,8 @@ describe("endpoints", () => {
     flagged: false,
     consecutive_failures: 0,
     secret_last4: expect.stringMatching(/^.{4}$/),
+    previous_secret_last4: null,
+    previous_secret_until: null,
     created_at: time,
   };
 

@@ -1,14 +1,17 @@
 import { useState } from "preact/hooks";
 import { control } from "../core/api.js";
-import { countOf, fullTimeOf } from "../core/format.js";
+import { countOf, dayAndTimeOf, fullTimeOf } from "../core/format.js";
 import { html } from "../core/html.js";
-import { useLive } from "../core/live.js";
+import { scheduleNowMs, useLive } from "../core/live.js";
 import { hrefTo, navigate } from "../core/route.js";
 import { attempt, toast } from "../core/toasts.js";
+import { tellSecret } from "../core/told-secret.js";
+import { AnswerPicture } from "./answer-picture.js";
 import { Chip, TypeName } from "./chips.js";
 import { Copyable } from "./copy-button.js";
 import { Confirm } from "./dialog.js";
 import { Icon } from "./icon.js";
+import { RotateSecret } from "./rotate-secret.js";
 import { verifyEndpoint } from "./verify-run.js";
 
 /** One endpoint with what can be done to it. */
@@ -16,6 +19,7 @@ export function EndpointCard({ endpoint }) {
   const { id, url, flagged, consecutive_failures: failures, event_types: types, faults } = endpoint;
   const { organizations } = useLive();
   const [isDeleting, setDeleting] = useState(false);
+  const [isRotating, setRotating] = useState(false);
   const organization = organizations?.find((known) => known.id === endpoint.org_id);
 
   async function test() {
@@ -49,6 +53,7 @@ export function EndpointCard({ endpoint }) {
             : html`<${Chip} tone="ok">Healthy<//>`
       }
     </header>
+    <${AnswerPicture} endpoint=${endpoint} />
     <dl class="facts">
       <div>
         <dt>Events</dt>
@@ -64,6 +69,8 @@ export function EndpointCard({ endpoint }) {
         <dt>Secret</dt>
         <dd title="Shown in full once, when the endpoint was registered">
           <code>••••${endpoint.secret_last4 ?? ""}</code>
+          ${isOverlapping(endpoint) && html`<span class="muted">and <code>••••${endpoint.previous_secret_last4}</code> until ${dayAndTimeOf(endpoint.previous_secret_until)}</span>`}
+          <button type="button" class="button quiet small" onClick=${() => setRotating(true)}>Rotate</button>
         </dd>
       </div>
       <div>
@@ -100,6 +107,17 @@ export function EndpointCard({ endpoint }) {
       <button type="button" class="button danger-words" onClick=${() => setDeleting(true)}>Delete</button>
     </footer>
     ${
+      isRotating &&
+      html`<${RotateSecret}
+        endpoint=${endpoint}
+        onDone=${(changed) => {
+          setRotating(false);
+          tellSecret(changed);
+        }}
+        onClose=${() => setRotating(false)}
+      />`
+    }
+    ${
       isDeleting &&
       html`<${Confirm}
         title="Delete this endpoint?"
@@ -112,4 +130,9 @@ export function EndpointCard({ endpoint }) {
       <//>`
     }
   </article>`;
+}
+
+/** Whether the secret before the last rotation still signs. */
+function isOverlapping({ previous_secret_until: until }) {
+  return until !== null && Date.parse(until) > (scheduleNowMs() ?? 0);
 }

@@ -1,3 +1,4 @@
+import { dayAndTimeOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { forgetSecret, useToldSecret } from "../core/told-secret.js";
 import { CopyButton } from "./copy-button.js";
@@ -8,7 +9,7 @@ import { TestEvent } from "./test-event.js";
 export function SecretOnce() {
   const told = useToldSecret();
   if (told === undefined) return null;
-  const { secret, url } = told.endpoint;
+  const { secret, url, previous_secret_until: until } = told.endpoint;
   const line = `SIGNING_SECRET=${secret}`;
   return html`<${Dialog} title="The signing secret">
     <div class="dialog-body form">
@@ -22,6 +23,13 @@ export function SecretOnce() {
       <div class="secret-row">
         <code class="foreign">${line}</code><${CopyButton} text=${line} label="Copy line" />
       </div>
+      ${
+        until !== null &&
+        html`<p>
+          Until ${dayAndTimeOf(until)} of schedule time the old one counts, too: a receiver that takes several
+          has the new one first, a comma, and the old one.
+        </p>`
+      }
       <p class="muted">
         Deliveries to <span class="foreign">${url}</span> carry a signature made with it in the header
         <code>X-Service-Signature</code>.

@@ -21,6 +21,7 @@ export function createFeed({ control, changed }) {
   const litAt = new Map();
   let list = emptyList(NO_FILTERS);
   let latest;
+  const latestOf = new Map();
   let askTimer;
   let rows;
 
@@ -99,7 +100,10 @@ export function createFeed({ control, changed }) {
     heard.delete(delivery.id);
     heard.set(delivery.id, delivery);
     litAt.set(delivery.id, performance.now());
-    if (delivery.attempts.at(-1)?.ended_at) latest = delivery;
+    if (delivery.attempts.at(-1)?.ended_at) {
+      latest = delivery;
+      latestOf.set(delivery.endpoint_id, delivery);
+    }
     if (heard.size <= MOST_HEARD) return;
     const [oldest] = heard.keys();
     heard.delete(oldest);
@@ -153,6 +157,8 @@ export function createFeed({ control, changed }) {
     litAt: (id) => litAt.get(id),
     /** The delivery whose attempt ended last, of those that were told of. */
     latest: () => latest,
+    /** The same of one endpoint. */
+    heardOf: (endpointId) => latestOf.get(endpointId),
     rows: () => (rows ??= rowsOf(list)),
     get filters() {
       return list.filters;

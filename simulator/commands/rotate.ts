@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+import { registeredSchema } from "./control-schemas.ts";
+import { durationSeconds } from "./option-values.ts";
+import { createOutput } from "./output.ts";
+
+const DAY_SECONDS = 86_400;
+
+type Flags = SimulatorFlags & { secret?: string; overlap: number };
+
+/** Adds `endpoints rotate`: a new signing secret, beside which the old one goes on signing for a while. */
+export function addRotateCommand(endpoints: Command): void {
+  addSimulatorOptions(endpoints.command("rotate"))
+    .description("give an endpoint a new signing secret, and print it; nothing shows it again")
+    .argument("<id>")
+    .option("--secret <secret>", "the new one; made up when absent")
+    .option(
+      "--overlap <duration>",
+      "how long the old one goes on signing, in schedule time",
+      durationSeconds,
+      DAY_SECONDS,
+    )
+    .action(async (id: string, flags: Flags) => {
+      const output = createOutput({ json: flags.json === true });
+      const body = {
+        overlap_seconds: flags.overlap,
+        ...(flags.secret !== undefined && { secret: flags.secret }),
+      };
+      const path = `/endpoints/${encodeURIComponent(id)}/rotate`;
+      const endpoint = await createControlClient(flags).post(path, body, registeredSchema);
+      output.value(endpoint);
+      output.table([
+        ["Endpoint", endpoint.id],
+        ["Secret", endpoint.secret],
+        [
+          "Before",
+          `ends in ${endpoint.previous_secret_last4}, signs until ${endpoint.previous_secret_until}`,
+        ],
+      ]);
+      output.note("\nThe secret is shown this once. A receiver takes both meanwhile: SIGNING_SECRET=NEW,OLD");
+    });
+}

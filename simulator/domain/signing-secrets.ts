@@ -1,0 +1,26 @@
+import type { Readings } from "./readings.ts";
+
+/** The secret of an endpoint, and the one before it, which overlaps until a point in schedule time. */
+export type EndpointSecrets = {
+  secret: string;
+  previousSecret: { secret: string; untilMs: number } | null;
+};
+
+/**
+ * The secrets that sign for an endpoint at `nowMs` of schedule time: its own, and while the one before it overlaps, both
+ * or one of them, as the reading `rotated_secret_signs` has it.
+ */
+export function signingSecrets(
+  { secret, previousSecret }: EndpointSecrets,
+  nowMs: number,
+  { rotated_secret_signs: reading }: Readings,
+): string[] {
+  if (previousSecret === null || nowMs >= previousSecret.untilMs) return [secret];
+  const { secret: previous } = previousSecret;
+  return { both: [secret, previous], new: [secret], old: [previous] }[reading];
+}
+
+/** Every secret that an earlier attempt may have been signed with, as far as it is still known. */
+export function knownSecrets({ secret, previousSecret }: EndpointSecrets): string[] {
+  return previousSecret === null ? [secret] : [secret, previousSecret.secret];
+}

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { verify } from "../../shared/signature.ts";
+import { SOON, useBrowser } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+test("a card shows how its endpoint has answered lately, and what we made fail says nothing about it", async () => {
+  const tookMs = [3, 30, 300, 3_000];
+  const { url, simulator } = await openDashboard({
+    calls: 0,
+    send: () => {
+      const durationMs = tookMs.shift();
+      return Promise.resolve(
+        durationMs === undefined
+          ? { outcome: { error: "refused" as const }, durationMs: 1 }
+          : { outcome: { status: durationMs === 300 ? 500 : 200 }, durationMs },
+      );
+    },
+  });
+  const origin = new URL(url).origin;
+  await control(origin, "POST", "/endpoints", { url: "http://localhost:1/never-asked" });
+  const page = await browser.openPage(`${url}/endpoints`);
+  await page.getByText("Nothing was sent to it yet.").waitFor();
+  const send = async (...faults: string[]) => {
+    await control(origin, "POST", "/events", { type: "call.completed", faults });
+    await simulator.settled();
+  };
+  for (let sent = 0; sent < 4; sent++) await send();
+  const answers = page.locator(".answers");
+  const figures = () => answers.locator("dd").allTextContents();
+  await expect.poll(figures, SOON).toEqual(["75 %", "3.0 s", expect.stringMatching(/^ ?200 OK \d\d:/)]);
+  const heights = await page.evaluate<number[]>(
+    `[...document.querySelectorAll(".answers rect")].map((bar) => Number(bar.getAttribute("height")))`,
+  );
+  expect(heights).toEqual(heights.toSorted((a, b) => a - b));
+  expect(await answers.locator("rect.failed").count()).toBe(1);
+
+  // A refused connection is no answer that took time; one that we broke counts for nothing.
+  await send("bad-signature");
+  await send();
+  await expect.poll(figures, SOON).toEqual(["60 %", "3.0 s", expect.stringMatching(/^ ?refused \d\d:/)]);
+  expect(await answers.locator("rect.purpose").count()).toBe(1);
+  await page.getByRole("img", { name: "The last 6 attempts: 60 % acknowledged, p95 3.0 s" }).waitFor();
+  await answers.getByRole("link", { name: "refused" }).click();
+  await page.getByText("Nothing listens at that address").waitFor();
+});
+
+test("a secret is rotated: both sign while they overlap, and the new one is shown once", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(200);
+  const { body } = await control<{ id: string; secret: string }>(origin, "POST", "/endpoints", {
+    url: receiver.url,
+  });
+  const page = await browser.openPage(`${url}/endpoints`);
+  await page.getByRole("button", { name: "Rotate" }).click();
+  const dialog = page.getByRole("dialog", { name: "Rotate the signing secret" });
+  await dialog.getByLabel("The old one goes on signing for").selectOption({ label: "One hour" });
+  await dialog.getByRole("button", { name: "Rotate" }).click();
+  const once = page.getByRole("dialog", { name: "The signing secret" });
+  await once.getByText("the old one counts, too").waitFor();
+  const secret = (await once.locator("code.secret").innerText()).trim();
+  await once.getByRole("button", { name: "I have copied it" }).click();
+  const facts = page.locator(".endpoint .facts");
+  await facts.getByText(`••••${secret.slice(-4)} and ••••${body.secret.slice(-4)} until`).waitFor();
+  expect(await page.content()).not.toContain(secret);
+
+  await page.getByRole("button", { name: "Send a test event" }).click();
+  await page.getByRole("link", { name: "Watch it" }).click();
+  await page.getByText("A correct receiver accepts this signature.").waitFor();
+  const [received] = receiver.received;
+  const { signature = "", body: sent = Buffer.alloc(0), t = 0 } = received ?? {};
+  for (const one of [secret, body.secret])
+    expect(verify({ headers: [signature], body: sent, secrets: [one], nowSeconds: t }).ok).toBe(true);
+
+  await simulator.clock.advance(3_600);
+  await page.goto(`${url}/endpoints`);
+  await facts.getByText(`••••${secret.slice(-4)}`).waitFor();
+  expect(await facts.textContent()).not.toContain("until");
+  // What was signed by both then is still right.
+  await page.goBack();
+  await page.getByText("A correct receiver accepts this signature.").waitFor();
+});
