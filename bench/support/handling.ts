@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client } from "pg";
 import { z } from "zod";
+import { createServer } from "../../tools/postgres-server.ts";
 import { load } from "./load.ts";
 import { metric, startReceiver } from "./receiver-process.ts";
 import { median, whole, type Report } from "./report.ts";
@@ -12,10 +14,18 @@ const SECRET = "whsec_bench_0123456789abcdef";
 const OURS = "this receiver, with its own handlers";
 const BARE = "better-sqlite3, a transaction of two statements each";
 const QUEUES = { [BARE]: "bare", plainjob: "plainjob" };
+const GRAPHILE = "graphile-worker, as it comes";
+const BOSS = "pg-boss, batches of 500";
+const POSTGRES_QUEUES = { [GRAPHILE]: "graphile", [BOSS]: "boss" };
+
+/** What a queue that handles a tenth as much is given, so that it is done in the same time. */
+const PART_OF_EVENTS = 1 / 6;
 
 /**
  * How fast a backlog is handled: ours with its shipped handlers, effects exactly once; a bare loop on better-sqlite3 with
- * one NORMAL transaction of two statements an event; and plainjob with the same effect written by its job.
+ * one NORMAL transaction of two statements an event; and others' queues with the same effect written by their jobs, those
+ * for PostgreSQL on a server of their own that syncs as it comes. liteque is not among them: it does not run with
+ * better-sqlite3 13.
  */
 export async function measureHandling(options: {
   events: number;
@@ -23,10 +33,19 @@ export async function measureHandling(options: {
   report: Report;
 }): Promise<void> {
   const { events, rounds, report } = options;
-  const measured = new Map([OURS, ...Object.keys(QUEUES)].map((name): [string, number[]] => [name, []]));
-  for (let round = 0; round < rounds; round += 1) {
-    measured.get(OURS)?.push(await ours(events));
-    for (const [name, queue] of Object.entries(QUEUES)) measured.get(name)?.push(await peer(queue, events));
+  const names = [OURS, ...Object.keys(QUEUES), ...Object.keys(POSTGRES_QUEUES)];
+  const measured = new Map(names.map((name): [string, number[]] => [name, []]));
+  const server = await startServer();
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      measured.get(OURS)?.push(await ours(events));
+      for (const [name, queue] of Object.entries(QUEUES))
+        measured.get(name)?.push(await onFiles(queue, events));
+      for (const [name, queue] of Object.entries(POSTGRES_QUEUES))
+        measured.get(name)?.push(await server.measure(queue, Math.ceil(events * PART_OF_EVENTS)));
+    }
+  } finally {
+    await server.stop();
   }
   const of = (name: string): number => median(measured.get(name) ?? []);
 
@@ -37,7 +56,8 @@ export async function measureHandling(options: {
     );
   }
   report.held("handled, of the bare loop", of(OURS) / of(BARE), { atLeast: 0.8 });
-  report.held("handled, of plainjob", of(OURS) / of("plainjob"), { atLeast: 1 });
+  for (const name of ["plainjob", GRAPHILE, BOSS])
+    report.held(`handled, of ${name}`, of(OURS) / of(name), { atLeast: 1 });
 }
 
 /** Takes the events without a worker first, then starts one and waits until nothing is left. */
@@ -71,14 +91,50 @@ async function waitFor(
   }
 }
 
-async function peer(queue: string, events: number): Promise<number> {
+async function onFiles(queue: string, events: number): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), "bench-queue-"));
   try {
-    const child = fork(join(import.meta.dirname, "queue-process.ts"), [queue, directory, String(events)]);
-    const [tookMs] = await once(child, "message");
-    await once(child, "exit");
-    return (events / z.number().parse(tookMs)) * 1_000;
+    return await peer(queue, directory, events);
   } finally {
     rmSync(directory, { recursive: true });
   }
+}
+
+/** A PostgreSQL server, on which each measurement gets a database of its own. */
+async function startServer(): Promise<{
+  measure: (queue: string, events: number) => Promise<number>;
+  stop: () => Promise<void>;
+}> {
+  const directory = mkdtempSync(join(tmpdir(), "bench-postgres-"));
+  const server = await createServer(directory, {
+    port: 20_000 + (process.pid % 20_000),
+    settings: { fsync: "on" },
+  });
+  let databases = 0;
+  return {
+    measure: async (queue, events) => {
+      databases += 1;
+      const name = `bench_${String(databases)}`;
+      const client = new Client({ connectionString: server.url() });
+      await client.connect();
+      try {
+        await client.query(`CREATE DATABASE ${name}`);
+        return await peer(queue, server.url(name), events);
+      } finally {
+        await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+        await client.end();
+      }
+    },
+    stop: async () => {
+      await server.stop("immediate");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function peer(queue: string, place: string, events: number): Promise<number> {
+  const child = fork(join(import.meta.dirname, "queue-process.ts"), [queue, place, String(events)]);
+  const [tookMs] = await once(child, "message");
+  await once(child, "exit");
+  return (events / z.number().parse(tookMs)) * 1_000;
 }

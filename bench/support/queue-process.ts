@@ -1,11 +1,17 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { Logger, makeWorkerUtils, run as runWorker } from "graphile-worker";
+import { Pool } from "pg";
+import { PgBoss } from "pg-boss";
 import { better, defineQueue, defineWorker } from "plainjob";
 import { z } from "zod";
 import { sampleEnvelope } from "../../shared/samples.ts";
 
-/** Handles a backlog with another queue, or with none, in a process of its own; says how many milliseconds it took. */
-const [, , queue = "", directory = "", count = "0"] = process.argv;
+/**
+ * Handles a backlog with another queue, or with none, in a process of its own; says how many milliseconds it took. The
+ * queue's place is a directory, or the address of a PostgreSQL database.
+ */
+const [, , queue = "", place = "", count = "0"] = process.argv;
 const EVENTS = Number(count);
 
 const CREATE_EFFECTS = `CREATE TABLE effects (event_id TEXT PRIMARY KEY, call_id TEXT, outcome TEXT, duration_seconds INTEGER)`;
@@ -28,7 +34,7 @@ const jobs = Array.from({ length: EVENTS }, (_, index) =>
 
 /** The same little that our handler for calls writes. */
 function createEffects(file: string): { db: Database.Database; write: (job: Job) => void } {
-  const db = new Database(join(directory, file));
+  const db = new Database(join(place, file));
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = NORMAL");
   db.exec(CREATE_EFFECTS);
@@ -66,7 +72,7 @@ const queues: Record<string, () => Promise<number>> = {
   },
   plainjob: async () => {
     const { write } = createEffects("effects.db");
-    const connection = better(new Database(join(directory, "plainjob.db")));
+    const connection = better(new Database(join(place, "plainjob.db")));
     const queue = defineQueue({ connection, logger });
     queue.addMany("call", jobs);
     return timed((handled) => {
@@ -81,7 +87,77 @@ const queues: Record<string, () => Promise<number>> = {
       void worker.start();
     });
   },
+  graphile,
+  boss,
 };
+
+const CREATE_EFFECTS_TABLE = `CREATE TABLE effects (event_id text PRIMARY KEY, call_id text, outcome text, duration_seconds bigint)`;
+const INSERT_EFFECT_ROW = `INSERT INTO effects VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`;
+const AT_A_TIME = 1_000;
+
+/** As its documentation starts it. */
+async function graphile(): Promise<number> {
+  const pool = await createEffectsTable();
+  const quiet = { pgPool: pool, logger: new Logger(() => silent) };
+  const utils = await makeWorkerUtils(quiet);
+  await utils.migrate();
+  for (let at = 0; at < EVENTS; at += AT_A_TIME)
+    await utils.addJobs(jobs.slice(at, at + AT_A_TIME).map((payload) => ({ identifier: "call", payload })));
+  return timed((handled) => {
+    void runWorker({
+      ...quiet,
+      noHandleSignals: true,
+      taskList: {
+        call: async (payload) => {
+          await writeRow(pool, payload);
+          handled();
+        },
+      },
+    });
+  });
+}
+
+/** As its documentation starts it, in batches of 500. */
+async function boss(): Promise<number> {
+  const pool = await createEffectsTable();
+  const boss = new PgBoss({ connectionString: place, supervise: false, schedule: false });
+  boss.on("error", silent);
+  await boss.start();
+  await boss.createQueue("call");
+  for (let at = 0; at < EVENTS; at += AT_A_TIME)
+    await boss.insert(
+      "call",
+      jobs.slice(at, at + AT_A_TIME).map((data) => ({ data })),
+    );
+  const startedAtMs = performance.now();
+  for (let left = EVENTS; left > 0;) {
+    const batch = await boss.fetch("call", { batchSize: 500 });
+    await Promise.all(batch.map(async ({ data }) => writeRow(pool, data)));
+    await boss.complete(
+      "call",
+      batch.map(({ id }) => id),
+    );
+    left -= batch.length;
+  }
+  return performance.now() - startedAtMs;
+}
+
+async function createEffectsTable(): Promise<Pool> {
+  const pool = new Pool({ connectionString: place, max: 10 });
+  // The database goes away at the end, and its connections with it.
+  pool.on("error", silent);
+  await pool.query(CREATE_EFFECTS_TABLE);
+  return pool;
+}
+
+async function writeRow(pool: Pool, payload: unknown): Promise<void> {
+  const { id, data } = jobSchema.parse(payload);
+  await pool.query({
+    name: "effect",
+    text: INSERT_EFFECT_ROW,
+    values: [id, data.object.id, data.object.outcome, data.object.duration_sec],
+  });
+}
 
 /** From the start of a worker until it has handled the last event. */
 async function timed(start: (handled: () => void) => void): Promise<number> {

@@ -37,7 +37,7 @@ export async function startReceiver(options: {
   const { PATH, HOME } = process.env;
   const child = spawn(
     process.execPath,
-    ["--import", "tsx", options.entry ?? join(root, "receiver/main.ts")],
+    ["--disable-warning=ExperimentalWarning", options.entry ?? join(root, "receiver/main.ts")],
     {
       cwd: root,
       env: {

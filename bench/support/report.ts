@@ -20,7 +20,7 @@ export function createReport(): Report {
       const holds = "atLeast" in bound ? value >= bound.atLeast : value <= bound.atMost;
       const rule =
         "atLeast" in bound ? `at least ${String(bound.atLeast)}` : `at most ${String(bound.atMost)}`;
-      const text = `${what.padEnd(66)} ${value.toFixed(2).padStart(8)}  ${rule}${holds ? "" : "  FALLS SHORT"}`;
+      const text = `${what.padEnd(66)} ${value.toFixed(2).padStart(8)}  ${rule}  ${holds ? "reached" : "FALLS SHORT"}`;
       if (!holds) short.push(what);
       line(text);
     },

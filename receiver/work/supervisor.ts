@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from "node:child_process";
+import { fork, type ChildProcess, type ForkOptions } from "node:child_process";
 import type { Clock } from "../clock.ts";
 import type { HandlingReport } from "../operations/handling-metrics.ts";
 import type { Log } from "../operations/log.ts";
@@ -36,6 +36,8 @@ export function startSupervisor(options: {
   onDeath: (workerId: string | undefined) => void;
   /** Another entry point, with other handlers; for tests. */
   workerFile?: URL | undefined;
+  /** What starts a process; for tests of one that cannot be started. */
+  fork?: ((file: URL, options: ForkOptions) => ChildProcess) | undefined;
 }): Supervisor {
   const { clock, log, inspect } = options;
   const silenceLimitMs = inspect === undefined ? options.handlerTimeoutMs + SILENCE_MS : Infinity;
@@ -57,7 +59,17 @@ export function startSupervisor(options: {
   function start(): void {
     heardAtMs = clock.monotonicMs();
     workerId = undefined;
-    const started = fork(options.workerFile ?? siblingFile(import.meta.url, "worker"), {
+    try {
+      child = startProcess();
+      watchEnd(child);
+    } catch (error) {
+      // Out of memory, for one: Node.js throws some of what can go wrong, and says the rest as an event.
+      restart({ err: error });
+    }
+  }
+
+  function startProcess(): ChildProcess {
+    return (options.fork ?? fork)(options.workerFile ?? siblingFile(import.meta.url, "worker"), {
       env: options.environment,
       execArgv: [
         ...process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
@@ -65,7 +77,9 @@ export function startSupervisor(options: {
         ...(inspect === undefined ? [] : [`--inspect=${inspect}`]),
       ],
     });
-    child = started;
+  }
+
+  function watchEnd(started: ChildProcess): void {
     let ended = false;
     const end = (why: object): void => {
       // A process that could not be started says `error` and never `exit`.
