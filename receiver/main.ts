@@ -1,8 +1,11 @@
 #!/usr/bin/env node
 import "../shared/node-version.ts";
 import { enableCompileCache } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 // What Node.js compiled once it need not compile again: half of the time of a start. It works on what is loaded from
-// here on, so the program is.
-enableCompileCache();
+// here on, so the program is. Threads and the handlers' process learn of it from the environment.
+const cache = (process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache"));
+enableCompileCache(cache);
 await import("./program.ts");
