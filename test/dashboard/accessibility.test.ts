@@ -69,6 +69,7 @@ test("axe finds nothing on pages with something on them, light or dark", async (
     ["/world/organizations", "API key"],
     ["/readings", "limit_out_of_range"],
     ["/verify", "Answers within ten seconds"],
+    ["/docs", "In code"],
     ["/console", "Nothing sent yet"],
   ] as const) {
     await visit(page, path);
@@ -117,6 +118,7 @@ test("no page is wider than a narrow screen", async () => {
     "/trigger",
     "/world",
     "/console",
+    "/docs",
     "/readings",
     "/verify",
   ]) {

@@ -6,6 +6,7 @@ import { listenToKeys } from "./core/keys.js";
 import { startLive } from "./core/live.js";
 import { followLinks, useRoute } from "./core/route.js";
 import { ConsolePage } from "./pages/console.js";
+import { DocsPage } from "./pages/docs.js";
 import { EndpointsPage } from "./pages/endpoints.js";
 import { EventPage } from "./pages/event.js";
 import { LivePage } from "./pages/live.js";
@@ -23,6 +24,7 @@ const PAGES = [
   [/^\/trigger$/, TriggerPage],
   [/^\/world(?:\/(?<section>calls|voicemails|agents|organizations))?$/, WorldPage],
   [/^\/console$/, ConsolePage],
+  [/^\/docs$/, DocsPage],
   [/^\/readings$/, ReadingsPage],
   [/^\/verify$/, VerifyPage],
 ];

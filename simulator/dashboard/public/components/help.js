@@ -3,7 +3,7 @@ import { PLACES } from "../core/places.js";
 import { Dialog } from "./dialog.js";
 
 const SHORTCUTS = [
-  ["Go to", PLACES.map(({ key, words }) => [`g ${key}`, words])],
+  ["Go to", [...PLACES.map(({ key, words }) => [`g ${key}`, words]), ["g d", "API docs"]]],
   [
     "Clock",
     [

@@ -27,6 +27,7 @@ export function Shell({ path, isFull = false, children }) {
     "?": () => setHelpOpen(true),
     d: toggle,
     "mod k": () => setPaletteOpen(true),
+    "g d": () => navigate("/docs"),
     ...Object.fromEntries(PLACES.map(({ path: to, key }) => [`g ${key}`, () => navigate(placePath(to))])),
   });
   const flagged = [...(endpoints?.values() ?? [])].filter((endpoint) => endpoint.flagged).length;
@@ -55,7 +56,11 @@ export function Shell({ path, isFull = false, children }) {
         )}
       </nav>
       <div class="side-foot">
-        <a href="/docs" class="quiet-link" title="API docs"
+        <a
+          href=${hrefTo("/docs")}
+          class="quiet-link"
+          title="API docs"
+          aria-current=${path === "/docs" ? "page" : undefined}
           ><${Icon} name="book" size=${16} /><span class="words">API docs</span></a
         >
         <button type="button" class="quiet-link" title="Shortcuts (?)" onClick=${() => setHelpOpen(true)}>

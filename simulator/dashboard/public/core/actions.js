@@ -25,7 +25,7 @@ export function allActions({ toggleTheme, openHelp }) {
     { words: "Advance until nothing waits", icon: "end", run: () => advance({ until: "idle" }) },
     { words: "Change the theme", icon: "sun", run: toggleTheme },
     { words: "Keyboard shortcuts", icon: "keyboard", run: openHelp },
-    { words: "API docs", icon: "book", run: () => location.assign("/docs") },
+    { words: "API docs", icon: "book", run: () => navigate("/docs") },
   ];
 }
 

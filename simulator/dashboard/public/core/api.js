@@ -41,6 +41,13 @@ export async function callApi(path, apiKey) {
   return { status: response.status, durationMs: performance.now() - startedAt, text, value: parseJson(text) };
 }
 
+/** A document that is served beside the control API, or an `ApiError`. */
+export async function readServed(path) {
+  const response = await reach(path, {});
+  if (response.ok) return parse(response);
+  throw new ApiError(response.status, wordsOf(response, await parse(response)));
+}
+
 /** One page of a list of the REST API, or an `ApiError`. */
 export async function readApi(path, apiKey) {
   const { status, value } = await callApi(path, apiKey);

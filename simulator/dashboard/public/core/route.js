@@ -56,8 +56,11 @@ export function followLinks() {
     const url = new URL(link.href);
     const isOurs = url.pathname === ROOT || url.pathname.startsWith(`${ROOT}/`);
     if (url.origin !== location.origin || !isOurs) return;
+    // A part of the page that is open: the browser knows how to get there.
+    const isHere = url.pathname === location.pathname && url.search === location.search;
+    if (isHere && url.hash !== "") return;
     event.preventDefault();
-    navigate(url.pathname.slice(ROOT.length) + url.search || "/");
+    navigate(url.pathname.slice(ROOT.length) + url.search + url.hash || "/");
   });
 }
 

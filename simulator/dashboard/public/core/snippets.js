@@ -87,14 +87,18 @@ puts signed?(
 ];
 
 /** The program that asks `language` about an attempt. */
-export async function programFor({ file, program }, attempt) {
-  const response = await fetch(`/dashboard/assets/snippets/${file}.txt`);
-  const code = await response.text();
-  return program(code, {
+export async function programFor(language, attempt) {
+  return language.program(await codeOf(language), {
     header: attempt.signature.header,
     body: base64Of(attempt.request.body),
     now: Math.floor(Date.parse(attempt.wall_started_at) / 1000),
   });
+}
+
+/** How a signature is verified in `language`. */
+export async function codeOf({ file }) {
+  const response = await fetch(`/dashboard/assets/snippets/${file}.txt`);
+  return response.text();
 }
 
 /** Backslashes and quotes are all that these two languages read in single quotes. */

@@ -11,6 +11,7 @@ import { apiCurl } from "../core/curl.js";
 import { millisecondsOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useLive } from "../core/live.js";
+import { hrefTo } from "../core/route.js";
 
 /** The four endpoints and their parameters (SPEC §4). */
 const ENDPOINTS = [
@@ -35,11 +36,16 @@ export function ConsolePage({ query }) {
   const { organizations } = useLive();
   if (organizations === undefined) return html`<${PageHead} title="API console" /><${Loading} />`;
   const first = organizations.find(({ id }) => id === query.get("org")) ?? organizations[0];
-  return html`<${Console} key=${first.id} organizations=${organizations} firstKey=${first.api_key} />`;
+  return html`<${Console}
+    key=${first.id}
+    organizations=${organizations}
+    firstKey=${first.api_key}
+    asked=${query.get("path")}
+  />`;
 }
 
-function Console({ organizations, firstKey }) {
-  const [path, setPath] = useState(ENDPOINTS[0][0]);
+function Console({ organizations, firstKey, asked }) {
+  const [path, setPath] = useState((ENDPOINTS.find(([known]) => known === asked) ?? ENDPOINTS[0])[0]);
   const [values, setValues] = useState({});
   const [apiKey, setApiKey] = useState(firstKey);
   const [result, setResult] = useState();
@@ -66,7 +72,9 @@ function Console({ organizations, firstKey }) {
   }
 
   const keys = [...organizations.map(({ api_key: key, name }) => [key, `${name} (${key})`]), ...OTHER_KEYS];
-  return html`<${PageHead} title="API console" lead="The REST API, as a client with an API key sees it." />
+  return html`<${PageHead} title="API console" lead="The REST API, as a client with an API key sees it."
+      ><a class="button" href=${hrefTo("/docs#rest")}><${Icon} name="book" size=${15} />API docs</a><//
+    >
     <div class="console">
       <form onSubmit=${submit}>
         <${Panel} title="Request" aside="always GET">

@@ -1,0 +1,53 @@
+import { html } from "../core/html.js";
+import { Marked } from "./marked.js";
+
+/** The fields of an object, in a table: name, type, whether they are always there, what they mean. */
+export function Fields({ label, fields }) {
+  return html`<div class="docs-table">
+    <table aria-label=${label}>
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Type</th>
+          <th scope="col">Meaning</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${fields.map(
+          ({ name, type, reference, isAlways, note }) =>
+            html`<tr key=${name}>
+              <th scope="row">
+                <code>${name}</code>${!isAlways && html` <span class="faint">sometimes</span>`}
+              </th>
+              <td>
+                ${reference === undefined ? html`<code>${type}</code>` : html`<a href=${`#${reference}`}>${type}</a>`}
+              </td>
+              <td><${Marked} text=${note} /></td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** Anything else that has rows: `head` and `rows` are words, with code between backticks. */
+export function DocsTable({ label, head, rows }) {
+  return html`<div class="docs-table">
+    <table aria-label=${label}>
+      <thead>
+        <tr>
+          ${head.map((words) => html`<th key=${words} scope="col">${words}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ([first, ...others]) =>
+            html`<tr key=${first}>
+              <th scope="row"><${Marked} text=${first} /></th>
+              ${others.map((words) => html`<td key=${words}><${Marked} text=${words} /></td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}

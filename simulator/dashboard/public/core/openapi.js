@@ -1,0 +1,99 @@
+/**
+ * What a page needs of the service's OpenAPI document: the `endpoints`, the `events`, the `objects` with their fields, and
+ * the fields of the `envelope` that every event comes in.
+ */
+export function readOpenApi({ info, paths, webhooks, components: { schemas } }) {
+  const endpoints = Object.entries(paths).map(([path, { get }]) => ({ ...operationOf(get, schemas), path }));
+  const events = Object.entries(webhooks).map(([type, { post }]) => {
+    const [content] = Object.values(post.requestBody.content);
+    const envelope = schemas[nameOf(content.schema.$ref)];
+    return {
+      ...operationOf(post, schemas),
+      type,
+      example: content.example,
+      object: nameOf(envelope.properties.data.properties.object.$ref),
+    };
+  });
+  const objects = Object.entries(schemas)
+    .filter(([name]) => !name.endsWith("List") && !name.endsWith("Event"))
+    .map(([name, schema]) => ({ name, fields: fieldsOf(schema) }));
+  const [anyEvent] = Object.entries(schemas).filter(([name]) => name.endsWith("Event"));
+  return { info, endpoints, events, objects, envelope: envelopeOf(fieldsOf(anyEvent[1])) };
+}
+
+function operationOf({ operationId, summary, description, parameters = [], responses }, schemas) {
+  const [good] = Object.values(responses["200"]?.content ?? {});
+  return {
+    id: operationId,
+    summary,
+    description,
+    parameters: parameters.filter((parameter) => parameter.in === "query").map(parameterOf),
+    example: good?.example,
+    answer: answerOf(good?.schema, schemas),
+    errors: Object.entries(responses)
+      .filter(([status]) => Number(status) >= 400)
+      .map(([status, response]) => ({ status, description: response.description })),
+  };
+}
+
+/** A parameter with its bounds in words. */
+function parameterOf({ name, description, schema: { minimum, maximum, default: usual } }) {
+  const bounds = minimum === undefined ? "" : ` ${minimum} to ${maximum}.`;
+  return {
+    name,
+    description: `${description}${bounds}${usual === undefined ? "" : ` ${usual} where absent.`}`,
+  };
+}
+
+/** What is answered: `{ reference, isPage }`, an object or a page of them. */
+function answerOf(schema, schemas) {
+  if (schema?.$ref === undefined) return undefined;
+  const items = schemas[nameOf(schema.$ref)].properties.data?.items;
+  return { reference: nameOf(items?.$ref ?? schema.$ref), isPage: items !== undefined };
+}
+
+/** The fields of an object: `{ name, type, reference, isAlways, note }`, where `reference` names another object. */
+function fieldsOf({ properties = {}, required = [] }) {
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    type: typeOf(schema),
+    reference: referenceOf(schema),
+    isAlways: required.includes(name),
+    note: schema.description ?? formOf(schema.pattern ?? ""),
+  }));
+}
+
+/** What a pattern says, for those that the service has. */
+function formOf(pattern) {
+  const [, prefix] = /^\^(\w+_)/.exec(pattern) ?? [];
+  if (prefix !== undefined) return `Begins with \`${prefix}\``;
+  if (pattern.startsWith("^\\+")) return "A phone number with its country code: `+12125550142`";
+  return pattern.startsWith("^\\d{4}-") ? "UTC, to the second: `2026-01-31T18:05:09Z`" : "";
+}
+
+/** What differs from event to event is named by what it has in common. */
+function envelopeOf(fields) {
+  const words = {
+    id: { note: "evt_ and 32 hexadecimal characters; the same in each attempt" },
+    type: { type: "string", note: "One of the event types below; others may come" },
+    data: { type: "{ object }", note: "What the event is about, as below" },
+  };
+  return fields.map((field) => ({ ...field, ...words[field.name] }));
+}
+
+function typeOf(schema) {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.$ref !== undefined) return nameOf(schema.$ref);
+  if (schema.anyOf !== undefined) return schema.anyOf.map(typeOf).join(" or ");
+  if (schema.type === "array") return `list of ${typeOf(schema.items ?? {})}`;
+  return schema.type ?? "not stated";
+}
+
+function referenceOf({ $ref, items }) {
+  const reference = $ref ?? items?.$ref;
+  return reference === undefined ? undefined : nameOf(reference);
+}
+
+function nameOf(reference) {
+  return reference.split("/").at(-1);
+}

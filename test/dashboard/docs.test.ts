@@ -1,0 +1,86 @@
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { expectShown, SOON, useBrowser } from "../helpers/browser.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+const document = JSON.parse(
+  readFileSync(new URL("../../simulator/openapi/openapi.json", import.meta.url), "utf8"),
+) as {
+  paths: object;
+  webhooks: object;
+  components: { schemas: Record<string, { properties?: object }> };
+};
+
+describe("the docs of the service", () => {
+  test("have every endpoint, event type, object and field, and are found where they always were", async () => {
+    const { url } = await openDashboard({ calls: 0 });
+    const page = await browser.openPage(`${new URL(url).origin}/docs`);
+    await expectShown(page.locator("#Error"));
+    expect(page.url()).toBe(`${url}/docs`);
+    const text = await page.locator(".docs-text").innerText();
+    const objects = Object.keys(document.components.schemas).filter((name) => !/(?:List|Event)$/.test(name));
+    for (const name of [...Object.keys(document.paths), ...Object.keys(document.webhooks), ...objects])
+      expect(text).toContain(name);
+    for (const name of objects) {
+      const table = page.getByRole("table", { name: `Fields of ${name}`, exact: true });
+      const fields = await table.locator("tbody th code").allInnerTexts();
+      expect(fields).toEqual(Object.keys(document.components.schemas[name]?.properties ?? {}));
+    }
+    expect(text).toContain("1 to 100. 25 where absent.");
+    expect(text).toContain("a page of Call");
+    expect(text).not.toMatch(/undefined|\[object/);
+
+    // The contents lead to a part, tell where one is, and are part of the address.
+    const contents = page.getByRole("navigation", { name: "Contents" });
+    await contents.getByRole("link", { name: "voicemail.created" }).click();
+    const part = page.locator("#onVoicemailCreatedEvent");
+    await expect.poll(async () => (await part.boundingBox())?.y ?? 0, SOON).toBeLessThan(200);
+    const current = contents.locator("[aria-current]");
+    await expect.poll(() => current.allInnerTexts(), SOON).toEqual(["voicemail.created"]);
+    await part.getByRole("link", { name: "Trigger one" }).click();
+    await expectShown(page.getByRole("button", { name: /^voicemail\.\s?created/, pressed: true }));
+    await page.goBack();
+    await expect.poll(async () => (await part.boundingBox())?.y ?? 900, SOON).toBeLessThan(200);
+
+    // Try it: in the console, with that endpoint chosen.
+    await page.locator("#listCalls").getByRole("link", { name: "Try it" }).click();
+    await expectShown(page.getByRole("button", { name: "/calls", pressed: true }));
+    await page.getByRole("link", { name: "API docs" }).last().click();
+    await expectShown(page.getByRole("heading", { name: "REST API" }));
+  });
+
+  test("work the signature out, in this page and in five languages, and print whole", async () => {
+    const { url } = await openDashboard({ calls: 0 });
+    const page = await browser.openPage(`${url}/docs#signature`, { colorScheme: "dark" });
+    const part = page.locator("#signature");
+    await expect.poll(async () => (await part.boundingBox())?.y ?? 900, SOON).toBeLessThan(200);
+    await part.getByLabel("Secret").fill("whsec_mine");
+    await part.getByLabel("t", { exact: true }).fill("1700000000");
+    await part.getByLabel("Body").fill('{"é":1}');
+    const digest = createHmac("sha256", "whsec_mine").update('1700000000.{"é":1}').digest("hex");
+    await expectShown(part.getByText(`X-Service-Signature: t=1700000000,v1=${digest}`));
+    for (const [language, word] of [
+      ["Python", "def is_signed"],
+      ["Ruby", "def signed?"],
+    ] as const) {
+      await part.getByRole("button", { name: language, exact: true }).click();
+      await expectShown(part.getByText(word));
+    }
+
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    const shown = (selector: string) => page.locator(selector).first().isVisible();
+    expect(await shown(".docs-contents")).toBe(false);
+    expect(await shown(".side")).toBe(false);
+    expect(await shown(".time-strip")).toBe(false);
+    expect(await shown("#Error")).toBe(true);
+    const paper = await page.evaluate<{ height: number; window: number; background: string }>(`({
+      height: document.documentElement.scrollHeight,
+      window: innerHeight,
+      background: getComputedStyle(document.documentElement).backgroundColor,
+    })`);
+    expect(paper.height).toBeGreaterThan(5 * paper.window);
+    expect(paper.background).toBe("rgb(250, 250, 250)");
+  });
+});
