@@ -5,6 +5,18 @@ export function shellWord(text: string): string {
   return /^[\w./:=@,+-]+$/.test(text) ? text : quoted(text);
 }
 
+/** A kind of shell, by how it quotes. */
+export type Shell = "posix" | "powershell" | "cmd";
+
+/** `text` as one word of the shell; bare where nothing in it means anything to any of them. */
+export function shellWordFor(text: string, shell: Shell): string {
+  if (shell === "posix") return shellWord(text);
+  if (/^[\w./:=@+-]+$/.test(text) && !text.startsWith("@")) return text;
+  const printable = Array.from(text, (character) => (isPrintable(character) ? character : "?")).join("");
+  if (shell === "powershell") return `'${printable.replaceAll("'", "''")}'`;
+  return `"${printable.replaceAll('"', '""').replaceAll("%", '"^%"')}"`;
+}
+
 /**
  * Text or bytes as one word of bash or zsh, in quotes; what cannot be pasted is written as escapes. A zero byte ends the
  * word, since no word can hold one.

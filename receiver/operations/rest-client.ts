@@ -77,7 +77,8 @@ export function createRestClient(options: {
 }): RestClient {
   const { clock, maximumPages = MAXIMUM_PAGES } = options;
   const dispatcher = new Agent({ connections: 4, connectTimeout: REQUEST_TIMEOUT_MS });
-  const base = options.baseUrl.replace(/\/+$/, "");
+  // People copy the address of the service, or that of its API.
+  const base = options.baseUrl.replace(/(?:\/api\/v1)?\/*$/, "");
   const redact = createRedactor([options.key]);
 
   return {

@@ -5,8 +5,8 @@ import { addSimulatorOptions, createControlClient, type SimulatorFlags } from ".
 import { clockSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { durationSeconds } from "./option-values.ts";
-import { createOutput, type Output } from "./output.ts";
-import { ourCommand } from "./invocation.ts";
+import { createOutput } from "./output.ts";
+import { ourCommand } from "../invocation.ts";
 
 const PROGRESS_EVERY_MS = 500;
 
@@ -17,10 +17,7 @@ export function clockCommand(): Command {
   addSimulatorOptions(defaultCommand(command, "show"))
     .description("mode, schedule time, and when the next attempt is due")
     .action(async (flags: SimulatorFlags) => {
-      print(
-        await createControlClient(flags).get("/clock", clockSchema),
-        createOutput({ json: flags.json === true }),
-      );
+      print(await createControlClient(flags).get("/clock", clockSchema), flags);
     });
 
   addSimulatorOptions(command.command("advance"))
@@ -37,7 +34,7 @@ export function clockCommand(): Command {
     .addOption(new Option("--to <mode>").choices(CLOCK_MODES).makeOptionMandatory())
     .action(async (flags: SimulatorFlags & { to: string }) => {
       const clock = await createControlClient(flags).patch("/clock", { mode: flags.to }, clockSchema);
-      print(clock, createOutput({ json: flags.json === true }));
+      print(clock, flags);
     });
 
   return command;
@@ -66,10 +63,11 @@ async function move(flags: SimulatorFlags, step: Step, doing: string): Promise<v
     over.abort();
   });
   output.clearProgress();
-  print(clock, output);
+  print(clock, flags);
 }
 
-function print(clock: z.infer<typeof clockSchema>, output: Output): void {
+function print(clock: z.infer<typeof clockSchema>, flags: SimulatorFlags): void {
+  const output = createOutput({ json: flags.json === true });
   output.value(clock);
   output.table([
     ["Mode", clock.mode],
@@ -78,7 +76,7 @@ function print(clock: z.infer<typeof clockSchema>, output: Output): void {
     ["Deliveries", countsText(clock.deliveries)],
   ]);
   if (clock.next_attempt_at !== null && clock.mode === "manual") {
-    output.note(`\nTo the next attempt:  ${ourCommand("clock advance next")}`);
+    output.note(`\nTo the next attempt:  ${ourCommand("clock advance next", flags)}`);
   }
 }
 

@@ -3,13 +3,11 @@ import { request as requestHttps } from "node:https";
 import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT } from "./command-error.ts";
-import { ourCommand } from "./invocation.ts";
-import { shellWord } from "../shell-words.ts";
+import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
 
 /** How a command reaches the running simulator. */
 export type SimulatorFlags = { simulator: string; token?: string; json?: boolean };
-
-export const DEFAULT_SIMULATOR = "http://127.0.0.1:4010";
 
 const errorSchema = z.looseObject({ message: z.string() });
 
@@ -27,11 +25,6 @@ export function addSimulatorOptions(command: Command): Command {
       ),
     )
     .option("--json", "print JSON");
-}
-
-/** ` --simulator URL` for the command lines that a command suggests, where it is not the default. */
-export function simulatorOption(flags: { simulator: string }): string {
-  return flags.simulator === DEFAULT_SIMULATOR ? "" : ` --simulator ${shellWord(flags.simulator)}`;
 }
 
 export type ControlClient = ReturnType<typeof createControlClient>;
@@ -53,7 +46,7 @@ export function createControlClient(flags: SimulatorFlags) {
     }
     const answer = await exchange(method, url, flags.token, body).catch((error: unknown) => {
       throw new CommandError(
-        `No simulator answers at ${flags.simulator} (${reasonOf(error)}): start one with ${ourCommand("serve")}, or name yours with --simulator.`,
+        `No simulator answers at ${flags.simulator} (${reasonOf(error)}): start one with ${ourCommand(serveAt(url))}, or name yours with --simulator.`,
       );
     });
     const value = parseJson(answer.text);
@@ -80,6 +73,14 @@ export function createControlClient(flags: SimulatorFlags) {
       call("PATCH", `/control${path}`, schema, body),
     remove: (path: string) => call("DELETE", `/control${path}`, z.unknown()),
   };
+}
+
+/** The words that start a simulator where nobody answers. */
+function serveAt({ hostname, port }: URL): string[] {
+  const isHere = isLoopbackHost(`http://${hostname}`);
+  return isHere && port !== "" && port !== new URL(DEFAULT_SIMULATOR).port
+    ? ["serve", "--port", port]
+    : ["serve"];
 }
 
 /** One request without a time limit: the clock may have hours of attempts to make before it answers. */

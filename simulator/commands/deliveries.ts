@@ -5,8 +5,7 @@ import { deliverySchema, listOf, type DeliveryValue } from "./control-schemas.ts
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
-import { ourCommand } from "./invocation.ts";
-import { shellWord } from "../shell-words.ts";
+import { ourCommand } from "../invocation.ts";
 
 type ListFlags = SimulatorFlags & { state?: string; endpoint?: string; event?: string; limit: number };
 
@@ -32,7 +31,7 @@ export function deliveriesCommand(): Command {
       );
       output.value(list);
       if (list.data.length === 0) {
-        output.note(`No deliveries. Let something happen: ${ourCommand("trigger call.completed")}`);
+        output.note(`No deliveries. Let something happen: ${ourCommand("trigger call.completed", flags)}`);
         return;
       }
       output.table([
@@ -50,7 +49,7 @@ export function deliveriesCommand(): Command {
         ]),
       ]);
       const stuck = list.data.find(({ state }) => state === "dead");
-      if (stuck) output.note(`\nWhat went wrong:  ${ourCommand(`deliveries show ${shellWord(stuck.id)}`)}`);
+      if (stuck) output.note(`\nWhat went wrong:  ${ourCommand(["deliveries", "show", stuck.id], flags)}`);
     });
 
   addSimulatorOptions(command.command("show"))
@@ -83,7 +82,7 @@ export function deliveriesCommand(): Command {
         ]),
       ]);
       if (delivery.state === "dead")
-        output.note(`\nOnce it is mended:  ${ourCommand(`deliveries resend ${shellWord(delivery.id)}`)}`);
+        output.note(`\nOnce it is mended:  ${ourCommand(["deliveries", "resend", delivery.id], flags)}`);
     });
 
   addSimulatorOptions(command.command("resend"))
@@ -95,7 +94,7 @@ export function deliveriesCommand(): Command {
       const delivery = await createControlClient(flags).post(path, {}, deliverySchema);
       output.value(delivery);
       output.line(`Sent again as ${delivery.id}.`);
-      output.note(`How it went:  ${ourCommand(`deliveries show ${shellWord(delivery.id)}`)}`);
+      output.note(`How it went:  ${ourCommand(["deliveries", "show", delivery.id], flags)}`);
     });
 
   return command;

@@ -5,14 +5,13 @@ import { addressOf } from "../processes/listening.ts";
 import { startReceiver, type ReceiverProcess, type StartFailure } from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
 import { CommandError, EXIT } from "./command-error.ts";
-import { simulatorOption } from "./control-client.ts";
 import { interruptible } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { observeUrl, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
-import { ourCommand } from "./invocation.ts";
+import { ourCommand } from "../invocation.ts";
 
 type Flags = ServeFlags & {
   url: string;
@@ -162,10 +161,10 @@ function printWhatNext(running: RunningSimulator, flags: Flags, output: Output):
   output.line();
   printBanner(running, output, flags.data);
   output.line();
-  const option = simulatorOption({ simulator: running.server.url });
+  const target = { simulator: running.server.url, token: running.token };
   output.note("Next, in another terminal:");
-  output.note(`  ${ourCommand(`trigger voicemail.created${option}`)}`);
-  output.note(`  ${ourCommand(`deliveries${option}`)}`);
+  output.note(`  ${ourCommand("trigger voicemail.created", target)}`);
+  output.note(`  ${ourCommand("deliveries", target)}`);
   output.note("Ctrl-C ends both.\n");
 }
 

@@ -1,18 +1,12 @@
 import { Command } from "commander";
 import type { z } from "zod";
-import {
-  addSimulatorOptions,
-  createControlClient,
-  simulatorOption,
-  type SimulatorFlags,
-} from "./control-client.ts";
+import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { emittedSchema, endpointSchema, listOf, registeredSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { collect, eventSelection, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { addRotateCommand } from "./rotate.ts";
-import { ourCommand } from "./invocation.ts";
-import { shellWord } from "../shell-words.ts";
+import { ourCommand } from "../invocation.ts";
 
 type SettingFlags = SimulatorFlags & {
   events?: string[];
@@ -32,7 +26,7 @@ export function endpointsCommand(): Command {
       const list = await createControlClient(flags).get("/endpoints", listOf(endpointSchema));
       output.value(list);
       if (list.data.length === 0) {
-        output.note(`No endpoints. Register one:  ${ourCommand(`endpoints add ${EXAMPLE}`)}`);
+        output.note(`No endpoints. Register one:  ${ourCommand(["endpoints", "add", EXAMPLE], flags)}`);
         return;
       }
       output.table([
@@ -63,9 +57,7 @@ export function endpointsCommand(): Command {
         ["Secret", endpoint.secret],
       ]);
       output.note("\nThe secret is shown this once: your receiver needs it as SIGNING_SECRET.");
-      output.note(
-        `Try it:  ${ourCommand(`endpoints test ${shellWord(endpoint.id)}${simulatorOption(flags)}`)}`,
-      );
+      output.note(`Try it:  ${ourCommand(["endpoints", "test", endpoint.id], flags)}`);
     });
 
   addSimulatorOptions(command.command("show"))
@@ -74,9 +66,7 @@ export function endpointsCommand(): Command {
     .action(async (id: string, flags: SimulatorFlags) => {
       const output = createOutput({ json: flags.json === true });
       print(await createControlClient(flags).get(pathOf(id), endpointSchema), output);
-      output.note(
-        `\nIts deliveries:  ${ourCommand(`deliveries --endpoint ${shellWord(id)}${simulatorOption(flags)}`)}`,
-      );
+      output.note(`\nIts deliveries:  ${ourCommand(["deliveries", "--endpoint", id], flags)}`);
     });
 
   addSettings(command.command("change"))
@@ -115,9 +105,7 @@ export function endpointsCommand(): Command {
       output.value(sent);
       for (const event of sent.events) output.line(`${event.type}  ${event.id}`);
       const delivery = sent.deliveries[0]?.id ?? "";
-      output.note(
-        `\nHow it went:  ${ourCommand(`deliveries show ${shellWord(delivery)}${simulatorOption(flags)}`)}`,
-      );
+      output.note(`\nHow it went:  ${ourCommand(["deliveries", "show", delivery], flags)}`);
     });
 
   return command;

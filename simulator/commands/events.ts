@@ -1,16 +1,10 @@
 import { Command } from "commander";
-import {
-  addSimulatorOptions,
-  createControlClient,
-  simulatorOption,
-  type SimulatorFlags,
-} from "./control-client.ts";
+import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { eventDetailSchema, eventSchema, listOf } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
-import { ourCommand } from "./invocation.ts";
-import { shellWord } from "../shell-words.ts";
+import { ourCommand } from "../invocation.ts";
 
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 
@@ -29,7 +23,7 @@ export function eventsCommand(): Command {
       const list = await createControlClient(flags).get(`/events?${query.toString()}`, listOf(eventSchema));
       output.value(list);
       if (list.data.length === 0) {
-        output.note(`No events. Let something happen:  ${ourCommand("trigger call.completed")}`);
+        output.note(`No events. Let something happen:  ${ourCommand("trigger call.completed", flags)}`);
         return;
       }
       output.table([
@@ -59,7 +53,7 @@ export function eventsCommand(): Command {
         const last = delivery.attempts.at(-1);
         output.note(`${delivery.id}  ${delivery.state}  ${last?.http_status ?? last?.error ?? ""}`.trimEnd());
       }
-      output.note(`\nSend it again:  ${ourCommand(`replay ${shellWord(id)}${simulatorOption(flags)}`)}`);
+      output.note(`\nSend it again:  ${ourCommand(["replay", id], flags)}`);
     });
 
   return command;

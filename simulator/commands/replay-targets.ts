@@ -7,7 +7,7 @@ import { emittedSchema } from "./control-schemas.ts";
 import type { ReplayResult } from "./replay-report.ts";
 import { faultsOf } from "./option-values.ts";
 import { wantSecret } from "./secret-option.ts";
-import { ourCommand } from "./invocation.ts";
+import { ourCommand } from "../invocation.ts";
 
 /** Where a replay goes. */
 export type ReplayTarget = {
@@ -15,8 +15,8 @@ export type ReplayTarget = {
   /** How many envelopes it takes at a time. */
   batchSize: number;
   send: (envelopes: readonly Envelope[]) => Promise<ReplayResult[]>;
-  /** What to do after it, given the option that names the simulator. */
-  next: (simulatorOption: string) => string;
+  /** What to do after it. */
+  next: () => string;
 };
 
 const BATCH_SIZE = 100;
@@ -35,10 +35,10 @@ export function simulatorTarget(flags: SimulatorFlags & { newIds?: boolean; faul
       deliveries += answer.deliveries.length;
       return answer.events.map(({ id }) => ({ eventId: id, outcome: "accepted" }));
     },
-    next: (option) =>
+    next: () =>
       deliveries === 0
-        ? `\nNo endpoint wants them. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks")}`
-        : `\nHow it went:  ${ourCommand(`deliveries${option}`)}`,
+        ? `\nNo endpoint wants them. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks", flags)}`
+        : `\nHow it went:  ${ourCommand("deliveries", flags)}`,
   };
 }
 

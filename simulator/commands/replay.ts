@@ -4,12 +4,7 @@ import type { Envelope } from "../../shared/events.ts";
 import { openSource, type Source } from "../replay/sources.ts";
 import { openStateFile, type ReplayProgress, type StateFile } from "../replay/state-file.ts";
 import { CommandError, EXIT } from "./command-error.ts";
-import {
-  addSimulatorOptions,
-  createControlClient,
-  simulatorOption,
-  type SimulatorFlags,
-} from "./control-client.ts";
+import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { eventDetailSchema } from "./control-schemas.ts";
 import { interruptible } from "./interrupt.ts";
 import { collect, eventsASecond, webUrl, wholeNumber } from "./option-values.ts";
@@ -73,7 +68,7 @@ async function replay(
   if (report.isComplete()) {
     state?.remove();
     if (report.failed() > 0) return EXIT.checkFailed;
-    output.note(target.next(simulatorOption(flags)));
+    output.note(target.next());
     return EXIT.ok;
   }
   output.note(

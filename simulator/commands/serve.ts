@@ -3,14 +3,13 @@ import { createObserver } from "../observer/observer.ts";
 import { bannerValue, printBanner } from "./banner.ts";
 import { endpointView } from "../control/views.ts";
 import { CommandError, EXIT } from "./command-error.ts";
-import { simulatorOption } from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { eventSelection, observeUrl, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
-import { ourCommand } from "./invocation.ts";
+import { ourCommand } from "../invocation.ts";
 
 type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string[]; observe?: string };
 
@@ -93,12 +92,12 @@ async function forward(
 
 function printNextSteps(running: RunningSimulator, output: Output, flags: Flags): void {
   const { url } = running.server;
-  const option = simulatorOption({ simulator: url });
+  const target = { simulator: url, token: running.token };
   output.note("Next, in another terminal:");
   if (flags.forwardTo === undefined) {
-    output.note(`  ${ourCommand(`endpoints add http://localhost:3000/webhooks${option}`)}`);
+    output.note(`  ${ourCommand("endpoints add http://localhost:3000/webhooks", target)}`);
   }
-  output.note(`  ${ourCommand(`trigger call.completed${option}`)}`);
+  output.note(`  ${ourCommand("trigger call.completed", target)}`);
   output.note(`  curl -H "Authorization: Bearer va_test_restaurant" ${url}/api/v1/me`);
   output.note("Ctrl-C ends it.\n");
 }

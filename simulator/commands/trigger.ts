@@ -5,7 +5,6 @@ import { CommandError, EXIT } from "./command-error.ts";
 import {
   addSimulatorOptions,
   createControlClient,
-  simulatorOption,
   type ControlClient,
   type SimulatorFlags,
 } from "./control-client.ts";
@@ -13,8 +12,7 @@ import { emittedSchema, scenarioSchema, storySchema } from "./control-schemas.ts
 import { collect, faultsOf, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { scenariosOf } from "./scenario-files.ts";
-import { ourCommand } from "./invocation.ts";
-import { shellWord } from "../shell-words.ts";
+import { ourCommand } from "../invocation.ts";
 
 type Flags = SimulatorFlags & {
   set: string[];
@@ -82,8 +80,8 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
   const [first] = answer.deliveries;
   output.note(
     first === undefined
-      ? `\nNo endpoint wants it. Register one:  ${ourCommand(`endpoints add http://localhost:3000/webhooks${simulatorOption(flags)}`)}`
-      : `\nHow it went:  ${ourCommand(`deliveries show ${shellWord(first.id)}${simulatorOption(flags)}`)}`,
+      ? `\nNo endpoint wants it. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks", flags)}`
+      : `\nHow it went:  ${ourCommand(["deliveries", "show", first.id], flags)}`,
   );
 }
 
@@ -99,7 +97,7 @@ async function tell(what: string, { client, flags, output }: Context): Promise<v
   output.value(story);
   output.line(`${output.style("bold", story.name)}  ${story.summary}`);
   output.line(`${story.steps} steps until ${story.ends_at.slice(0, 19).replace("T", " ")} of schedule time`);
-  output.note(`\nTo its end at once:  ${ourCommand(`clock run${simulatorOption(flags)}`)}`);
+  output.note(`\nTo its end at once:  ${ourCommand("clock run", flags)}`);
 }
 
 async function addScenario(file: string, client: ControlClient): Promise<string> {

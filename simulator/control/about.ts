@@ -1,5 +1,5 @@
 import { Router } from "express";
-import { ourCommand } from "../commands/invocation.ts";
+import { ourProgram } from "../invocation.ts";
 import type { Simulator } from "../simulator.ts";
 import { VERSION } from "../version.ts";
 
@@ -10,7 +10,7 @@ export function aboutRoutes({ verdicts }: Simulator): Router {
     response.json({
       object: "about",
       version: VERSION,
-      command: ourCommand("").trim(),
+      command: ourProgram(),
       is_observed: verdicts.isObserved(),
     });
   });

@@ -1,7 +1,7 @@
 import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
 import { createRedactor } from "../redact.ts";
-import { ourCommand } from "../commands/invocation.ts";
+import { ourCommand } from "../invocation.ts";
 import { shellWord } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";

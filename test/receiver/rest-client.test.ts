@@ -8,12 +8,12 @@ import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/
 
 const NOW = Date.UTC(2026, 0, 31, 18);
 
-async function setUp(options: { key?: string; maximumPages?: number } = {}) {
+async function setUp(options: { key?: string; path?: string; maximumPages?: number } = {}) {
   const service = await startRestService();
   const pauses: number[] = [];
   const clock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
   const client = createRestClient({
-    baseUrl: `${service.baseUrl}/`,
+    baseUrl: `${service.baseUrl}${options.path ?? "/"}`,
     key: options.key ?? API_KEY,
     clock,
     random: () => 1,
@@ -39,6 +39,14 @@ async function failure(promise: Promise<unknown>): Promise<RestError> {
 }
 
 describe("the REST client", () => {
+  test.each(["", "/", "/api/v1", "/api/v1/"])(
+    "takes the service's address with %j at its end",
+    async (path) => {
+      const { client } = await setUp({ path });
+      expect(await client.me()).toEqual(sampleOrganization);
+    },
+  );
+
   test("reads the organization and the agents", async () => {
     const { client } = await setUp();
     expect(await client.me()).toEqual(sampleOrganization);

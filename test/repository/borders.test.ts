@@ -86,7 +86,7 @@ describe("the borders between the parts", () => {
 describe("time, randomness and environment", () => {
   /** The places that hand them to everybody else. */
   const SOURCES =
-    /^(?:shared\/node-version|simulator\/domain\/wall-time|simulator\/main|simulator\/(?:processes|observer|commands|verify|load)\/.*|receiver\/(?:main|clock|work\/child|operations\/doctor|operations\/commands\/.*))\.ts$/;
+    /^(?:shared\/node-version|simulator\/domain\/wall-time|simulator\/main|simulator\/invocation|simulator\/(?:processes|observer|commands|verify|load)\/.*|receiver\/(?:main|clock|work\/child|operations\/doctor|operations\/commands\/.*))\.ts$/;
 
   test("come in from outside", () => {
     const direct = /\bDate\.now\(\)|\bMath\.random\(\)|\bprocess\.env\b/;

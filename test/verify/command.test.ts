@@ -55,7 +55,7 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
       "| curl -i -m 10 -H 'Content-Type: application/json' -H \"X-Service-Signature: t=$T,v1=$V1\"",
     );
     expect(stdout).toContain(
-      `again:    voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET" --only duplicates.in-sequence --seed abc`,
+      `again:    npm run simulator -- verify ${url} --secret "$SIGNING_SECRET" --only duplicates.in-sequence --seed abc`,
     );
     expect(stdout).not.toContain(SECRET);
   });

@@ -29,6 +29,12 @@ test.each([
   [["triger", "call.completed"], "unknown command 'triger'", "(Did you mean trigger?)"],
   [["deliveries", "lst"], "unknown command 'lst'", 'Did you mean "list"?'],
   [["clock", "--jsn"], "unknown option '--jsn'", "(Did you mean --json?)"],
+  [
+    ["serve", "--colour"],
+    "unknown option '--colour'",
+    "(Colours are for terminals; NO_COLOR=1 turns them off.)",
+  ],
+  [["serve", "--clamp"], "unknown option '--clamp'", "(--help lists"],
 ])("%j is wrong usage, with a suggestion", async (args, message, suggestion) => {
   const { code, out, err } = await run(...args);
   expect(code).toBe(2);
@@ -61,7 +67,7 @@ test.each([
   expect(code).toBe(3);
   expect(out).toBe("");
   expect(err).toBe(
-    `No simulator answers at ${NOBODY} (connection refused): start one with voice-agent-simulator serve, or name yours with --simulator.\n`,
+    `No simulator answers at ${NOBODY} (connection refused): start one with voice-agent-simulator serve --port 1, or name yours with --simulator.\n`,
   );
 });
 

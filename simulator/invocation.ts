@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { z } from "zod";
+import { shellWordFor, type Shell } from "./shell-words.ts";
+
+/** How this program was started, as far as hints depend on it. */
+export type Started = {
+  /** The file that Node.js runs. */
+  script: string;
+  /** Where the user is. */
+  directory: string;
+  environment: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+};
+
+/** The simulator that a hint is for: its address, and its token where it wants one. */
+export type HintTarget = { simulator: string; token?: string | undefined };
+
+/** Where commands look for a simulator by themselves. */
+export const DEFAULT_SIMULATOR = "http://127.0.0.1:4010";
+
+const NAME = "voice-agent-simulator";
+const PACKAGE = "voice-agent-webhook-kit";
+/** Our files where npm installs them, and the folder that it installed into. */
+const INSTALLED = /^(.*?)\/node_modules\/(?:\.bin\/voice-agent|voice-agent-webhook-kit\/)/;
+
+/**
+ * A command line of ours that this user can paste: begun the way we were started (a checkout, npx, a local or a global
+ * installation), quoted for the shell, and for the simulator that it is about. Words given as one text are taken as they are.
+ */
+export function ourCommand(
+  words: string | readonly string[],
+  target?: HintTarget,
+  started: Started = thisStart(),
+): string {
+  const shell = shellOf(started);
+  const quote = (word: string) => shellWordFor(word, shell);
+  const text = typeof words === "string" ? words : words.map(quote).join(" ");
+  const options = target === undefined ? [] : targetOptions(target, started.environment);
+  return [ourProgram(started), text, ...options.map(quote)].filter((part) => part !== "").join(" ");
+}
+
+/** The words that start this program once more, for the user's shell. */
+export function ourProgram(started: Started = thisStart()): string {
+  const shell = shellOf(started);
+  const script = started.script.replaceAll("\\", "/");
+  const [, installedIn] = INSTALLED.exec(script) ?? [];
+  if (installedIn !== undefined && /\/_npx\/[^/]+$/.test(installedIn)) {
+    return `npx ${shellWordFor(npxPackage(installedIn), shell)}`;
+  }
+  if (installedIn !== undefined) return isWithin(started.directory, installedIn) ? `npx ${NAME}` : NAME;
+  if (/\/(?:simulator\/main|tools\/start)\.ts$/.test(script)) return fromCheckout(started, shell);
+  if (/\/dist\/simulator\/main\.js$/.test(script)) {
+    return `node ${shellWordFor(relative(started.directory, started.script), shell)}`;
+  }
+  return NAME;
+}
+
+/** The shell that hints are for: PowerShell and cmd quote in ways of their own. */
+export function shellOf({ platform, environment }: Pick<Started, "platform" | "environment">): Shell {
+  const { SHELL = "", MSYSTEM, PSModulePath = "" } = environment;
+  if (/\bpwsh(?:\.exe)?$/.test(SHELL)) return "powershell";
+  if (platform !== "win32" || SHELL !== "" || MSYSTEM !== undefined) return "posix";
+  // Windows sets it for everybody; a PowerShell puts the user's own modules in front.
+  return /\\Documents\\(?:Windows)?PowerShell\\/i.test(PSModulePath) ? "powershell" : "cmd";
+}
+
+function thisStart(): Started {
+  return {
+    script: process.argv[1] ?? "",
+    // npm runs scripts in the package's folder, wherever the user is.
+    directory: process.env["INIT_CWD"] ?? process.cwd(),
+    environment: process.env,
+    platform: process.platform,
+  };
+}
+
+function targetOptions({ simulator, token }: HintTarget, environment: Started["environment"]): string[] {
+  const isToldAlready = token === undefined || token === environment["VOICE_AGENT_SIMULATOR_TOKEN"];
+  return [
+    ...(simulator === DEFAULT_SIMULATOR ? [] : ["--simulator", simulator]),
+    ...(isToldAlready ? [] : ["--token", token]),
+  ];
+}
+
+/** npm finds its script in the folder of the project and below. PowerShell keeps bare dashes to itself. */
+function fromCheckout({ script, directory }: Started, shell: Shell): string {
+  const root = dirname(dirname(script));
+  const prefix = isWithin(directory, root)
+    ? ""
+    : `--prefix ${shellWordFor(relative(directory, root), shell)} `;
+  return `npm ${prefix}run simulator ${shell === "powershell" ? "'--'" : "--"}`;
+}
+
+function isWithin(directory: string, root: string): boolean {
+  return directory === root || directory.startsWith(root + sep);
+}
+
+const npxManifestSchema = z.looseObject({ _npx: z.looseObject({ packages: z.array(z.string()) }) });
+
+/** What npx was given: it keeps that beside what it installed. */
+function npxPackage(folder: string): string {
+  try {
+    const manifest = npxManifestSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
+    return manifest._npx.packages[0] ?? PACKAGE;
+  } catch {
+    return PACKAGE;
+  }
+}

@@ -1,0 +1,16 @@
+const DEFAULT_ADMIN_PORT = "3001";
+
+/**
+ * Where the reference receiver with these settings tells what it did with the event {id}; undefined where only its log
+ * will tell at which port.
+ */
+export function observeAddress(
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const port = environment["ADMIN_PORT"] || DEFAULT_ADMIN_PORT;
+  if (port === "0") return undefined;
+  const host = environment["ADMIN_HOST"] || "127.0.0.1";
+  const reachable =
+    { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? (host.includes(":") ? `[${host}]` : host);
+  return `http://${reachable}:${port}/inbox/{id}`;
+}
