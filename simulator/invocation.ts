@@ -50,7 +50,7 @@ export function ourProgram(started: Started = thisStart()): string {
   }
   if (installedIn !== undefined) return isWithin(started.directory, installedIn) ? `npx ${NAME}` : NAME;
   if (/\/(?:simulator\/main|tools\/start)\.ts$/.test(script)) return fromCheckout(started, shell);
-  if (/\/dist\/simulator\/main\.js$/.test(script)) {
+  if (script.endsWith("/dist/simulator/main.js")) {
     return `node ${shellWordFor(relative(started.directory, started.script), shell)}`;
   }
   return NAME;

@@ -1,4 +1,4 @@
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { repeatCommand } from "../../simulator/verify/evidence.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
@@ -6,8 +6,6 @@ import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verif
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 import { freePort } from "./free-port.ts";
-
-afterEach(() => vi.unstubAllEnvs());
 
 /** The words that run again what nobody was there for. */
 async function wordsOf(options: Partial<VerifyOptions>): Promise<string> {
@@ -62,8 +60,9 @@ test("a line that starts the receiver again names a secret that was given, and n
 });
 
 test("in a checkout the line goes through npm, as the run did", async () => {
-  vi.stubEnv("npm_package_name", "voice-agent-webhook-kit");
-  vi.stubEnv("npm_lifecycle_event", "simulator");
+  const started = [...process.argv];
+  onTestFinished(() => void process.argv.splice(0, Infinity, ...started));
+  process.argv[1] = `${process.env["INIT_CWD"] ?? process.cwd()}/simulator/main.ts`;
   expect(await wordsOf({})).toMatch(/^npm run simulator -- verify 'http/);
 });
 
