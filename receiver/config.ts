@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
+import { isIPv4 } from "node:net";
 import { z } from "zod";
+import { choice, databaseUrl, hosts, integer, secrets, token } from "./config-values.ts";
 
 /** Every setting of the receiver, read once at the start. Each has the name of its variable in docs/operations.md. */
 export type Config = {
@@ -15,6 +17,10 @@ export type Config = {
   role: "all" | "ingest" | "worker";
   adminPort: number;
   adminHost: string;
+  /** What the admin port wants to be shown; undefined where it asks nobody. */
+  adminToken: string | undefined;
+  /** The names that the admin port answers to, without a port; undefined where a token is enough. */
+  adminAllowedHosts: string[] | undefined;
   api: { baseUrl: string; key: string } | undefined;
   workerConcurrency: number;
   handlerTimeoutMs: number;
@@ -36,6 +42,8 @@ const ROLES = ["all", "ingest", "worker"] as const;
 
 const RETENTION_DAYS = 30;
 const ID_RETENTION_DAYS = 400;
+const ADMIN_HOST = "127.0.0.1";
+const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
 /** The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice. */
 const SHORTEST_ID_RETENTION_DAYS = 2;
@@ -43,7 +51,7 @@ const SHORTEST_ID_RETENTION_DAYS = 2;
 /**
  * Reads the configuration from environment variables. All mistakes are reported at once, one line each, with the
  * variable, the rule and the fix. An empty variable counts as absent; `SIGNING_SECRET` and `API_KEY` may also stand in
- * a file that `SIGNING_SECRET_FILE` or `API_KEY_FILE` names.
+ * a file that `SIGNING_SECRET_FILE`, `API_KEY_FILE` or `ADMIN_TOKEN_FILE` names.
  */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): ConfigResult {
   const problems: string[] = [];
@@ -78,6 +86,12 @@ function problemsTogether(given: Readonly<Record<string, string>>, sofar: readon
       );
     }
   }
+  const adminHost = given["ADMIN_HOST"] ?? ADMIN_HOST;
+  if (!isLoopback(adminHost) && isMissing("ADMIN_TOKEN") && given["ADMIN_ALLOWED_HOSTS"] === undefined) {
+    problems.push(
+      `ADMIN_HOST: ${adminHost} lets others than this machine look into the inbox. Set ADMIN_TOKEN to what they have to show, or ADMIN_ALLOWED_HOSTS to the names by which they may ask, or leave ADMIN_HOST out.`,
+    );
+  }
   const bodyDays = Number(given["RETENTION_DAYS"] ?? RETENTION_DAYS);
   if (bodyDays > Number(given["ID_RETENTION_DAYS"] ?? ID_RETENTION_DAYS)) {
     problems.push(
@@ -95,7 +109,7 @@ function withSecretsFromFiles(
   for (const [name, value] of Object.entries(environment)) {
     if (value !== undefined && value !== "") given[name] = value;
   }
-  for (const name of ["SIGNING_SECRET", "API_KEY"]) {
+  for (const name of ["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"]) {
     const file = given[`${name}_FILE`];
     if (file === undefined) continue;
     if (given[name] !== undefined) {
@@ -115,62 +129,6 @@ function withSecretsFromFiles(
   return given;
 }
 
-function integer(options: { default: number; minimum: number; maximum: number }) {
-  const rule = `must be a whole number from ${String(options.minimum)} to ${String(options.maximum)}`;
-  return z
-    .string()
-    .optional()
-    .transform((text, context) => {
-      if (text === undefined) return options.default;
-      const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-      if (value >= options.minimum && value <= options.maximum) return value;
-      context.addIssue(`${rule}, not "${text}". Leave it out for ${String(options.default)}.`);
-      return z.NEVER;
-    });
-}
-
-function choice<const Choices extends readonly [string, ...string[]]>(
-  choices: Choices,
-  fallback: Choices[number],
-) {
-  return z
-    .enum(choices, {
-      error: (issue) => `must be one of ${choices.join(", ")}, not "${String(issue.input)}".`,
-    })
-    .default(fallback);
-}
-
-const secretsSchema = z.string().transform((text, context) => {
-  const secrets = text.split(",");
-  for (const [index, secret] of secrets.entries()) {
-    const which =
-      secrets.length === 1 ? "the secret" : `secret ${String(index + 1)} of ${String(secrets.length)}`;
-    if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
-    else if (/\s/.test(secret))
-      context.addIssue(`${which} contains white space, usually from copying. Remove it.`);
-  }
-  return secrets;
-});
-
-const databaseUrlSchema = z
-  .string()
-  .default("sqlite:data/receiver.db")
-  .transform((url, context) => {
-    if (/^postgres(ql)?:/.test(url)) {
-      if (URL.canParse(url)) return { databaseUrl: url, databaseFile: undefined };
-      context.addIssue("is no address: write it as postgres://user:password@host:5432/database.");
-      return z.NEVER;
-    }
-    const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
-    if (file === undefined || file === ":memory:") {
-      context.addIssue(
-        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://user@host/receiver.",
-      );
-      return z.NEVER;
-    }
-    return { databaseFile: file, databaseUrl: undefined };
-  });
-
 const environmentSchema = z.object({
   PORT: integer({ default: 3_000, minimum: 0, maximum: 65_535 }),
   HOST: z.string().default("127.0.0.1"),
@@ -185,11 +143,13 @@ const environmentSchema = z.object({
       "is taken by the health checks. Choose another path.",
     )
     .default("/webhooks"),
-  SIGNING_SECRET: secretsSchema.optional(),
-  DATABASE_URL: databaseUrlSchema,
+  SIGNING_SECRET: secrets.optional(),
+  DATABASE_URL: databaseUrl,
   RECEIVER_ROLE: choice(ROLES, "all"),
   ADMIN_PORT: integer({ default: 3_001, minimum: 0, maximum: 65_535 }),
-  ADMIN_HOST: z.string().default("127.0.0.1"),
+  ADMIN_HOST: z.string().default(ADMIN_HOST),
+  ADMIN_TOKEN: token.optional(),
+  ADMIN_ALLOWED_HOSTS: hosts.optional(),
   API_BASE_URL: z
     .url({
       protocol: /^https?$/,
@@ -227,6 +187,8 @@ function toConfig(values: z.output<typeof environmentSchema>): Config {
     role: values.RECEIVER_ROLE,
     adminPort: values.ADMIN_PORT,
     adminHost: values.ADMIN_HOST,
+    adminToken: values.ADMIN_TOKEN,
+    adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),
     api:
       values.API_BASE_URL !== undefined && values.API_KEY !== undefined
         ? { baseUrl: values.API_BASE_URL, key: values.API_KEY }
@@ -242,4 +204,13 @@ function toConfig(values: z.output<typeof environmentSchema>): Config {
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_SECONDS * 1_000,
     logLevel: values.LOG_LEVEL,
   };
+}
+
+/** On loopback a token is one thing and our own names another: a web page knows neither, but could get itself a name. */
+function allowedHosts(adminHost: string, named: string[] | undefined): string[] | undefined {
+  return named === undefined && !isLoopback(adminHost) ? undefined : [...LOOPBACK_NAMES, ...(named ?? [])];
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }

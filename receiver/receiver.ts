@@ -24,7 +24,14 @@ export type Receiver = {
 /** Of the shutdown time-out, what is kept for returning claims and closing files. */
 const CLOSING_MS = 1_500;
 
-const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+/** What would let anybody sign events, or ask as an operator; and the port that they have nothing to do with. */
+const NOT_FOR_HANDLERS: ReadonlySet<string> = new Set([
+  "SIGNING_SECRET",
+  "SIGNING_SECRET_FILE",
+  "ADMIN_TOKEN",
+  "ADMIN_TOKEN_FILE",
+  "ADMIN_HOST",
+]);
 
 /**
  * Puts the parts together, by role: `ingest` takes events, `worker` handles them in a process of its own, `all` does
@@ -57,9 +64,8 @@ export async function startReceiver(options: {
     ...(supervisor && config.role === "worker" ? { workerAlive: supervisor.alive } : {}),
   });
 
-  const allowedHosts = isLoopback(config.adminHost) ? LOOPBACK_NAMES : undefined;
   const admin = createHttpServer({
-    app: createAdminApp({ ledger: engine.ledger, health, metrics, log, allowedHosts }),
+    app: createAdminApp({ ...config, ledger: engine.ledger, health, metrics, log }),
     clock,
   });
   const servers: HttpServer[] = [];
@@ -115,8 +121,9 @@ export async function startReceiver(options: {
 
 function superviseWorker(options: Parameters<typeof startReceiver>[0], metrics: () => Metrics): Supervisor {
   const { config, engine, clock, log } = options;
-  // Handlers have no use for the secret that lets anybody sign events.
-  const { SIGNING_SECRET: _secret, SIGNING_SECRET_FILE: _file, ...environment } = options.environment;
+  const environment = Object.fromEntries(
+    Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
+  );
   return startSupervisor({
     environment,
     handlerTimeoutMs: config.handlerTimeoutMs,
@@ -142,10 +149,6 @@ async function freeBytes(databaseFile: string | undefined): Promise<number> {
   if (databaseFile === undefined) return Number.POSITIVE_INFINITY;
   const { bavail, bsize } = await statfs(dirname(databaseFile));
   return bavail * bsize;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
 }
 
 function inUrl(host: string): string {

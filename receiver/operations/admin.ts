@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import express, { type Express, type RequestHandler } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
@@ -18,22 +19,21 @@ const listQuerySchema = z.object({
 
 /**
  * The operator's side, on its own port: metrics and a look into the inbox. Read-only, and without the contents of
- * events. `allowedHosts` are the names it answers to, so that no web page can reach it through a name of its own
- * (DNS rebinding).
+ * events. `adminAllowedHosts` are the names it answers to, so that no web page can reach it through a name of its own
+ * (DNS rebinding); `adminToken` is what a caller has to show. Whether we live and are ready, anybody may know.
  */
 export function createAdminApp(options: {
   ledger: Ledger;
   health: Health;
   metrics: Metrics;
   log: Log;
-  allowedHosts: readonly string[] | undefined;
+  adminAllowedHosts: readonly string[] | undefined;
+  adminToken: string | undefined;
 }): Express {
   const { ledger, health, metrics } = options;
   const app = express();
   app.disable("x-powered-by");
   app.set("query parser", "simple");
-  app.use(checkHost(options.allowedHosts));
-
   app.get("/healthz", (_request, response) => {
     response.json({ status: "ok" });
   });
@@ -41,6 +41,7 @@ export function createAdminApp(options: {
     const { ready, checks } = await health.readiness();
     response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
   });
+  app.use(checkHost(options.adminAllowedHosts), checkToken(options.adminToken));
   app.get("/metrics", async (_request, response) => {
     const { contentType, body } = await metrics.text();
     response.set("Content-Type", contentType).send(body);
@@ -94,6 +95,23 @@ function checkHost(allowedHosts: readonly string[] | undefined): RequestHandler 
         .status(403)
         .json({ error: "forbidden_host", message: `Ask for one of ${allowedHosts.join(", ")}.` });
   };
+}
+
+function checkToken(token: string | undefined): RequestHandler {
+  return (request, response, next) => {
+    const [, given = ""] = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
+    if (token === undefined || timingSafeEqual(sha256(given), sha256(token))) next();
+    else
+      response
+        .status(401)
+        .set("WWW-Authenticate", "Bearer")
+        .json({ error: "unauthorized", message: "Show ADMIN_TOKEN: Authorization: Bearer TOKEN." });
+  };
+}
+
+/** Of equal length, whatever the texts are. */
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }
 
 /** An event as the admin port and the `inbox` commands show it: snake_case, points in time as ISO 8601. */

@@ -10,9 +10,12 @@ const REDACTED = "[redacted]";
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'<>\\@]{1,1000}@/gi;
 
 /** What of the configuration nobody may read in a log, a report or an answer. */
-export function secretsOf(config: Pick<Config, "signingSecrets" | "api" | "databaseUrl">): string[] {
+export function secretsOf(
+  config: Pick<Config, "signingSecrets" | "api" | "adminToken" | "databaseUrl">,
+): string[] {
   const password = config.databaseUrl === undefined ? "" : new URL(config.databaseUrl).password;
-  return [...config.signingSecrets, config.api?.key ?? "", password, decoded(password)];
+  const { signingSecrets, adminToken = "", api } = config;
+  return [...signingSecrets, adminToken, api?.key ?? "", password, decoded(password)];
 }
 
 /** Answers what replaces each of `secrets`, as it stands or as JSON, a text in JSON or a URL has it, and the user info of every URL. */

@@ -64,6 +64,48 @@ describe("the admin port", () => {
   });
 });
 
+describe("the admin port beyond loopback", () => {
+  const TOKEN = "a-token-of-operators";
+  const receiver = useReceiver({ environment: { ADMIN_HOST: "0.0.0.0", ADMIN_TOKEN: TOKEN } });
+  const named = useReceiver({ environment: { ADMIN_HOST: "0.0.0.0", ADMIN_ALLOWED_HOSTS: "inner.example" } });
+
+  async function ask(adminUrl: string, path: string, headers: Record<string, string>): Promise<number> {
+    const lines = Object.entries({ Host: "anything.example", ...headers });
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    return (await sendRaw(adminUrl, Buffer.from(`GET ${path} HTTP/1.1\r\n${head}\r\n`))).status;
+  }
+
+  test.each(["/inbox", "/metrics", `/inbox/${newEventId()}`, "/nothing"])(
+    "shows %s to nobody without its token",
+    async (path) => {
+      const { adminUrl } = receiver();
+      const wrong = [TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), "", "undefined"];
+      for (const authorization of [...wrong.map((token) => `Bearer ${token}`), `Basic ${TOKEN}`, TOKEN])
+        expect(await ask(adminUrl, path, { authorization })).toBe(401);
+      expect(await ask(adminUrl, path, {})).toBe(401);
+      expect(await ask(adminUrl, `${path}?token=${TOKEN}`, {})).toBe(401);
+      const right = await fetch(adminUrl + path, { headers: { authorization: `Bearer ${TOKEN}` } });
+      expect(right.status).toBe(path === "/inbox" || path === "/metrics" ? 200 : 404);
+    },
+  );
+
+  test("tells everybody whether it lives and is ready", async () => {
+    for (const { adminUrl } of [receiver(), named()]) {
+      expect(await ask(adminUrl, "/healthz", {})).toBe(200);
+      expect(await ask(adminUrl, "/readyz", {})).toBe(200);
+    }
+  });
+
+  test("answers to the names that it was given, and to no other", async () => {
+    const { adminUrl } = named();
+    const status = async (host: string): Promise<number> => ask(adminUrl, "/inbox", { Host: host });
+    expect(await status("inner.example:3001")).toBe(200);
+    expect(await status("localhost")).toBe(200);
+    for (const host of ["inner.example.evil", "xinner.example", "evil.example", ""])
+      expect(await status(host)).toBe(403);
+  });
+});
+
 describe("the metrics", () => {
   test("count what happened, by reason and by secret, without ids", async () => {
     const { url, adminUrl } = await startTestReceiver({

@@ -32,6 +32,11 @@ await runWorker({
       object,
       handle: async (_event, { log }) => {
         const { API_KEY = "" } = process.env;
+        // Of what the receiver was configured with, what do handlers get to see?
+        const names = Object.keys(process.env).filter((name) =>
+          /^(?:SIGNING|API|ADMIN_[HT]|DATABASE)/.test(name),
+        );
+        log.warn({ names: names.toSorted() }, "the environment");
         log.warn(
           { request: { authorization: `Bearer ${API_KEY}` } },
           `of https://me:${PASSWORD}@example.com/`,

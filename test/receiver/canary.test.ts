@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
-import { get, idOf, newBody, post, signatureFor } from "./helpers/events.ts";
+import { idOf, newBody, post, signatureFor } from "./helpers/events.ts";
 import { startProcess } from "./helpers/process.ts";
 import { rawRequest, sendRaw } from "./helpers/raw.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
@@ -14,6 +14,7 @@ const CANARIES = {
   secret: "whsec_canary_5e0bb2",
   apiKey: "key_canary_77ac01",
   password: "password_canary_31ffe0",
+  adminToken: "token_canary_9d20c4",
   phone: "+12125550199",
   name: "Canary Featherstone",
   transcript: "Caller: the canary sings at midnight",
@@ -33,9 +34,13 @@ test(
         SIGNING_SECRET: `${CANARIES.secret},${CANARIES.secret}_old`,
         API_KEY: CANARIES.apiKey,
         API_BASE_URL: "http://127.0.0.1:9",
+        ADMIN_HOST: "0.0.0.0",
+        ADMIN_TOKEN: CANARIES.adminToken,
         LOG_LEVEL: "trace",
       },
     });
+    const ask = async (path: string): Promise<Response> =>
+      fetch(receiver.adminUrl + path, { headers: { authorization: `Bearer ${CANARIES.adminToken}` } });
     const said: string[] = [];
     const signatures: string[] = [];
     const send = async (
@@ -87,7 +92,7 @@ test(
     for (const body of bodies) {
       const found = await until(
         async () =>
-          (await get(`${receiver.adminUrl}/inbox/${idOf(body)}`)).json() as Promise<{
+          (await ask(`/inbox/${idOf(body)}`)).json() as Promise<{
             state: string;
             attempts: number;
           }>,
@@ -95,8 +100,8 @@ test(
       );
       said.push(JSON.stringify(found));
     }
-    said.push(await (await get(`${receiver.adminUrl}/inbox`)).text());
-    said.push(await (await get(`${receiver.adminUrl}/metrics`)).text());
+    said.push(await (await ask("/inbox")).text());
+    said.push(await (await ask("/metrics")).text());
     await send(personal("crashes-with-the-event"));
     await until(
       () => receiver.lines.some((line) => line.includes("the handlers' process died")),
@@ -110,6 +115,7 @@ test(
     expect(everything).toContain(idOf(bodies[3]!));
     expect(everything).toContain("a handler that quotes its event");
     expect(everything).toContain("a handler that tells secrets");
+    expect(everything).toContain('"names":["API_BASE_URL","API_KEY","DATABASE_URL"]');
     expect(everything).toMatch(/"error":"Error","at":\["at .*canary-worker\.ts:\d+/);
     for (const [what, canary] of Object.entries(CANARIES)) {
       // The path is the sender's own, and it is in the log of requests.

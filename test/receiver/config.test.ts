@@ -42,6 +42,31 @@ describe("the configuration", () => {
     expect(found.join()).not.toContain("hidden-password");
   });
 
+  test.each(["0.0.0.0", "::", "10.0.0.7", "receiver.internal", "127.example.com"])(
+    "lets %s have the admin port only with a token or with names to ask by",
+    (host) => {
+      const beyond = { SIGNING_SECRET: "s", ADMIN_HOST: host };
+      expect(problems(beyond)).toEqual([
+        expect.stringMatching(/^ADMIN_HOST: .*ADMIN_TOKEN.*ADMIN_ALLOWED_HOSTS/),
+      ]);
+      expect(problems({ ...beyond, ADMIN_TOKEN: "" })).toHaveLength(1);
+      expect(problems({ ...beyond, ADMIN_TOKEN: "fifteen-letters" })).toEqual([
+        expect.stringMatching(/^ADMIN_TOKEN: must have at least 16 characters.*openssl/),
+      ]);
+      expect(problems({ ...beyond, ADMIN_TOKEN: "x".repeat(16) })).toEqual([]);
+      expect(problems({ ...beyond, ADMIN_ALLOWED_HOSTS: "receiver.internal,[fd00::7],10.0.0.7" })).toEqual(
+        [],
+      );
+      expect(problems({ ...beyond, ADMIN_ALLOWED_HOSTS: "receiver.internal:3001" })).toEqual([
+        expect.stringMatching(/^ADMIN_ALLOWED_HOSTS: /),
+      ]);
+    },
+  );
+
+  test.each(["127.0.0.1", "127.0.0.2", "localhost", "::1"])("lets %s have it as it is", (host) => {
+    expect(problems({ SIGNING_SECRET: "s", ADMIN_HOST: host })).toEqual([]);
+  });
+
   test("reports every mistake at once, one line each, with the fix", () => {
     const found = problems({
       PORT: "80 80",

@@ -17,7 +17,7 @@ describe("docs/operations.md", () => {
   test("names every setting with its default, and no other", () => {
     const source = read("receiver/config.ts");
     const settings = new Set(source.match(/^ {2}[A-Z][A-Z_]+(?=:)/gm)?.map((name) => name.trim()));
-    for (const name of ["SIGNING_SECRET", "API_KEY"]) settings.add(`${name}_FILE`);
+    for (const name of ["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"]) settings.add(`${name}_FILE`);
     const documented = new Set(
       [...page.matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) /gm)].flatMap(
         ([, names = ""]) => names.match(/[A-Z_]+/g) ?? [],
