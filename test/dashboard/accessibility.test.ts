@@ -1,6 +1,6 @@
-import { AxeBuilder } from "@axe-core/playwright";
 import { expect, test } from "vitest";
-import { useBrowser, type WatchedPage } from "../helpers/browser.ts";
+import { AXE, expectAccessible } from "../helpers/axe.ts";
+import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard, visit } from "./open-dashboard.ts";
@@ -8,21 +8,11 @@ import { openDashboard, visit } from "./open-dashboard.ts";
 const browser = useBrowser();
 const NARROW = 360;
 
-/** Looks at the page as it stands: all rules in the light, and again in the dark what colours can change. */
-async function expectAccessible(page: WatchedPage): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    // There are no frames, so axe need not open a page of its own to put their results together.
-    const axe = new AxeBuilder({ page }).setLegacyMode(true);
-    const { violations } = await (colorScheme === "light" ? axe : axe.withRules("color-contrast")).analyze();
-    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n  ")}`);
-    expect(found, `${page.url()} in ${colorScheme}`).toEqual([]);
-  }
-}
+type Listed = { id: string; event_id: string; attempts: unknown[] };
 
 test("axe finds nothing on pages with nothing on them, light or dark", async () => {
   const { url } = await openDashboard({ calls: 12 });
-  const page = await browser.openPage(url);
+  const page = await browser.openPage(url, { script: AXE });
   await page.getByText("Nobody to deliver to yet").waitFor();
   await expectAccessible(page);
   for (const [path, words] of [
@@ -52,16 +42,17 @@ test("axe finds nothing on pages with something on them, light or dark", async (
   await control(origin, "POST", "/events", { type: "call.completed", count: 4 });
   await control(origin, "POST", "/clock/advance", { seconds: 600 });
   await control(origin, "POST", "/reports/verify", REPORT);
-  const { body } = await control<{ data: { id: string; event_id: string }[] }>(origin, "GET", "/deliveries");
+  const { body } = await control<{ data: Listed[] }>(origin, "GET", "/deliveries");
   const [delivery] = body.data;
+  const failed = body.data.find(({ attempts }) => attempts.length > 1);
 
-  const page = await browser.openPage(url);
+  const page = await browser.openPage(url, { script: AXE });
   for (const [path, words] of [
     ["", "500 Server Error"],
     [`/deliveries/${delivery?.id}`, "Signature"],
     [`/events/${delivery?.event_id}`, "Envelope"],
     ["/endpoints", "in a row"],
-    ["/endpoints?new", "Nothing listens there yet"],
+    ["/endpoints?new", "listens there"],
     ["/trigger", "empty fields are made up"],
     ["/world", "that is all"],
     ["/world/voicemails", "that is all"],
@@ -76,6 +67,20 @@ test("axe finds nothing on pages with something on them, light or dark", async (
     await page.getByText(words).first().waitFor();
     await expectAccessible(page);
   }
+
+  // What opens.
+  const reach = async (path: string, ...steps: string[]) => {
+    await visit(page, path);
+    for (const step of steps) await page.locator(step).first().click();
+    await expectAccessible(page);
+  };
+  await reach("/verify", ".check-row.bad summary", ".check-row.ok summary");
+  await reach(`/deliveries/${failed?.id}`, ".debug-kit summary");
+  await reach(`/deliveries/${failed?.id}`, ".debug-kit .button");
+  await page.keyboard.press("Escape");
+  await reach("/endpoints", "text=Rotate");
+  await page.keyboard.press("Escape");
+  await visit(page, "/console");
 
   await page.getByRole("button", { name: "Send", exact: true }).click();
   await page.getByText('"va_test').or(page.getByText('"organization"')).first().waitFor();
@@ -99,6 +104,15 @@ test("axe finds nothing on pages with something on them, light or dark", async (
   await page.locator(".feed-row").first().waitFor();
   await expectAccessible(page);
 }, 240_000);
+
+test("control: axe finds what is wrong, in the dark alone, too", async () => {
+  const page = await browser.openPage("about:blank", { script: AXE });
+  const style = "<style>@media (prefers-color-scheme: dark) { p { color: #222; background: #000 } }</style>";
+  await page.setContent(`<html lang="en"><title>t</title>${style}<main><h1>h</h1><p>dim</p></main></html>`);
+  await expect(expectAccessible(page)).rejects.toThrow(
+    /color-contrast.*dim[^]*in dark|in dark[^]*color-contrast/,
+  );
+});
 
 test("no page is wider than a narrow screen", async () => {
   const { url } = await openDashboard({ calls: 12 });

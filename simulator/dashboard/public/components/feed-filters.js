@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { numberOf } from "../core/format.js";
 import { html } from "../core/html.js";
-import { useLive } from "../core/live.js";
-import { EVENT_TYPES, placeOf, STATE_TITLES } from "../core/words.js";
+import { eventTypes, useLive } from "../core/live.js";
+import { placeOf, STATE_TITLES } from "../core/words.js";
 import { Icon } from "./icon.js";
 
 const STATES = [
@@ -51,7 +51,7 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause }) {
     ${select(
       "type",
       "Type",
-      EVENT_TYPES.map((type) => [type, type]),
+      eventTypes().map((type) => [type, type]),
     )}
     ${select(
       "endpoint",

@@ -1,10 +1,9 @@
 import { control } from "./api.js";
 import { countOf } from "./format.js";
-import { setClock } from "./live.js";
+import { eventTypes, setClock } from "./live.js";
 import { PLACES } from "./places.js";
 import { listPath, navigate } from "./route.js";
 import { attempt, toast } from "./toasts.js";
-import { EVENT_TYPES } from "./words.js";
 
 /** Everything that can be done from anywhere: words, icon, and what it does. */
 export function allActions({ toggleTheme, openHelp }) {
@@ -16,7 +15,7 @@ export function allActions({ toggleTheme, openHelp }) {
     })),
     { words: "Show what is not right", icon: "cross", run: () => navigate("/?verdict=not") },
     { words: "Show what gave up", icon: "flag", run: () => navigate("/?state=dead") },
-    ...EVENT_TYPES.map((type) => ({ words: `Trigger ${type}`, icon: "trigger", run: () => trigger(type) })),
+    ...eventTypes().map((type) => ({ words: `Trigger ${type}`, icon: "trigger", run: () => trigger(type) })),
     { words: "Register an endpoint", icon: "plus", run: () => navigate("/endpoints?new") },
     { words: "Resend all that gave up", icon: "resend", run: () => resendAll() },
     { words: "Step to the next attempt", icon: "next", run: () => advance({ until: "next" }) },

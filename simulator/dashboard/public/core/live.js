@@ -15,7 +15,7 @@ export const live = {
   /** By id; undefined until loaded. */
   endpoints: undefined,
   organizations: undefined,
-  /** What the simulator is: its version, how its commands are typed. */
+  /** What the simulator is: its version, how its commands are typed, the event types there are. */
   about: undefined,
   /** The run of `verify` that is under way, or the last one, with its checks in the order in which they came. */
   verification: undefined,
@@ -79,6 +79,11 @@ export function setClock(clock) {
 export function setReach(reachMs) {
   live.reachMs = reachMs;
   changed();
+}
+
+/** The event types of the service. */
+export function eventTypes() {
+  return live.about?.event_types ?? [];
 }
 
 export function endpointOf(id) {

@@ -75,15 +75,6 @@ export const STATE_TITLES = {
   dead: "Gave up after six attempts (state dead).",
 };
 
-/** The event types of the service. */
-export const EVENT_TYPES = [
-  "call.completed",
-  "call.transferred",
-  "voicemail.created",
-  "order.created",
-  "booking.created",
-];
-
 /** What happened, in one line. */
 export function lineOf({ summary, event_type: type }) {
   return summary ?? type ?? "An event of an unknown type";
