@@ -32,7 +32,7 @@ process.stdout.write(
 for (const name of wanted.length === 0 ? names : wanted) {
   process.stdout.write(`\n${name}\n`);
   const script = join(import.meta.dirname, `${name}.ts`);
-  const { status } = spawnSync(process.execPath, ["--import", "tsx", script, ...passedOn], {
+  const { status } = spawnSync(process.execPath, [script, ...passedOn], {
     stdio: "inherit",
   });
   if (status !== 0) process.exitCode = 1;

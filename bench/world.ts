@@ -5,7 +5,7 @@ import { createWorld, type World } from "../simulator/domain/world/world.ts";
 
 /**
  * What a large history costs beside a small one: to start, and to page through at the front, in the middle and at the
- * end, with and without a filter. Run it with `node --import tsx bench/world.ts`.
+ * end, with and without a filter. Run it with `node bench/world.ts`.
  */
 const SEED = 1;
 const SIZES = [1_000, 1_000_000, 10_000_000] as const;

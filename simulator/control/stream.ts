@@ -1,4 +1,3 @@
-import { createSession } from "better-sse";
 import { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../simulator.ts";
@@ -28,6 +27,8 @@ export function streamRoutes(simulator: Simulator): Router {
   let newest: { entry: JournalEntry; text: { name: string; data: string } | undefined } | undefined;
 
   router.get("/stream", async (request, response) => {
+    // Loaded with the first stream: a run that nobody watches is to start at once.
+    const { createSession } = await import("better-sse");
     const session = await createSession(request, response, {
       // The library's own goes on after the end of a stream, where writing throws.
       keepAlive: null,

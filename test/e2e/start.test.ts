@@ -29,7 +29,7 @@ async function receiverSettings() {
 describe("the whole, running", { timeout: 120_000 }, () => {
   test("dev --once sends every type and one twice, sees each handled once, and ends with 0", async () => {
     const { url, observe, env } = await receiverSettings();
-    const command = ["--", process.execPath, "--import", "tsx", "receiver/main.ts"];
+    const command = ["--", process.execPath, "receiver/main.ts"];
     const args = ["dev", "--port", "0", "--once", "--json", "--url", url, "--observe", observe, ...command];
     const dev = run("simulator/main.ts", args, env);
     const { all_handled: allHandled, samples } = JSON.parse(

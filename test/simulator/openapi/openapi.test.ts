@@ -33,7 +33,7 @@ async function startOpenApi() {
 }
 
 describe("openapi.json", () => {
-  test("is what the schemas say now (node --import tsx tools/openapi.ts writes it anew)", () => {
+  test("is what the schemas say now (node tools/openapi.ts writes it anew)", () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(createOpenApiDocument())));
   });
 

@@ -2,7 +2,7 @@ import "../../../shared/node-version.ts";
 import { parseArgs } from "node:util";
 import { simulate } from "./simulation.ts";
 
-// node --import tsx test/simulator/simulation/main.ts --seeds 1000 [--from 1]
+// node test/simulator/simulation/main.ts --seeds 1000 [--from 1]
 const { values } = parseArgs({ options: { seeds: { type: "string" }, from: { type: "string" } } });
 const from = Number(values.from ?? 1);
 const count = Number(values.seeds ?? 1_000);
@@ -18,9 +18,7 @@ for (let seed = from; seed < from + count; seed++) {
     totals.steps += result.steps;
   } catch (error) {
     process.stdout.write(`Seed ${seed}: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.stdout.write(
-      `Again: node --import tsx test/simulator/simulation/main.ts --seeds 1 --from ${seed}\n`,
-    );
+    process.stdout.write(`Again: node test/simulator/simulation/main.ts --seeds 1 --from ${seed}\n`);
     if (count === 1) throw error;
     process.exit(1);
   }

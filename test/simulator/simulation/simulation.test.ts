@@ -5,7 +5,7 @@ import { mutant, type Mutation } from "../../helpers/mutant.ts";
 import { simulate } from "./simulation.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
-/** The long run is `node --import tsx test/simulator/simulation/main.ts --seeds 10000`. */
+/** The long run is `node test/simulator/simulation/main.ts --seeds 10000`. */
 const SEEDS = 30;
 /** What a planted bug has before it must be found. */
 const SEEDS_OF_MUTANT = 25;
@@ -14,12 +14,9 @@ test(`${SEEDS} seeds of forty hours each break no promise`, { timeout: 120_000 }
   const totals = { attempts: 0, lives: 0 };
   for (let seed = 1; seed <= SEEDS; seed++) {
     const result = await simulate(seed).catch((error: unknown) => {
-      throw new Error(
-        `seed ${seed}: node --import tsx test/simulator/simulation/main.ts --seeds 1 --from ${seed}`,
-        {
-          cause: error,
-        },
-      );
+      throw new Error(`seed ${seed}: node test/simulator/simulation/main.ts --seeds 1 --from ${seed}`, {
+        cause: error,
+      });
     });
     totals.attempts += result.attempts;
     totals.lives += result.lives;
