@@ -1,9 +1,13 @@
+import { basename } from "node:path";
+
 /** Somebody who accepts TCP connections: at which address, and who it is as far as the system tells. */
 export type Listening = { address: string; port: number; pid: number | null; program: string | null };
 
 const LISTEN_STATE = "0A";
 /** Within one entry of `lsof -F`, each field has a line of its own that begins with its letter. */
 const LSOF_NAME = /^n(?<address>.+):(?<port>\d+)$/;
+const SCRIPT = /\.(?:[cm]?[jt]s|py|rb|php|jar)$/;
+const PRELOADS = /^(?:-r|--require|--import|--loader|--experimental-loader)$/;
 const NETSTAT_LINE = /^\s*TCP\s+(?<address>\S+):(?<port>\d+)\s+\S+:0\s+\S+\s+(?<pid>\d+)\s*$/;
 
 /** The listening sockets of `/proc/net/tcp` or `tcp6`, with the inode by which a process holds each. */
@@ -43,6 +47,17 @@ export function parseNetstat(text: string): Listening[] {
     const address = found["address"].replace(/^\[(.*)\]$/, "$1");
     return [{ address, port: Number(found["port"]), pid: Number(found["pid"]), program: null }];
   });
+}
+
+/**
+ * The program and its script, without directories, of `/proc/PID/cmdline`: `node server.ts`. No more is told: what follows
+ * can be secret.
+ */
+export function parseCommandLine(commandLine: string): string | null {
+  const [file = "", ...words] = commandLine.split("\0");
+  const script = words.find((word, index) => SCRIPT.test(word) && !PRELOADS.test(words[index - 1] ?? ""));
+  const names = [file, ...(script === undefined ? [] : [script])].map((path) => basename(path));
+  return file === "" ? null : names.join(" ");
 }
 
 /** Addresses stand there as 32-bit words in the order of bytes of this machine, which is little-endian wherever Node.js runs but on s390x. */

@@ -1,7 +1,12 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
-import { basename } from "node:path";
-import { parseLsof, parseNetstat, parseProcNet, type Listening } from "./listener-tables.ts";
+import {
+  parseCommandLine,
+  parseLsof,
+  parseNetstat,
+  parseProcNet,
+  type Listening,
+} from "./listener-tables.ts";
 
 /** A port of this machine at which a receiver could be: where to connect to, and whose it is, as far as that is known. */
 export type Listener = { host: string; port: number; pid: number | null; program: string | null };
@@ -10,9 +15,6 @@ export type Listeners = { ok: true; listeners: Listener[] } | { ok: false; messa
 
 const PROGRAM_TIMEOUT_MS = 3_000;
 const LARGEST_OUTPUT_BYTES = 4 * 1024 * 1024;
-
-const SCRIPT = /\.(?:[cm]?[jt]s|py|rb|php|jar)$/;
-const PRELOADS = /^(?:-r|--require|--import|--loader|--experimental-loader)$/;
 
 /** Where servers that are being worked on usually listen, the likeliest first. */
 const USUAL_PORTS = [3000, 8080, 8000, 5000, 4000, 3001, 8787, 8888, 9000, 4567, 5001, 8081, 80];
@@ -91,18 +93,10 @@ async function holdersOf(sockets: ReadonlySet<string>) {
     );
     const held = links.filter((link) => sockets.has(link));
     if (held.length === 0) continue;
-    const program = programOf(await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => ""));
+    const program = parseCommandLine(await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => ""));
     for (const socket of held) holders.set(socket, { pid: Number(pid), program });
   }
   return holders;
-}
-
-/** `node server.ts`: the program and its script, without directories. No more is told: what follows can be secret. */
-function programOf(commandLine: string): string | null {
-  const [file = "", ...words] = commandLine.split("\0");
-  const script = words.find((word, index) => SCRIPT.test(word) && !PRELOADS.test(words[index - 1] ?? ""));
-  const names = [file, ...(script === undefined ? [] : [script])].map((path) => basename(path));
-  return file === "" ? null : names.join(" ");
 }
 
 function output(file: string, words: string[]): Promise<string> {

@@ -3,7 +3,12 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { parseLsof, parseNetstat, parseProcNet } from "../../../simulator/processes/listener-tables.ts";
+import {
+  parseCommandLine,
+  parseLsof,
+  parseNetstat,
+  parseProcNet,
+} from "../../../simulator/processes/listener-tables.ts";
 import { listListeners, offered } from "../../../simulator/processes/listeners.ts";
 
 describe("the tables of the system", () => {
@@ -53,6 +58,16 @@ describe("the tables of the system", () => {
       { address: "::1", port: 8080, pid: 99, program: null },
     ]);
   });
+});
+
+test.each([
+  ["/usr/bin/node\0/home/a/app/server.js\0--token=secret\0", "node server.js"],
+  ["node\0--require\0./hook.cjs\0--watch\0src/main.ts\0", "node main.ts"],
+  ["/usr/bin/python3\0-m\0uvicorn\0app:app\0", "python3"],
+  ["/opt/receiver\0whsec_secret\0", "receiver"],
+  ["", null],
+])("a command line %j is shown as %j", (commandLine, shown) => {
+  expect(parseCommandLine(commandLine)).toBe(shown);
 });
 
 describe("who is offered", () => {

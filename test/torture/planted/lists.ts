@@ -1,6 +1,7 @@
 import { plantedInAdoption } from "./adoption.ts";
 import { plantedInBorders } from "./borders.ts";
 import { plantedInDashboard } from "./dashboard.ts";
+import { plantedInFirstSteps } from "./first-steps.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInPostgres } from "./postgres.ts";
 import { plantedInReceiver } from "./receiver.ts";
@@ -14,6 +15,7 @@ export const lists: Record<string, PlantedBug[]> = {
   simulator: plantedInSimulator,
   verify: plantedInVerify,
   dashboard: plantedInDashboard,
+  "first steps": plantedInFirstSteps,
   borders: plantedInBorders,
   adoption: plantedInAdoption,
 };

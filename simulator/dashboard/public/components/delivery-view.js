@@ -92,7 +92,7 @@ export function DeliveryView({ id, query, isAlone }) {
           title="Make the next attempt now (a)"
           onClick=${attemptNow}
         >
-          <${Icon} name="next" size=${14} />Next attempt now
+          <${Icon} name="next" size=${14} /><span>Next attempt<span class="beyond-phone"> now</span></span>
         </button>
         <button
           type="button"

@@ -35,9 +35,10 @@ async function register(probe) {
 }
 
 function FromShell({ words }) {
-  return html`<p class="small">
-    Or from the shell: <${Copyable} text=${commandLine(words)} label="Copy the command" />
-  </p>`;
+  return html`<div class="from-shell small">
+    <p>Or from the shell:</p>
+    <${Copyable} text=${commandLine(words)} label="Copy the command" />
+  </div>`;
 }
 
 /** Filters that nothing passes. */

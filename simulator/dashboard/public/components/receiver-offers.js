@@ -57,7 +57,7 @@ export function ReceiverOffers({ onFound }) {
       </ul>`
     }
     ${data.length > MOST_OFFERED && html`<p class="muted">… and ${data.length - MOST_OFFERED} more.</p>`}
-    ${probe && html`<p class=${`finding ${isFound(probe) ? "found" : ""}`} role="status">${probe.sentence}</p>`}
+    ${probe && html`<p class=${`finding ${probe.finding === "refuses_unsigned" ? "found" : ""}`} role="status">${probe.sentence}</p>`}
   </section>`;
 }
 

@@ -14,7 +14,7 @@ export function AgentList({ organization }) {
           html`<article class="card" key=${agent.id}>
             <header>
               <h2 class="foreign">${agent.name}</h2>
-              <${Chip} tone=${agent.status === "active" ? "ok" : "plain"}>${agent.status}<//>
+              <${Chip}>${agent.status}<//>
             </header>
             <dl class="facts">
               <div>

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { fullTimeOf, secondsOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useApiPages } from "../core/pages.js";
-import { Chip } from "./chips.js";
+import { Chip, TypeMark } from "./chips.js";
 import { Segments } from "./code-view.js";
 import { Conversation, Recording } from "./conversation.js";
 import { Dialog } from "./dialog.js";
@@ -15,7 +15,12 @@ const OUTCOMES = [
   ["voicemail", "Voicemail"],
 ];
 const MOST_SEARCHED = 2_000;
-const TONES = { completed: "ok", transferred: "plain", voicemail: "wait" };
+/** The event that a call with this outcome makes, whose mark it has. */
+const EVENTS = {
+  completed: "call.completed",
+  transferred: "call.transferred",
+  voicemail: "voicemail.created",
+};
 
 /** The calls of an organization, newest first. */
 export function CallList({ organization, query }) {
@@ -48,7 +53,7 @@ function CallRow({ call, onOpen }) {
     <b class="foreign">${phone}</b>
     <span class="muted one-line foreign">${String(transcript ?? "").replaceAll("\n", " · ")}</span>
     <span class="row-side"
-      ><${Chip} tone=${TONES[outcome] ?? "plain"}>${outcome}<//
+      ><span class="type"><${TypeMark} type=${EVENTS[outcome]} /><span class="foreign">${outcome}</span></span
       ><span class="muted nowrap">${secondsOf(durationSeconds)} · ${language}</span></span
     >
     <time class="muted nowrap row-time" datetime=${call.created_at}>${fullTimeOf(call.created_at)}</time>
@@ -60,7 +65,7 @@ function CallDialog({ call, onClose }) {
   return html`<${Dialog} title=${`Call from ${call.phone}`} onClose=${onClose} wide>
     <div class="dialog-body">
       <p class="call-facts">
-        <${Chip} tone=${TONES[call.outcome] ?? "plain"}>${call.outcome}${transfer}<//>
+        <${Chip}>${call.outcome}${transfer}<//>
         <span class="muted"
           >${secondsOf(call.duration_sec)} · ${call.detected_language} · ${fullTimeOf(call.created_at)}</span
         >

@@ -43,7 +43,7 @@ function Voicemail({ voicemail, organization }) {
       <h2 class="foreign">${name}</h2>
       <span class="muted foreign">${phone}</span>
       <span class="spacer"></span>
-      <${Chip} tone=${reviewed ? "ok" : "wait"}>${reviewed ? "Reviewed" : "Unread"}<//>
+      <${Chip} tone=${reviewed ? "plain" : "wait"}>${reviewed ? "Reviewed" : "Unread"}<//>
       ${calledBack && html`<${Chip} tone="plain">Called back<//>`}
     </header>
     <blockquote class="foreign">${message}</blockquote>
