@@ -1,6 +1,6 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import {
   DELIVERY_TABLES,
@@ -10,6 +10,7 @@ import {
   VERDICT_TABLES,
 } from "./domain/schema.ts";
 import { summaryOfBody } from "./domain/world/event-summary.ts";
+import { keepPrivate } from "./private-file.ts";
 import { WORLD_MIGRATIONS, WORLD_RETENTION } from "./domain/world/schema.ts";
 
 /** SQLite's name for a database in a file that it makes itself, and removes at once. */
@@ -36,10 +37,9 @@ const MIGRATIONS = [
 export function openDatabase(file?: string, isTemporary = false): OpenedDatabase {
   const path = file === undefined ? placeWithoutFile(isTemporary) : resolve(file);
   try {
-    if (file !== undefined) mkdirSync(dirname(path), { recursive: true });
-    const isNew = file !== undefined && !existsSync(path);
+    const linked = file === undefined ? undefined : keepPrivate(path);
+    if (linked !== undefined) return { ok: false, message: `${path} ${linked}` };
     const database = new Database(path, { timeout: 250 });
-    if (isNew) chmodSync(path, 0o600);
     database.pragma("locking_mode = EXCLUSIVE");
     database.pragma(`journal_mode = ${file === undefined ? "MEMORY" : "WAL"}`);
     database.pragma("synchronous = NORMAL");

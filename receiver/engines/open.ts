@@ -23,3 +23,10 @@ export async function openEngine({ databaseFile, databaseUrl, ...options }: Engi
   const { openSqliteEngine } = await import("./sqlite/index.ts");
   return openSqliteEngine({ file: databaseFile, ...options });
 }
+
+/** The files that events are kept in; none where that is a server's affair. */
+export async function filesOf({ databaseFile }: Pick<EngineOptions, "databaseFile">): Promise<string[]> {
+  if (databaseFile === undefined) return [];
+  const { workFileOf } = await import("./sqlite/work-file.ts");
+  return [databaseFile, workFileOf(databaseFile)];
+}

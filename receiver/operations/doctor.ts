@@ -2,6 +2,8 @@ import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
+import { filesOf } from "../engines/open.ts";
+import { exposedFiles } from "./private-files.ts";
 import { RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
@@ -34,6 +36,7 @@ export async function examine(options: {
     ...(await databaseFindings(engine, config)),
     ...(await backlogFindings(engine)),
     ...(await diskFindings(config)),
+    ...(await fileFindings(config)),
     ...(api ? await apiFindings(api) : [{ check: "api", level: "warning" as const, message: NO_API }]),
   ];
 }
@@ -156,6 +159,14 @@ async function diskFindings(config: Config): Promise<Finding[]> {
     ];
   }
   return [{ check: "disk", level: "ok", message: `${free}.` }];
+}
+
+async function fileFindings(config: Config): Promise<Finding[]> {
+  return exposedFiles(await filesOf(config)).map((file) => ({
+    check: "database",
+    level: "warning",
+    message: `${file} holds personal data, and others than its owner can read it: the next start takes that from them, or chmod 600 ${file}`,
+  }));
 }
 
 async function apiFindings(api: RestClient): Promise<Finding[]> {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { Command } from "commander";
+import { isExposed } from "../private-file.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createControlClient } from "./control-client.ts";
 import { clockSchema } from "./control-schemas.ts";
@@ -54,6 +55,13 @@ async function checkDatabase(file: string | undefined): Promise<Check> {
   if (file === undefined) {
     new Database(":memory:").close();
     return { name: "database", ok: true, message: "SQLite loads" };
+  }
+  if (isExposed(file)) {
+    return {
+      name: "data",
+      ok: false,
+      message: `${file} holds secrets of endpoints, and others than its owner can read it: the next serve takes that from them, or chmod 600 ${file}`,
+    };
   }
   if (!existsSync(file)) return { name: "data", ok: true, message: `${file} does not exist yet` };
   try {

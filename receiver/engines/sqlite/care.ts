@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, fchmodSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type Database from "better-sqlite3";
 
@@ -61,8 +61,9 @@ export function backup(options: {
 function copyInto(source: Database.Database, copy: string): void {
   rmSync(copy, { force: true });
   // SQLite fills an empty file that is there, and leaves it readable by its owner alone.
-  closeSync(openSync(copy, "wx", 0o600));
-  chmodSync(copy, 0o600);
+  const descriptor = openSync(copy, "wx", 0o600);
+  fchmodSync(descriptor, 0o600);
+  closeSync(descriptor);
   source.prepare<[string]>(`VACUUM INTO ?`).run(copy);
 }
 

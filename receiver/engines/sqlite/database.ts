@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, fchmodSync, fsyncSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import type { Unavailable } from "../../engine.ts";
@@ -14,7 +14,7 @@ const CHECKPOINT_PAGES = 4_000;
 
 /**
  * Opens a database file in WAL mode, creates it (readable by its owner alone) when it isn't there, and brings its
- * schema up to date. `migrations` is only ever appended to: `PRAGMA user_version` counts those that have run.
+ * schema up to date. A symbolic link in its place is refused: nobody knows what it leads to. `migrations` is only ever appended to: `PRAGMA user_version` counts those that have run.
  */
 export function openDatabase(options: {
   file: string;
@@ -82,13 +82,18 @@ function sync(path: string): void {
 function createPrivately(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const descriptor = openFile(file);
-  if (descriptor === undefined) return;
+  if (descriptor === undefined) {
+    if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+    throw new Error(`${file} is a symbolic link, and nothing is written through one. Name the file itself.`);
+  }
+  // The mask of the process may have taken away what the owner needs.
+  fchmodSync(descriptor, 0o600);
   closeSync(descriptor);
-  chmodSync(file, 0o600);
 }
 
 function openFile(file: string): number | undefined {
   try {
+    // Exclusively, which follows no link.
     return openSync(file, "ax", 0o600);
   } catch {
     // It exists, or cannot be created: SQLite opens it or says why not.

@@ -9,6 +9,8 @@ export async function backup(engine: Engine, directory: string, terminal: Termin
     );
     return 1;
   }
+  // Also for what SQLite may need beside the copies while it writes them.
+  process.umask(0o077);
   for (const file of await engine.ledger.backup(directory)) terminal.print(file);
   return 0;
 }

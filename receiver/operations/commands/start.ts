@@ -1,7 +1,9 @@
 import closeWithGrace from "close-with-grace";
 import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
+import { filesOf } from "../../engines/open.ts";
 import { createLog } from "../log.ts";
+import { exposedFiles, makePrivate } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
 import { startReceiver } from "../../receiver.ts";
 import type { Terminal } from "./terminal.ts";
@@ -17,6 +19,8 @@ export async function start(
   terminal: Terminal,
 ): Promise<number | undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
+  for (const file of exposedFiles(await filesOf(config)))
+    log.warn({ file, mended: makePrivate(file) }, "others than its owner could read this file");
   const engine = await openEngineOrComplain(config, terminal);
   if (!engine) return 1;
 

@@ -1,0 +1,35 @@
+import { closeSync, constants, fchmodSync, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+
+const OWNER_ONLY = 0o600;
+const BITS_OF_OTHERS = 0o077;
+
+/**
+ * Sees to it that nobody but its owner can read `path`: makes an empty file where there is none, and takes from others
+ * what they may do with one that is there. Answers what is wrong where a link stands: it might lead anywhere.
+ */
+export function keepPrivate(path: string): string | undefined {
+  mkdirSync(dirname(path), { recursive: true });
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+    return "is a symbolic link, and nothing is written through one: name the file itself.";
+  const descriptor = openSync(
+    path,
+    constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW,
+    OWNER_ONLY,
+  );
+  try {
+    const { mode } = fstatSync(descriptor);
+    if ((mode & BITS_OF_OTHERS) !== 0) fchmodSync(descriptor, mode & ~BITS_OF_OTHERS);
+  } catch {
+    // It is somebody else's, who lets us use it.
+  } finally {
+    closeSync(descriptor);
+  }
+  return undefined;
+}
+
+/** Whether others than its owner may read or write a file. Windows has no such bits. */
+export function isExposed(path: string): boolean {
+  const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  return process.platform !== "win32" && (mode & BITS_OF_OTHERS) !== 0;
+}

@@ -1,0 +1,49 @@
+import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openDatabase } from "../../simulator/database.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { temporaryDirectory } from "../helpers/simulator.ts";
+import { run } from "./commands/in-process.ts";
+
+/** A data file holds the secrets of endpoints: nobody but its owner can read it, from the first moment on. */
+
+function open(file: string): string | undefined {
+  const opened = openDatabase(file);
+  if (!opened.ok) return opened.message;
+  onTestFinished(() => void opened.database.close());
+  return undefined;
+}
+
+test("a data file and what stands beside it are the owner's alone, whatever the mask of the process", () => {
+  const before = process.umask(0);
+  onTestFinished(() => void process.umask(before));
+  const directory = temporaryDirectory();
+  expect(open(join(directory, "simulator.db"))).toBeUndefined();
+  const modes = readdirSync(directory).map((name) => statSync(join(directory, name)).mode & 0o777);
+  expect(modes.length).toBeGreaterThan(1);
+  expect(new Set(modes)).toEqual(new Set([0o600]));
+});
+
+test("one that others can read is named by doctor, and private once it is opened again", async () => {
+  const file = join(temporaryDirectory(), "simulator.db");
+  writeFileSync(file, "");
+  chmodSync(file, 0o644);
+  const { out, code } = await run("doctor", "--data", file, "--port", String(await freePort()));
+  expect(out).toContain(`chmod 600 ${file}`);
+  expect(code).toBe(1);
+  expect(open(file)).toBeUndefined();
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("nothing is made or written through a link", () => {
+  const directory = temporaryDirectory();
+  const elsewhere = join(directory, "elsewhere");
+  const link = join(directory, "simulator.db");
+  symlinkSync(elsewhere, link);
+  expect(open(link)).toMatch(/is a symbolic link.*name the file itself/);
+  expect(existsSync(elsewhere)).toBe(false);
+  writeFileSync(elsewhere, "");
+  expect(open(link)).toMatch(/is a symbolic link/);
+  expect(statSync(elsewhere).size).toBe(0);
+});
