@@ -7,7 +7,9 @@ import { emit, register } from "../helpers/simulator.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
-const DELIVERIES = 10_000;
+const IS_MEASURED = process.env["DASHBOARD_FRAMES"] === "measured";
+/** Ten thousand where a step is measured, which the long runs do; several pages of the list otherwise. */
+const DELIVERIES = IS_MEASURED ? 10_000 : 1_200;
 const MOST_ROWS_IN_PAGE = 60;
 const MOST_FRAME_MS = 50;
 const SCROLL_STEPS = 60;
@@ -15,7 +17,7 @@ const SCROLL_STEPS = 60;
 const SCROLL_UP = `document.querySelector(".scroller").scrollTop -= 1500;
   new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`;
 
-test("ten thousand deliveries are all within reach, and only those in sight exist", async () => {
+test("thousands of deliveries are all within reach, and only those in sight exist", async () => {
   const { url, simulator } = await openDashboard({
     calls: 0,
     send: () => Promise.resolve({ outcome: { status: 200 }, durationMs: 1 }),
@@ -30,7 +32,7 @@ test("ten thousand deliveries are all within reach, and only those in sight exis
   await rows.locator(`[href$="${newest}"]`).waitFor();
 
   // To the very end, through every page of the list.
-  const end = page.getByText("10,000 rows: that is all.");
+  const end = page.getByText(`${DELIVERIES.toLocaleString("en")} rows: that is all.`);
   const scrollDown = () => page.evaluate("document.querySelector('.scroller').scrollTo(0, 1e9)");
   while (!(await end.isVisible())) {
     await scrollDown();
@@ -40,8 +42,8 @@ test("ten thousand deliveries are all within reach, and only those in sight exis
   await rows.locator(`[href$="${oldest}"]`).waitFor();
   expect(await rows.count()).toBeLessThan(MOST_ROWS_IN_PAGE);
 
-  if (process.env["DASHBOARD_FRAMES"] === "measured") await measureSteps(page, rows);
-  while (!(await end.isVisible())) await scrollDown();
+  if (IS_MEASURED) await measureSteps(page, rows);
+  if (IS_MEASURED) while (!(await end.isVisible())) await scrollDown();
   await scrollDown();
   await rows.locator(`[href$="${oldest}"]`).waitFor();
 

@@ -8,12 +8,16 @@ export const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.
 
 type Violation = { id: string; nodes: { html: string }[] };
 
-/** Looks at the page as it stands with all rules of axe, in the light and in the dark. */
-export async function expectAccessible(page: WatchedPage): Promise<void> {
+/**
+ * Looks at the page as it stands with all rules of axe, in the light and in the dark; `exclude` names what is the same on
+ * every page.
+ */
+export async function expectAccessible(page: WatchedPage, exclude: readonly string[] = []): Promise<void> {
+  const context = JSON.stringify({ include: ["html"], exclude });
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     const violations = await page.evaluate<Violation[]>(
-      `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)`,
+      `axe.run(${context}, { resultTypes: ["violations"] }).then(({ violations }) => violations)`,
     );
     const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n  ")}`);
     expect(found, `${page.url()} in ${colorScheme}`).toEqual([]);

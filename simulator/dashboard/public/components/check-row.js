@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks";
 import { shortOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { Chip } from "./chips.js";
@@ -23,6 +24,11 @@ export function standingOf({ outcome, level, known }) {
 
 /** One check in a line, that opens to what was sent for it, what came back, the rule and what to do. */
 export function CheckRow({ check }) {
+  // Others come in meanwhile, hundreds of them: this one is made once.
+  return useMemo(() => checkRow(check), [check]);
+}
+
+function checkRow(check) {
   const { id, title, level, explanation, hint, rule, repeat, evidence = [] } = check;
   const { tone, icon, word } = STANDINGS[standingOf(check)];
   return html`<li class=${`check-row ${tone}`}>
