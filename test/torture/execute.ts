@@ -32,7 +32,7 @@ export async function execute(
   const words =
     "files" in run
       ? ["node_modules/vitest/vitest.mjs", "run", "--fileParallelism=false", ...run.files]
-      : [...process.execArgv, run.script, ...(run.arguments?.(size) ?? [])];
+      : [...process.execArgv, run.script, ...(run.arguments?.(size, seed) ?? [])];
   const environment = "files" in run ? run.environment?.(size) : undefined;
   const startedAtMs = performance.now();
   const seconds = (): number => (performance.now() - startedAtMs) / 1_000;

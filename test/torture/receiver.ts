@@ -50,4 +50,10 @@ export const runs: Run[] = [
     files: ["test/receiver/postgres/verify.test.ts"],
     environment: (size) => ({ VERIFY_POSTGRES: times(20, size) }),
   },
+  {
+    name: "receiver simulated",
+    minutes: 10,
+    script: "test/simulation/main.ts",
+    arguments: (size, seed) => ["--seeds", times(1_500, size), "--from", String(seed)],
+  },
 ];

@@ -5,7 +5,7 @@ export type Run = { name: string; minutes: number } & (
       files: string[];
       environment?: (size: number) => Record<string, string>;
     }
-  | { script: string; arguments?: (size: number) => string[] }
+  | { script: string; arguments?: (size: number, seed: number) => string[] }
 );
 
 /** `count` times the size, whole and at least one. */

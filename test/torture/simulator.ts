@@ -7,7 +7,7 @@ export const runs: Run[] = [
     name: "delivery simulated",
     minutes: 25,
     script: "test/simulator/simulation/main.ts",
-    arguments: (size) => ["--seeds", times(10_000, size), "--from", String(process.env["SEED"] ?? 1)],
+    arguments: (size, seed) => ["--seeds", times(10_000, size), "--from", String(seed)],
   },
   {
     name: "floods and frames",

@@ -25,7 +25,7 @@ export function createField(): { plant: (bug: PlantedBug) => Promise<Verdict>; c
     const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "--bail=1", ...tests], {
       cwd: directory,
       stdio: ["ignore", "pipe", "ignore"],
-      env: { ...process.env, NO_COLOR: "1" },
+      env: { ...process.env, NO_COLOR: "1", SIMULATION_SEEDS: "100" },
       // A group of its own, so that what tests started ends with them.
       detached: true,
     });

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import Database from "better-sqlite3";
+import type { Handled } from "../../receiver/engine.ts";
+import { keyOf } from "../../receiver/engines/sqlite/inbox-file.ts";
+import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
+
+type EventRow = { seq: number; key: string; bodyIsThere: 0 | 1; objectId: string | null };
+type WorkRow = { seq: number; state: string; attempts: number };
+type EffectRow = { eventId: string; objectId: string };
+
+/** What both files hold at one moment, read past the receiver. */
+export type Picture = {
+  events: Map<string, EventRow>;
+  work: Map<number, WorkRow>;
+  effects: EffectRow[];
+  position: number;
+  /** Ids of the workers that hold events. */
+  holders: string[];
+};
+
+export function takePicture(file: string): Picture {
+  const inbox = new Database(file, { readonly: true });
+  const work = new Database(workFileOf(file), { readonly: true });
+  try {
+    const events = inbox
+      .prepare<[], EventRow>(
+        "SELECT seq, lower(hex(key)) AS key, body IS NOT NULL AS bodyIsThere, object_id AS objectId FROM events",
+      )
+      .all();
+    return {
+      events: new Map(events.map((event) => [event.key, event])),
+      work: new Map(
+        work
+          .prepare<[], WorkRow>("SELECT seq, state, attempts FROM work")
+          .all()
+          .map((row) => [row.seq, row]),
+      ),
+      effects: work
+        .prepare<[], EffectRow>("SELECT event_id AS eventId, object_id AS objectId FROM effects")
+        .all(),
+      holders: work
+        .prepare<[], string>(
+          "SELECT DISTINCT id FROM work JOIN workers ON number = worker WHERE state = 'claimed'",
+        )
+        .pluck()
+        .all(),
+      position: work.prepare<[], number>("SELECT seq FROM position").pluck().get() ?? 0,
+    };
+  } finally {
+    inbox.close();
+    work.close();
+  }
+}
+
+/** The state of an event in the words of the receiver's port. */
+export function stateOf(picture: Picture, event: EventRow): string {
+  const row = picture.work.get(event.seq);
+  if (row) return row.state;
+  if (event.seq > picture.position) return "pending";
+  return event.bodyIsThere === 1 ? "without a row" : "pruned";
+}
+
+/** What the simulation remembers beside the files, by the keys of events. */
+export type Known = {
+  acknowledged: ReadonlySet<string>;
+  /** What the service has sent, and whether somebody handles its type. */
+  genuine: ReadonlyMap<string, { isHandled: boolean }>;
+  maximumAttempts: number;
+  /** Seen done, ignored or pruned: such an event may be forgotten one day. */
+  finished: Set<string>;
+  /** Forgotten with its id: who sends it again after that time brings a new event. */
+  forgotten: Set<string>;
+};
+
+/** What must hold at every moment, between any two statements, and on any disk that a power cut leaves behind. */
+export function checkPicture(picture: Picture, known: Known): void {
+  for (const key of known.acknowledged) {
+    if (picture.events.has(key)) continue;
+    assert.ok(known.finished.has(key), `R1: evt_${key} was acknowledged, and is not stored`);
+    known.forgotten.add(key);
+  }
+  for (const event of picture.events.values()) {
+    if (["done", "ignored", "pruned"].includes(stateOf(picture, event))) known.finished.add(event.key);
+    assert.ok(known.genuine.has(event.key), `R2: evt_${event.key} is stored, and the service never sent it`);
+    assert.notEqual(stateOf(picture, event), "without a row", `R6: nobody will ever handle evt_${event.key}`);
+    const { attempts = 0 } = picture.work.get(event.seq) ?? {};
+    assert.ok(attempts <= known.maximumAttempts, `evt_${event.key} was attempted ${String(attempts)} times`);
+  }
+  const seqs = new Set([...picture.events.values()].map(({ seq }) => seq));
+  for (const { seq, state } of picture.work.values())
+    assert.ok(seqs.has(seq) || state === "pruned", `a ${state} event is in the work file only`);
+
+  const seen = new Set<string>();
+  for (const { eventId, objectId } of picture.effects) {
+    const key = keyOf(eventId).toString("hex");
+    if (known.forgotten.has(key)) continue;
+    assert.ok(!seen.has(objectId), `R5: ${objectId} of ${eventId} has two effects`);
+    seen.add(objectId);
+    const event = picture.events.get(key);
+    const state = event && stateOf(picture, event);
+    assert.ok(
+      state === undefined || state === "done" || state === "pruned",
+      `R5: ${eventId} has an effect and is ${String(state)}`,
+    );
+  }
+  const withEffect = new Set(picture.effects.map(({ eventId }) => keyOf(eventId).toString("hex")));
+  for (const event of picture.events.values()) {
+    const isDone = ["done", "pruned"].includes(stateOf(picture, event));
+    if (isDone && known.genuine.get(event.key)?.isHandled === true)
+      assert.ok(withEffect.has(event.key), `R5: evt_${event.key} is done, and its effect is gone`);
+  }
+}
+
+/** What an ended attempt says is on record, and not a later attempt of somebody who holds the event by now. */
+export function checkHandled(file: string, { id, attempt, outcome }: Handled): void {
+  if (outcome !== "done" && outcome !== "failed") return;
+  const work = new Database(workFileOf(file), { readonly: true });
+  try {
+    work.prepare("ATTACH ? AS inbox").run(file);
+    const attempts = work
+      .prepare<[Buffer], number>("SELECT attempts FROM work JOIN inbox.events USING (seq) WHERE key = ?")
+      .pluck()
+      .get(keyOf(id));
+    assert.equal(attempts ?? attempt, attempt, `R5: ${id} ${outcome}, says a worker that had lost it`);
+  } finally {
+    work.close();
+  }
+}
+
+/** R4: what was dead is still there. */
+export function checkPruned(before: Picture, after: Picture): void {
+  for (const [key, event] of before.events) {
+    if (stateOf(before, event) === "dead")
+      assert.equal(after.events.get(key)?.bodyIsThere, 1, `R4: evt_${key} was dead, and was pruned`);
+  }
+}

@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { EVENT_TYPES } from "../../shared/events.ts";
+import type { Clock } from "../../receiver/clock.ts";
+import { defineHandler, PermanentFailure, RetryAfter, type Handler } from "../../receiver/work/handler.ts";
+import { createRandom } from "../../simulator/domain/random.ts";
+
+const CREATE_EFFECTS = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, object_id TEXT, attempt INTEGER)";
+const INSERT_EFFECT = "INSERT INTO effects (event_id, object_id, attempt) VALUES ($1, $2, $3)";
+
+/** The type that nobody handles, so that `ignored` events come up. */
+export const UNHANDLED = "booking.created";
+
+/**
+ * Handlers as people write them, good and bad: each attempt does what the seed says. Once `healed`, each writes its
+ * effect and is done.
+ */
+export function createHandlers(options: {
+  seed: number;
+  clock: () => Clock;
+  healed: () => boolean;
+}): Handler[] {
+  return EVENT_TYPES.filter((type) => type !== UNHANDLED).map((type) =>
+    defineHandler<string, { id: string }>({
+      type,
+      object: z.looseObject({ id: z.string() }),
+      migrations: [CREATE_EFFECTS],
+      handle: async (event, { attempt, signal, atomically }) => {
+        const random = createRandom(options.seed, "handler", event.id, attempt);
+        const { sleep } = options.clock();
+        const write = async (): Promise<void> =>
+          atomically(async (db) => {
+            await db.query(INSERT_EFFECT, [event.id, event.data.object.id, attempt]);
+          });
+        const behaviour = options.healed()
+          ? "writes"
+          : random.weighted([
+              ["writes", 50],
+              ["slowly", 24],
+              ["throws", 10],
+              ["gives up", 4],
+              ["comes back", 4],
+              ["hangs", 3],
+              ["hangs deaf", 3],
+              ["throws in its transaction", 6],
+              ["forgets", 3],
+              ["dawdles in its transaction", 3],
+            ]);
+        if (behaviour === "writes") await write();
+        else if (behaviour === "slowly") {
+          await sleep(random.int(100, 4_900), signal);
+          await write();
+        } else if (behaviour === "throws") throw new Error("a service said no");
+        else if (behaviour === "gives up") throw new PermanentFailure("hopeless");
+        else if (behaviour === "comes back") throw new RetryAfter(random.int(0, 90) + 0.25);
+        else if (behaviour === "hangs") await sleep(60_000, signal);
+        else if (behaviour === "hangs deaf") {
+          await sleep(9_000);
+          // Too late, and it does not know.
+          await write().catch(() => undefined);
+        } else if (behaviour === "forgets") void write().catch(() => undefined);
+        else
+          await atomically(async (db) => {
+            await db.query(INSERT_EFFECT, [event.id, event.data.object.id, attempt]);
+            if (behaviour === "throws in its transaction") throw new Error("changed its mind");
+            await sleep(random.int(100, 7_000));
+            await db.query("SELECT 1");
+          });
+      },
+    }),
+  );
+}

@@ -1,0 +1,184 @@
+import type Database from "better-sqlite3";
+import pino from "pino";
+import { createAccept } from "../../receiver/engines/sqlite/accept.ts";
+import { createClaims } from "../../receiver/engines/sqlite/claims.ts";
+import { unavailability } from "../../receiver/engines/sqlite/database.ts";
+import { applyHandlerMigrations } from "../../receiver/engines/sqlite/handler-migrations.ts";
+import { createHandlerTransaction } from "../../receiver/engines/sqlite/handler-transaction.ts";
+import { openInboxFile } from "../../receiver/engines/sqlite/inbox-file.ts";
+import { createLedgerVerbs } from "../../receiver/engines/sqlite/ledger-verbs.ts";
+import { createProcessor } from "../../receiver/engines/sqlite/processor.ts";
+import { createRetention } from "../../receiver/engines/sqlite/retention.ts";
+import { createTransactions } from "../../receiver/engines/sqlite/transactions.ts";
+import { openWorkFile, workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
+import { createWorkers } from "../../receiver/engines/sqlite/workers.ts";
+import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
+import { createInbox, type Delivery, type Receipt } from "../../receiver/intake/inbox.ts";
+import type { Acceptance, AcceptResult, Handled, Intake, Processor } from "../../receiver/engine.ts";
+import { retryPolicy } from "../../receiver/work/backoff.ts";
+import { createHandling } from "../../receiver/work/handling.ts";
+import type { Handler } from "../../receiver/work/handler.ts";
+import { crashing, Killed } from "./crashing-database.ts";
+import type { Disk } from "./disk.ts";
+import type { ProcessClock, Timeline } from "./timeline.ts";
+
+const HOUR_MS = 3_600_000;
+const HANDLER_TIMEOUT_MS = 5_000;
+const SLOTS = 3;
+
+/** Pruned after these, so that it often comes into a simulation of some hours. */
+const RETENTION = { bodiesMs: 20_000, idsMs: HOUR_MS };
+
+/** How long a disk takes for a commit. */
+const SLOWEST_COMMIT_MS = 40;
+
+export type ReceiverProcess = Awaited<ReturnType<typeof startProcess>>;
+
+/**
+ * One process of the receiver, on connections of its own: it takes deliveries as the intake does, drives handlers as the
+ * worker does when it is given some, and answers operators. Every part is the receiver's own but the threads between
+ * them. It can be killed between any two statements.
+ */
+export function startProcess(options: {
+  name: string;
+  timeline: Timeline;
+  disk: Disk;
+  secrets: readonly string[];
+  random: () => number;
+  maximumAttempts: number;
+  /** Without any it drives none. */
+  handlers: readonly Handler[] | undefined;
+  isGone: (workerId: string) => boolean;
+  onHandled: (handled: Handled) => void;
+}) {
+  const { name, timeline, disk } = options;
+  const processClock: ProcessClock = timeline.process();
+  const { clock } = processClock;
+  const file = disk.file();
+  const retry = retryPolicy(options.maximumAttempts, options.random);
+  let statementsLeft = Number.POSITIVE_INFINITY;
+  let dead = false;
+  const gate = (): void => {
+    statementsLeft -= 1;
+    if (statementsLeft < 0 && !dead) die();
+    if (dead) throw new Killed(name);
+  };
+
+  const opened: Database.Database[] = [];
+  /** Connections to both files, as each thread of the receiver has its own. */
+  function open(): { inbox: Database.Database; db: Database.Database } {
+    const inbox = openInboxFile({ file, busyTimeoutMs: 0 });
+    const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: 0 });
+    // Only the simulation says when the log becomes the file, since it has to know what a power cut takes back.
+    db.pragma("wal_autocheckpoint = 0");
+    opened.push(inbox, db);
+    return { inbox: crashing(inbox, gate), db: crashing(db, gate) };
+  }
+
+  const taking = open();
+  applyHandlerMigrations(
+    taking.db,
+    (options.handlers ?? []).map(({ type, migrations }) => ({ handler: type, migrations })),
+  );
+  const operating = open();
+  const accept = acceptOf(createAccept(taking.inbox));
+  const store = createGroupCommit({ accept, clock });
+  const inbox = createInbox({ secrets: options.secrets, clock, store });
+  const ledger = createLedgerVerbs({ ...operating, clock });
+  const retention = createRetention({
+    ...operating,
+    write: createTransactions(operating.db, clock).run,
+    pause: async () => clock.sleep(10),
+    sync: () => {
+      gate();
+      disk.sync();
+    },
+  });
+  const processor = options.handlers && drive(options.handlers);
+
+  function acceptOf(acceptNow: (batch: Parameters<Intake["accept"]>[0], nowMs: number) => Acceptance[]) {
+    return async (batch: Parameters<Intake["accept"]>[0]): Promise<AcceptResult> => {
+      await new Promise<void>((resolve) => {
+        clock.after(Math.floor(options.random() * SLOWEST_COMMIT_MS), resolve);
+      });
+      try {
+        return { ok: true, acceptances: acceptNow(batch, clock.nowMs()) };
+      } catch (error) {
+        const reason = unavailability(error);
+        if (reason === undefined) throw error;
+        return { ok: false, reason, detail: String(error) };
+      }
+    };
+  }
+
+  function drive(handlers: readonly Handler[]): Processor {
+    const { inbox: inboxFile, db } = open();
+    const transactions = createTransactions(db, clock);
+    const claims = createClaims(db, inboxFile, retry);
+    const workers = createWorkers(db, clock);
+    const handlerTransaction = createHandlerTransaction({ db, claims, transactions, clock });
+    const handle = createHandling({
+      handlers,
+      timeoutMs: HANDLER_TIMEOUT_MS,
+      clock,
+      log: pino({ level: "silent" }),
+      api: undefined,
+      redact: (text) => text,
+      onAbandoned: () => undefined,
+    });
+    return createProcessor(
+      { claims, workers, transactions, handlerTransaction, clock, retry },
+      {
+        workerId: name,
+        concurrency: SLOTS,
+        handle,
+        isGone: options.isGone,
+        onHandled: (handled) => {
+          if (!dead) options.onHandled(handled);
+        },
+        // A lock that another process holds; or it is dead, and nobody reads its log.
+        onTrouble: () => undefined,
+      },
+    );
+  }
+
+  function die(): void {
+    dead = true;
+    processClock.kill();
+  }
+
+  return {
+    name,
+    clock: processClock,
+    ledger,
+    accept,
+    isDead: (): boolean => dead,
+    /** Undefined when the process is dead before it answers. */
+    deliver: async (delivery: Delivery): Promise<Receipt | undefined> => {
+      if (dead) return undefined;
+      const receipt = await inbox(delivery).catch((error: unknown) => {
+        if (error instanceof Killed) return undefined;
+        throw error;
+      });
+      return dead ? undefined : receipt;
+    },
+    prune: async (): Promise<void> => {
+      const nowMs = clock.nowMs();
+      await retention.pruneBodies(nowMs - RETENTION.bodiesMs);
+      await retention.pruneIds(nowMs - RETENTION.idsMs);
+    },
+    /** Kills it before its n-th statement from now on; at once for 0. */
+    killAfter: (statements: number): void => {
+      statementsLeft = statements;
+      if (statements === 0) die();
+    },
+    /** Ends it in order: handlers finish or return their events. */
+    drain: async (): Promise<void> => {
+      await processor?.drain(2_000).finally(die);
+    },
+    /** Of a dead process: what its system does with its files. */
+    close: (): void => {
+      for (const db of opened) db.close();
+    },
+  };
+}
