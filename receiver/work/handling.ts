@@ -36,7 +36,7 @@ export function createHandling(options: {
     const handler = handlers.get(claim.type);
     if (!handler) return { kind: "ignored" };
     try {
-      const prepared = handler.prepare(JSON.parse(Buffer.from(claim.body).toString("utf8")));
+      const prepared = handler.prepare(parse(claim.body));
       if (!prepared.ok) return { kind: "dead", error: scrub(options.redact(prepared.problem), claim.body) };
       return await attempt(claim, prepared.run);
     } catch (error) {
@@ -136,6 +136,11 @@ class NotAwaited extends Error {
       "The handler returned while its atomically() was still running, so that was rolled back: await it.",
     );
   }
+}
+
+function parse({ buffer, byteOffset, byteLength }: Uint8Array): unknown {
+  // A look at the same bytes, not a copy.
+  return JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString("utf8"));
 }
 
 function asError(reason: unknown): Error {

@@ -57,6 +57,23 @@ async function handleAll(engine: Engine, outcomeOf: (event: { type: string }) =>
   return async () => processor.drain(0);
 }
 
+test("all dead events are requeued, however many pages of them there are", async () => {
+  const { engine } = await startTestReceiver();
+  const events = Array.from({ length: 501 }, () => ({
+    id: newEventId(),
+    type: "call.completed",
+    objectId: null,
+    source: "webhook" as const,
+    body: Buffer.from("{}"),
+  }));
+  await engine.intake.accept(events);
+  const stop = await handleAll(engine, () => ({ kind: "dead", error: "the number is wrong" }));
+  await stop();
+  const terminal = recordingTerminal();
+  expect(await requeueEvents(engine, [], { state: "dead", json: true }, terminal)).toBe(0);
+  expect((await engine.ledger.counts()).byState).toMatchObject({ dead: 0, pending: 501 });
+});
+
 describe("inbox", () => {
   test("list shows the newest first, of a state when asked, as lines or as JSON", async () => {
     const { engine, ids } = await setUp();

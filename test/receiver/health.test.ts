@@ -48,6 +48,12 @@ describe("a receiver is ready", () => {
     expect(await health.readiness()).toMatchObject({ ready: false, checks: { database: "busy" } });
   });
 
+  test("only when its database answers within three seconds", async () => {
+    const { promise: never } = Promise.withResolvers<{ ok: true }>();
+    const { health } = startHealth({ probe: async () => never });
+    expect(await health.readiness()).toMatchObject({ ready: false, checks: { database: "timeout" } });
+  });
+
   test("in the role that works only while its worker process gives signs of life", async () => {
     let alive = true;
     const { health } = startHealth({ workerAlive: () => alive });

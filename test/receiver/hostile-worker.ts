@@ -30,6 +30,10 @@ const behaviours: Record<string, (context: HandlerContext) => Promise<void> | vo
     process.send?.({ kind: "started" });
     process.send?.({ kind: "alive", handling: "none" });
   },
+  "tells-secrets": () => {
+    const names = Object.keys(process.env).filter((name) => name.startsWith("SIGNING_SECRET"));
+    throw new Error(`sees ${names.join(" ") || "none"}`);
+  },
   "throws-synchronously": () => {
     throw new Error("at once");
   },

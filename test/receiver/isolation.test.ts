@@ -1,13 +1,14 @@
+import { rmSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { systemClock, type Clock } from "../../receiver/clock.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
-import { get, idOf, newBody, post } from "./helpers/events.ts";
+import { get, idOf, newBody, post, SECRET } from "./helpers/events.ts";
 import { useReceiver, type TestReceiver } from "./helpers/receiver.ts";
 import { startProcess } from "./helpers/process.ts";
-import { temporaryDirectory } from "./helpers/temporary.ts";
+import { makeDirectory, temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
 
 const HOSTILE_RECEIVER = fileURLToPath(new URL("./helpers/receiver-with-worker.ts", import.meta.url));
@@ -19,8 +20,14 @@ let aheadMs = 0;
 const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
 const BLOCKED_MS = 6_000;
 
+const secrets = makeDirectory();
+writeFileSync(join(secrets, "secret"), SECRET);
+afterAll(() => rmSync(secrets, { recursive: true }));
+
 const HOSTILE = {
   environment: {
+    SIGNING_SECRET: "",
+    SIGNING_SECRET_FILE: join(secrets, "secret"),
     RECEIVER_ROLE: "all",
     HANDLER_TIMEOUT_SECONDS: "1",
     HANDLER_MEMORY_MEGABYTES: "64",
@@ -102,6 +109,14 @@ describe("a handler", { timeout: 90_000 }, () => {
       () => isLocked(work),
       (locked) => !locked,
     );
+  });
+
+  test("sees neither the secret nor the file that it stands in", async () => {
+    const receiver = shared();
+    const id = await send(receiver, "tells-secrets");
+    expect(await stateOf(receiver, id, "pending", ({ attempts }) => attempts === 1)).toMatchObject({
+      lastError: "Error: sees none",
+    });
   });
 
   test("that throws before its first await has failed like any other", async () => {

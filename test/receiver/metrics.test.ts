@@ -78,3 +78,15 @@ test("depths are those of the inbox, and left out while it can't tell", async ()
   metrics.refused("draining");
   expect(await line(metrics, "receiver_rejections_total")).toMatch(/reason="draining"} 1$/);
 });
+
+test("the secrets are counted by their position, the first being 1", async () => {
+  const metrics = createMetrics({ counts });
+  metrics.received({ kind: "stored", id: "evt_1", type: "call.completed", secretIndex: 0 }, 0.01);
+  metrics.received({ kind: "duplicate", id: "evt_1", type: "call.completed", secretIndex: 1 }, 0.01);
+  metrics.received({ kind: "duplicate", id: "evt_1", type: "call.completed", secretIndex: 1 }, 0.01);
+  const matches = (await metrics.text()).body.match(/^receiver_secret_matches_total.*$/gm);
+  expect(matches).toEqual([
+    'receiver_secret_matches_total{position="1"} 1',
+    'receiver_secret_matches_total{position="2"} 2',
+  ]);
+});

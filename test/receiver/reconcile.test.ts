@@ -36,9 +36,13 @@ async function setUp() {
     store: createGroupCommit({ accept: engine.intake.accept, clock }),
   });
   const deliver = async (body: Uint8Array) => inbox({ signatures: [signatureFor(body)], body });
+  let { prunedBeforeMs } = engine.ledger;
+  const setPrunedBefore = (atMs: number): void => {
+    prunedBeforeMs = async () => atMs;
+  };
   const run = async (options: { dryRun?: boolean; sinceMs?: number } = {}) =>
     reconcile({
-      engine,
+      engine: { ...engine, ledger: { ...engine.ledger, prunedBeforeMs } },
       api,
       clock,
       sinceMs: options.sinceMs ?? Date.now() - 7 * DAY_MS,
@@ -46,10 +50,23 @@ async function setUp() {
       maxBodyBytes: 1_048_576,
       onProgress: () => undefined,
     });
-  return { state, engine, deliver, run };
+  return { state, engine, deliver, run, setPrunedBefore };
 }
 
 describe("reconcile", () => {
+  test("looks back no further than pruning has gone: what came before would look as if it never had", async () => {
+    const { state, run, setPrunedBefore } = await setUp();
+    const now = Date.now();
+    // A minute apart from each other.
+    state.calls = makeCalls(4, now);
+    setPrunedBefore(now - 90_000);
+    const report = await run();
+    expect(report.healed.map(({ objectId }) => objectId)).toEqual(
+      state.calls.slice(0, 2).map(({ id }) => id),
+    );
+    expect(report.prunedBefore).toBe(new Date(now - 90_000).toISOString());
+  });
+
   test("enqueues what no event brought, and tells it from what is there", async () => {
     const { state, engine, deliver, run } = await setUp();
     const now = Date.now();

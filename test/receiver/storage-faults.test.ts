@@ -1,9 +1,10 @@
 import Database from "better-sqlite3";
-import { closeSync, openSync, readFileSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
+import { newEvent } from "./engine-suite/harness.ts";
 import { get, idOf, newBody, newEventId, post } from "./helpers/events.ts";
 import { runCommand } from "./helpers/process.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
@@ -84,6 +85,36 @@ describe.for([
       ({ ok }) => ok,
     );
     expect(await engine.ledger.find(late.id)).toBeDefined();
+  });
+});
+
+describe("a writer thread that dies", () => {
+  test("leaves what it had in hand of unknown outcome, and is followed by another", async () => {
+    const directory = temporaryDirectory();
+    const over = join(directory, "over");
+    process.env["TROUBLE"] = "dies";
+    process.env["TROUBLE_OVER"] = over;
+    onTestFinished(() => {
+      delete process.env["TROUBLE"];
+      delete process.env["TROUBLE_OVER"];
+    });
+    const engine = await openSqliteEngine({
+      file: join(directory, "receiver.db"),
+      clock: systemClock,
+      retry,
+      writerThreadFile: new URL("./troubled-writer-thread.ts", import.meta.url),
+    });
+    onTestFinished(engine.close);
+    expect(await engine.intake.probe()).toEqual({ ok: true });
+    writeFileSync(over, "");
+    expect(await engine.intake.accept([newEvent(), newEvent()])).toEqual({
+      ok: false,
+      reason: "outcome_unknown",
+      detail: "a bug in the writer",
+    });
+    rmSync(over);
+    expect(await engine.intake.accept([newEvent()])).toMatchObject({ ok: true });
+    expect((await engine.ledger.counts()).byState).toMatchObject({ pending: 1 });
   });
 });
 

@@ -29,6 +29,13 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       await ended(25);
       expect(await ledger.list({ state: "done" }, { limit: 100 })).toHaveLength(12);
       expect(await ledger.list({ state: "ignored", type: "odd" }, { limit: 100 })).toEqual([]);
+      const even = ids.filter((_, at) => at % 2 === 0);
+      const down = await ledger.list({ state: "ignored" }, { limit: 5 });
+      const further = await ledger.list({ state: "ignored" }, { limit: 100, beforeSeq: down.at(-1)!.seq });
+      expect([...down, ...further].map(({ id }) => id)).toEqual(even);
+      const up = await ledger.list({ state: "ignored" }, { limit: 5, afterSeq: 0 });
+      const rest = await ledger.list({ state: "ignored" }, { limit: 100, afterSeq: up.at(-1)!.seq });
+      expect([...up, ...rest].map(({ id }) => id)).toEqual(even.toReversed());
       expect((await ledger.counts()).byState).toEqual({
         pending: 0,
         claimed: 0,

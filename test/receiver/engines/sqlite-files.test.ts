@@ -159,6 +159,39 @@ describe("a clock that is set", () => {
   });
 });
 
+test("a worker that drains goes on giving its sign of life until its handlers are done", async () => {
+  const directory = temporaryDirectory();
+  const engine = await open(directory);
+  await engine.intake.accept([newEvent()]);
+  const begun = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const processor = engine.work.process({
+    workerId: "draining",
+    concurrency: 1,
+    handle: async () => {
+      begun.resolve();
+      await finish.promise;
+      return { kind: "done" };
+    },
+    onHandled: () => undefined,
+    onTrouble: () => undefined,
+  });
+  await begun.promise;
+  const drained = processor.drain(60_000);
+  const db = new Database(join(directory, "receiver.work.db"), { readonly: true });
+  onTestFinished(() => void db.close());
+  const beat = db.prepare<[], number>("SELECT beat FROM workers").pluck();
+  const before = beat.get() ?? 0;
+  await until(
+    () => beat.get() ?? 0,
+    (beats) => beats >= before + 2,
+  );
+  finish.resolve();
+  await drained;
+  expect((await engine.ledger.counts()).byState).toMatchObject({ done: 1, claimed: 0 });
+  expect(beat.get()).toBeUndefined();
+});
+
 describe("a backup", () => {
   test("ends while events keep coming, and holds what had come before", async () => {
     const directory = temporaryDirectory();

@@ -6,11 +6,13 @@ import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInPostgres } from "./postgres.ts";
 import { plantedInReceiver } from "./receiver.ts";
 import { plantedInSimulator } from "./simulator.ts";
+import { plantedInSqlite } from "./sqlite.ts";
 import { plantedInVerify } from "./verify.ts";
 
 /** Every planted bug, by what it is in. */
 export const lists: Record<string, PlantedBug[]> = {
   receiver: plantedInReceiver,
+  sqlite: plantedInSqlite,
   postgres: plantedInPostgres,
   simulator: plantedInSimulator,
   verify: plantedInVerify,

@@ -1,0 +1,186 @@
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
+import { createClaims } from "../../../receiver/engines/sqlite/claims.ts";
+import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
+import { createRetention } from "../../../receiver/engines/sqlite/retention.ts";
+import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
+import { createWorkers } from "../../../receiver/engines/sqlite/workers.ts";
+import { newEvent, newEvents } from "../engine-suite/harness.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+/** The verbs of the two files by themselves, where the loop around them would hide how exact they are. */
+
+const HOUR_MS = 3_600_000;
+const NOW_MS = 1_000 * HOUR_MS;
+
+function setUp({ events }: { events: number }) {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const inbox = openInboxFile({ file, busyTimeoutMs: 0 });
+  const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: 0 });
+  onTestFinished(() => void db.close());
+  onTestFinished(() => void inbox.close());
+  const claims = createClaims(db, inbox, { maximumAttempts: 5, backoffMs: () => HOUR_MS });
+  createAccept(inbox)(newEvents(events), NOW_MS);
+  const claim = (options: { nowMs?: number; running?: number; limit?: number } = {}) =>
+    claims.claim({ nowMs: NOW_MS, worker: 1, limit: 10, running: 0, ...options });
+  return { inbox, db, claims, claim };
+}
+
+describe("an event whose worker vanished", () => {
+  test("waits until nothing else is being handled, and is claimed alone then", () => {
+    const { claims, claim } = setUp({ events: 3 });
+    expect(claim({ limit: 2 })).toHaveLength(2);
+    expect(claims.takeBack(1, NOW_MS, "expired")).toBe(2);
+    expect(claim({ running: 1 })).toEqual([]);
+    expect(claim()).toMatchObject([{ seq: 1, attempts: 2, crashes: 1 }]);
+    expect(claim()).toMatchObject([{ seq: 2, attempts: 2, crashes: 1 }]);
+    expect(claim()).toMatchObject([{ seq: 3, attempts: 1, crashes: 0 }]);
+  });
+
+  test("waits for its backoff when its process is known to have crashed", () => {
+    const { claims, claim } = setUp({ events: 1 });
+    claim();
+    claims.takeBack(1, NOW_MS, "crashed");
+    expect(claim({ nowMs: NOW_MS + HOUR_MS - 1 })).toEqual([]);
+    expect(claim({ nowMs: NOW_MS + HOUR_MS })).toHaveLength(1);
+  });
+});
+
+describe("an event that failed", () => {
+  test("is due at its time, not a millisecond before", () => {
+    const { claims, claim } = setUp({ events: 1 });
+    const [event] = claim();
+    expect(claims.retry(event!, NOW_MS + 5_000, "again")).toBe(true);
+    expect(claim({ nowMs: NOW_MS + 4_999 })).toEqual([]);
+    expect(claim({ nowMs: NOW_MS + 5_000 })).toHaveLength(1);
+  });
+
+  test("is due at once when its time lies further ahead than any backoff: the clock was turned back", () => {
+    const { claims, claim } = setUp({ events: 1 });
+    const [event] = claim();
+    claims.retry(event!, NOW_MS, "again");
+    expect(claim({ nowMs: NOW_MS - 47 * HOUR_MS })).toEqual([]);
+    expect(claim({ nowMs: NOW_MS - 49 * HOUR_MS })).toHaveLength(1);
+  });
+});
+
+test("a lease ends once: what was said first stands", () => {
+  const { claims, claim } = setUp({ events: 1 });
+  const [event] = claim();
+  expect(claims.return(event!)).toBe(true);
+  expect(claims.complete(event!, NOW_MS)).toBe(false);
+  const [again] = claim();
+  expect(claims.return({ ...again!, token: event!.token })).toBe(false);
+  expect(claims.deadLetter(again!, NOW_MS, "hopeless")).toBe(true);
+  expect([claims.retry(again!, 0, ""), claims.ignore(again!, 0), claims.complete(again!, 0)]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+});
+
+describe("retention", () => {
+  test("never deletes the newest id, whose seq the next event would get again", async () => {
+    const { inbox, db, claims, claim } = setUp({ events: 2 });
+    for (const event of claim()) claims.complete(event, NOW_MS);
+    const write = async <Result>(statements: () => Result): Promise<Result> => statements();
+    const retention = createRetention({ inbox, db, write, pause: async () => undefined });
+    expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
+    expect(await retention.pruneIds(NOW_MS + 1)).toBe(1);
+    createAccept(inbox)(newEvents(1), NOW_MS);
+    expect(claim()).toMatchObject([{ seq: 3, attempts: 1 }]);
+  });
+
+  test("leaves alone what was requeued after it had looked", async () => {
+    const { inbox, db, claims, claim } = setUp({ events: 2 });
+    for (const event of claim()) claims.ignore(event, NOW_MS);
+    const retention = createRetention({
+      inbox,
+      db,
+      write: async (statements) => {
+        db.exec("UPDATE work SET state = 'pending', due_at_ms = 0 WHERE seq = 1 AND state = 'ignored'");
+        return statements();
+      },
+      pause: async () => undefined,
+    });
+    expect(await retention.pruneBodies(NOW_MS + 1)).toBe(1);
+    expect(claim()).toMatchObject([{ seq: 1 }]);
+  });
+});
+
+test("an id that came to name what reconcile had enqueued is known for as long as ids are kept", async () => {
+  const { inbox, db, claims, claim } = setUp({ events: 0 });
+  const store = createAccept(inbox);
+  const found = newEvent({ objectId: "call_1", source: "reconcile" });
+  const brought = newEvent({ objectId: "call_1" });
+  expect(store([found], NOW_MS)).toEqual([{ duplicate: false }]);
+  expect(store([brought], NOW_MS + HOUR_MS)).toEqual([{ duplicate: true }]);
+  store([newEvent()], NOW_MS + HOUR_MS);
+  for (const event of claim()) claims.complete(event, NOW_MS);
+  const write = async <Result>(statements: () => Result): Promise<Result> => statements();
+  const retention = createRetention({ inbox, db, write, pause: async () => undefined });
+  await retention.pruneBodies(NOW_MS + 1);
+  expect(await retention.pruneIds(NOW_MS + 1)).toBe(1);
+  expect(store([brought], NOW_MS + 2 * HOUR_MS)).toEqual([{ duplicate: true }]);
+});
+
+describe("a worker", () => {
+  function watched() {
+    const { db } = setUp({ events: 0 });
+    const time = { nowMs: NOW_MS, monotonicMs: 0 };
+    const clock = {
+      nowMs: () => time.nowMs,
+      monotonicMs: () => time.monotonicMs,
+      sleep: () => Promise.reject(new Error("nobody sleeps here")),
+      after: () => () => undefined,
+    };
+    const workers = createWorkers(db, clock);
+    const other = workers.register("other");
+    const mine = workers.register("mine");
+    const pass = (ms: number): void => {
+      time.nowMs += ms;
+      time.monotonicMs += ms;
+    };
+    return { workers, time, other, mine, pass };
+  }
+
+  test("is not gone because the clock was set, unless it stands still as well", () => {
+    const { workers, time, other, mine } = watched();
+    expect(workers.vanished(mine)).toEqual([]);
+    time.nowMs += HOUR_MS;
+    time.monotonicMs += 599;
+    expect(workers.vanished(mine)).toEqual([]);
+    time.monotonicMs += 1;
+    expect(workers.vanished(mine)).toEqual([other]);
+    workers.beat(other);
+    expect(workers.vanished(mine)).toEqual([]);
+  });
+
+  test("is gone when it stood still for a whole lease, whatever the clock says", () => {
+    const { workers, time, other, mine } = watched();
+    workers.vanished(mine);
+    time.nowMs -= HOUR_MS;
+    time.monotonicMs += 29_999;
+    expect(workers.vanished(mine)).toEqual([]);
+    time.monotonicMs += 1;
+    expect(workers.vanished(mine)).toEqual([other]);
+  });
+
+  test("is not gone before its lease is over, and at once when somebody knows it", () => {
+    const { workers, other, mine, pass } = watched();
+    workers.vanished(mine);
+    pass(29_999);
+    expect(workers.vanished(mine)).toEqual([]);
+    expect(workers.vanished(mine, (id) => id === "other")).toEqual([other]);
+    pass(1);
+    expect(workers.vanished(mine)).toEqual([other]);
+  });
+
+  test("that was removed can beat no more", () => {
+    const { workers, other } = watched();
+    expect(workers.beat(other)).toBe(true);
+    workers.remove(other);
+    expect(workers.beat(other)).toBe(false);
+  });
+});

@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
+import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
+import { createClaims } from "../../../receiver/engines/sqlite/claims.ts";
+import { createHandlerTransaction } from "../../../receiver/engines/sqlite/handler-transaction.ts";
+import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
+import { createTransactions } from "../../../receiver/engines/sqlite/transactions.ts";
+import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
+import { newEvents } from "../engine-suite/harness.ts";
+import { standingClock } from "../helpers/clock.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+
+describe("a commit that several share", () => {
+  /** What refers to nothing is found out by the commit, and by nothing before it. */
+  function setUp() {
+    const db = new Database(":memory:");
+    onTestFinished(() => void db.close());
+    db.exec(`
+      PRAGMA foreign_keys = ON;
+      CREATE TABLE calls (id INTEGER PRIMARY KEY);
+      CREATE TABLE notes (call_id INTEGER REFERENCES calls (id) DEFERRABLE INITIALLY DEFERRED)`);
+    const note = db.prepare<[number]>("INSERT INTO notes VALUES (?)");
+    const call = db.prepare<[number]>("INSERT INTO calls VALUES (?)");
+    const calls = db.prepare<[], number>("SELECT id FROM calls").pluck();
+    return { note, call, calls, transactions: createTransactions(db, systemClock) };
+  }
+
+  test("fails all of them when it fails, and nothing of it stays", async () => {
+    const { note, call, calls, transactions } = setUp();
+    const outcomes = await Promise.allSettled([
+      transactions.run(() => call.run(1)),
+      transactions.attempt(async () => call.run(2)),
+      transactions.run(() => note.run(7)),
+      transactions.attempt(async () => call.run(3)),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => "rejected"));
+    expect(calls.all()).toEqual([]);
+    await transactions.run(() => call.run(4));
+    expect(calls.all()).toEqual([4]);
+  });
+
+  test("goes on without an attempt that fails", async () => {
+    const { call, calls, transactions } = setUp();
+    const outcomes = await Promise.allSettled([
+      transactions.attempt(async () => call.run(1)),
+      transactions.attempt(async () => {
+        call.run(2);
+        throw new Error("not this one");
+      }),
+      transactions.run(() => call.run(3)),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(calls.all()).toEqual([1, 3]);
+  });
+});
+
+test("a handler's transaction is ended after five seconds, and lets the others go on", async () => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const inbox = openInboxFile({ file, busyTimeoutMs: 0 });
+  const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: 0 });
+  onTestFinished(() => void db.close());
+  onTestFinished(() => void inbox.close());
+  const clock = standingClock();
+  const claims = createClaims(db, inbox, { maximumAttempts: 5, backoffMs: () => 0 });
+  const transactions = createTransactions(db, clock);
+  const handlerTransaction = createHandlerTransaction({ db, claims, transactions, clock });
+  createAccept(inbox)(newEvents(1), 0);
+  const [event] = claims.claim({ nowMs: 0, worker: 1, limit: 1, running: 0 });
+  const { atomically, committed } = handlerTransaction(event!, () => undefined);
+
+  let failure: unknown;
+  let begun = false;
+  const { promise: never } = Promise.withResolvers<void>();
+  const lingering = atomically(new AbortController().signal)(async () => {
+    begun = true;
+    return never;
+  }).catch((error: unknown) => (failure = error));
+  await until(
+    () => begun,
+    (yes) => yes,
+  );
+  await clock.pass(4_999);
+  expect(failure).toBeUndefined();
+  await clock.pass(1);
+  await lingering;
+  expect(failure).toMatchObject({ name: "TransactionTooLong" });
+  expect(committed()).toBe(false);
+  expect(await transactions.run(() => claims.return(event!))).toBe(true);
+});
