@@ -89,7 +89,7 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     what: "the file that the secret stands in is named to the handlers",
     file: "receiver/receiver.ts",
-    find: "SIGNING_SECRET_FILE: _file, ",
+    find: `  "SIGNING_SECRET_FILE",\n`,
     replace: "",
     tests: ["test/receiver/isolation.test.ts"],
   },
