@@ -65,9 +65,10 @@ function transaction(made: Transaction, gate: Gate): Transaction {
       gate("COMMITTED");
       return result;
     };
-  return new Proxy(made, {
-    apply: (target, _self, parameters: unknown[]) => guarded(target)(...parameters),
-    get: (target, name) =>
-      name === "immediate" ? guarded((...parameters) => target.immediate(...parameters)) : undefined,
+  return Object.assign(guarded(made), {
+    default: guarded((...parameters) => made.default(...parameters)),
+    deferred: guarded((...parameters) => made.deferred(...parameters)),
+    immediate: guarded((...parameters) => made.immediate(...parameters)),
+    exclusive: guarded((...parameters) => made.exclusive(...parameters)),
   });
 }
