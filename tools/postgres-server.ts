@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chown, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -29,10 +29,13 @@ export type PostgresServer = {
   promote: () => Promise<void>;
 };
 
-/** Makes a server of its own in `directory` out of the package of binaries, and starts it. */
+/**
+ * Makes a server of its own in `directory` out of the package of binaries, and starts it. It is gone soon after the
+ * process `owner` is, however that ends: this one, unless another is named.
+ */
 export async function createServer(
   directory: string,
-  options: { port: number; settings?: Readonly<Record<string, string>> },
+  options: { port: number; settings?: Readonly<Record<string, string>>; owner?: number },
 ): Promise<PostgresServer> {
   const bin = await binaries();
   await mkdir(directory, { recursive: true });
@@ -53,7 +56,23 @@ export async function createServer(
   ]);
   const server = serverIn(directory, bin, options.port, options.settings);
   await server.start();
+  endWith(options.owner ?? process.pid, data);
   return server;
+}
+
+/** Waits for the end of its owner; then has the server end at once, and deletes its files. */
+const WATCH = `
+  while kill -0 "$1" 2> /dev/null && [ -d "$2" ]; do sleep 1; done
+  [ -f "$2/postmaster.pid" ] && kill -QUIT "$(head -n 1 "$2/postmaster.pid")" && sleep 1
+  rm -rf "$2"`;
+
+function endWith(owner: number, data: string): void {
+  if (platform() === "win32") return;
+  spawn("sh", ["-c", WATCH, "sh", String(owner), data], {
+    detached: true,
+    stdio: "ignore",
+    cwd: "/",
+  }).unref();
 }
 
 /** The server that stands in `directory`, by the port it was started with. */

@@ -45,6 +45,12 @@ export const runs: Run[] = [
     environment: (size) => ({ DRAINS: times(50, size) }),
   },
   {
+    name: "lease in real time",
+    minutes: 1,
+    files: ["test/receiver/postgres/lease.test.ts"],
+    environment: () => ({ REAL_LEASE: "1" }),
+  },
+  {
     name: "verify over PostgreSQL",
     minutes: 5,
     files: ["test/receiver/postgres/verify.test.ts"],

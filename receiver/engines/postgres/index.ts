@@ -11,7 +11,7 @@ import { milliseconds } from "./text.ts";
 import { startTrigger } from "./trigger.ts";
 
 /** Connections at the most, by what they are for. None is opened before it is needed. */
-const CONNECTIONS = { intake: 4, claims: 3, handlers: 10, jobs: 3, operators: 3 };
+const CONNECTIONS = { intake: 4, claims: 3, handlers: 20, jobs: 3, operators: 3 };
 
 const TIMES = {
   /** How often workers look for retries that have become due, and for claims of the dead. */

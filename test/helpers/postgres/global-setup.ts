@@ -8,6 +8,8 @@ import { findServer } from "../../../tools/postgres-server.ts";
 declare module "vitest" {
   export interface ProvidedContext {
     postgresDirectory: string;
+    /** The process of the whole run, with which the server ends. */
+    postgresOwner: number;
   }
 }
 
@@ -15,6 +17,7 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), "postgres-"));
   project.provide("postgresDirectory", directory);
+  project.provide("postgresOwner", process.pid);
   return async () => {
     if (existsSync(join(directory, "data/postmaster.pid"))) {
       const [, , , port] = (await readFile(join(directory, "data/postmaster.pid"), "utf8")).split("\n");

@@ -24,7 +24,10 @@ export async function sharedServer(): Promise<string> {
     () => false,
   );
   if (isFirst) {
-    const server = await createServer(directory, { port: await freePort() });
+    const server = await createServer(directory, {
+      port: await freePort(),
+      owner: inject("postgresOwner"),
+    });
     await writeFile(`${address}.new`, server.url());
     await rename(`${address}.new`, address);
   }

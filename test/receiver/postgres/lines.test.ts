@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
-import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
+import { administer } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent, newEvents, record } from "../engine-suite/harness.ts";
 import { signalled, until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
@@ -209,21 +209,6 @@ test("a server that isn't there is refused as a lost connection, and handling go
     () => engine.intake.probe(),
     ({ ok }) => ok,
   );
-});
-
-test("ten processes that start at once on an empty database migrate it once", async () => {
-  const { url, drop } = await newDatabase();
-  onTestFinished(drop);
-  await administer(url, "DROP SCHEMA receiver CASCADE; DROP SCHEMA receiver_jobs CASCADE");
-  const engines = await Promise.all(Array.from({ length: 10 }, async () => opened(url)));
-  await accept(engines[9]!, [newEvent()]);
-  expect((await engines[0]!.ledger.counts()).byState.pending).toBe(1);
-});
-
-test("a database made by a newer receiver is refused", async () => {
-  const { url } = await postgresBackend();
-  await administer(url, "UPDATE receiver.migrations SET applied = 1000 WHERE name = 'receiver'");
-  await expect(opened(url)).rejects.toThrow("newer receiver");
 });
 
 test("the jobs of a worker whose lease is over are unlocked with its events", async () => {

@@ -18,10 +18,15 @@ const RECORDED = `SELECT count(*)::int AS effects, count(DISTINCT event_id)::int
 /** A server that a test may stop, with nobody but itself on it. */
 async function ownServer(
   settings: Record<string, string> = {},
+  owner = process.pid,
 ): Promise<{ server: PostgresServer; directory: string }> {
   const directory = mkdtempSync(join(tmpdir(), "postgres-own-"));
   chmodSync(directory, 0o755);
-  const server = await createServer(join(directory, "primary"), { port: await freePort(), settings });
+  const server = await createServer(join(directory, "primary"), {
+    port: await freePort(),
+    settings,
+    owner,
+  });
   onTestFinished(async () => {
     await server.stop("immediate").catch(() => undefined);
     rmSync(directory, { recursive: true, force: true });
@@ -66,6 +71,22 @@ test("a server that crashes under load has what was acknowledged when it is back
   expect(effects).toBe(events);
   const found = await Promise.all([...acknowledged].map(async (id) => (await engine.ledger.find(id))?.state));
   expect(new Set(found)).toEqual(new Set(["done"]));
+});
+
+test("a server of a test ends with the process that wanted it, however that ends", async () => {
+  const owner = spawn("sleep", ["60"], { stdio: "ignore" });
+  onTestFinished(() => void owner.kill("SIGKILL"));
+  const { server } = await ownServer({}, owner.pid);
+  expect(await ask(server.url(), "SELECT 1 AS one")).toEqual({ one: 1 });
+  owner.kill("SIGKILL");
+  await until(
+    () =>
+      ask(server.url(), "SELECT 1").then(
+        () => "there",
+        () => "gone",
+      ),
+    (state) => state === "gone",
+  );
 });
 
 test("a standby that is promoted has what was acknowledged, and doctor's questions are answered on both", async () => {

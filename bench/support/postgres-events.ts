@@ -1,0 +1,72 @@
+import { randomBytes } from "node:crypto";
+import { Pool } from "pg";
+import { systemClock } from "../../receiver/clock.ts";
+import type { Engine, NewEvent } from "../../receiver/engine.ts";
+import { openPostgresEngine } from "../../receiver/engines/postgres/index.ts";
+
+/** What all contenders for PostgreSQL have in common. */
+export const EVENTS = Number(process.env["BENCH_EVENTS"] ?? 10_000);
+/** Requests, or jobs, at the same time. */
+export const CONCURRENCY = 64;
+export const BODY_BYTES = 1_024;
+/** Of those who have a pool of their own to insert through. */
+export const CONNECTIONS = 10;
+export const CREATE_EFFECTS = "CREATE TABLE IF NOT EXISTS effects (event_id text, attempt integer)";
+
+export async function openEngine(url: string): Promise<Engine> {
+  return openPostgresEngine({
+    url,
+    clock: systemClock,
+    retry: { maximumAttempts: 10, backoffMs: () => 5_000 },
+    migrations: [{ handler: "bench", migrations: [CREATE_EFFECTS] }],
+  });
+}
+
+export function newEvents(count = EVENTS): (NewEvent & { body: Buffer })[] {
+  return Array.from({ length: count }, () => {
+    const id = `evt_${randomBytes(16).toString("hex")}`;
+    const objectId = `call_${randomBytes(12).toString("hex")}`;
+    const body = Buffer.from(JSON.stringify({ id, padding: "x".repeat(BODY_BYTES - 60) }));
+    return { id, type: "call.completed", objectId, source: "webhook" as const, body };
+  });
+}
+
+/** Runs `work` for each of `events`, as many at the same time as there are requests. Answers how many a second. */
+export async function eachOf<One>(
+  events: readonly One[],
+  work: (event: One) => Promise<unknown>,
+): Promise<number> {
+  const startedAtMs = performance.now();
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let event = events[next++]; event !== undefined; event = events[next++]) await work(event);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+  return perSecond(events.length, startedAtMs);
+}
+
+/** Resolves when `count` was called as often as there are events. */
+export function counter(): { ended: Promise<void>; count: () => void } {
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  let left = EVENTS;
+  return {
+    ended,
+    count: () => {
+      left -= 1;
+      if (left === 0) resolve();
+    },
+  };
+}
+
+/** A pool with all its connections open. Its database is dropped under it in the end. */
+export async function openPool(url: string, connections: number): Promise<Pool> {
+  const pool = new Pool({ connectionString: url, max: connections });
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  await Promise.all(Array.from({ length: connections }, async () => pool.query("SELECT pg_sleep(0.05)")));
+  return pool;
+}
+
+export function perSecond(events: number, startedAtMs: number): number {
+  return (events / (performance.now() - startedAtMs)) * 1_000;
+}

@@ -1,0 +1,113 @@
+import { Logger, makeWorkerUtils, run, type Runner } from "graphile-worker";
+import { PgBoss } from "pg-boss";
+import type { Claim, Outcome } from "../../receiver/engine.ts";
+import {
+  CONCURRENCY,
+  counter,
+  CREATE_EFFECTS,
+  EVENTS,
+  newEvents,
+  openEngine,
+  openPool,
+  perSecond,
+} from "./postgres-events.ts";
+
+/** As many as a worker of ours has for handlers, claims and jobs. */
+const CONNECTIONS = 26;
+const BATCH = 500;
+export const TUNED = { localQueue: { size: BATCH }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+const INSERT_EFFECT = "INSERT INTO effects VALUES ($1, $2)";
+const silent = new Logger(() => () => undefined);
+
+/** What the engine hands to a handler that does nothing, or that writes a row. */
+export async function effect(claim: Claim, writes: boolean): Promise<Outcome> {
+  if (!writes) return { kind: "done" };
+  await claim.atomically(claim.signal)(async (db) => db.query(INSERT_EFFECT, [claim.id, claim.attempt]));
+  return { kind: "done" };
+}
+
+export async function handle(url: string, writes: boolean): Promise<number> {
+  const engine = await openEngine(url);
+  const events = newEvents();
+  for (let at = 0; at < events.length; at += 1_000) await engine.intake.accept(events.slice(at, at + 1_000));
+  const { ended, count } = counter();
+  const startedAtMs = performance.now();
+  const processor = engine.work.process({
+    workerId: "bench",
+    concurrency: CONCURRENCY,
+    handle: async (claim) => effect(claim, writes),
+    onHandled: count,
+    onTrouble: (error) => process.stderr.write(`${String(error)}\n`),
+  });
+  await ended;
+  const rate = perSecond(EVENTS, startedAtMs);
+  await processor.drain(1_000);
+  await engine.close();
+  return rate;
+}
+
+export async function work(url: string, writes: boolean, tuning: Partial<typeof TUNED>): Promise<number> {
+  const pool = await openPool(url, CONNECTIONS);
+  await pool.query(CREATE_EFFECTS);
+  const utils = await makeWorkerUtils({ pgPool: pool, logger: silent });
+  await utils.migrate();
+  const jobs = newEvents().map(({ id, body }) => ({
+    identifier: "handle",
+    payload: { id, body: body.toString() },
+  }));
+  for (let at = 0; at < jobs.length; at += 1_000) await utils.addJobs(jobs.slice(at, at + 1_000));
+  const { ended, count } = counter();
+  const startedAtMs = performance.now();
+  const runner: Runner = await run({
+    pgPool: pool,
+    logger: silent,
+    noHandleSignals: true,
+    preset: {
+      worker: {
+        concurrentJobs: Object.keys(tuning).length > 0 ? CONCURRENCY : 1,
+        pollInterval: 100,
+        ...tuning,
+      },
+    },
+    taskList: {
+      handle: async (payload, helpers) => {
+        const { id } = payload as { id: string };
+        if (writes) await helpers.query(INSERT_EFFECT, [id, helpers.job.attempts]);
+        count();
+      },
+    },
+  });
+  await ended;
+  const rate = perSecond(EVENTS, startedAtMs);
+  await runner.stop();
+  await utils.release();
+  await pool.end();
+  return rate;
+}
+
+export async function boss(url: string, writes: boolean): Promise<number> {
+  const pool = await openPool(url, CONNECTIONS);
+  await pool.query(CREATE_EFFECTS);
+  const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false });
+  boss.on("error", () => undefined);
+  await boss.start();
+  await boss.createQueue("handle");
+  const jobs = newEvents().map(({ id, body }) => ({ data: { id, body: body.toString() } }));
+  for (let at = 0; at < jobs.length; at += 1_000) await boss.insert("handle", jobs.slice(at, at + 1_000));
+  const startedAtMs = performance.now();
+  for (let left = EVENTS; left > 0;) {
+    const batch = await boss.fetch<{ id: string }>("handle", { batchSize: BATCH });
+    if (writes) {
+      await Promise.all(batch.map(async ({ data }) => pool.query(INSERT_EFFECT, [data.id, 1])));
+    }
+    await boss.complete(
+      "handle",
+      batch.map(({ id }) => id),
+    );
+    left -= batch.length;
+  }
+  const rate = perSecond(EVENTS, startedAtMs);
+  await boss.stop({ graceful: false });
+  await pool.end();
+  return rate;
+}

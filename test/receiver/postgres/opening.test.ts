@@ -1,0 +1,64 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import { PackageMissing } from "../../../receiver/engines/postgres/packages.ts";
+import { administer, newDatabase, sharedServer } from "../../helpers/postgres/shared.ts";
+import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
+import { accept, newEvent } from "../engine-suite/harness.ts";
+import { MAIN } from "../helpers/process.ts";
+import { postgresBackend } from "./backend.ts";
+import { opened } from "./opened.ts";
+
+test("ten processes that start at once on an empty database migrate it once", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  await administer(url, "DROP SCHEMA receiver CASCADE; DROP SCHEMA receiver_jobs CASCADE");
+  const engines = await Promise.all(Array.from({ length: 10 }, async () => opened(url)));
+  await accept(engines[9]!, [newEvent()]);
+  expect((await engines[0]!.ledger.counts()).byState.pending).toBe(1);
+});
+
+test("a database made by a newer receiver is refused", async () => {
+  const { url } = await postgresBackend();
+  await administer(url, "UPDATE receiver.migrations SET applied = 1000 WHERE name = 'receiver'");
+  await expect(opened(url)).rejects.toThrow("newer receiver");
+});
+
+const packageSchema = z.object({
+  devDependencies: z.object({ pg: z.string(), "graphile-worker": z.string() }),
+});
+
+/** Has a process find nothing where the package is. */
+const without = (name: string): string =>
+  `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from "node:module";
+    registerHooks({ resolve(specifier, context, next) {
+      if (specifier !== "${name}") return next(specifier, context);
+      throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
+    } });`)}`;
+
+test.for(["pg", "graphile-worker"])("where %s isn't installed, one line says how to install it", (name) => {
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [...RUN_TYPESCRIPT, "--import", without(name), MAIN, "inbox", "stats"],
+    { encoding: "utf8", env: { PATH: process.env["PATH"], DATABASE_URL: "postgres://127.0.0.1:1/nobody" } },
+  );
+  expect(stderr.trim().split("\n")).toEqual([
+    expect.stringMatching(/packages are not installed: npm install pg@[0-9.]+ graphile-worker@[0-9.]+$/),
+  ]);
+  expect(status).toBeGreaterThan(0);
+});
+
+test("the packages that it names are those that are tested", () => {
+  const { devDependencies } = packageSchema.parse(JSON.parse(readFileSync("package.json", "utf8")));
+  expect(new PackageMissing(undefined).message).toContain(
+    `npm install pg@${devDependencies.pg} graphile-worker@${devDependencies["graphile-worker"]}`,
+  );
+});
+
+test("the tests use another server where TEST_DATABASE_URL names one", async () => {
+  vi.stubEnv("TEST_DATABASE_URL", "postgres://somewhere/else");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await sharedServer()).toBe("postgres://somewhere/else");
+});
