@@ -4,6 +4,7 @@ import {
   CONCURRENCY,
   CONNECTIONS,
   eachOf,
+  checkpoint,
   newEvents,
   openEngine,
   openPool,
@@ -13,7 +14,9 @@ import {
 /** As the receiver's group commit does: what arrives while one batch is on its way is the next one. */
 export async function acknowledge(url: string): Promise<number> {
   const engine = await openEngine(url);
+  await engine.intake.accept(newEvents(CONCURRENCY));
   const events = newEvents();
+  await checkpoint(url);
   const startedAtMs = performance.now();
   for (let at = 0; at < events.length; at += CONCURRENCY) {
     const result = await engine.intake.accept(events.slice(at, at + CONCURRENCY));
@@ -63,9 +66,12 @@ async function insertEach(
   valuesOf: (event: NewEvent) => unknown[],
 ): Promise<number> {
   const pool = await openPool(url, CONNECTIONS);
-  const rate = await eachOf(newEvents(), async (event) =>
-    pool.query({ name: "insert", text, values: valuesOf(event) }),
-  );
+  const insert = async (event: NewEvent): Promise<unknown> =>
+    pool.query({ name: "insert", text, values: valuesOf(event) });
+  await eachOf(newEvents(CONCURRENCY), insert);
+  const events = newEvents();
+  await checkpoint(url);
+  const rate = await eachOf(events, insert);
   await pool.end();
   return rate;
 }

@@ -95,6 +95,17 @@ export async function withClient<Result>(
   }
 }
 
+/** Has all that `send` asks for go out in one piece: writing to a socket costs more than what is written. */
+export function inOnePiece<Result>(client: Client, send: () => Result): Result {
+  const { stream } = client.connection;
+  stream.cork();
+  try {
+    return send();
+  } finally {
+    stream.uncork();
+  }
+}
+
 /** Whether an error is the database's answer to a statement: then the connection works, and the statement did nothing. */
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;

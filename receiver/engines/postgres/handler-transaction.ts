@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
 import { isLostClaim, type ClaimedEvent, type Claims } from "./claims.ts";
-import { isAnswered, type Client, type Pool } from "./connection.ts";
+import { inOnePiece, isAnswered, type Client, type Pool } from "./connection.ts";
 import { storable } from "./text.ts";
 
 /** A handler's transaction holds a connection, and whatever rows it has touched; it gets this long. */
@@ -58,11 +58,14 @@ async function transact<Result>(
   const client = await means.pool.connect();
   let sound = false;
   try {
-    // Not awaited: the connection is a pipeline, and this goes out together with the first statement.
-    client.query("BEGIN").catch(() => undefined);
     const transaction = open(client);
     try {
-      const result = await bounded(async () => work(transaction.database), signal, means.clock);
+      const working = inOnePiece(client, async () => {
+        // Not awaited: the connection is a pipeline, and this goes out together with the first statement.
+        client.query("BEGIN").catch(() => undefined);
+        return bounded(async () => work(transaction.database), signal, means.clock);
+      });
+      const result = await working;
       await transaction.close();
       signal.throwIfAborted();
       await complete(means, client, event);
@@ -136,7 +139,10 @@ async function complete(
   event: ClaimedEvent,
 ): Promise<void> {
   // Both go out together. After a failure, COMMIT is a rollback.
-  const statements = [client.query(claims.completing(event, worker)), client.query("COMMIT")];
+  const statements = inOnePiece(client, () => [
+    client.query(claims.completing(event, worker)),
+    client.query("COMMIT"),
+  ]);
   const failed = (await Promise.allSettled(statements)).find(({ status }) => status === "rejected");
   if (failed?.status !== "rejected") return;
   if (isLostClaim(failed.reason)) throw new LeaseLost(event.id);
