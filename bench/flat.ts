@@ -1,5 +1,6 @@
 import { createSimulator } from "../simulator/simulator.ts";
 import type { WallTime } from "../simulator/domain/wall-time.ts";
+import { numberOf } from "./support/rounds.ts";
 
 /**
  * Whether it can be left running: 24 hours of `serve --traffic 600` in simulated time, with one endpoint that takes
@@ -8,7 +9,6 @@ import type { WallTime } from "../simulator/domain/wall-time.ts";
  */
 const HOURS = numberOf("--hours") ?? 24;
 const PER_MINUTE = 600;
-const REPORT_EVERY_HOURS = Math.max(1, Math.floor(HOURS / 8));
 const MOST_MB = 300;
 const ANSWER = {
   headers: { "content-type": "application/json", connection: "close" },
@@ -34,7 +34,7 @@ for (let second = 1; second <= HOURS * 3_600; second++) {
   wall.pass(1_000);
   await simulator.settled();
   if (second % 60 === 0) mostMb = Math.max(mostMb, process.memoryUsage().rss / 1e6);
-  if (second % (REPORT_EVERY_HOURS * 3_600) === 0) report(second / 3_600);
+  if (second % 3_600 === 0) report(second / 3_600);
 }
 await simulator.close();
 process.stdout.write(
@@ -77,9 +77,4 @@ function createSteppedWall(startMs: number): WallTime & { pass: (ms: number) => 
       nowMs = untilMs;
     },
   };
-}
-
-function numberOf(option: string): number | undefined {
-  const index = process.argv.indexOf(option);
-  return index === -1 ? undefined : Number(process.argv[index + 1]);
 }
