@@ -97,7 +97,7 @@ function isNetworkHost(host: string, options: ServerOptions): boolean {
 function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     if (response.headersSent) return next(error);
-    const status = statusOf(error);
+    const status = isRefusedUnread(error) ? 400 : statusOf(error);
     if (status === 413)
       return answerError(response, 413, "too_large", "The body is larger than this simulator takes.");
     if (status !== undefined && status < 500) {
@@ -111,6 +111,13 @@ function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
     onError(error);
     answerError(response, 500, "server_error", "The simulator failed; its output says why.");
   };
+}
+
+/** A body that was looked at and not even parsed. */
+function isRefusedUnread(error: unknown): boolean {
+  return (
+    typeof error === "object" && error !== null && "type" in error && error.type === "entity.verify.failed"
+  );
 }
 
 function statusOf(error: unknown): number | undefined {

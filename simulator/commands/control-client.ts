@@ -1,10 +1,15 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
+import { addAbortSignal } from "node:stream";
 import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
+
+/** Whatever is larger, or comes slower once it has begun, is no answer of a simulator's. */
+const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
+const LONGEST_ANSWER_MS = 60_000;
 
 /** How a command reaches the running simulator. */
 export type SimulatorFlags = { simulator: string; token?: string; json?: boolean };
@@ -117,7 +122,20 @@ function exchange(
 
 async function readText(answer: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of answer) if (chunk instanceof Uint8Array) chunks.push(chunk);
+  let bytes = 0;
+  const slow = AbortSignal.timeout(LONGEST_ANSWER_MS);
+  addAbortSignal(slow, answer);
+  try {
+    for await (const chunk of answer) {
+      if (!(chunk instanceof Uint8Array)) continue;
+      bytes += chunk.byteLength;
+      if (bytes > LARGEST_ANSWER_BYTES) throw new Error("its answer has no end: more than 64 MiB came");
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (slow.aborted) throw new Error("its answer has no end: it came for a minute", { cause: error });
+    throw error;
+  }
   return Buffer.concat(chunks).toString();
 }
 

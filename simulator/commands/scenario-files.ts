@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
-import { parseScenario, type Scenario } from "../domain/world/scenario.ts";
+import { readBoundedFile } from "../bounded-file.ts";
+import { LARGEST_SCENARIO_BYTES, parseScenario, type Scenario } from "../domain/world/scenario.ts";
+import { jsonShapeProblem } from "../json-shape.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 
 /** Reads scenarios of the user; a mistake ends the command with the file, the place and what fits there. */
@@ -12,10 +13,14 @@ export function scenariosOf(files: readonly string[]): Scenario[] {
 }
 
 function readJson(file: string): unknown {
+  const content = readBoundedFile(file, LARGEST_SCENARIO_BYTES);
+  const problem = content.ok ? jsonShapeProblem(content.bytes) : content.reason;
+  if (!content.ok || problem !== undefined)
+    throw new CommandError(`The scenario ${file} cannot be read: ${problem}.`, EXIT.wrongUsage);
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    return JSON.parse(content.bytes.toString());
   } catch (error) {
-    const reason = error instanceof SyntaxError ? `is no JSON (${error.message})` : "cannot be read";
-    throw new CommandError(`The scenario ${file} ${reason}.`, EXIT.wrongUsage);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`The scenario ${file} is no JSON (${reason}).`, EXIT.wrongUsage);
   }
 }

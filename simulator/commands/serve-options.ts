@@ -47,7 +47,8 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     .option("--host <address>", "address to bind to; wider than loopback needs the token", "127.0.0.1")
     .option(
       "--token <token>",
-      "token for the control API when bound wider than loopback; made up when absent",
+      "token for the control API when bound wider than loopback, 16 characters or more; made up when absent",
+      accessToken,
     )
     .option(
       "--data <file>",
@@ -110,6 +111,16 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     ...(flags.calls !== undefined && { calls: flags.calls }),
     ...(flags.organizations !== undefined && { organizations: flags.organizations }),
   };
+}
+
+/** A token that nobody guesses; an unset variable of the shell is none. */
+function accessToken(text: string): string {
+  if (/^[\x21-\x7e]{16,256}$/.test(text)) return text;
+  throw new InvalidArgumentError(
+    text === ""
+      ? "it is empty (an unset variable?): give 16 characters or more, or leave --token out to have one made up."
+      : "it has 16 to 256 characters, without spaces: leave --token out to have one made up.",
+  );
 }
 
 function apiFaultPlan(text: string): ApiFaultPlan {

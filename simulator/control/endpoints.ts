@@ -3,23 +3,29 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerError, answerList, answerRefusal, readBody } from "./answers.ts";
-import { faultsSchema } from "./schemas.ts";
+import { faultsSchema, nameSchema } from "./schemas.ts";
 import { answersView, emittedView, endpointView } from "./views.ts";
 
+const LONGEST_URL_CHARACTERS = 2_048;
+const LONGEST_SECRET_CHARACTERS = 1_024;
+const MOST_SELECTED = 100;
+
+const urlSchema = z.string().max(LONGEST_URL_CHARACTERS);
+const secretSchema = z.string().max(LONGEST_SECRET_CHARACTERS);
 const settingsSchema = z.strictObject({
-  url: z.string(),
-  event_types: z.array(z.enum(EVENT_TYPES)).optional(),
-  org_id: z.string().nullable().optional(),
+  url: urlSchema,
+  event_types: z.array(z.enum(EVENT_TYPES)).max(MOST_SELECTED).optional(),
+  org_id: nameSchema.nullable().optional(),
   faults: faultsSchema.optional(),
 });
-const registrationSchema = settingsSchema.extend({ secret: z.string().optional() });
+const registrationSchema = settingsSchema.extend({ secret: secretSchema.optional() });
 const changeSchema = settingsSchema.partial();
 const LONGEST_OVERLAP_SECONDS = 30 * 86_400;
 const rotationSchema = z.strictObject({
-  secret: z.string().optional(),
+  secret: secretSchema.optional(),
   overlap_seconds: z.number().min(0).max(LONGEST_OVERLAP_SECONDS).default(86_400),
 });
-const checkSchema = z.strictObject({ url: z.string() });
+const checkSchema = z.strictObject({ url: urlSchema });
 
 /** Endpoints: register, look, change, remove, test (SPEC §6 Registration). */
 export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {

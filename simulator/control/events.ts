@@ -11,7 +11,7 @@ import { sampleObjects } from "../../shared/samples.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerError, answerList, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
-import { faultsSchema, pageSchema } from "./schemas.ts";
+import { faultsSchema, nameSchema, pageSchema } from "./schemas.ts";
 import { deliveryView, emittedView, eventView } from "./views.ts";
 
 /** Bounds on one request: what a developer's machine takes without a pause. */
@@ -19,14 +19,17 @@ const MOST_EVENTS = 10_000;
 const MOST_ENVELOPES = 1_000;
 
 const triggerSchema = z.strictObject({
-  type: z.string(),
+  type: nameSchema,
   object: z.record(z.string(), z.unknown()).optional(),
-  org_id: z.string().optional(),
+  org_id: nameSchema.optional(),
   count: z.int().min(1).max(MOST_EVENTS).default(1),
   faults: faultsSchema.optional(),
 });
 const replaySchema = z.strictObject({
-  envelopes: z.array(envelopeSchema).min(1).max(MOST_ENVELOPES),
+  envelopes: z
+    .array(envelopeSchema.extend({ type: nameSchema, org_id: nameSchema }))
+    .min(1)
+    .max(MOST_ENVELOPES),
   new_ids: z.boolean().default(false),
   endpoint_id: z.string().optional(),
   faults: faultsSchema.optional(),

@@ -1,8 +1,9 @@
-import express, { Router } from "express";
+import { Router } from "express";
 import type { Simulator } from "../simulator.ts";
 import { type Format, FORMAT_NAMES, FORMATS, isFormat } from "../verify/reports/formats.ts";
 import type { Paint } from "../verify/reports/pretty.ts";
 import { answerError } from "./answers.ts";
+import { jsonBody } from "./json-body.ts";
 
 const LARGEST_REPORT_BYTES = 5 * 1024 * 1024;
 
@@ -26,7 +27,7 @@ export function reportRoutes({ clock, verification }: Simulator): Router {
   let given: Kept | undefined;
   const router = Router();
 
-  router.post("/reports/verify", express.json({ limit: LARGEST_REPORT_BYTES }), (request, response) => {
+  router.post("/reports/verify", jsonBody(LARGEST_REPORT_BYTES), (request, response) => {
     const report: unknown = request.body;
     if (typeof report !== "object" || report === null || Array.isArray(report)) {
       return answerError(response, 400, "invalid_request", "A report is a JSON object.");

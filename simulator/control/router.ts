@@ -1,4 +1,4 @@
-import express, { Router } from "express";
+import { Router } from "express";
 import type { Simulator } from "../simulator.ts";
 import { aboutRoutes } from "./about.ts";
 import { answerError } from "./answers.ts";
@@ -6,6 +6,7 @@ import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes, eventTypeRoutes } from "./events.ts";
+import { jsonBody } from "./json-body.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { reportRoutes } from "./reports.ts";
 import { verificationRoutes } from "./verification.ts";
@@ -14,7 +15,7 @@ import { streamRoutes } from "./stream.ts";
 import { trafficRoutes } from "./traffic.ts";
 import { worldRoutes } from "./world.ts";
 
-const LARGEST_BODY = "10mb";
+const LARGEST_BODY_BYTES = 10 * 1024 * 1024;
 
 /** The control API: everything that the dashboard and the commands do. JSON, snake_case. */
 export function createControl(simulator: Simulator): Router {
@@ -24,7 +25,7 @@ export function createControl(simulator: Simulator): Router {
     next();
   });
   router.use(reportRoutes(simulator));
-  router.use(express.json({ limit: LARGEST_BODY }));
+  router.use(jsonBody(LARGEST_BODY_BYTES));
   router.use(aboutRoutes(simulator));
   router.use(endpointRoutes(simulator));
   router.use(receiverRoutes(simulator));

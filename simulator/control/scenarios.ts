@@ -20,7 +20,13 @@ export function scenarioRoutes({ stories }: Simulator): Router {
   router.post("/scenarios", (request, response) => {
     const parsed = parseScenario(request.body);
     if (!parsed.ok) return answerError(response, 400, "invalid_request", parsed.message);
-    stories.add(parsed.scenario);
+    if (!stories.add(parsed.scenario))
+      return answerError(
+        response,
+        400,
+        "invalid_request",
+        "There are as many scenarios as there may be: give it the name of one that it is to replace.",
+      );
     const { name, summary } = parsed.scenario;
     response.status(201).json({ object: "scenario", name, summary });
   });

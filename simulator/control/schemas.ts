@@ -2,16 +2,23 @@ import { z } from "zod";
 import { parseFault, type Fault } from "../domain/faults.ts";
 
 const LONGEST_QUERY_CHARACTERS = 200;
+const LONGEST_NAME_CHARACTERS = 200;
+const MOST_FAULTS = 100;
+
+/** An event type, or an organization's id. */
+export const nameSchema = z.string().max(LONGEST_NAME_CHARACTERS);
 
 /** Faults as they are written everywhere: `NAME`, or `NAME:N` for the first N attempts. */
-export const faultsSchema = z.array(
-  z.string().transform((text, context): Fault => {
-    const parsed = parseFault(text);
-    if (parsed.ok) return parsed.fault;
-    context.addIssue({ code: "custom", message: parsed.message });
-    return z.NEVER;
-  }),
-);
+export const faultsSchema = z
+  .array(
+    nameSchema.transform((text, context): Fault => {
+      const parsed = parseFault(text);
+      if (parsed.ok) return parsed.fault;
+      context.addIssue({ code: "custom", message: parsed.message });
+      return z.NEVER;
+    }),
+  )
+  .max(MOST_FAULTS);
 
 /** A page of a list: newest first, from below the item with the id `starting_after`. */
 export const pageSchema = z.object({

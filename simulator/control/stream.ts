@@ -2,12 +2,15 @@ import { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../simulator.ts";
 import { verificationView } from "./verification-view.ts";
+import { answerError } from "./answers.ts";
 import { clockView, deliveryView, endpointView, eventView } from "./views.ts";
 
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_AFTER_MS = 1_000;
 /** What one client may leave unread; who reads less than is written gets no more. */
 const LARGEST_BACKLOG_BYTES = 1024 * 1024;
+/** So many watch at one time; each may leave as much unread. */
+const MOST_STREAMS = 64;
 /** How long a client that was dropped has to read the rest. */
 const LAST_WORDS_MS = 5_000;
 /** Who missed more than this is told to look at everything again: that is less to read. */
@@ -26,7 +29,15 @@ export function streamRoutes(simulator: Simulator): Router {
   /** The message of the newest entry, made once for all clients. */
   let newest: { entry: JournalEntry; text: { name: string; data: string } | undefined } | undefined;
 
+  let streams = 0;
+
   router.get("/stream", async (request, response) => {
+    if (streams >= MOST_STREAMS) {
+      const message = `${MOST_STREAMS} streams are open already: close one, such as a tab of the dashboard.`;
+      return answerError(response.set("Retry-After", "1"), 503, "too_many_streams", message);
+    }
+    streams += 1;
+    response.once("close", () => (streams -= 1));
     // Loaded with the first stream: a run that nobody watches is to start at once.
     const { createSession } = await import("better-sse");
     const session = await createSession(request, response, {

@@ -18,6 +18,7 @@ const stepSchema = z.object({
 });
 
 const INSERT = `INSERT INTO agenda (due_at, step) VALUES (?, ?)`;
+const COUNT = `SELECT count(*) FROM agenda`;
 const NEXT_DUE = `SELECT min(due_at) FROM agenda`;
 const TAKE_DUE = `DELETE FROM agenda WHERE seq = (SELECT seq FROM agenda WHERE due_at <= ? ORDER BY due_at, seq LIMIT 1) RETURNING step`;
 
@@ -27,6 +28,7 @@ export type Agenda = ReturnType<typeof createAgenda>;
 export function createAgenda(options: { database: Database; perform: (happening: Happening) => void }) {
   const { database, perform } = options;
   const insert = database.prepare(INSERT);
+  const count = database.prepare<[], number>(COUNT).pluck();
   const nextDue = database.prepare<[], number | null>(NEXT_DUE).pluck();
   const takeDue = database.prepare<[number], string>(TAKE_DUE).pluck();
 
@@ -44,6 +46,8 @@ export function createAgenda(options: { database: Database; perform: (happening:
     add(dueAtMs: number, happening: Omit<Happening, "faults">): void {
       insert.run(dueAtMs, JSON.stringify(happening));
     },
+    /** How much lies ahead. */
+    count: (): number => count.get() ?? 0,
     nextDueMs,
     /** Lets everything happen that is due by `nowMs`, in order. */
     run(nowMs: number): void {

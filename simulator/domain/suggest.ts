@@ -1,8 +1,12 @@
+/** Nothing that somebody mistyped is longer; to compare it would take its time. */
+const LONGEST_WORD_CHARACTERS = 100;
+
 /**
  * `Did you mean "x"?` with a space before it, or nothing when no candidate is close to `word`. For the end of an error
  * message.
  */
 export function didYouMean(word: string, candidates: readonly string[]): string {
+  if (word.length > LONGEST_WORD_CHARACTERS) return "";
   const closest = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 3)))

@@ -1,5 +1,4 @@
-import { createReadStream, existsSync, readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
+import { createReadStream, existsSync, statSync } from "node:fs";
 import { z } from "zod";
 import {
   envelopeSchema,
@@ -9,12 +8,18 @@ import {
   type Envelope,
 } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
+import { readBoundedFile } from "../bounded-file.ts";
 import { didYouMean } from "../domain/suggest.ts";
+import { jsonShapeProblem } from "../json-shape.ts";
 
 /** Envelopes to send again. `open` gives them in order, from the beginning, each time that it is called. */
 export type Source = { name: string; count: number; open: () => AsyncIterable<Envelope> };
 
 export type OpenedSource = { ok: true; source: Source } | { ok: false; message: string };
+
+/** An envelope with everything, as one line. */
+const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
+const LINE_FEED = 10;
 
 const itemsSchema = z.array(z.unknown());
 const listSchema = z.looseObject({ object: z.literal("list"), data: itemsSchema });
@@ -38,6 +43,8 @@ export async function openSource(options: {
       message: `${name} is no event id (evt_…), no file and no event type.${didYouMean(name, EVENT_TYPES)}`,
     };
   }
+  if (!statSync(name).isFile())
+    return { ok: false, message: `${name} is no file, but a folder or a device.` };
   return openFile(name);
 }
 
@@ -47,6 +54,7 @@ function known(name: string, envelopes: Envelope[]): OpenedSource {
 
 async function openFile(path: string): Promise<OpenedSource> {
   const whole = wholeDocument(path);
+  if (typeof whole === "string") return { ok: false, message: `${path} cannot be read: ${whole}.` };
   if (whole !== undefined) {
     const envelopes: Envelope[] = [];
     for (const [index, value] of whole.entries()) {
@@ -57,8 +65,8 @@ async function openFile(path: string): Promise<OpenedSource> {
     return envelopes.length === 0 ? empty(path) : known(path, envelopes);
   }
   let count = 0;
-  for await (const { number, text } of linesOf(path)) {
-    const envelope = readLine(text);
+  for await (const { number, line } of linesOf(path)) {
+    const envelope = readLine(line);
     if (!envelope.ok) return { ok: false, message: `${path}:${number}: ${envelope.message}` };
     count += 1;
   }
@@ -69,10 +77,14 @@ function empty(path: string): OpenedSource {
   return { ok: false, message: `${path} holds no envelope.` };
 }
 
-/** The items of a file that is one JSON value; undefined when it is lines of JSON, or none at all. */
-function wholeDocument(path: string): unknown[] | undefined {
+/** The items of a file that is one JSON value, or why not; undefined when it is lines of JSON, or none at all. */
+function wholeDocument(path: string): unknown[] | string | undefined {
   if (path.endsWith(".jsonl") || path.endsWith(".ndjson")) return undefined;
-  const value = parseJson(readFileSync(path, "utf8"));
+  const content = readBoundedFile(path);
+  if (!content.ok) return `${content.reason}; as JSON lines (.jsonl) it may be of any size`;
+  const problem = jsonShapeProblem(content.bytes, Number.POSITIVE_INFINITY);
+  if (problem !== undefined) return problem;
+  const value = parseJson(content.bytes);
   if (value === undefined) return undefined;
   const items = itemsSchema.safeParse(value);
   if (items.success) return items.data;
@@ -80,18 +92,33 @@ function wholeDocument(path: string): unknown[] | undefined {
   return list.success ? list.data.data : [value];
 }
 
-async function* linesOf(path: string): AsyncGenerator<{ number: number; text: string }> {
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+/** The lines that are not empty, counted from 1. Of one that is too long comes the beginning, and nothing after it. */
+async function* linesOf(path: string): AsyncGenerator<{ number: number; line: Buffer }> {
   let number = 0;
-  for await (const text of lines) {
-    number += 1;
-    if (text.trim() !== "") yield { number, text };
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of createReadStream(path)) {
+    if (!Buffer.isBuffer(piece)) continue;
+    const bytes = rest.byteLength === 0 ? piece : Buffer.concat([rest, piece]);
+    let start = 0;
+    for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
+      number += 1;
+      const line = bytes.subarray(start, end);
+      start = end + 1;
+      if (!isBlank(line)) yield { number, line };
+    }
+    rest = bytes.subarray(start);
+    if (rest.byteLength > LONGEST_LINE_BYTES) break;
   }
+  if (!isBlank(rest)) yield { number: number + 1, line: rest };
+}
+
+function isBlank(line: Buffer): boolean {
+  return line.toString("latin1").trim() === "";
 }
 
 async function* fromLines(path: string): AsyncGenerator<Envelope> {
-  for await (const { text } of linesOf(path)) {
-    const envelope = readLine(text);
+  for await (const { line } of linesOf(path)) {
+    const envelope = readLine(line);
     if (envelope.ok) yield envelope.value;
   }
 }
@@ -102,8 +129,12 @@ async function* each(envelopes: readonly Envelope[]): AsyncGenerator<Envelope> {
 
 type ReadEnvelope = { ok: true; value: Envelope } | { ok: false; message: string };
 
-function readLine(text: string): ReadEnvelope {
-  const value = parseJson(text);
+function readLine(line: Buffer): ReadEnvelope {
+  if (line.byteLength > LONGEST_LINE_BYTES)
+    return { ok: false, message: "this line is longer than 4 MiB, which no envelope is." };
+  const problem = jsonShapeProblem(line);
+  if (problem !== undefined) return { ok: false, message: `this is no event envelope: ${problem}.` };
+  const value = parseJson(line);
   return value === undefined ? { ok: false, message: "this line is no JSON." } : readEnvelope(value);
 }
 
@@ -117,9 +148,9 @@ function readEnvelope(value: unknown): ReadEnvelope {
   return { ok: false, message: `this is no event envelope: ${issue?.message ?? ""}${where}.` };
 }
 
-function parseJson(text: string): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(text.replace(/^\ufeff/, ""));
+    return JSON.parse(bytes.toString().replace(/^\ufeff/, ""));
   } catch {
     return undefined;
   }

@@ -1,5 +1,21 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { z } from "zod";
+import { readBoundedFile } from "../bounded-file.ts";
+
+const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
+/** Windows has no such flags, and few links. */
+const NO_LINK = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const OWNER_ONLY = 0o600;
+const LARGEST_STATE_BYTES = 1024 * 1024;
 
 const progressSchema = z.strictObject({
   /** How many envelopes are through, from the first on. */
@@ -30,8 +46,8 @@ export type StateFile = {
 
 /**
  * How far a replay has come and what failed of it, kept in `path` so that the same command goes on there after any
- * interruption, and ends as it would have ended without one. A file that
- * belongs to another replay is refused.
+ * interruption, and ends as it would have ended without one. A file that belongs to another replay is refused; so is a
+ * link, which somebody else may have put there, and none is followed where the file is written.
  */
 export function openStateFile(path: string, replay: { sources: string[]; total: number }): OpenedState {
   const kept = read(path);
@@ -52,7 +68,7 @@ export function openStateFile(path: string, replay: { sources: string[]; total: 
     progress: progressSchema.strip().parse(kept ?? { done: 0 }),
     state: {
       save(progress) {
-        writeFileSync(`${path}.new`, `${JSON.stringify({ ...replay, ...progress })}\n`);
+        writeAnew(`${path}.new`, `${JSON.stringify({ ...replay, ...progress })}\n`);
         renameSync(`${path}.new`, path);
       },
       remove: () => rmSync(path, { force: true }),
@@ -60,17 +76,28 @@ export function openStateFile(path: string, replay: { sources: string[]; total: 
   };
 }
 
-function read(path: string): z.infer<typeof stateSchema> | "broken" | undefined {
-  let text: string;
+/** Writes a file that was not there; whatever stood in its place is gone. */
+function writeAnew(path: string, text: string): void {
+  rmSync(path, { force: true });
+  const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | NO_LINK, OWNER_ONLY);
   try {
-    text = readFileSync(path, "utf8");
-  } catch {
-    return undefined;
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
   }
+}
+
+function read(path: string): z.infer<typeof stateSchema> | "broken" | undefined {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+  let file: number | undefined;
   try {
-    const parsed = stateSchema.safeParse(JSON.parse(text));
+    file = openSync(path, O_RDONLY | NO_LINK);
+    const content = fstatSync(file).isFile() ? readBoundedFile(file, LARGEST_STATE_BYTES) : undefined;
+    const parsed = stateSchema.safeParse(JSON.parse(content?.ok ? content.bytes.toString() : ""));
     return parsed.success ? parsed.data : "broken";
   } catch {
     return "broken";
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }

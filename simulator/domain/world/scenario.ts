@@ -12,6 +12,8 @@ import outage from "./scenarios/outage.json" with { type: "json" };
 const MOST_STEPS = 1_000;
 /** Of all steps together, each as often as it says. */
 const MOST_HAPPENINGS = 10_000;
+/** A scenario as JSON. */
+export const LARGEST_SCENARIO_BYTES = 256 * 1024;
 const LONGEST_SECONDS = 30 * 86_400;
 
 const callerSchema = z.strictObject({
@@ -53,6 +55,12 @@ export const PLACEHOLDER = /\{([a-z][a-z0-9_]*)\.(name|phone)\}/g;
 
 /** Reads a scenario; the message says where it is wrong and what fits there. */
 export function parseScenario(json: unknown): ParsedScenario {
+  const bytes = Buffer.byteLength(JSON.stringify(json) ?? "");
+  if (bytes > LARGEST_SCENARIO_BYTES)
+    return {
+      ok: false,
+      message: `The scenario has ${bytes} bytes as JSON, and ${LARGEST_SCENARIO_BYTES} at most.`,
+    };
   const parsed = scenarioSchema.safeParse(json);
   if (!parsed.success) return { ok: false, message: parsed.error.issues.map(explain).join(" ") };
   const { callers, steps } = parsed.data;

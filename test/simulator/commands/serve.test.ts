@@ -103,7 +103,7 @@ test.each([
   [["--reading", "limit_out_of_rang=clamp"], 'Did you mean "limit_out_of_range"?'],
   [["--fault", "slow"], "There is no fault"],
   [["--api-faults", "latncy=5"], 'Did you mean "latency"?'],
-  [["--scenario", "missing.json"], "The scenario missing.json cannot be read."],
+  [["--scenario", "missing.json"], "The scenario missing.json cannot be read: there is no such file."],
   [["--events", "call.complete"], 'Did you mean "call.completed"?'],
   [
     ["--forward-to", "http://example.com/"],

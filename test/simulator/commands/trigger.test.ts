@@ -66,7 +66,7 @@ test.each([
   [["order.created", "--fault", "duplicate:9"], "1 to 6"],
   [["order.created", "--org", "org_x"], "org_x"],
   [["busy-friday", "--count", "2"], "belong to one event type"],
-  [["missing.json"], "The scenario missing.json cannot be read."],
+  [["missing.json"], "The scenario missing.json cannot be read: there is no such file."],
 ])("%j is wrong usage, in one line", async (args, message) => {
   const { sim } = await startService();
   const { code, out, err } = await sim("trigger", ...args);

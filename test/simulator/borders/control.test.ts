@@ -1,0 +1,151 @@
+import { connect, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { LARGEST_SCENARIO_BYTES } from "../../../simulator/domain/world/scenario.ts";
+import { jsonShapeProblem } from "../../../simulator/json-shape.ts";
+import { startService } from "../../helpers/service.ts";
+
+const MEGABYTES = "x".repeat(2 * 1024 * 1024);
+
+const step = { after_seconds: 0, type: "call.completed" };
+const scenario = (more: object) => ({ name: "long", summary: "Long.", steps: [step], ...more });
+
+/** What is too much, and for whom; each is refused in words, at once, and changes nothing. */
+const TOO_MUCH: [what: string, path: string, body: () => unknown, says: RegExp][] = [
+  ["a type of megabytes", "/events", () => ({ type: MEGABYTES }), /^type: /],
+  [
+    "an organization of megabytes",
+    "/events",
+    () => ({ type: "call.completed", org_id: MEGABYTES }),
+    /^org_id: /,
+  ],
+  ["a recorded type of megabytes", "/replay", () => ({ envelopes: [envelope({ type: MEGABYTES })] }), /type/],
+  ["an address of megabytes", "/endpoints", () => ({ url: `http://localhost/${MEGABYTES}` }), /^url: /],
+  [
+    "a secret of megabytes",
+    "/endpoints",
+    () => ({ url: "http://localhost/", secret: MEGABYTES }),
+    /^secret: /,
+  ],
+  [
+    "a million faults",
+    "/endpoints",
+    () => ({ url: "http://localhost/", faults: Array.from({ length: 9_999 }, () => "delay") }),
+    /^faults: /,
+  ],
+  [
+    "a million steps",
+    "/scenarios",
+    () => scenario({ steps: Array.from({ length: 1_000 }, () => ({ ...step, times: 1_000 })) }),
+    /1000000 happenings/,
+  ],
+  [
+    "a scenario of megabytes",
+    "/scenarios",
+    () => scenario({ summary: MEGABYTES }),
+    new RegExp(`${LARGEST_SCENARIO_BYTES} at most`),
+  ],
+];
+
+function envelope(more: object) {
+  return {
+    id: `evt_${"a".repeat(32)}`,
+    type: "call.completed",
+    created: 1,
+    api_version: "v1",
+    data: { object: { object: "call" } },
+    org_id: "org_1",
+    ...more,
+  };
+}
+
+test("what is too long or too much is refused in a few words, and changes nothing", async () => {
+  const { ask, simulator } = await startService();
+  const lastId = simulator.journal.lastId();
+  const known = simulator.stories.list().length;
+  for (const [what, path, body, says] of TOO_MUCH) {
+    const answer = await ask("POST", path, body());
+    expect(answer.status, what).toBe(400);
+    expect(answer.body["message"], what).toMatch(says);
+    expect(String(answer.body["message"]).length, what).toBeLessThan(500);
+  }
+  expect(simulator.journal.lastId()).toBe(lastId);
+  expect(simulator.stories.list()).toHaveLength(known);
+});
+
+const NESTED = `${"[".repeat(10_000)}${"]".repeat(10_000)}`;
+const WIDE = `{${Array.from({ length: 600_000 }, (_, key) => `"k${key}":0`).join(",")}}`;
+
+test.each([
+  ["/events", NESTED, "nested deeper than 64 levels"],
+  ["/scenarios", NESTED, "nested deeper than 64 levels"],
+  ["/replay", NESTED, "nested deeper than 64 levels"],
+  ["/reports/verify", NESTED, "nested deeper than 64 levels"],
+  ["/events", WIDE, "more than 250,000 values"],
+])("what no person writes is not even parsed by POST %s", async (path, object, says) => {
+  const { url } = await startService();
+  const answer = await fetch(`${url}/control${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: `{"type":"call.completed","object":${object}}`,
+  });
+  expect(answer.status).toBe(400);
+  expect(await answer.text()).toContain(says);
+});
+
+test.each([
+  ['{"a":"[[["}', undefined],
+  ['{"a":"\\"[,,"}', undefined],
+  ["[1,2,3]", undefined],
+  ["[1,2,3,4]", "it has more than 3 values"],
+  ["[[],[]]", "it has more than 3 values"],
+  ["[".repeat(64), undefined],
+  ["[".repeat(65), "it is nested deeper than 64 levels"],
+  [`${"[]".repeat(2)}[`, undefined],
+])("the shape of %s", (text, problem) => {
+  expect(jsonShapeProblem(Buffer.from(text), text.length > 20 ? 100 : 3)).toBe(problem);
+});
+
+test("as many scenarios are taken as there may be, and one in the place of another still", async () => {
+  const { ask, simulator } = await startService();
+  const [first] = simulator.stories.list();
+  if (first === undefined) throw new Error("The simulator comes with scenarios.");
+  for (let count = simulator.stories.list().length; count < 99; count++)
+    expect(simulator.stories.add({ ...first, name: `story-${count}` })).toBe(true);
+  expect((await ask("POST", "/scenarios", scenario({ name: "the-hundredth" }))).status).toBe(201);
+  expect((await ask("POST", "/scenarios", scenario({ name: "one-more" }))).status).toBe(400);
+  expect(simulator.stories.list()).toHaveLength(100);
+  expect((await ask("POST", "/scenarios", scenario({ name: "outage" }))).status).toBe(201);
+});
+
+test("stories are told until so many steps lie ahead that nobody waits for them", async () => {
+  const { ask, simulator } = await startService({ clock: "manual" });
+  const steps = [{ after_seconds: 60, type: "call.completed", times: 1_000 }];
+  const ten = Array.from({ length: 10 }, () => steps[0]);
+  await ask("POST", "/scenarios", scenario({ steps: ten }));
+  const told = Array.from({ length: 11 }, () => simulator.stories.tell("long"));
+  expect(told.map(({ ok }) => ok)).toEqual([...Array.from({ length: 10 }, () => true), false]);
+  expect(told.at(-1)).toMatchObject({ reason: "impossible", message: expect.stringContaining("lie ahead") });
+});
+
+test("more streams than there may be are refused, and a place is free again when one has gone", async () => {
+  const { port, simulator } = await startService();
+  const open: Socket[] = [];
+  onTestFinished(() => open.forEach((socket) => socket.destroy()));
+  /** Asks for the stream and reads no more than its first bytes. */
+  const stream = () =>
+    new Promise<string>((resolve) => {
+      const socket = connect(port, "127.0.0.1");
+      open.push(socket);
+      socket.once("data", (bytes: Buffer) => {
+        socket.pause();
+        resolve(bytes.toString("latin1", 9, 12));
+      });
+      socket.write(`GET /control/stream HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+    });
+  const statuses = await Promise.all(Array.from({ length: 70 }, stream));
+  expect(statuses.filter((status) => status === "200")).toHaveLength(64);
+  expect(statuses.filter((status) => status === "503")).toHaveLength(6);
+  for (const socket of open.splice(0, 70)) socket.destroy();
+  await expect.poll(stream, { interval: 10 }).toBe("200");
+  expect(simulator.journal.lastId()).toBeGreaterThan(0);
+});

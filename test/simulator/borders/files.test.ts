@@ -1,0 +1,149 @@
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { sampleEnvelope } from "../../../shared/samples.ts";
+import { openStateFile } from "../../../simulator/replay/state-file.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { run } from "../commands/in-process.ts";
+
+const TARGET = ["--to", "http://127.0.0.1:9/", "--secret", "whsec_test"];
+const DEEP = `{"id":"x","deep":${"[".repeat(5_000)}${"]".repeat(5_000)}}`;
+
+/** Files that nobody can send again, and what is said of them. */
+const SOURCES: [what: string, make: (folder: string) => string, says: RegExp][] = [
+  ["a device without an end", () => "/dev/zero", /is no file, but a folder or a device/],
+  ["a folder", (folder) => folder, /is no file, but a folder or a device/],
+  [
+    "a document beyond any size",
+    (folder) => {
+      const file = join(folder, "large.json");
+      writeFileSync(file, "[");
+      truncateSync(file, 65 * 1024 * 1024);
+      return file;
+    },
+    /larger than 65536 KiB; as JSON lines/,
+  ],
+  [
+    "a line without an end",
+    (folder) => {
+      const file = join(folder, "long.jsonl");
+      writeFileSync(file, "");
+      truncateSync(file, 200 * 1024 * 1024);
+      return file;
+    },
+    /:1: this line is longer than 4 MiB/,
+  ],
+  ["a deep document", (folder) => written(join(folder, "deep.json"), DEEP), /nested deeper than 64 levels/],
+  ["a deep line", (folder) => written(join(folder, "deep.jsonl"), DEEP), /:1: .*nested deeper than 64/],
+];
+
+function written(file: string, text: string): string {
+  writeFileSync(file, text);
+  return file;
+}
+
+test.each(SOURCES)("replay refuses %s", async (_what, make, says) => {
+  const { code, err } = await run("replay", make(temporaryDirectory()), ...TARGET);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(says) });
+});
+
+test("JSON lines with empty ones among them, and without a last line end, are read to the end", async () => {
+  const receiver = await startEndpoint();
+  const line = (digit: string) =>
+    JSON.stringify(sampleEnvelope("call.completed", { id: `evt_${digit.repeat(32)}` }));
+  const file = join(temporaryDirectory(), "some.jsonl");
+  writeFileSync(file, `\ufeff${line("1")}\r\n\n   \n${line("2")}`);
+  const { code } = await run("replay", file, "--to", receiver.url, "--secret", "whsec_test");
+  expect(code).toBe(0);
+  expect(receiver.received).toHaveLength(2);
+});
+
+test.each<[string, (folder: string) => string, RegExp]>([
+  ["a device without an end", () => "/dev/zero", /larger than 256 KiB/],
+  ["a folder", (folder) => folder, /it is a directory/],
+  ["a deep one", (folder) => written(join(folder, "deep.json"), DEEP), /nested deeper than 64 levels/],
+])("a scenario file is refused: %s", async (_what, make, says) => {
+  const { code, err } = await run("serve", "--port", "0", "--scenario", make(temporaryDirectory()));
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(says) });
+});
+
+const replay = { sources: ["a.jsonl"], total: 3 };
+const progress = { done: 1, sent: 1, acknowledged: 1, outcomes: {}, failures: [] };
+
+test("the state of a replay is written through no link, and read through none", () => {
+  const folder = temporaryDirectory();
+  const victim = written(join(folder, "victim"), "precious");
+  const path = join(folder, "state");
+  symlinkSync(victim, `${path}.new`);
+  const opened = openStateFile(path, replay);
+  if (!opened.ok) throw new Error(opened.message);
+  opened.state.save(progress);
+  expect(readFileSync(victim, "utf8")).toBe("precious");
+  expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ done: 1 });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(openStateFile(path, replay)).toMatchObject({ ok: true, progress: { done: 1 } });
+
+  const link = join(folder, "link");
+  symlinkSync(path, link);
+  expect(openStateFile(link, replay)).toMatchObject({ ok: false });
+  symlinkSync(join(folder, "nowhere"), join(folder, "dangling"));
+  expect(openStateFile(join(folder, "dangling"), replay)).toMatchObject({ ok: false });
+  expect(existsSync(join(folder, "nowhere"))).toBe(false);
+});
+
+test.each<[string, (folder: string) => string]>([
+  ["a device without an end", () => "/dev/zero"],
+  [
+    "a folder",
+    (folder) => {
+      mkdirSync(join(folder, "state"));
+      return join(folder, "state");
+    },
+  ],
+  ["a file of megabytes", (folder) => written(join(folder, "state"), " ".repeat(2 * 1024 * 1024))],
+])("the state of a replay is refused where it is %s", (_what, make) => {
+  expect(openStateFile(make(temporaryDirectory()), replay)).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("is not the state of a replay"),
+  });
+});
+
+test("a simulator whose answer has no end is left", async () => {
+  const piece = Buffer.alloc(1024 * 1024, "x");
+  const server = createServer((_request, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write(piece));
+    };
+    response.on("drain", more);
+    more();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const { code, err } = await run("events", "--simulator", `http://127.0.0.1:${port}`);
+  expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining("more than 64 MiB came") });
+});
+
+test.each([
+  ["", /it is empty \(an unset variable\?\)/],
+  ["fifteen-letters", /16 to 256 characters/],
+  ["sixteen letters!", /without spaces/],
+  ["x".repeat(257), /16 to 256 characters/],
+])("serve --token %j is refused", async (token, says) => {
+  const { code, err } = await run("serve", "--port", "0", "--token", token);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(says) });
+});
