@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Readiness } from "../operations/health.ts";
 import type { Receipt } from "./inbox.ts";
 
 /** The sender has its own schedule and ignores this; other clients and proxies read it. */
@@ -70,6 +71,11 @@ export function errorAnswer(
   headers: readonly string[] = [],
 ): Answer {
   return jsonAnswer(status, { error, message }, headers);
+}
+
+/** Makes the answer to whether this process would do its part now. */
+export function readinessAnswer({ ready, checks }: Readiness): Answer {
+  return jsonAnswer(ready ? 200 : 503, { status: ready ? "ready" : "not_ready", checks });
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Health } from "../operations/health.ts";
 import type { Log } from "../operations/log.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import { createRequestLog } from "../operations/request-log.ts";
-import { ANSWERS, errorAnswer, jsonAnswer, send, type Answer } from "./answers.ts";
+import { ANSWERS, errorAnswer, jsonAnswer, readinessAnswer, send, type Answer } from "./answers.ts";
 import { announcedBytes, createBodyReader, type BodyProblem } from "./body.ts";
 import type { Inbox, Receipt } from "./inbox.ts";
 
@@ -62,8 +62,7 @@ export function createApp(options: {
     if (path !== "/healthz" && path !== "/readyz") return { answer: notFound };
     if (request.method !== "GET" && request.method !== "HEAD") return { answer: ANSWERS.method_of_check };
     if (path === "/healthz") return { answer: jsonAnswer(200, { status: "ok" }) };
-    const { ready, checks } = await health.readiness();
-    return { answer: jsonAnswer(ready ? 200 : 503, { status: ready ? "ready" : "not_ready", checks }) };
+    return { answer: readinessAnswer(await health.readiness()) };
   }
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<Result> {
@@ -99,7 +98,7 @@ const BODY_PROBLEMS: Readonly<Record<BodyProblem, Result>> = {
 };
 
 /** The path without its query, as it was sent; also of a request that names the whole address. */
-function pathOf({ url = "/" }: IncomingMessage): string {
+export function pathOf({ url = "/" }: IncomingMessage): string {
   const target = url.startsWith("/") ? url : (/^https?:\/\/[^/?#]*(.*)$/i.exec(url)?.[1] ?? url);
   const end = target.indexOf("?");
   return end === -1 ? target : target.slice(0, end);

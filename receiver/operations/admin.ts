@@ -1,8 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import express, { type Express, type RequestHandler } from "express";
+import type { IncomingMessage, RequestListener } from "node:http";
+import { parse as parseQuery } from "node:querystring";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import { EVENT_STATES, type InboxEvent, type Ledger } from "../engine.ts";
+import { ANSWERS, errorAnswer, jsonAnswer, readinessAnswer, type Answer } from "../intake/answers.ts";
+import { pathOf } from "../intake/app.ts";
 import type { Health } from "./health.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -17,6 +20,9 @@ const listQuerySchema = z.object({
   before_seq: z.coerce.number().int().min(1).optional(),
 });
 
+/** Everything that can be asked, each with its answer. */
+type Route = (request: IncomingMessage) => Promise<Answer>;
+
 /**
  * The operator's side, on its own port: metrics and a look into the inbox. Read-only, and without the contents of
  * events. `adminAllowedHosts` are the names it answers to, so that no web page can reach it through a name of its own
@@ -29,84 +35,97 @@ export function createAdminApp(options: {
   log: Log;
   adminAllowedHosts: readonly string[] | undefined;
   adminToken: string | undefined;
-}): Express {
+}): RequestListener {
   const { ledger, health, metrics } = options;
-  const app = express();
-  app.disable("x-powered-by");
-  app.set("query parser", "simple");
-  app.get("/healthz", (_request, response) => {
-    response.json({ status: "ok" });
-  });
-  app.get("/readyz", async (_request, response) => {
-    const { ready, checks } = await health.readiness();
-    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
-  });
-  app.use(checkHost(options.adminAllowedHosts), checkToken(options.adminToken));
-  app.get("/metrics", async (_request, response) => {
-    const { contentType, body } = await metrics.text();
-    response.set("Content-Type", contentType).send(body);
-  });
-  app.get("/inbox", async (request, response) => {
-    const query = listQuerySchema.safeParse(request.query);
-    if (!query.success) {
-      const [issue] = query.error.issues;
-      response.status(400).json({
-        error: "invalid_request",
-        message: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`,
-      });
-      return;
+  const open: Readonly<Record<string, Route>> = {
+    "/healthz": async () => jsonAnswer(200, { status: "ok" }),
+    "/readyz": async () => readinessAnswer(await health.readiness()),
+  };
+  const guarded: Readonly<Record<string, Route>> = {
+    "/metrics": async () => {
+      const { contentType, body } = await metrics.text();
+      return { status: 200, headers: ["Content-Type", contentType], body };
+    },
+    "/inbox": list,
+  };
+
+  return (request, response) => {
+    respond(request)
+      .catch((error: unknown) => {
+        options.log.error({ err: error }, "the admin port failed");
+        return ANSWERS.failed;
+      })
+      .then(({ status, headers, body }) => response.writeHead(status, headers).end(body))
+      .catch((error: unknown) =>
+        options.log.error({ err: error }, "a bug: an answer of the admin port failed"),
+      );
+  };
+
+  async function respond(request: IncomingMessage): Promise<Answer> {
+    const path = pathOf(request);
+    const isQuestion = request.method === "GET" || request.method === "HEAD";
+    const health = isQuestion ? routeOf(open, path) : undefined;
+    if (health) return health(request);
+    const refusal =
+      refuseHost(request, options.adminAllowedHosts) ?? refuseToken(request, options.adminToken);
+    if (refusal) return refusal;
+    const route = isQuestion ? routeOf(guarded, path) : undefined;
+    if (route) return route(request);
+    const [, id] = isQuestion ? (/^\/inbox\/([^/]+)$/.exec(path) ?? []) : [];
+    return id === undefined ? NOTHING_THERE : show(id);
+  }
+
+  async function list({ url = "" }: IncomingMessage): Promise<Answer> {
+    const asked = listQuerySchema.safeParse(parseQuery(url.slice(url.indexOf("?") + 1 || url.length)));
+    if (!asked.success) {
+      const [issue] = asked.error.issues;
+      return errorAnswer(400, "invalid_request", `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
     }
-    const { state, type, limit, before_seq: beforeSeq } = query.data;
+    const { state, type, limit, before_seq: beforeSeq } = asked.data;
     const events = await ledger.list(
       { ...(state === undefined ? {} : { state }), ...(type === undefined ? {} : { type }) },
       { limit, ...(beforeSeq === undefined ? {} : { beforeSeq }) },
     );
-    response.json({ object: "list", data: events.map(presentEvent), has_more: events.length === limit });
-  });
-  app.get("/inbox/:id", async (request, response) => {
-    const id = eventIdSchema.safeParse(request.params.id);
+    const data = events.map(presentEvent);
+    return jsonAnswer(200, { object: "list", data, has_more: events.length === limit });
+  }
+
+  async function show(asked: string): Promise<Answer> {
+    const id = eventIdSchema.safeParse(asked);
     const event = id.success ? await ledger.find(id.data) : undefined;
-    if (event) response.json(presentEvent(event));
-    else
-      response
-        .status(404)
-        .json({ error: "not_found", message: `No event ${request.params.id} was accepted here.` });
-  });
-  app.use((_request, response) => {
-    response.status(404).json({
-      error: "not_found",
-      message: "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.",
-    });
-  });
-  app.use(((error: unknown, _request, response, _next) => {
-    options.log.error({ err: error }, "the admin port failed");
-    if (!response.headersSent)
-      response.status(500).json({ error: "server_error", message: "The receiver failed." });
-  }) satisfies express.ErrorRequestHandler);
-  return app;
+    if (event) return jsonAnswer(200, presentEvent(event));
+    return errorAnswer(404, "not_found", `No event ${asked} was accepted here.`);
+  }
 }
 
-function checkHost(allowedHosts: readonly string[] | undefined): RequestHandler {
-  return (request, response, next) => {
-    const host = (request.headers.host ?? "").replace(/:[0-9]+$/, "");
-    if (allowedHosts === undefined || allowedHosts.includes(host)) next();
-    else
-      response
-        .status(403)
-        .json({ error: "forbidden_host", message: `Ask for one of ${allowedHosts.join(", ")}.` });
-  };
+const NOTHING_THERE = errorAnswer(
+  404,
+  "not_found",
+  "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.",
+);
+
+const TOKEN_MISSING = errorAnswer(401, "unauthorized", "Show ADMIN_TOKEN: Authorization: Bearer TOKEN.", [
+  "WWW-Authenticate",
+  "Bearer",
+]);
+
+function routeOf(routes: Readonly<Record<string, Route>>, path: string): Route | undefined {
+  return Object.hasOwn(routes, path) ? routes[path] : undefined;
 }
 
-function checkToken(token: string | undefined): RequestHandler {
-  return (request, response, next) => {
-    const [, given = ""] = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
-    if (token === undefined || timingSafeEqual(sha256(given), sha256(token))) next();
-    else
-      response
-        .status(401)
-        .set("WWW-Authenticate", "Bearer")
-        .json({ error: "unauthorized", message: "Show ADMIN_TOKEN: Authorization: Bearer TOKEN." });
-  };
+function refuseHost(
+  { headers }: IncomingMessage,
+  allowedHosts: readonly string[] | undefined,
+): Answer | undefined {
+  const host = (headers.host ?? "").replace(/:[0-9]+$/, "");
+  if (allowedHosts === undefined || allowedHosts.includes(host)) return undefined;
+  return errorAnswer(403, "forbidden_host", `Ask for one of ${allowedHosts.join(", ")}.`);
+}
+
+function refuseToken({ headers }: IncomingMessage, token: string | undefined): Answer | undefined {
+  const [, given = ""] = /^Bearer (\S+)$/i.exec(headers.authorization ?? "") ?? [];
+  if (token === undefined || timingSafeEqual(sha256(given), sha256(token))) return undefined;
+  return TOKEN_MISSING;
 }
 
 /** Of equal length, whatever the texts are. */

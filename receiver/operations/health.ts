@@ -16,9 +16,11 @@ const COST_OF_A_BYTE = 3;
 /** `ok`, or what is wrong. */
 export type Check = string;
 
+/** Whether this process would do its part now, and what it looked at. */
+export type Readiness = { ready: boolean; checks: Record<string, Check> };
+
 export type Health = {
-  /** Whether this process would do its part now, and what it looked at. */
-  readiness: () => Promise<{ ready: boolean; checks: Record<string, Check> }>;
+  readiness: () => Promise<Readiness>;
   draining: () => boolean;
   startDraining: () => void;
   /** Whether the free space is below the low-water mark. A full SQLite cannot even delete, so this comes first. */
@@ -65,7 +67,7 @@ export function createHealth(options: {
     },
   };
 
-  async function readiness(): Promise<{ ready: boolean; checks: Record<string, Check> }> {
+  async function readiness(): Promise<Readiness> {
     const checks: Record<string, Check> = {
       database: await database(),
       disk: diskLow ? "below the low-water mark" : "ok",

@@ -10,6 +10,26 @@ import { temporaryDirectory } from "./helpers/temporary.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
+/** What an attentive reader manages of code. */
+const LINES_A_MINUTE = 25;
+
+test("the tour of twenty minutes takes no longer, and every file on it is there", () => {
+  const [, tour = "", rest = ""] = read("receiver/README.md").split(/^## (?:A tour|The rest).*$/m);
+  const stops = [...tour.matchAll(/^\d\. `([^`]+)`/gm)].map(([, file = ""]) => file);
+  expect(stops).toHaveLength(6);
+  // Of the port only what stands above its first export.
+  const lines = stops.map((file) => {
+    const text = read(`receiver/${file}`);
+    return (file === "engine.ts" ? text.slice(0, text.indexOf("export")) : text).split("\n").length;
+  });
+  expect(lines.reduce((sum, count) => sum + count, 0) / LINES_A_MINUTE).toBeLessThanOrEqual(20);
+  const named = [...rest.split("## ")[0]!.matchAll(/`([a-z/-]+\.ts)`/g)].map(([, file = ""]) => file);
+  expect(named.length).toBeGreaterThan(15);
+  const files = readdirSync(join(root, "receiver"), { recursive: true, encoding: "utf8" });
+  const there = [...files, "shared/signature.ts"].map((path) => `/${path}`);
+  expect(named.filter((file) => !there.some((path) => path.endsWith(`/${file}`)))).toEqual([]);
+});
+
 describe("docs/operations.md", () => {
   // The formatter aligns tables; what they say is what counts.
   const page = read("docs/operations.md").replaceAll(/ +/g, " ");

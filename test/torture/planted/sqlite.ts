@@ -59,13 +59,6 @@ export const plantedInSqlite: PlantedBug[] = [
     tests: ["test/receiver/engines/claims.test.ts"],
   },
   {
-    what: "an event is handled once more than MAX_ATTEMPTS",
-    file: "receiver/engines/sqlite/processor.ts",
-    find: "event.attempts >= engine.retry.maximumAttempts",
-    replace: "event.attempts > engine.retry.maximumAttempts",
-    tests: ["test/receiver/engines/sqlite.test.ts", "-t", "again"],
-  },
-  {
     what: "a drain lets the leases run out",
     file: "receiver/engines/sqlite/processor.ts",
     find: "await beat().catch(options.onTrouble);\n",
