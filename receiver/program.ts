@@ -3,13 +3,12 @@ import { systemClock } from "./clock.ts";
 import type { ExportOptions, ListOptions } from "./operations/commands/inbox.ts";
 import type { MoveOptions } from "./operations/commands/move.ts";
 import { backup } from "./operations/commands/backup.ts";
+import { EXIT } from "./operations/commands/exit-codes.ts";
 import { start } from "./operations/commands/start.ts";
 import { processTerminal as terminal } from "./operations/commands/terminal.ts";
 import { withConfig, withEngine } from "./operations/commands/with-engine.ts";
 import { EVENT_STATES } from "./engine.ts";
-
-const EXIT_USAGE = 2;
-const EXIT_COULD_NOT_RUN = 3;
+import { version } from "./version.ts";
 
 /** Loaded when they are asked for: a start that need not read them is ready sooner. */
 const commands = {
@@ -24,9 +23,10 @@ const program = new Command("voice-agent-receiver")
   .description(
     "Receives the voice agent service's webhooks: stores each event before it answers, handles each once.",
   )
+  .version(version())
   .showHelpAfterError("(--help shows every command)")
   .configureOutput({ writeErr: sayLines })
-  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT.usage));
 
 program
   .command("start")
@@ -191,7 +191,7 @@ try {
 } catch (error) {
   terminal.complain("This is a bug, please report it:");
   sayLines(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  process.exitCode = EXIT_COULD_NOT_RUN;
+  process.exitCode = EXIT.couldNotRun;
 }
 
 /** Says a text of several lines, of which each becomes printable by itself. */

@@ -1,6 +1,6 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import {
   DELIVERY_TABLES,
@@ -29,6 +29,13 @@ const MIGRATIONS = [
   [...ROTATION_TABLES],
 ].map((tables) => tables.join(";\n"));
 
+/** What is said of a data file that is newer than that, after its name. */
+export const TOO_NEW =
+  "was written by a newer version of this simulator: update it, or use another --data file.";
+
+/** The newest version of a data file that this simulator knows. */
+export const NEWEST_VERSION = MIGRATIONS.length;
+
 /**
  * Opens the simulator's state: in memory, or in `file`, which then survives a kill -9 (but belongs to one simulator at a
  * time). The file holds endpoint secrets, so only its owner may read it. With `isTemporary` and no file, what does not fit
@@ -37,6 +44,10 @@ const MIGRATIONS = [
 export function openDatabase(file?: string, isTemporary = false): OpenedDatabase {
   const path = file === undefined ? placeWithoutFile(isTemporary) : resolve(file);
   try {
+    if (file !== undefined && !existsSync(dirname(path))) {
+      // Made for somebody, it would hide that the name was mistyped.
+      return { ok: false, message: `There is no folder ${dirname(path)}: make it, or mend --data.` };
+    }
     const linked = file === undefined ? undefined : keepPrivate(path);
     if (linked !== undefined) return { ok: false, message: `${path} ${linked}` };
     const database = new Database(path, { timeout: 250 });
@@ -68,8 +79,8 @@ function placeWithoutFile(isTemporary: boolean): string {
 
 function migrate(database: Database.Database): string | undefined {
   const version = Number(database.pragma("user_version", { simple: true }));
-  if (version > MIGRATIONS.length) {
-    return "was written by a newer version of this simulator: update it, or use another --data file.";
+  if (version > NEWEST_VERSION) {
+    return TOO_NEW;
   }
   database
     .transaction(() => {
@@ -85,5 +96,5 @@ function explain(path: string, error: unknown): string {
   if (code === "SQLITE_BUSY")
     return `${path} is in use by another simulator: stop it, or use another --data file.`;
   if (code === "SQLITE_NOTADB") return `${path} is not a simulator's data file: use another --data file.`;
-  return `Cannot open ${path}: ${error instanceof Error ? error.message : String(error)}.`;
+  return `Cannot open ${path} (${error instanceof Error ? error.message : String(error)}): look whether it is a file that you may read and write, in a folder where you may make more, or use another --data file.`;
 }

@@ -1,5 +1,4 @@
-import { closeSync, constants, fchmodSync, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from "node:fs";
 
 const OWNER_ONLY = 0o600;
 const BITS_OF_OTHERS = 0o077;
@@ -9,7 +8,6 @@ const BITS_OF_OTHERS = 0o077;
  * what they may do with one that is there. Answers what is wrong where a link stands: it might lead anywhere.
  */
 export function keepPrivate(path: string): string | undefined {
-  mkdirSync(dirname(path), { recursive: true });
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
     return "is a symbolic link, and nothing is written through one: name the file itself.";
   const descriptor = openSync(

@@ -58,8 +58,9 @@ export function createControlClient(flags: SimulatorFlags) {
     if (answer.status >= 400) {
       const told = errorSchema.safeParse(value);
       const exitCode = answer.status < 500 ? EXIT.wrongUsage : EXIT.couldNotRun;
+      const list = answer.status === 404 ? listHint(path) : "";
       throw new CommandError(
-        told.success ? told.data.message : `${url.href} answered ${answer.status}.`,
+        (told.success ? told.data.message : `${url.href} answered ${answer.status}.`) + list,
         exitCode,
       );
     }
@@ -68,6 +69,12 @@ export function createControlClient(flags: SimulatorFlags) {
     throw new CommandError(
       `${flags.simulator} does not answer like a simulator: is it another program, or another version?`,
     );
+  }
+
+  /** How to see what there is, where an id was not found. */
+  function listHint(path: string): string {
+    const [, noun] = /^\/control\/(endpoints|events|deliveries)\/./.exec(path) ?? [];
+    return noun === undefined ? "" : ` List them:  ${ourCommand(noun, flags)}`;
   }
 
   return {

@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { dirname, join, resolve } from "node:path";
 import { Command } from "commander";
 import { isExposed } from "../private-file.ts";
 import { CommandError, EXIT } from "./command-error.ts";
@@ -52,10 +53,13 @@ function checkNode(): Check {
 
 async function checkDatabase(file: string | undefined): Promise<Check> {
   const { default: Database } = await import("better-sqlite3");
+  const { NEWEST_VERSION, TOO_NEW } = await import("../database.ts");
   if (file === undefined) {
     new Database(":memory:").close();
     return { name: "database", ok: true, message: "SQLite loads" };
   }
+  const unwritable = problemOfFolder(dirname(resolve(file)));
+  if (unwritable !== undefined) return { name: "data", ok: false, message: unwritable };
   if (isExposed(file)) {
     return {
       name: "data",
@@ -67,7 +71,9 @@ async function checkDatabase(file: string | undefined): Promise<Check> {
   try {
     const database = new Database(file, { readonly: true, timeout: 250 });
     const result = database.pragma("quick_check", { simple: true });
+    const version = Number(database.pragma("user_version", { simple: true }));
     database.close();
+    if (version > NEWEST_VERSION) return { name: "data", ok: false, message: `${file} ${TOO_NEW}` };
     return result === "ok"
       ? { name: "data", ok: true, message: `${file} is sound` }
       : {
@@ -81,6 +87,20 @@ async function checkDatabase(file: string | undefined): Promise<Check> {
       return { name: "data", ok: true, message: `${file} is in use by a simulator` };
     const reason = code === "SQLITE_NOTADB" ? "is not a simulator's data file" : "cannot be read";
     return { name: "data", ok: false, message: `${file} ${reason}: use another --data file.` };
+  }
+}
+
+/** Why no file can be made there: serve needs two more beside its own. */
+function problemOfFolder(folder: string): string | undefined {
+  if (!existsSync(folder)) return `There is no folder ${folder}: make it, or mend --data.`;
+  const trial = join(folder, `.voice-agent-simulator-${process.pid}`);
+  try {
+    closeSync(openSync(trial, "wx", 0o600));
+    rmSync(trial);
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    return `Nothing can be written in ${folder} (${code}): use another --data file.`;
   }
 }
 

@@ -66,7 +66,7 @@ export function shareOf(text: string): number {
 export function observeUrl(text: string): string {
   if (text.includes("{id}") && URL.parse(text) !== null) return text;
   throw new InvalidArgumentError(
-    "give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.",
+    "Give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.",
   );
 }
 

@@ -39,6 +39,9 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
   const [first = ""] = words;
   const hasUrl = /^https?:\/\//i.test(first);
   const command = hasUrl ? words.slice(1) : [...words];
+  if (/^[\w.-]+:\d+(?:\/|$)/.test(first)) {
+    throw new CommandError(`${first} is no URL: write it in full, such as http://${first}.`, EXIT.wrongUsage);
+  }
   if (hasUrl && given.url !== undefined) {
     throw new CommandError(`There are two URLs: ${first} and --url ${given.url}. Give one.`, EXIT.wrongUsage);
   }

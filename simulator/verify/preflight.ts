@@ -9,6 +9,7 @@ import { isHandled } from "./checks/effect.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending } from "./judge.ts";
 import { whenReady } from "./readiness.ts";
+import { ourCommand } from "../invocation.ts";
 import { RULES } from "./rules.ts";
 
 /** The two questions without which no other can be asked. They head every report. */
@@ -139,7 +140,10 @@ async function explain(context: CheckContext, exchanges: Exchange[]): Promise<st
   if (status >= 500) return `The receiver fails on every delivery: ${ending(first)}.`;
   return (
     `The receiver refuses every genuine delivery, of all ${exchanges.length} types: ${ending(first)}. ` +
-    "Most likely it was started with another signing secret than verify was given."
+    (context.receiver === undefined
+      ? "Most likely it was started with another signing secret than verify was given. "
+      : "It was started with the right secret in the variable SIGNING_SECRET: most likely it reads another, or hashes other bytes than it was sent. ") +
+    `${ourCommand("explain --help")} finds out of what it made its digest.`
   );
 }
 

@@ -103,7 +103,7 @@ describe("inbox", () => {
     });
     expect(shown.said.join()).toContain(`inbox requeue ${ids.dead}`);
     const missing = recordingTerminal();
-    expect(await showEvent(engine, newEventId(), {}, missing)).toBe(1);
+    expect(await showEvent(engine, newEventId(), {}, missing)).toBe(2);
     expect(missing.said).toHaveLength(1);
   });
 
@@ -182,7 +182,7 @@ describe("reconcile", () => {
       expect(floored.printed.join("\n")).toMatch(
         /Looked back to .* only: what arrived before .* may be pruned/,
       );
-      expect(await runReconcile(config, engine, { sinceSeconds: 60 }, recordingTerminal())).toBe(1);
+      expect(await runReconcile(config, engine, { sinceSeconds: 60 }, recordingTerminal())).toBe(2);
     },
   );
 });

@@ -163,7 +163,7 @@ describe("what others say", () => {
         runCommand([], { SIGNING_SECRET: "s", PORT: words }),
       ]);
       expect(wrongChoice.code).toBe(2);
-      expect(wrongSetting.code).toBe(1);
+      expect(wrongSetting.code).toBe(2);
       expectPlain([wrongChoice.stderr, wrongSetting.stderr]);
       expect(wrongSetting.stderr.trimEnd().split("\n")).toHaveLength(1);
     },

@@ -13,7 +13,7 @@ const DRAINS = Array.from({ length: Number(process.env["DRAINS"] ?? 1) }, (_, in
 
 describe("the command line", { timeout: 60_000 }, () => {
   test.for<[string, string[], Record<string, string>, number, RegExp]>([
-    ["without a secret", [], {}, 1, /^voice-agent-receiver: SIGNING_SECRET: is missing\. Set it .*\n$/],
+    ["without a secret", [], {}, 2, /^voice-agent-receiver: SIGNING_SECRET: is missing\. Set it .*\n$/],
     ["with a misspelt command", ["strat"], {}, 2, /Did you mean start\?/],
     ["with an unknown option", ["inbox", "list", "--jsn"], {}, 2, /Did you mean --json\?/],
     ["with a wrong choice", ["inbox", "list", "--state", "gone"], {}, 2, /Allowed choices are pending/],
@@ -22,7 +22,7 @@ describe("the command line", { timeout: 60_000 }, () => {
       "on an inbox that isn't there",
       ["inbox", "stats"],
       { DATABASE_URL: "sqlite:/nowhere/at/all.db" },
-      1,
+      3,
       /there is no inbox at/,
     ],
   ])("%s says what to do and exits with the right code", async ([, words, environment, code, expected]) => {
@@ -43,7 +43,7 @@ describe("the command line", { timeout: 60_000 }, () => {
       ADMIN_PORT: "0",
       DATABASE_URL: database(),
     });
-    expect(result.code).toBe(1);
+    expect(result.code).toBe(3);
     expect(result.stderr).toMatch(new RegExp(`cannot listen on port ${String(port)} \\(EADDRINUSE\\)`));
   });
 });

@@ -169,7 +169,7 @@ describe("a damaged file", () => {
       SIGNING_SECRET: "s",
       DATABASE_URL: `sqlite:${file}`,
     });
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(stderr.trim().split("\n")).toEqual([
       expect.stringMatching(/^voice-agent-receiver: cannot open the database: /),
     ]);

@@ -2,6 +2,7 @@ import { presentEvent } from "../admin.ts";
 import type { Config } from "../../config.ts";
 import type { Engine, EventFilter, EventState, InboxEvent } from "../../engine.ts";
 import { redactEnvelope, shownType } from "../privacy.ts";
+import { EXIT } from "./exit-codes.ts";
 import type { Colour, Terminal } from "./terminal.ts";
 
 const DAY_MS = 86_400_000;
@@ -40,7 +41,7 @@ export async function showEvent(
   const event = await engine.ledger.find(id);
   if (!event) {
     terminal.complain(`${id} is not in this inbox. See \`inbox list\`, and DATABASE_URL if it should be.`);
-    return 1;
+    return EXIT.usage;
   }
   const body = options.body === true ? await engine.ledger.body(event.seq) : undefined;
   const shown = { ...presentEvent(event), ...(body ? { envelope: parse(body) } : {}) };

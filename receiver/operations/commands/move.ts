@@ -3,6 +3,7 @@ import { systemClock } from "../../clock.ts";
 import { loadConfig, type Config } from "../../config.ts";
 import { moveInbox, StillRunning, type MoveReport } from "../../engines/move.ts";
 import { isWorkerGone } from "../../work/worker-id.ts";
+import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
@@ -13,9 +14,7 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
   const target = loadConfig({ DATABASE_URL: options.to, RECEIVER_ROLE: "worker" });
   const url = target.ok ? target.config.databaseUrl : undefined;
   if (url === undefined) {
-    terminal.complain(
-      "--to takes the address of a PostgreSQL database, such as postgres://user@host/database.",
-    );
+    terminal.complain("--to takes the address of a PostgreSQL database, such as postgres://host/database.");
     return 2;
   }
   const file = config.databaseFile;
@@ -27,7 +26,7 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
   }
   if (!existsSync(file)) {
     terminal.complain(`there is no inbox at ${file}: DATABASE_URL has to name the one that is to be moved.`);
-    return 1;
+    return EXIT.couldNotRun;
   }
   const finish = options.finish === true;
   // Makes its tables.
@@ -35,7 +34,7 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
     { ...config, databaseFile: undefined, databaseUrl: url },
     terminal,
   );
-  if (!engine) return 1;
+  if (!engine) return EXIT.couldNotRun;
   await engine.close();
   const report = await moveInbox({
     file,
@@ -45,7 +44,7 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
     isGone: isWorkerGone,
     onProgress: (events) => terminal.progress(`${String(events)} events moved`),
   }).catch((error: unknown) => complainOf(error, terminal));
-  if (!report) return 1;
+  if (!report) return EXIT.couldNotRun;
   if (options.json === true) terminal.value(present(report));
   else describe(report, finish, terminal);
   return report.different.length === 0 ? 0 : 1;

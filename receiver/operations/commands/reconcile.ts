@@ -3,6 +3,7 @@ import type { Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
 import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
+import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs `reconcile` and prints its report. Answers 0 only when it looked at everything. */
@@ -14,7 +15,7 @@ export async function runReconcile(
 ): Promise<number> {
   if (!config.api) {
     terminal.complain("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
-    return 1;
+    return EXIT.usage;
   }
   const sinceMs = options.sinceSeconds * 1_000;
   const api = createRestClient({ ...config.api, clock: systemClock, random: Math.random });

@@ -1,4 +1,5 @@
 import type { Config } from "../../config.ts";
+import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
@@ -15,14 +16,14 @@ export async function recover(
     terminal.complain(
       "say what to think of the stored events: --handle-again handles all of them once more, --consider-handled none.",
     );
-    return 2;
+    return EXIT.usage;
   }
   const engine = await openEngineOrComplain(
     config,
     terminal,
     options.handleAgain === true ? "handle-again" : "consider-handled",
   );
-  if (!engine) return 1;
+  if (!engine) return EXIT.couldNotRun;
   const { byState } = await engine.ledger.counts();
   await engine.close();
   terminal.print(`${String(byState.pending)} events are pending, ${String(byState.done)} done.`);

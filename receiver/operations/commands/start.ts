@@ -6,6 +6,7 @@ import { createLog } from "../log.ts";
 import { exposedFiles, makePrivate } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
 import { startReceiver } from "../../receiver.ts";
+import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
@@ -22,7 +23,7 @@ export async function start(
   for (const file of exposedFiles(await filesOf(config)))
     log.warn({ file, mended: makePrivate(file) }, "others than its owner could read this file");
   const engine = await openEngineOrComplain(config, terminal);
-  if (!engine) return 1;
+  if (!engine) return EXIT.couldNotRun;
 
   const started = await startReceiver({
     config,
@@ -32,7 +33,7 @@ export async function start(
     environment: process.env,
     inspectHandlers: options.inspectHandlers === true ? INSPECT_ADDRESS : options.inspectHandlers,
   }).catch((error: unknown) => describeListenError(error, terminal));
-  if (!started) return 1;
+  if (!started) return EXIT.couldNotRun;
 
   closeWithGrace({ delay: config.shutdownTimeoutMs, logger: false }, async ({ signal, err }) => {
     if (err) log.fatal({ err }, "a bug: shutting down");
@@ -54,7 +55,14 @@ function ignoreFurtherSignals(): void {
 }
 
 function describeListenError(error: unknown, terminal: Terminal): undefined {
-  if (!(error instanceof Error) || !("code" in error) || !("port" in error)) throw error;
+  if (!(error instanceof Error) || !("code" in error)) throw error;
+  if ("hostname" in error) {
+    terminal.complain(
+      `cannot listen at ${String(error.hostname)} (${String(error.code)}). This machine has no such address: choose another HOST or ADMIN_HOST.`,
+    );
+    return undefined;
+  }
+  if (!("port" in error)) throw error;
   const fix =
     error.code === "EADDRINUSE"
       ? "Another program listens there: end it, or choose another PORT or ADMIN_PORT."

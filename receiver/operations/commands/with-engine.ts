@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { systemClock } from "../../clock.ts";
 import { loadConfig, type Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
@@ -6,9 +7,8 @@ import { openEngine } from "../../engines/open.ts";
 import { handlers } from "../../handlers/index.ts";
 import { retryPolicy } from "../../work/backoff.ts";
 import { secretsOf } from "../secrets.ts";
+import { EXIT } from "./exit-codes.ts";
 import { processTerminal as terminal, type Terminal } from "./terminal.ts";
-
-const EXIT_FAILURE = 1;
 
 type Action<Arguments extends unknown[]> = (...rest: Arguments) => Promise<void>;
 
@@ -25,7 +25,7 @@ export function withConfig<Arguments extends unknown[]>(
     const loaded = loadConfig(needsSecret ? process.env : { ...process.env, RECEIVER_ROLE: "worker" });
     if (!loaded.ok) {
       for (const problem of loaded.problems) terminal.complain(problem);
-      process.exitCode = EXIT_FAILURE;
+      process.exitCode = EXIT.usage;
       return;
     }
     terminal.hide(secretsOf(loaded.config));
@@ -45,16 +45,16 @@ export function withEngine<Arguments extends unknown[]>(
         terminal.complain(
           `there is no inbox at ${config.databaseFile} yet. Start the receiver, or set DATABASE_URL.`,
         );
-        return EXIT_FAILURE;
+        return EXIT.couldNotRun;
       }
       const engine = await openEngineOrComplain(config, terminal);
-      if (!engine) return EXIT_FAILURE;
+      if (!engine) return EXIT.couldNotRun;
       try {
         return await command({ engine, config }, ...rest);
       } catch (error) {
         if (!(error instanceof Error && error.name === "LedgerFailed")) throw error;
         terminal.complain(error.message);
-        return EXIT_FAILURE;
+        return EXIT.couldNotRun;
       } finally {
         await engine.close();
       }
@@ -69,6 +69,14 @@ export async function openEngineOrComplain(
   terminal: Terminal,
   whenLost?: "handle-again" | "consider-handled",
 ): Promise<Engine | undefined> {
+  const above = config.databaseFile === undefined ? "." : dirname(dirname(resolve(config.databaseFile)));
+  if (!existsSync(above)) {
+    // One folder is made, such as data/; more of them would hide that the name was mistyped.
+    terminal.complain(
+      `cannot open the database: there is no folder ${above}: make it, or mend DATABASE_URL.`,
+    );
+    return undefined;
+  }
   try {
     return await openEngine({
       databaseFile: config.databaseFile,
@@ -79,9 +87,17 @@ export async function openEngineOrComplain(
       ...(whenLost === undefined ? {} : { whenLost }),
     });
   } catch (error) {
-    terminal.complain(`cannot open the database: ${error instanceof Error ? error.message : String(error)}`);
+    terminal.complain(`cannot open the database: ${whyNot(error, config.databaseFile)}`);
     return undefined;
   }
+}
+
+/** What is wrong with the database, which one it is, and what to do. */
+function whyNot(error: unknown, file: string | undefined): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (file === undefined) return `${reason}. Look whether PostgreSQL runs, and DATABASE_URL names it.`;
+  if (reason.includes(file)) return reason;
+  return `${file}: ${reason}. Look whether it is the receiver's own, and may be read and written; or mend DATABASE_URL.`;
 }
 
 function loadEnvFile(): void {

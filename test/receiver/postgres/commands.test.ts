@@ -69,7 +69,7 @@ test("move says what it has moved, what it takes, and when it can't", async () =
   const config = testConfig({ DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}` });
   expect(await move(config, { to: "mysql://somewhere/else" }, terminal)).toBe(2);
   expect(await move({ ...config, databaseFile: undefined }, { to: url }, terminal)).toBe(2);
-  expect(await move(config, { to: url }, terminal)).toBe(1);
+  expect(await move(config, { to: url }, terminal)).toBe(3);
   expect(terminal.said.splice(0)).toEqual([
     expect.stringContaining("--to takes the address of a PostgreSQL database"),
     expect.stringContaining("in PostgreSQL already"),
@@ -78,7 +78,7 @@ test("move says what it has moved, what it takes, and when it can't", async () =
   const sqlite = await openEngineOrComplain(config, terminal);
   await sqlite?.intake.accept([newEvent()]);
   await sqlite?.close();
-  expect(await move(config, { to: "postgres://127.0.0.1:1/nobody" }, terminal)).toBe(1);
+  expect(await move(config, { to: "postgres://127.0.0.1:1/nobody" }, terminal)).toBe(3);
   expect(terminal.said.splice(0)).toEqual([expect.stringContaining("cannot open the database")]);
   expect(await move(config, { to: url }, terminal)).toBe(0);
   expect(terminal.printed.splice(0)).toEqual([

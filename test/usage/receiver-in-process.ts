@@ -1,0 +1,41 @@
+import { vi } from "vitest";
+
+/** Runs a command of the receiver in this process as its own would; for commands that end, in tests of what is refused. */
+export async function runReceiver(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<{ code: number; out: string; err: string }> {
+  const out: string[] = [];
+  const err: string[] = [];
+  /** What there was when it would have ended. */
+  let ended: { code: number; out: string; err: string } | undefined;
+  const spies = [
+    vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),
+    vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0),
+    vi.spyOn(process, "exit").mockImplementation((given) => {
+      ended ??= { code: Number(given ?? 0), out: out.join(""), err: err.join("") };
+      throw new Error("The process would have ended here.");
+    }),
+  ];
+  const streams = [process.stdout, process.stderr];
+  const listening = streams.map((stream) => stream.listeners("error"));
+  const before = { argv: process.argv, exitCode: process.exitCode };
+  process.argv = ["node", "receiver", ...words];
+  process.exitCode = undefined;
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  try {
+    vi.resetModules();
+    await import("../../receiver/program.ts");
+    return ended ?? { code: Number(process.exitCode ?? 0), out: out.join(""), err: err.join("") };
+  } finally {
+    vi.unstubAllEnvs();
+    process.argv = before.argv;
+    process.exitCode = before.exitCode;
+    for (const spy of spies) spy.mockRestore();
+    for (const [index, stream] of streams.entries()) {
+      for (const listener of stream.rawListeners("error").slice(listening[index]?.length)) {
+        stream.off("error", listener as () => void);
+      }
+    }
+  }
+}
