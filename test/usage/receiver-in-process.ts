@@ -26,7 +26,7 @@ export async function runReceiver(
   try {
     vi.resetModules();
     await import("../../receiver/program.ts");
-    return ended ?? { code: Number(process.exitCode ?? 0), out: out.join(""), err: err.join("") };
+    return ended ?? { code: exitCode(), out: out.join(""), err: err.join("") };
   } finally {
     vi.unstubAllEnvs();
     process.argv = before.argv;
@@ -38,4 +38,8 @@ export async function runReceiver(
       }
     }
   }
+}
+
+function exitCode(): number {
+  return Number(process.exitCode ?? 0);
 }
