@@ -115,5 +115,15 @@ describe("the line of what lies ahead", () => {
     await expectShown(strip.getByText("Nothing is due"));
     expect(await strip.getByRole("button", { name: "Play" }).isDisabled()).toBe(true);
     expect(simulator.clock.now() - startMs).toBe(7_200_000);
+
+    // On a phone it stands behind the clock, beside the modes, and what it asks fits.
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByRole("button", { name: "The clock" }).click();
+    const dialog = page.getByRole("dialog", { name: "Schedule clock" });
+    await expectShown(dialog.getByRole("button", { name: "Skip", exact: true }));
+    await dialog.getByRole("slider").focus();
+    await page.keyboard.press("End");
+    const box = await dialog.getByText("In 12:00:00").boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 400)).toBeLessThan(380);
   }, 60_000);
 });

@@ -143,6 +143,8 @@ export const plantedInFirstSteps: PlantedBug[] = [
     find: "if (!isCurrent) return;",
     replace: "",
     tests: STRIP,
+    survives:
+      "It steps to one more moment, and only when one pauses while an attempt is under way: seeing that it does not takes a second of waiting.",
   },
   {
     what: "an attempt at the very moment is not on the way",

@@ -54,8 +54,8 @@ export function TestEvent({ endpoint, isSentAtOnce }) {
     ${
       last?.http_status === 401 &&
       html`<p class="muted">
-        It does not know this secret yet: put the line into its <code>.env</code>, start it again, and press
-        Send again.
+        Most likely it does not know this secret yet: put the line into its <code>.env</code>, start it again,
+        and press Send again.
       </p>`
     }
   </section>`;
