@@ -35,6 +35,8 @@ type Flags = {
 };
 
 const MOST_SCHEDULES = 100_000;
+/** What stands behind a check that not every run makes. */
+const THOROUGH = " (with --thorough)";
 const LONGEST_READY_SECONDS = 600;
 
 /** `verify`: the conformance run on any receiver, with a verdict in the exit code. */
@@ -124,15 +126,21 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     ...(flags.skip.length > 0 && { skip: flags.skip }),
     ...(flags.level !== undefined && { level: flags.level }),
     ...events,
-    thorough: flags.thorough === true,
+    thorough: flags.thorough === true || flags.list === true,
   };
   const selected = selectChecks(selection);
   if (!selected.ok) throw new CommandError(selected.message, EXIT.wrongUsage);
 
   if (flags.list === true) {
-    const rows = selected.checks.map(({ id, level, title, group }) => ({ id, group, level, title }));
+    const rows = selected.checks.map(({ id, level, title, group, thorough = false }) => ({
+      id,
+      group,
+      level,
+      title,
+      thorough,
+    }));
     output.value({ object: "list", data: rows });
-    output.table(rows.map(({ id, level, title }) => [id, level, title]));
+    output.table(rows.map((row) => [row.id, row.level, `${row.title}${row.thorough ? THOROUGH : ""}`]));
     return EXIT.ok;
   }
 

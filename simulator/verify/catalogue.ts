@@ -58,6 +58,13 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
         `Give a group (${GROUPS.filter((group) => group !== "preflight").join(", ")}), a check's id, or a beginning followed by *. All ids: verify --list`,
     };
   }
+  const thoroughOnly = selection.only?.find((pattern) => isThorough(catalogue, pattern));
+  if (thoroughOnly !== undefined && selection.thorough !== true) {
+    return {
+      ok: false,
+      message: `${thoroughOnly} is run by --thorough alone, since it takes long: add that.`,
+    };
+  }
   const checks = catalogue.filter(
     (check) =>
       (selection.only === undefined || selection.only.some((pattern) => matches(check, pattern))) &&
@@ -68,6 +75,11 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
   );
   if (checks.length > 0) return { ok: true, checks };
   return { ok: false, message: "The selection leaves no check to run. See verify --list." };
+}
+
+/** Whether nothing that `pattern` names is run without `--thorough`. */
+function isThorough(catalogue: readonly Check[], pattern: string): boolean {
+  return catalogue.every((check) => !matches(check, pattern) || check.thorough === true);
 }
 
 /** Whether an endpoint that is registered for `events` gets everything that the check is about. */

@@ -12,6 +12,8 @@ export type Timing = {
   settleMs: number;
   /** The same after a crash, where a lease may have to run out first. */
   settleAfterCrashMs: number;
+  /** The same while a failing schedule is shrunk, where each try that fails waits for so long. */
+  settleShrinkingMs: number;
   /** How long nothing may change before effects are counted. */
   quietMs: number;
   /** The delay before the second attempt of a delivery that was refused; each later one is that much longer. */
@@ -31,7 +33,7 @@ export type Timing = {
 };
 
 /** What `--thorough` takes more of: more kills, and more ids than a cache of ten thousand. */
-export const THOROUGH_TIMING: Partial<Timing> = { kills: 30, manyOthers: 10_500, burst: 120 };
+const THOROUGH_TIMING: Partial<Timing> = { kills: 30, manyOthers: 10_500, burst: 120 };
 
 export const DEFAULT_TIMING: Timing = {
   responseTimeoutMs: RESPONSE_TIMEOUT_MS,
@@ -39,6 +41,7 @@ export const DEFAULT_TIMING: Timing = {
   stallMs: 1_000,
   settleMs: 15_000,
   settleAfterCrashMs: 50_000,
+  settleShrinkingMs: 2_000,
   quietMs: 400,
   retryMs: 200,
   restMs: 300,
@@ -48,3 +51,24 @@ export const DEFAULT_TIMING: Timing = {
   burst: 60,
   manyOthers: 1_050,
 };
+
+/** What a user says about time, in place of what is assumed. */
+export function timingFor(said: {
+  readyTimeoutMs: number;
+  effectsWithinMs?: number;
+  thorough?: boolean;
+}): Partial<Timing> {
+  const { readyTimeoutMs: readyMs, effectsWithinMs, thorough } = said;
+  const more = thorough === true ? THOROUGH_TIMING : {};
+  if (effectsWithinMs === undefined) return { readyMs, ...more };
+  const atLeast = (assumedMs: number): number => Math.max(assumedMs, effectsWithinMs);
+  const { settleMs, settleAfterCrashMs, settleShrinkingMs } = DEFAULT_TIMING;
+  return {
+    ...more,
+    readyMs,
+    promptMs: effectsWithinMs,
+    settleMs: atLeast(settleMs),
+    settleAfterCrashMs: atLeast(settleAfterCrashMs),
+    settleShrinkingMs: atLeast(settleShrinkingMs),
+  };
+}

@@ -11,7 +11,7 @@ import { reachableCheck } from "./preflight.ts";
 import { withoutUserInfo } from "./repeat.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
-import { DEFAULT_TIMING, THOROUGH_TIMING, type Timing } from "./timing.ts";
+import { DEFAULT_TIMING, timingFor } from "./timing.ts";
 
 /** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
 const API_BASE_URL = "http://127.0.0.1:4010";
@@ -109,7 +109,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       seed,
       checks,
       invocation: invocationOf(options),
-      timing: timingOf(options),
+      timing: timingFor(options),
       now: options.now,
       ...(options.events !== undefined && { events: options.events }),
       ...(options.clockVariable !== undefined && { clockVariable: options.clockVariable }),
@@ -127,20 +127,6 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
     // Whoever interrupts does not want to wait for an orderly end.
     await receiver?.stop(signal?.aborted === true ? { graceMs: INTERRUPTED_GRACE_MS } : {});
   }
-}
-
-/** What the user says about time, in place of what is assumed. */
-function timingOf({ readyTimeoutMs: readyMs, effectsWithinMs, thorough }: VerifyOptions): Partial<Timing> {
-  const more = thorough === true ? THOROUGH_TIMING : {};
-  if (effectsWithinMs === undefined) return { readyMs, ...more };
-  const { settleMs, settleAfterCrashMs } = DEFAULT_TIMING;
-  return {
-    ...more,
-    readyMs,
-    promptMs: effectsWithinMs,
-    settleMs: Math.max(settleMs, effectsWithinMs),
-    settleAfterCrashMs: Math.max(settleAfterCrashMs, effectsWithinMs),
-  };
 }
 
 type InvocationOptions = Pick<

@@ -13,6 +13,7 @@ import { createServer } from "node:http";
 
 const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", GAP_MS = "", CLOCK_AHEAD = "0" } = process.env;
 const HOUR_MS = 3_600_000;
+const now = (): number => Date.now() + Number(CLOCK_AHEAD) * 1_000;
 /** Long where the bug shows only in what was not handled yet, so that no slow machine hides it. */
 const HANDLING_DELAY_MS = MUTANT === "never-recovers" ? 1_000 : 150;
 const seen = new Set<string>();
@@ -39,7 +40,7 @@ createServer((request, response) => {
     const [, t = "", v1 = ""] =
       /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers["x-service-signature"])) ?? [];
     const expected = createHmac("sha256", SIGNING_SECRET).update(`${t}.`).update(body).digest("hex");
-    if (v1 !== expected) return response.writeHead(401).end();
+    if (v1 !== expected || Math.abs(now() / 1_000 - Number(t)) > 301) return response.writeHead(401).end();
     const { id } = JSON.parse(body.toString()) as { id: string };
     if (seen.has(id)) return response.end("{}");
     seen.add(id);
@@ -75,7 +76,7 @@ function handle(id: string): void {
 function write(what: "stored" | "handled", id: string): void {
   if (MUTANT === "memory-only") return;
   const file = openSync(STORE, "a");
-  appendFileSync(file, `${what} ${id} ${Date.now() + Number(CLOCK_AHEAD) * 1_000}\n`);
+  appendFileSync(file, `${what} ${id} ${now()}\n`);
   fsyncSync(file);
   closeSync(file);
 }
@@ -86,7 +87,7 @@ function recover(): void {
   const fresh = new Set<string>();
   for (const [what, id = "", at] of lines.map((line) => line.split(" "))) {
     if (what === "stored") stored.add(id);
-    if (Number(at) > Date.now() + Number(CLOCK_AHEAD) * 1_000 - HOUR_MS) fresh.add(id);
+    if (Number(at) > now() - HOUR_MS) fresh.add(id);
     if (what === "handled") handled.set(id, (handled.get(id) ?? 0) + 1);
   }
   for (const id of stored) {

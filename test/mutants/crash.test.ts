@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,6 +47,40 @@ describe.concurrent("kill -9 at the wrong moment", () => {
   );
 });
 
+describe.concurrent("a clock that is moved ahead", () => {
+  const checks = CATALOGUE.filter(({ id }) => id === "effects.after-whole-schedule");
+
+  test("proves nothing where the receiver does not read the variable", async ({ expect }) => {
+    const report = await judgeKilled(CLOCK_MUTANT, { checks, clockVariable: "NOT_READ" });
+    expect(report.results.at(-1)).toMatchObject({
+      check: { id: "effects.after-whole-schedule" },
+      outcome: "unverified",
+      explanation: expect.stringMatching(/^Its clock did not move: it still takes what is signed now\./),
+    });
+  }, 60_000);
+
+  const [library] = globSync("/usr/lib{,/*}/faketime/libfaketime.so.1");
+  if (library === undefined)
+    process.stdout.write("skipped: libfaketime, since it is not here (Debian: faketime)\n");
+  test.skipIf(library === undefined)(
+    "by libfaketime finds ids that are kept for an hour",
+    async ({ expect }) => {
+      const env = { LD_PRELOAD: library ?? "" };
+      const [forgets, keeps] = await Promise.all(
+        [CLOCK_MUTANT, ""].map((mutant) => judgeKilled(mutant, { checks, clockVariable: "FAKETIME", env })),
+      );
+      expect(forgets?.results.at(-1)?.explanation).toMatch(
+        /should be handled once, but the receiver says 2 times/,
+      );
+      expect(keeps?.verdict, keeps && story(keeps)).toBe("passed");
+      expect(keeps?.results.at(-1)).toMatchObject({ check: checks[0], outcome: "passed" });
+    },
+    60_000,
+  );
+});
+
+type Circumstances = { clockVariable?: string; checks?: Check[]; env?: Record<string, string> };
+
 /** What the report says, for the day when it is not what was expected. */
 function story({ results, receiverOutput }: Report): string {
   const lines = results.map(
@@ -55,7 +90,10 @@ function story({ results, receiverOutput }: Report): string {
 }
 
 /** Starts the small receiver with a bug, lets verify kill it again and again, and answers the report. */
-async function judgeKilled(mutant: string): Promise<Report> {
+async function judgeKilled(
+  mutant: string,
+  { clockVariable = "CLOCK_AHEAD", checks = crashChecks(mutant), env = {} }: Circumstances = {},
+): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "crash-receiver-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/webhooks`;
@@ -63,7 +101,13 @@ async function judgeKilled(mutant: string): Promise<Report> {
   const started = await startReceiver({
     command: [process.execPath, program],
     url,
-    env: { PORT: String(port), SIGNING_SECRET: SECRET, MUTANT: mutant, STORE: join(folder, "events") },
+    env: {
+      PORT: String(port),
+      SIGNING_SECRET: SECRET,
+      MUTANT: mutant,
+      STORE: join(folder, "events"),
+      ...env,
+    },
   });
   if (!started.ok) throw new Error(`${started.message}\n${started.output.join("\n")}`);
   try {
@@ -71,8 +115,8 @@ async function judgeKilled(mutant: string): Promise<Report> {
       url,
       secret: SECRET,
       seed: "crash",
-      checks: crashChecks(mutant),
-      clockVariable: "CLOCK_AHEAD",
+      checks,
+      clockVariable,
       observe: createObserver(`http://127.0.0.1:${port}/handled/{id}`),
       receiver: started.receiver,
       timing: { ...QUICK, settleAfterCrashMs: 3_000, promptMs: 1_000 },

@@ -286,6 +286,7 @@ describe.concurrent("verify", { timeout: 90_000 }, () => {
       group: "crash",
       level: "must",
       title: "comes back after kill -9 and acknowledges again",
+      thorough: false,
     });
   });
 

@@ -43,6 +43,12 @@ test("what is left out without --thorough, and for an endpoint with a selection,
   const all = CATALOGUE.map(({ id }) => id);
   expect(ids({ thorough: true })).toEqual(all);
   expect(all.filter((id) => !ids({}).includes(id))).toEqual(["effects.after-whole-schedule"]);
+  expect(selectChecks({ only: ["duplicates", "effects.after-whole-schedule"] })).toEqual({
+    ok: false,
+    message: "effects.after-whole-schedule is run by --thorough alone, since it takes long: add that.",
+  });
+  expect(ids({ only: ["effects.after-w*"], thorough: true })).toEqual(["effects.after-whole-schedule"]);
+  expect(ids({ only: ["effects"] })).toContain("effects.each-type");
   const orders = ids({ thorough: true, events: ["order.created"] });
   expect(orders).toContain("readings.minimal-order");
   expect(orders).toContain("acknowledgement.any-order");

@@ -1,5 +1,6 @@
 import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
 import type { Check } from "../check.ts";
+import { isAcknowledged } from "../delivery.ts";
 import { allAcknowledged, every, handledTimes, whenSettled } from "../judge.ts";
 import { whenReady } from "../readiness.ts";
 import { RULES } from "../rules.ts";
@@ -29,7 +30,19 @@ export const thoroughChecks: Check[] = [
       if (!moved.ok) {
         return { outcome: "failed", problem: `It did not start again: ${moved.message}`, exchanges };
       }
-      const options = { ageSeconds: -SPAN_SECONDS, note: "With the clock of the receiver moved ahead." };
+      const note = "With the clock of the receiver moved ahead.";
+      const present = await whenReady(timing, () =>
+        deliver(event("booking.created"), { forged: true, note }),
+      );
+      if (isAcknowledged(present)) {
+        await receiver?.restart();
+        return {
+          outcome: "unverified",
+          reason:
+            "Its clock did not move: it still takes what is signed now. Does it read the variable of --clock-variable?",
+        };
+      }
+      const options = { ageSeconds: -SPAN_SECONDS, note };
       exchanges.push(await whenReady(timing, () => deliver(envelope, options)));
       await waitUntil(async () => {
         const reading = await handledNow(envelope.id);

@@ -8,7 +8,6 @@ import { describeSchedule, randomSchedule, type Schedule, simplerSchedules } fro
 
 /** A failure has to show in one of this many tries, since races do not come out the same each time. */
 const SHRINK_TRIES = 3;
-const SHRINK_SETTLE_MS = 2_000;
 
 /**
  * A check that plays `count` random schedules of failing attempts and copies, with the service's own delivery engine
@@ -102,7 +101,7 @@ async function findProblems(context: CheckContext, played: Played[], withinMs: n
 
 /** Tries simpler schedules as long as one of them fails too. */
 async function shrink(context: CheckContext, player: Player, failing: Problem): Promise<Problem> {
-  const withinMs = Math.min(context.timing.settleMs, SHRINK_SETTLE_MS);
+  const withinMs = context.timing.settleShrinkingMs;
   for (const schedule of simplerSchedules(failing.played.schedule)) {
     const tries: Schedule[] = Array.from({ length: SHRINK_TRIES }, () => schedule);
     const [problem] = await findProblems(context, await player.play(tries), withinMs);
