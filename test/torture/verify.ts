@@ -18,4 +18,10 @@ export const runs: Run[] = [
     files: ["test/verify/again.test.ts"],
     environment: () => ({ VERIFY_AGAIN: "every check" }),
   },
+  {
+    name: "every check on every mutant",
+    minutes: 2,
+    files: ["test/mutants"],
+    environment: () => ({ VERIFY_MUTANTS: "every check" }),
+  },
 ];
