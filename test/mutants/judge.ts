@@ -1,5 +1,5 @@
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import type { Check, Group } from "../../simulator/verify/check.ts";
+import type { Check } from "../../simulator/verify/check.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import type { Timing } from "../../simulator/verify/timing.ts";
@@ -29,7 +29,6 @@ export async function judge(
   changes: Partial<Behaviour>,
   options: {
     checks?: readonly Check[];
-    groups?: readonly Group[];
     burst?: number;
     responseTimeoutMs?: number;
   } = {},
@@ -43,11 +42,7 @@ export async function judge(
       url: receiver.url,
       secret: SECRET,
       seed: "mutants",
-      checks:
-        options.checks ??
-        CATALOGUE.filter(
-          ({ phase, group }) => phase !== "crash" && (options.groups?.includes(group) ?? true),
-        ),
+      checks: options.checks ?? CATALOGUE.filter(({ phase }) => phase !== "crash"),
       // What HTTP would answer, without a request for each of some hundred events.
       observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
       timing: {

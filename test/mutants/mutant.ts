@@ -11,6 +11,8 @@ export type Mutant = {
   responseTimeoutMs?: number;
   /** Judged by these groups alone, where the bug makes so many deliveries slow that all would take a minute. */
   groups?: readonly Group[];
+  /** In short runs too: every check, where others' deliveries make it show; or those named alone, where all wait long. */
+  meets?: "all" | "named";
   caughtBy: string;
   alsoBy?: string[];
   /** Checks that may see it too, depending on what happens to arrive together. */

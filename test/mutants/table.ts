@@ -1,8 +1,11 @@
-import { type Group, GROUPS } from "../../simulator/verify/check.ts";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import type { Check } from "../../simulator/verify/check.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { idsOf, judge } from "./judge.ts";
 import type { Mutant } from "./mutant.ts";
 
+/** The check that judges what others sent; where these are not run, it has nothing to see. */
+const JUDGES_OTHERS = "effects.ledger";
 /** Mutants judged side by side in one process: enough to fill each other's waits. */
 const LANES = 12;
 
@@ -24,7 +27,11 @@ export async function judgeAll(mutants: Record<string, Mutant>): Promise<Row[]> 
   await Promise.all(
     Array.from({ length: LANES }, async () => {
       for (const [index, [name, mutant]] of next)
-        rows[index] = rowOf(name, mutant, await judge(mutant.plant, { ...mutant, groups: groupsOf(mutant) }));
+        rows[index] = rowOf(
+          name,
+          mutant,
+          await judge(mutant.plant, { ...mutant, checks: checksFor(mutant) }),
+        );
     }),
   );
   return rows;
@@ -42,17 +49,24 @@ export function printTable(rows: readonly Row[]): string {
     .join("\n");
 }
 
-/** The groups of the checks that are named for it. */
-function groupsOf({ groups, caughtBy, alsoBy = [] }: Mutant): readonly Group[] {
-  if (groups !== undefined) return groups;
-  const named = [caughtBy, ...alsoBy].map((id) => id.split(".")[0]);
-  return MEETS_ALL ? GROUPS : GROUPS.filter((group) => named.includes(group));
+/** The checks that it meets: all, those of the groups of the checks that are named for it, or these alone. */
+function checksFor({ groups, meets, caughtBy, alsoBy = [] }: Mutant): readonly Check[] {
+  const named = [caughtBy, ...alsoBy];
+  const namedGroups = named.map((id) => id.split(".")[0]);
+  return CATALOGUE.filter(({ phase }) => phase !== "crash").filter(({ id, group }) => {
+    if (groups !== undefined) return groups.includes(group);
+    if (MEETS_ALL || meets === "all") return true;
+    return meets === "named" ? named.includes(id) : namedGroups.includes(group);
+  });
 }
 
 function rowOf(name: string, mutant: Mutant, report: Report): Row {
   const failed = idsOf(report, "failed");
   const unverified = mutant.kills === true ? [] : idsOf(report, "unverified");
-  const expected = [mutant.caughtBy, ...(mutant.alsoBy ?? [])];
+  const seesOthers = MEETS_ALL || mutant.meets === "all";
+  const expected = [mutant.caughtBy, ...(mutant.alsoBy ?? [])].filter(
+    (id) => seesOthers || id !== JUDGES_OTHERS,
+  );
   const allowed = new Set([...expected, ...(mutant.mayAlso ?? [])]);
   return {
     name,

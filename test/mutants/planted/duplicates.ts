@@ -20,6 +20,7 @@ export const DUPLICATES: Record<string, Mutant> = {
   },
   "never-de-duplicates": {
     bug: "handles every delivery",
+    meets: "all",
     plant: { remember: () => true },
     caughtBy: "effects.in-sequence",
     alsoBy: [
@@ -42,7 +43,8 @@ export const DUPLICATES: Record<string, Mutant> = {
       },
     },
     caughtBy: "effects.at-once",
-    alsoBy: ["effects.lost-answer", "effects.ledger"],
+    alsoBy: ["effects.ledger"],
+    mayAlso: ["effects.lost-answer"],
   },
   "busy-on-duplicate": {
     bug: "answers 409 while another copy of the event is under way",

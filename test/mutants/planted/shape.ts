@@ -168,7 +168,7 @@ export const SHAPE: Record<string, Mutant> = {
   "never-ends": {
     bug: "writes the status line and never ends its answer",
     responseTimeoutMs: 5_000,
-    groups: ["readings", "wire"],
+    meets: "named",
     plant: {
       answer: (response, status) => {
         response.writeHead(status, { "content-length": "2" });

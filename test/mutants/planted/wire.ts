@@ -130,6 +130,7 @@ export const WIRE: Record<string, Mutant> = {
   },
   "dies-on-reset": {
     bug: "does not listen for the error of a request that was cut",
+    meets: "all",
     plant: {
       onAborted: (partial, state) => (partial.length > 100 && state.requests > 150 ? state.die() : undefined),
     },
@@ -203,6 +204,8 @@ export const WIRE: Record<string, Mutant> = {
     burst: 40,
     caughtBy: "load.burst-at-first",
     alsoBy: ["load.prompt"],
+    // What is repeated too soon, on a slow machine, is refused as often.
+    mayAlso: ["load.burst"],
   },
   "too-busy-for-good": {
     bug: "answers 429 to more than 25 events at once, and 409 when they are repeated, having kept their ids",

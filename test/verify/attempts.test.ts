@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { attempts } from "../../simulator/verify/attempts.ts";
+import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { DEFAULT_TIMING } from "../../simulator/verify/timing.ts";
+
+/** Answers so, one after the other, and 503 from then on. */
+async function attemptsAnswered(...statuses: number[]): Promise<(number | undefined)[]> {
+  const exchanges = await attempts(
+    {
+      timing: { ...DEFAULT_TIMING, retryMs: 0 },
+      deliver: async (): Promise<Exchange> => ({
+        eventId: "evt_1",
+        request: {
+          url: "http://127.0.0.1:1/",
+          headers: [],
+          body: Buffer.alloc(0),
+          signature: { headerName: "X", recipe: { t: [], headers: [] } },
+          httpVersion: "1.1",
+        },
+        outcome: {
+          kind: "answered",
+          status: statuses.shift() ?? 503,
+          headers: [],
+          body: Buffer.alloc(0),
+          complete: true,
+        },
+        durationMs: 0,
+      }),
+    },
+    Buffer.alloc(0),
+  );
+  return exchanges.map(({ outcome }) => (outcome.kind === "answered" ? outcome.status : undefined));
+}
+
+test("a delivery is repeated until it is acknowledged", async () => {
+  expect(await attemptsAnswered(200, 200)).toEqual([200]);
+  expect(await attemptsAnswered(500, 409, 204, 200)).toEqual([500, 409, 204]);
+});
+
+test("and no more than six times in all", async () => {
+  expect(await attemptsAnswered()).toHaveLength(6);
+});
