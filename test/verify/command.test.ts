@@ -71,7 +71,7 @@ describe("verify", { timeout: 60_000 }, () => {
       "| curl -i -m 10 -H 'Content-Type: application/json' -H \"X-Service-Signature: t=$T,v1=$V1\"",
     );
     expect(stdout).toContain(
-      `again:    npm run simulator -- verify ${url} --secret "$SIGNING_SECRET" --only duplicates.in-sequence --seed abc`,
+      `again:    voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET" --only duplicates.in-sequence --seed abc`,
     );
     expect(stdout).not.toContain(SECRET);
   });
