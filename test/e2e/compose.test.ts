@@ -6,7 +6,7 @@ import { z } from "zod";
 import { newDatabase } from "../helpers/postgres/shared.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { run } from "../helpers/process.ts";
-import { get } from "../receiver/helpers/events.ts";
+import { loadConfig } from "../../receiver/config.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
 import { until } from "../receiver/helpers/until.ts";
 
@@ -61,9 +61,18 @@ describe("compose.yaml", () => {
     // What the simulator's traffic brings, beside the load's events.
     await serving.line((line) => line.includes('"object":"simulator"'));
     const metrics = `${ingest.adminUrl}/metrics`;
+    const headers = { authorization: `Bearer ${service("ingest").environment["ADMIN_TOKEN"] ?? ""}` };
     const handled = async (): Promise<number> =>
-      Number(/receiver_inbox_events\{state="done"\} ([0-9]+)/.exec(await (await get(metrics)).text())?.[1]);
+      Number(
+        /receiver_inbox_events\{state="done"\} ([0-9]+)/.exec(
+          await (await fetch(metrics, { headers })).text(),
+        )?.[1],
+      );
     await until(handled, (events) => events > 200);
+  });
+
+  test.each(["ingest", "worker"])("gives %s settings with which it starts", (name) => {
+    expect(loadConfig(service(name).environment)).toMatchObject({ ok: true });
   });
 
   test("says the same in all places: secrets, hosts and ports", () => {
@@ -98,12 +107,14 @@ describe("compose.yaml", () => {
         scrape_configs: z.array(
           z.object({
             job_name: z.string(),
+            authorization: z.object({ credentials: z.string() }),
             dns_sd_configs: z.array(z.object({ names: z.array(z.string()), port: z.number() })),
           }),
         ),
       })
       .parse(parse(configs["prometheus"]?.content ?? ""));
     const [job] = prometheus.scrape_configs;
+    expect(job?.authorization.credentials).toBe(service("worker").environment["ADMIN_TOKEN"]);
     expect(job?.dns_sd_configs).toMatchObject([{ names: ["ingest", "worker"], port: 3_001 }]);
     expect(service("worker").environment).toMatchObject({ ADMIN_HOST: "0.0.0.0", ADMIN_PORT: "3001" });
     expect(readFileSync("receiver/operations/alerts.yaml", "utf8")).toContain(

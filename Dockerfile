@@ -1,0 +1,40 @@
+# Two images of one build: the reference receiver, and the simulator beside somebody's own stack.
+#
+#   docker build --target receiver -t my-receiver .
+#   docker build --target simulator -t voice-agent-simulator .
+
+FROM node:24-slim AS build
+WORKDIR /kit
+COPY package.json package-lock.json .npmrc ./
+COPY tools tools
+RUN npm ci
+COPY . .
+RUN npm run build
+
+FROM node:24-slim AS installed
+WORKDIR /kit
+ENV NODE_ENV=production
+COPY package.json package-lock.json .npmrc ./
+# Without the workspace that pins Node.js: the image has its own.
+RUN npm ci --omit=dev --omit=optional --workspaces=false
+COPY --from=build /kit/dist dist
+COPY tools/health.ts tools/health.ts
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+
+FROM installed AS receiver
+USER root
+# What PostgreSQL asks for; a receiver on SQLite does without.
+RUN npm install --no-save --save-exact pg@8.23.1 graphile-worker@0.18.0
+USER node
+ENV HOST=0.0.0.0 DATABASE_URL=sqlite:/data/receiver.db
+EXPOSE 3000 3001
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["node", "tools/health.ts"]
+ENTRYPOINT ["node", "dist/receiver/main.js"]
+
+FROM installed AS simulator
+EXPOSE 4010
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["node", "tools/health.ts", "simulator"]
+ENTRYPOINT ["node", "dist/simulator/main.js"]
+CMD ["serve", "--host=0.0.0.0"]
