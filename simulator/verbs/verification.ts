@@ -2,7 +2,8 @@ import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import type { Journal } from "../domain/journal.ts";
 import type { WallTime } from "../domain/wall-time.ts";
-import { EVENT_TYPES } from "../../shared/events.ts";
+import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
+import type { Check } from "../verify/check.ts";
 import type { CheckResult, Report } from "../verify/report.ts";
 import { refuse, type Refusal } from "./refusal.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
@@ -64,20 +65,21 @@ export function createVerificationVerbs(options: {
     );
   }
 
-  async function run(endpoint: Endpoint, verification: Verification, signal: AbortSignal): Promise<void> {
+  async function run(
+    endpoint: Endpoint,
+    checks: readonly Check[],
+    verification: Verification,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { verifyReceiver, invocationOf } = await import("../verify/verify-receiver.ts");
-    const { selectChecks } = await import("../verify/catalogue.ts");
     const { urlTemplate: observeUrl } = options.verdicts.observerOf(endpoint.id) ?? {};
-    const events = EVENT_TYPES.filter((type) => endpoint.eventTypes.includes(type));
+    const events = eventsOf(endpoint);
     const given = {
       url: endpoint.url,
       allowHosts: options.allowedHosts,
       ...(events.length > 0 && { events }),
       ...(observeUrl !== undefined && { observeUrl }),
     };
-    const selected = selectChecks({ ...(events.length > 0 && { events }) });
-    const checks = selected.ok ? selected.checks : [];
-    verification.total = checks.length;
     verification.again.invocation = invocationOf(given);
     verification.report = await verifyReceiver({
       ...given,
@@ -98,18 +100,26 @@ export function createVerificationVerbs(options: {
   }
 
   return {
-    /** Begins a run on the receiver of an endpoint. */
-    start(endpointId: string): StartedVerification {
+    /** Begins a run on the receiver of an endpoint: of all checks, or of `only` some groups and ids. */
+    async start(
+      endpointId: string,
+      { only }: { only?: string[] | undefined } = {},
+    ): Promise<StartedVerification> {
+      // Loaded at the first run; from here on nothing else can begin meanwhile.
+      const { selectChecks } = await import("../verify/catalogue.ts");
       const endpoint = endpoints.find(endpointId);
       const refused = refusal(endpointId, endpoint);
       if (refused !== undefined || endpoint === undefined)
         return refused ?? refuse("not_found", "There is no such endpoint.");
+      const events = eventsOf(endpoint);
+      const selected = selectChecks({ ...(only && { only }), ...(events.length > 0 && { events }) });
+      if (!selected.ok) return refuse("invalid_request", selected.message);
       const verification: Verification = {
         id: ++lastId,
         endpointId,
         url: endpoint.url,
         startedAtMs: wall.nowMs(),
-        total: 0,
+        total: selected.checks.length,
         done: 0,
         results: [],
         again: { seed: options.newSeed(), invocation: { start: "", end: "" } },
@@ -119,7 +129,7 @@ export function createVerificationVerbs(options: {
       current = verification;
       const stop = new AbortController();
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(LONGEST_RUN_MS)]);
-      const ended = run(endpoint, verification, signal).finally(() => {
+      const ended = run(endpoint, selected.checks, verification, signal).finally(() => {
         running = undefined;
         verification.endedAtMs = wall.nowMs();
         journal.write({ kind: "verification.changed", verificationId: verification.id });
@@ -136,4 +146,9 @@ export function createVerificationVerbs(options: {
       await running?.ended;
     },
   };
+}
+
+/** What the endpoint has selected; empty means everything. */
+function eventsOf({ eventTypes }: Endpoint): EventType[] {
+  return EVENT_TYPES.filter((type) => eventTypes.includes(type));
 }

@@ -14,6 +14,11 @@ test("an endpoint's card verifies its receiver: failures first, each with its re
   const receiver = await startEndpoint((response) => void response.end("took <b>it</b>"));
   await control(origin, "POST", "/endpoints", { url: receiver.url, event_types: ["call.completed"] });
   const page = await browser.openPage(`${url}/endpoints`);
+  // Some of the groups, since all of them take their time.
+  const only = ["acknowledgement", "signature.stale*", "signature.not-a-number", "crash"];
+  await page.route("**/control/endpoints/*/verify", (route) =>
+    route.continue({ postData: JSON.stringify({ only }) }),
+  );
   await page.getByRole("button", { name: "Verify", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Verify" }).waitFor();
   await page.getByText("The receiver failed").waitFor();
@@ -94,6 +99,14 @@ test("checks come one by one, and a run ends when one cancels it", async () => {
   for (const response of held.splice(0)) response.end();
   await page.reload();
   await page.getByText("The run did not come to its end").waitFor();
+  // Another run begins with nothing of this one.
+  const passed = page.locator(".check-row.ok");
+  expect(await passed.count()).toBeGreaterThan(2);
+  receiver.behave(() => {});
+  await page.getByRole("button", { name: /^Verify/ }).click();
+  await page.getByText("Checking").waitFor();
+  await expect.poll(() => passed.count(), SOON).toBe(0);
+  await page.getByRole("button", { name: "Cancel" }).click();
   // Those that were under way may send once more; no other check begins.
   expect(receiver.received.length - sentUntilThen).toBeLessThan(40);
 });
@@ -108,6 +121,11 @@ test("only this machine is verified, unless the simulator was told otherwise", a
   expect(refused).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   expect(refused.body["message"]).toContain("--allow-host example.com");
   expect((await control(origin, "POST", "/endpoints/ep_none/verify", {})).status).toBe(404);
+  const receiver = await startEndpoint(200);
+  const { body } = await control<{ id: string }>(origin, "POST", "/endpoints", { url: receiver.url });
+  const unknown = await control(origin, "POST", `/endpoints/${body.id}/verify`, { only: ["nonsense"] });
+  expect(unknown).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+  await control(origin, "DELETE", `/endpoints/${body.id}`);
   expect(simulator.verification.current()).toBeUndefined();
   expect((await control(origin, "GET", "/verification")).body["verification"]).toBeNull();
   expect((await control(origin, "GET", "/reports/verify/junit")).status).toBe(404);

@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import { Copyable } from "../components/copy-button.js";
 import { Empty, Loading, Problem } from "../components/empty.js";
 import { PageHead } from "../components/page.js";
@@ -21,13 +22,10 @@ const command = () =>
 export function VerifyPage() {
   const { verification, endpoints } = useLive();
   const isRunning = verification?.state === "running";
-  const {
-    value: kept,
-    error,
-    reload,
-  } = useLoaded(`report ${verification?.id} ${isRunning}`, () => control.get("/reports/verify"));
-  // What the command sent here is JSON alone; of a run of our own there is every format.
-  const isOwn = verification !== undefined && (isRunning || kept?.formats.length !== 1);
+  const { value: kept, error, reload } = useLoaded("report", () => control.get("/reports/verify"));
+  useEffect(() => void reload(), [verification?.id, isRunning]);
+  const isOwn =
+    verification !== undefined && (isRunning || (kept !== undefined && !isLater(kept, verification)));
   const report = isOwn ? verification : kept?.report;
   return html`<${PageHead}
       title="Verify"
@@ -46,6 +44,11 @@ export function VerifyPage() {
         ${!isRunning && kept && html`<${ReportFiles} formats=${kept.formats} />`}
       <//>`
     }`;
+}
+
+/** Whether what is kept was made elsewhere, after the run here began: what the command sends is JSON alone. */
+function isLater({ formats, received_at: receivedAt }, verification) {
+  return formats.length === 1 && receivedAt >= verification.started_at;
 }
 
 function NoReport({ hasEndpoints }) {
