@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createOutput } from "../../simulator/commands/output.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Report } from "../../simulator/verify/report.ts";
+import { githubReport } from "../../simulator/verify/reports/github.ts";
 import { parseReportTargets, writeReports } from "../../simulator/verify/reports/targets.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
@@ -155,3 +156,33 @@ async function written(report: Report, format: string): Promise<string> {
   await writeReports(report, wanted, { document: (part) => (text += part), style: (_, part) => part });
   return text;
 }
+
+test("a workflow reads in an annotation what the receiver wrote, and not what that would decode to", () => {
+  const [check] = CATALOGUE;
+  if (check === undefined) throw new Error("there is no check");
+  const text = githubReport({
+    verdict: "failed",
+    startedAt: new Date(0),
+    durationMs: 1,
+    notRun: 0,
+    seed: "1",
+    counts: { passed: 0, failed: 1, advice: 0, unverified: 0, known: 0 },
+    groups: [],
+    receiverOutput: [],
+    results: [
+      {
+        check: { ...check, title: "100%, or: nothing" },
+        standing: "failed",
+        failed: true,
+        explanation: "It answered %0A::error::pwned",
+        durationMs: 1,
+        evidence: [],
+        curl: [],
+        again: "",
+      },
+    ],
+  });
+  expect(text).toBe(
+    `::error title=${check.id}%3A 100%25%2C or%3A nothing::It answered %250A::error::pwned Fix: ${check.hint}\n`,
+  );
+});
