@@ -8,6 +8,8 @@ const LONGEST_WORD_CHARACTERS = 100;
 export function didYouMean(word: string, candidates: readonly string[]): string {
   if (word.length > LONGEST_WORD_CHARACTERS) return "";
   const closest = candidates
+    // Whoever differs so much in length is not close; and a word of megabytes is not worth a second.
+    .filter((candidate) => word.length <= 2 * candidate.length)
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 3)))
     .toSorted((left, right) => left.distance - right.distance)[0];

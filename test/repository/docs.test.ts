@@ -106,6 +106,14 @@ describe("settings", () => {
   });
 });
 
+describe("the page on security", () => {
+  test("names tests that are there", () => {
+    const named = found(/`(test\/[^`]+\.test\.ts)`/g, pages.get("docs/security.md") ?? "");
+    expect(named.filter((file) => !existsSync(ROOT + file))).toEqual([]);
+    expect(named.length).toBeGreaterThan(20);
+  });
+});
+
 describe("readings", () => {
   test("are all in the documentation, with their choices", () => {
     const page = pages.get("docs/readings.md") ?? "";

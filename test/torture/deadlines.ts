@@ -10,12 +10,15 @@ const TOLERANCE_MS = 50;
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 /** How an endpoint behaves, over which scheme, and what becomes of it. */
-const ENDPOINTS: {
+type Attempt = {
   name: string;
   scheme: "http" | "https";
   behave: (socket: Socket) => void;
   word: number | "timeout";
-}[] = [
+  answerMeans?: "headers" | "full_body";
+};
+
+const ENDPOINTS: Attempt[] = [
   {
     name: "an answer after 9.9 s",
     scheme: "http",
@@ -39,7 +42,27 @@ const ENDPOINTS: {
   { name: "interim answers that drip", scheme: "http", behave: drip, word: "timeout" },
 ];
 
-async function deadline({ name, scheme, behave, word }: (typeof ENDPOINTS)[number]): Promise<void> {
+/** These keep this process busy too, so each has it to itself. */
+const FLOODS: Attempt[] = [
+  {
+    name: "a flood of interim answers",
+    scheme: "http",
+    behave: (socket) => flood(socket, "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000)),
+    word: "timeout",
+  },
+  {
+    name: "a body without end",
+    scheme: "http",
+    behave: (socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n");
+      flood(socket, "x".repeat(32_768));
+    },
+    word: "timeout",
+    answerMeans: "full_body",
+  },
+];
+
+async function deadline({ name, scheme, behave, word, answerMeans = "headers" }: Attempt): Promise<void> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on("error", () => {}).resume());
@@ -51,7 +74,7 @@ async function deadline({ name, scheme, behave, word }: (typeof ENDPOINTS)[numbe
     url: `${scheme}://127.0.0.1:${port}/`,
     headers: {},
     body: Buffer.from("{}"),
-    answerMeans: "headers",
+    answerMeans,
     faults: new Set(),
     signal: new AbortController().signal,
   });
@@ -74,4 +97,12 @@ function drip(socket: Socket): void {
   more();
 }
 
+function flood(socket: Socket, piece: string): void {
+  const more = () => {
+    if (socket.writable) socket.write(piece, more);
+  };
+  more();
+}
+
 await Promise.all(ENDPOINTS.map((endpoint) => deadline(endpoint)));
+for (const attempt of FLOODS) await deadline(attempt);

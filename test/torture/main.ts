@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { execute, type Result } from "./execute.ts";
 import { parseOptions, USAGE } from "./options.ts";
 import { runs as ofAdoption } from "./adoption.ts";
+import { runs as ofBorders } from "./borders.ts";
 import { runs as ofReceiver } from "./receiver.ts";
 import { runs as ofSimulator } from "./simulator.ts";
 import { runs as ofVerify } from "./verify.ts";
 
-const RUNS = [...ofReceiver, ...ofSimulator, ...ofVerify, ...ofAdoption];
+const RUNS = [...ofReceiver, ...ofSimulator, ...ofVerify, ...ofBorders, ...ofAdoption];
 const TAIL_LINES = 40;
 
 /** `npm run torture`: the long runs one after the other, each in its share of the time, and a table of what came out. */

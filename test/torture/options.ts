@@ -9,12 +9,13 @@ export interface Options {
   list: boolean;
 }
 
-export const USAGE = `npm run torture -- [--minutes N] [--seed N] [--only WORDS] [--json FILE] [--list]
+export const USAGE = `npm run torture -- [--minutes N] [--seed N] [--only WORDS | --borders] [--json FILE] [--list]
 
   --minutes N    how long all of them may take together on two cores (default 30)
   --seed N       where everything that is drawn begins, to repeat a run (default: from the time)
   --only WORDS   the runs whose name contains these words
   --json FILE    writes the report there too
+  --borders      the attacks on every border, alone
   --list         names the runs, and starts none
 
 With --mutants it plants bugs into copies of the code instead: \`npm run torture -- --mutants --help\`.
@@ -31,13 +32,20 @@ export function parseOptions(words: string[], nowMs: number): Options | string {
         only: { type: "string" },
         json: { type: "string" },
         list: { type: "boolean", default: false },
+        borders: { type: "boolean", default: false },
       },
     });
     const minutes = Number(values.minutes);
     const seed = Number(values.seed);
     if (!(minutes > 0 && minutes <= 1_440)) return `--minutes ${values.minutes}: give a number up to 1440.`;
     if (!Number.isSafeInteger(seed) || seed < 0) return `--seed ${values.seed}: give a whole number.`;
-    return { minutes, seed, only: values.only, json: values.json, list: values.list };
+    return {
+      minutes,
+      seed,
+      only: values.borders ? "borders" : values.only,
+      json: values.json,
+      list: values.list,
+    };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

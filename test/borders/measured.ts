@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** What a process of Linux uses at this moment, and the most that it ever had in memory. */
+export function usageOf(pid: number): { descriptors: number; peakMegabytes: number } {
+  const status = readFileSync(`/proc/${String(pid)}/status`, "utf8");
+  const peakKilobytes = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]);
+  return {
+    descriptors: readdirSync(`/proc/${String(pid)}/fd`).length,
+    peakMegabytes: Math.round(peakKilobytes / 1_024),
+  };
+}
+
+/** Runs `ask` one after the other while `attack` goes on, and answers how long the slowest took. */
+export async function slowestDuring(attack: () => Promise<void>, ask: () => Promise<void>): Promise<number> {
+  const going = { on: true };
+  const attacked = attack().finally(() => (going.on = false));
+  let slowestMs = 0;
+  do {
+    const startedAtMs = performance.now();
+    await ask();
+    slowestMs = Math.max(slowestMs, performance.now() - startedAtMs);
+  } while (going.on);
+  await attacked;
+  return Math.round(slowestMs);
+}
+
+/** For the table of the long runs. */
+export function figure(name: string, value: string): void {
+  process.stdout.write(`figure: ${name} = ${value}\n`);
+}

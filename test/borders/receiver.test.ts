@@ -1,0 +1,127 @@
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { get, newBody, newEventId, post, signatureFor } from "../receiver/helpers/events.ts";
+import { startProcess } from "../receiver/helpers/process.ts";
+import { open, rawRequest } from "../receiver/helpers/raw.ts";
+import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
+import { figure, slowestDuring, usageOf } from "./measured.ts";
+
+/**
+ * Attacks on a receiver that runs as a process of its own, from the network. Whatever goes on, an honest delivery is
+ * acknowledged soon, and memory and descriptors stay within bounds. `BORDERS` says how many times larger than in
+ * `npm test` the attacks are.
+ */
+const SIZE = Number(process.env["BORDERS"] ?? 1);
+
+/** The long runs have the machine to themselves; beside other tests every turn takes longer. */
+const SLOWEST_MS = SIZE > 1 ? 2_000 : 3_000;
+const MOST_MEGABYTES = 400;
+/** 2,048 connections, and what a receiver needs for itself. */
+const MOST_DESCRIPTORS = 2_148;
+
+async function letPass(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Opens connections, gives each to `speak`, and waits until all are connected. None of them reads or ends. */
+async function connections(url: string, count: number, speak: (socket: Socket) => void): Promise<Socket[]> {
+  const sockets = Array.from({ length: count }, () => open(url));
+  await Promise.all(
+    sockets.map(async (socket) => {
+      socket.on("error", () => undefined);
+      await new Promise<void>((resolve) => {
+        socket.once("connect", () => resolve()).once("close", () => resolve());
+      });
+      speak(socket.pause());
+    }),
+  );
+  return sockets;
+}
+
+test(
+  "no attack from the network keeps honest deliveries out or fills the machine",
+  { timeout: 120_000 },
+  async () => {
+    const receiver = await startProcess({
+      environment: {
+        DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+        RECEIVER_ROLE: "ingest",
+        LOG_LEVEL: "info",
+      },
+    });
+    const { url } = receiver;
+    const pid = receiver.child.pid ?? 0;
+    const deliver = async (): Promise<void> => {
+      expect((await post(url, newBody())).status).toBe(200);
+    };
+    await deliver();
+    const half = rawRequest(url, { body: Buffer.alloc(1_000_000), signatures: ["t=1,v1=00"] }).subarray(
+      0,
+      500_000,
+    );
+    const pipelined = Buffer.concat(
+      Array.from({ length: 300 }, () =>
+        rawRequest(url, { body: Buffer.from("{}"), signatures: ["t=1,v1=00"] }),
+      ),
+    );
+    const attacks: Record<string, { count: number; speak: (socket: Socket) => void }> = {
+      "connections that say nothing": { count: 100, speak: () => undefined },
+      "connections refused with 400, which stay": {
+        count: 100,
+        speak: (socket) => void socket.write("x\r\n\r\n"),
+      },
+      "headers without end": {
+        count: 50,
+        speak: (socket) => void socket.write(`POST /webhooks HTTP/1.1\r\nX: ${"x".repeat(20_000)}`),
+      },
+      "pipelined requests, answers never read": {
+        count: 20,
+        speak: (socket) => void socket.write(pipelined),
+      },
+      "bodies that stop halfway": { count: 30, speak: (socket) => void socket.write(half) },
+    };
+    for (const [name, { count, speak }] of Object.entries(attacks)) {
+      let sockets: Socket[] = [];
+      const slowestMs = await slowestDuring(async () => {
+        sockets = await connections(url, count * SIZE, speak);
+        await letPass(100 * SIZE);
+      }, deliver);
+      const { descriptors, peakMegabytes } = usageOf(pid);
+      for (const socket of sockets) socket.destroy();
+      figure(
+        name,
+        `${String(slowestMs)} ms, ${String(peakMegabytes)} MB, ${String(descriptors)} descriptors`,
+      );
+      expect(slowestMs, name).toBeLessThan(SLOWEST_MS);
+      expect(descriptors, name).toBeLessThan(MOST_DESCRIPTORS);
+      expect(peakMegabytes, name).toBeLessThan(MOST_MEGABYTES);
+    }
+
+    // Signed, and a megabyte of keys: whoever has the secret stops nobody else either.
+    const keys = Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`k${String(at)}`, at % 10]));
+    const large = Array.from({ length: 3 * SIZE }, () =>
+      Buffer.from(JSON.stringify({ id: newEventId(), type: "call.completed", ...keys })),
+    );
+    const slowestMs = await slowestDuring(
+      async () => {
+        for (const body of large) expect((await post(url, body, signatureFor(body))).status).toBe(200);
+      },
+      async () => {
+        expect((await get(new URL("/healthz", url))).status).toBe(200);
+      },
+    );
+    figure("signed bodies of 90,000 keys", `${String(slowestMs)} ms`);
+    expect(slowestMs).toBeLessThan(SLOWEST_MS);
+
+    // What is left of the attacks doesn't keep it from ending.
+    const silent = await connections(url, 20, (socket) => void socket.write("POST "));
+    const startedAtMs = performance.now();
+    receiver.child.kill("SIGTERM");
+    expect(await receiver.exited).toEqual({ code: 0, signal: null });
+    const endedMs = Math.round(performance.now() - startedAtMs);
+    for (const socket of silent) socket.destroy();
+    figure("SIGTERM beside silent peers", `${String(endedMs)} ms`);
+    expect(endedMs).toBeLessThan(5_000);
+  },
+);
