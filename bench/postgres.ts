@@ -14,8 +14,9 @@ import { inTurns } from "./support/rounds.ts";
 /**
  * The PostgreSQL engine beside what it is made of: acknowledgements beside one INSERT an event, and handled events
  * beside the jobs of graphile-worker and pg-boss, with the same payloads; then several processes of each role. A server
- * of its own, which syncs. Run it with `npm run bench -- postgres`.
+ * of its own, which syncs. Run it with `npm run bench -- postgres`, and parts of it with `-- -- WORDS` of their titles.
  */
+const ONLY = process.argv.slice(2).join(" ");
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 
 const directory = mkdtempSync(join(tmpdir(), "bench-postgres-"));
@@ -67,6 +68,7 @@ async function compare<Name extends string>(
   contenders: Record<Name, (url: string) => Promise<number>>,
   held?: { beside: NoInfer<Name>; atLeast: number },
 ): Promise<void> {
+  if (!title.includes(ONLY)) return;
   const measured = Object.entries<(url: string) => Promise<number>>(contenders).map(
     ([name, measure]) => [name, async () => inNewDatabase(measure)] as const,
   );

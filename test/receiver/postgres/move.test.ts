@@ -5,7 +5,7 @@ import { systemClock } from "../../../receiver/clock.ts";
 import type { Claim, Engine, Outcome } from "../../../receiver/engine.ts";
 import { moveInbox, StillRunning, type MoveReport } from "../../../receiver/engines/move.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { newDatabase } from "../../helpers/postgres/shared.ts";
+import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
 import { accept, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { signalled, until } from "../helpers/until.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -164,11 +164,17 @@ describe("a move from SQLite to PostgreSQL", () => {
   });
 
   test("names what isn't the same there, and closes the old inbox for good at its end", async () => {
-    const { file, sqlite, move, postgres } = await setUp();
-    const event = newEvent();
+    const { file, url, sqlite, move, postgres } = await setUp();
+    const [event, changed] = [newEvent(), newEvent()];
+    await accept(sqlite, [changed]);
+    const brokenOff = move(false, () => {
+      throw new Error("before it has compared anything");
+    });
+    await expect(brokenOff).rejects.toThrow("before");
+    await administer(url, "UPDATE receiver.events SET body = 'something else'");
     await accept(sqlite, [event]);
     await accept(postgres, [{ ...event, body: Buffer.from("{}") }]);
-    expect(await move(true)).toMatchObject({ moved: 0, alreadyThere: 1, different: [event.id] });
+    expect(await move(true)).toMatchObject({ moved: 0, alreadyThere: 1, different: [changed.id, event.id] });
     await expect(
       openSqliteEngine({ file, clock: systemClock, retry: { maximumAttempts: 1, backoffMs: () => 0 } }),
     ).rejects.toThrow(/was moved to postgres:\/\/127.*set DATABASE_URL/);
@@ -181,6 +187,7 @@ describe("a move from SQLite to PostgreSQL", () => {
 /** Both engines, and the move between them; what it holds is looked at by engines that stay open. */
 async function setUp(): Promise<{
   file: string;
+  url: string;
   sqlite: Engine;
   postgres: Engine;
   move: (finish: boolean, onProgress?: () => void) => Promise<MoveReport>;
@@ -193,6 +200,7 @@ async function setUp(): Promise<{
   onTestFinished(sqlite.close);
   return {
     file,
+    url,
     sqlite,
     postgres: await opened(url),
     move: async (finish, onProgress = () => undefined) =>
