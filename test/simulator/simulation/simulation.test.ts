@@ -5,8 +5,8 @@ import { mutant, type Mutation } from "../../helpers/mutant.ts";
 import { simulate } from "./simulation.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
-/** The long run is `node test/simulator/simulation/main.ts --seeds 10000`. */
-const SEEDS = 30;
+/** A few of them; `npm run torture -- --only simulated` plays ten thousand. */
+const SEEDS = 12;
 /** What a planted bug has before it must be found. */
 const SEEDS_OF_MUTANT = 25;
 

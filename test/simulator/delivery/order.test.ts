@@ -1,0 +1,112 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
+import { allEvents } from "../../helpers/records.ts";
+import {
+  deliveryOf,
+  emit,
+  emitOne,
+  fileAfterKill,
+  openSimulator,
+  readingsWith,
+  register,
+  temporaryDirectory,
+} from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+
+const FAILS = async () => ({ outcome: { status: 500 }, durationMs: 1 });
+const SUCCEEDS = async () => ({ outcome: { status: 200 }, durationMs: 1 });
+
+test("of several that wait for one endpoint, the clock goes to the first", async () => {
+  const simulator = openSimulator({ clock: "manual", send: FAILS });
+  register(simulator, "http://localhost:9/");
+  const first = emitOne(simulator);
+  await simulator.clock.advance(30);
+  const second = emitOne(simulator);
+  await simulator.settled();
+  await simulator.clock.next();
+  expect(simulator.deliveries.attempts(first)).toHaveLength(2);
+  expect(simulator.deliveries.attempts(second)).toHaveLength(1);
+});
+
+test("what gave up is sent again once, and then only when it has given up again", async () => {
+  const simulator = openSimulator({ clock: "skip", send: FAILS });
+  register(simulator, "http://localhost:9/");
+  emit(simulator, "call.completed", 2);
+  expect(simulator.deliveries.resendAll().ids).toEqual([]);
+  await simulator.settled();
+  expect(simulator.deliveries.resendAll().ids).toHaveLength(2);
+  expect(simulator.deliveries.resendAll().ids).toEqual([]);
+  await simulator.settled();
+  expect(simulator.deliveries.resendAll().ids).toHaveLength(2);
+});
+
+test("a call stays for as long as one delivery of its event does", async () => {
+  const simulator = openSimulator({ clock: "skip", send: SUCCEEDS, retention: { deliveries: 1 } });
+  for (const path of ["a", "b"]) register(simulator, `http://localhost:9/${path}`);
+  emit(simulator);
+  // What is recorded at one look is counted at the next.
+  for (let look = 0; look < 3; look++) await simulator.settled();
+  expect(simulator.counts.deliveries().total).toBe(1);
+  const calls = simulator.world.organizations().flatMap(({ organization }) => {
+    const page = simulator.world.calls(organization.id, { limit: 10 });
+    return page.ok ? page.data : [];
+  });
+  expect(calls).toHaveLength(1);
+});
+
+test("a watcher that has missed nothing goes on from where it is", () => {
+  const { journal, ...simulator } = openSimulator();
+  simulator.clock.setMode("manual");
+  expect(journal.since(journal.lastId())).toEqual([]);
+  expect(journal.since(journal.lastId() - 1)).toHaveLength(1);
+  expect(journal.since(journal.lastId() + 1)).toBeUndefined();
+});
+
+test("numbers of the stream go on after a kill, though no time has passed", async () => {
+  const dataFile = join(temporaryDirectory(), "simulator.db");
+  const first = openSimulator({ dataFile, wall: createVirtualWall(), clock: "manual", send: SUCCEEDS });
+  register(first, "http://localhost:9/");
+  emit(first);
+  await first.settled();
+  const next = openSimulator({ dataFile: fileAfterKill(dataFile, "killed"), wall: createVirtualWall() });
+  expect(next.journal.lastId()).toBeGreaterThanOrEqual(first.journal.lastId());
+});
+
+test("with an id for each endpoint, the first has the event's own", async () => {
+  const readings = readingsWith({ event_id_across_endpoints: "distinct" });
+  const simulator = openSimulator({ clock: "manual", readings, send: SUCCEEDS });
+  for (const path of ["a", "b"]) register(simulator, `http://localhost:9/${path}`);
+  const bodies = emit(simulator).map((id) => deliveryOf(simulator, id).body);
+  expect(bodies).toEqual([null, expect.any(Buffer)]);
+});
+
+test("deliveries are counted over all endpoints", async () => {
+  const simulator = openSimulator({ clock: "skip", send: SUCCEEDS });
+  for (const path of ["a", "b"]) register(simulator, `http://localhost:9/${path}`);
+  emit(simulator, "call.completed", 3);
+  await simulator.settled();
+  expect(simulator.counts.deliveries()).toMatchObject({ total: 6, byState: { delivered: 6 } });
+});
+
+test("what is overdue of a story happens in the order of its times", async () => {
+  const dataFile = join(temporaryDirectory(), "simulator.db");
+  const steps = [
+    { after_seconds: 60, type: "voicemail.created" },
+    { after_seconds: 30, type: "call.transferred" },
+  ];
+  const parsed = parseScenario({ name: "backwards", summary: "Backwards.", steps });
+  if (!parsed.ok) throw new Error(parsed.message);
+  const first = openSimulator({ dataFile, wall: createVirtualWall(), scenarios: [parsed.scenario] });
+  expect(first.stories.tell("backwards").ok).toBe(true);
+  await first.close();
+  const later = createVirtualWall();
+  later.pass(600_000);
+  const next = openSimulator({ dataFile, wall: later });
+  await next.settled();
+  const types = allEvents(next).map(({ type }) => type);
+  expect(types.filter((type) => type !== "call.completed")).toEqual([
+    "voicemail.created",
+    "call.transferred",
+  ]);
+});
