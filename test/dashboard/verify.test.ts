@@ -71,7 +71,9 @@ test("an endpoint's card verifies its receiver: failures first, each with its re
     checks: [],
   });
   await page.reload();
+  await page.getByRole("button", { name: /^Verify ./ }).waitFor();
   await page.getByText("http://elsewhere/").waitFor();
+  expect(await page.getByText("The receiver failed").count()).toBe(0);
   expect(await saved.allTextContents()).toEqual(["JSON"]);
 });
 
