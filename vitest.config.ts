@@ -7,13 +7,14 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.c
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    // What takes minutes is for `npm run torture`.
+    include: ["test/**/*.test.ts", ...(process.env["LONG_RUNS"] === undefined ? [] : ["test/**/*.long.ts"])],
     globalSetup: ["test/helpers/postgres/global-setup.ts"],
     setupFiles: ["test/helpers/seeded-properties.ts"],
     testTimeout: 20_000,
     hookTimeout: 30_000,
     // Many tests wait for a process, a socket or a clock: one more than the cores fills those waits.
-    maxWorkers: 3,
+    maxWorkers: 4,
     env: { NO_COLOR: "1" },
   },
 });

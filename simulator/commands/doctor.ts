@@ -60,13 +60,6 @@ async function checkDatabase(file: string | undefined): Promise<Check> {
   }
   const unwritable = problemOfFolder(dirname(resolve(file)));
   if (unwritable !== undefined) return { name: "data", ok: false, message: unwritable };
-  if (isExposed(file)) {
-    return {
-      name: "data",
-      ok: false,
-      message: `${file} holds secrets of endpoints, and others than its owner can read it: the next serve takes that from them, or chmod 600 ${file}`,
-    };
-  }
   if (!existsSync(file)) return { name: "data", ok: true, message: `${file} does not exist yet` };
   try {
     const database = new Database(file, { readonly: true, timeout: 250 });
@@ -74,13 +67,19 @@ async function checkDatabase(file: string | undefined): Promise<Check> {
     const version = Number(database.pragma("user_version", { simple: true }));
     database.close();
     if (version > NEWEST_VERSION) return { name: "data", ok: false, message: `${file} ${TOO_NEW}` };
-    return result === "ok"
-      ? { name: "data", ok: true, message: `${file} is sound` }
-      : {
+    if (result !== "ok")
+      return {
+        name: "data",
+        ok: false,
+        message: `${file} is damaged (${String(result)}): use another --data file.`,
+      };
+    return isExposed(file)
+      ? {
           name: "data",
           ok: false,
-          message: `${file} is damaged (${String(result)}): use another --data file.`,
-        };
+          message: `${file} holds secrets of endpoints, and others than its owner can read it: the next serve takes that from them, or chmod 600 ${file}`,
+        }
+      : { name: "data", ok: true, message: `${file} is sound` };
   } catch (error) {
     const code = error instanceof Database.SqliteError ? error.code : "";
     if (code === "SQLITE_BUSY")

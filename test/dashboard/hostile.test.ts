@@ -59,7 +59,7 @@ test("transcripts, names, messages and recordings of strangers are text", async 
   await page.getByRole("button", { name: "Load the next 50" }).click();
   const rows = page.locator(".call-row");
   await expect.poll(() => rows.count(), SOON).toBe(2 * HOSTILE_PAYLOADS.length);
-  const outcomes = await rows.locator(".chip").allTextContents();
+  const outcomes = await rows.locator(".type .foreign").allTextContents();
   for (const payload of HOSTILE_PAYLOADS) {
     await rows.nth(outcomes.indexOf(payload)).dispatchEvent("click");
     const dialog = page.getByRole("dialog");

@@ -38,7 +38,7 @@ export async function execute(
   const seconds = (): number => (performance.now() - startedAtMs) / 1_000;
   const child = spawn(process.execPath, words, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, NO_COLOR: "1", SEED: String(seed), ...environment },
+    env: { ...process.env, NO_COLOR: "1", LONG_RUNS: "1", SEED: String(seed), ...environment },
   });
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });

@@ -47,13 +47,12 @@ export const runs: Run[] = [
   {
     name: "lease in real time",
     minutes: 1,
-    files: ["test/receiver/postgres/lease.test.ts"],
-    environment: () => ({ REAL_LEASE: "1" }),
+    files: ["test/receiver/postgres/lease.long.ts"],
   },
   {
     name: "verify over PostgreSQL",
     minutes: 5,
-    files: ["test/receiver/postgres/verify.test.ts"],
+    files: ["test/receiver/postgres/verify.long.ts"],
     environment: (size) => ({ VERIFY_POSTGRES: times(20, size) }),
   },
   {

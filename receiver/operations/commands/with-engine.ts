@@ -95,6 +95,7 @@ export async function openEngineOrComplain(
 /** What is wrong with the database, which one it is, and what to do. */
 function whyNot(error: unknown, file: string | undefined): string {
   const reason = error instanceof Error ? error.message : String(error);
+  if (error instanceof Error && error.name === "PackageMissing") return reason;
   if (file === undefined) return `${reason}. Look whether PostgreSQL runs, and DATABASE_URL names it.`;
   if (reason.includes(file)) return reason;
   return `${file}: ${reason}. Look whether it is the receiver's own, and may be read and written; or mend DATABASE_URL.`;

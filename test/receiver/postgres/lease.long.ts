@@ -6,10 +6,8 @@ import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
 import { proxyTo } from "./proxy.ts";
 
-/** Half a minute of waiting: the long runs have the time for it. */
-const REAL_LEASE = process.env["REAL_LEASE"] === "1";
-
-test.skipIf(!REAL_LEASE)(
+// Half a minute of waiting: the long runs have the time for it.
+test(
   "a worker that is cut off from the database loses its event within 31 s of real time, and can't end it",
   { timeout: 90_000 },
   async () => {

@@ -8,13 +8,13 @@ import { startProcess, type ReceiverProcess } from "../helpers/process.ts";
 import { until } from "../helpers/until.ts";
 import { balanceOver } from "./balancer.ts";
 
-/** How often the whole of `verify` is run: minutes, so that `npm test` leaves it to the long runs. */
-const RUNS = Number(process.env["VERIFY_POSTGRES"] ?? 0);
+/** How often the whole of `verify` is run: minutes each. */
+const RUNS = Number(process.env["VERIFY_POSTGRES"] ?? 1);
 const KILL_EVERY_MS = 2_000;
 
 type Role = "ingest" | "worker";
 
-test.skipIf(RUNS === 0)(
+test(
   "two processes that take events and two that handle them pass verify, while one after the other is killed",
   { timeout: RUNS * 600_000 },
   async () => {
