@@ -1,6 +1,7 @@
 import "./shared/node-version.ts";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/helpers/longest-first.ts";
 
 // What was compiled once need not be compiled again, in the workers and in every process that they start.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled");
@@ -13,8 +14,9 @@ export default defineConfig({
     setupFiles: ["test/helpers/seeded-properties.ts"],
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    // Many tests wait for a process, a socket or a clock: one more than the cores fills those waits.
+    // Many tests wait for a process, a socket or a clock: more of them than cores fill those waits.
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     env: { NO_COLOR: "1" },
   },
 });

@@ -1,9 +1,10 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { candidateFolders } from "../../tools/fork/lockfile.ts";
 import { importsOf } from "../../tools/fork/imports.ts";
+import { LONGEST } from "../helpers/longest-first.ts";
 import { filesOf, ROOT } from "./files.ts";
 
 const MOST_LINES = 250;
@@ -96,5 +97,9 @@ describe("every file", () => {
     const reminders = source.filter(([, text]) => /\/\/ ?(?:TODO|FIXME|XXX|HACK)\b/.test(text));
     const focused = source.filter(([, text]) => /\b(?:test|it|describe)\.(?:only|skip|todo)\(/.test(text));
     expect([...reminders, ...focused].map(([path]) => path)).toEqual([]);
+  });
+
+  test("that is run first, since it takes longest, is there", () => {
+    expect(LONGEST.filter((file) => !existsSync(`${ROOT}${file}`))).toEqual([]);
   });
 });

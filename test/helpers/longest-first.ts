@@ -1,0 +1,41 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** What takes longest, measured on two cores, longest first: begun last, one of these would keep the others waiting. */
+export const LONGEST = [
+  "test/examples/receivers.test.ts",
+  "test/dashboard/accessibility.test.ts",
+  "test/receiver/engines/postgres.test.ts",
+  "test/receiver/postgres/servers.test.ts",
+  "test/receiver/engines/sqlite.test.ts",
+  "test/mutants/crash.test.ts",
+  "test/dashboard/pages.test.ts",
+  "test/receiver/isolation.test.ts",
+  "test/receiver/kill.test.ts",
+  "test/simulator/commands/dev.test.ts",
+  "test/mutants/right.test.ts",
+  "test/mutants/delivery.test.ts",
+  "test/dashboard/verdicts.test.ts",
+  "test/dashboard/hostile.test.ts",
+  "test/examples/twins.test.ts",
+  "test/verify/curl.test.ts",
+  "test/dashboard/journey.test.ts",
+  "test/dashboard/feed.test.ts",
+  "test/simulator/simulation/simulation.test.ts",
+  "test/receiver/postgres/lines.test.ts",
+  "test/receiver/process.test.ts",
+  "test/verify/explore.test.ts",
+  "test/dashboard/time-strip.test.ts",
+  "test/mutants/signature.test.ts",
+  "test/receiver/power-cut.test.ts",
+];
+
+/** Runs the longest files first, and all others as they come. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification): number => {
+      const place = LONGEST.findIndex((name) => moduleId.endsWith(name));
+      return place === -1 ? LONGEST.length : place;
+    };
+    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
+  }
+}
