@@ -36,6 +36,6 @@ export class LongestFirst extends BaseSequencer {
       const place = LONGEST.findIndex((name) => moduleId.endsWith(name));
       return place === -1 ? LONGEST.length : place;
     };
-    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
+    return files.toSorted((one, other) => placeOf(one) - placeOf(other));
   }
 }
