@@ -196,7 +196,7 @@ export const plantedInReceiver: PlantedBug[] = [
     file: "receiver/engines/sqlite/claims.ts",
     find: "AND token = $token AND state = 'claimed'`;",
     replace: "AND $token > 0 AND state = 'claimed'`;",
-    tests: ["test/simulation/receiver.test.ts"],
+    tests: ["test/receiver/engines/claims.test.ts"],
   },
   {
     what: "what a vanished worker held keeps its token",
@@ -225,7 +225,7 @@ export const plantedInReceiver: PlantedBug[] = [
     file: "receiver/engines/sqlite/handler-transaction.ts",
     find: "if (!claims.complete(event, clock.nowMs())) throw new LeaseLost(event.id);",
     replace: "claims.complete(event, clock.nowMs());",
-    tests: ["test/simulation/receiver.test.ts"],
+    tests: ["test/receiver/engines/sqlite.test.ts"],
   },
   {
     what: "what a failed handler wrote stays in the common commit",
