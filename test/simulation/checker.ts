@@ -35,9 +35,10 @@ export function takePicture(file: string): Picture {
           .all()
           .map((row) => [row.seq, row]),
       ),
-      effects: work
-        .prepare<[], EffectRow>("SELECT event_id AS eventId, object_id AS objectId FROM effects")
-        .all(),
+      // A power cut right after the start takes the handlers' table back too, and the next start makes it again.
+      effects: hasEffects(work)
+        ? work.prepare<[], EffectRow>("SELECT event_id AS eventId, object_id AS objectId FROM effects").all()
+        : [],
       holders: work
         .prepare<[], string>(
           "SELECT DISTINCT id FROM work JOIN workers ON number = worker WHERE state = 'claimed'",
@@ -50,6 +51,10 @@ export function takePicture(file: string): Picture {
     inbox.close();
     work.close();
   }
+}
+
+function hasEffects(work: Database.Database): boolean {
+  return work.prepare("SELECT 1 FROM sqlite_master WHERE name = 'effects'").get() !== undefined;
 }
 
 /** The state of an event in the words of the receiver's port. */
