@@ -11,6 +11,7 @@ import {
 import type { ClaimedEvent, Claims } from "./claims.ts";
 import type { HandlerTransaction } from "./handler-transaction.ts";
 import type { Transactions } from "./transactions.ts";
+import { ShuttingDown } from "./shutting-down.ts";
 import { BEAT_MS, type Workers } from "./workers.ts";
 
 /** How often the files are looked at while there is nothing to do: it costs some microseconds. */
@@ -186,10 +187,26 @@ export function createProcessor(
     if (transaction.committed()) report("done");
     else if (abort.signal.aborted) {
       // A drain gives it back; what was lost cannot be given.
-      if (!(await transactions.run(() => claims.return(event)))) report("lost");
+      if (!(await writeDown(() => claims.return(event)))) report("lost");
     } else {
-      const written = await transactions.run(() => settle(event, outcome));
+      const written = await writeDown(() => settle(event, outcome));
       report(written ?? "lost", "error" in outcome ? outcome.error : undefined);
+    }
+  }
+
+  /**
+   * Writes until it succeeds: the claim of a worker that lives is taken back by nobody, so an end that was not written
+   * down would be none. A drain waits no longer; what it cannot return is taken from a worker that is gone.
+   */
+  async function writeDown<Result>(statements: () => Result): Promise<Result> {
+    for (;;) {
+      try {
+        return await transactions.run(statements);
+      } catch (error) {
+        if (draining.signal.aborted) throw error;
+        options.onTrouble(error);
+        await clock.sleep(TROUBLE_MS, draining.signal);
+      }
     }
   }
 
@@ -227,13 +244,5 @@ export function createProcessor(
       await beat().catch(options.onTrouble);
       await rest(Math.max(0, Math.min(endAtMs, nextBeatAtMs) - clock.monotonicMs()));
     }
-  }
-}
-
-class ShuttingDown extends Error {
-  override readonly name = "ShuttingDown";
-
-  constructor() {
-    super("The receiver is shutting down: the event goes back to the inbox, and this attempt doesn't count.");
   }
 }

@@ -149,4 +149,11 @@ export const plantedInSqlite: PlantedBug[] = [
     replace: 'reason: "closed", detail',
     tests: ["test/receiver/storage-faults.test.ts", "-t", "dies"],
   },
+  {
+    what: "an end that could not be written down is forgotten",
+    file: "receiver/engines/sqlite/processor.ts",
+    find: "        if (draining.signal.aborted) throw error;\n        options.onTrouble(error);",
+    replace: "        throw error;",
+    tests: ["test/receiver/engines/processor.test.ts"],
+  },
 ];
