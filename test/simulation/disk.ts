@@ -32,10 +32,6 @@ export function createDisk(directory: string) {
       db.close();
       syncedBytes = logBytes();
     },
-    /** Every process has closed its files: SQLite has synced them, and the logs are gone. */
-    closed: (): void => {
-      syncedBytes = logBytes();
-    },
     /** Takes the current away: answers how many commits of the work file were lost. All processes must be dead. */
     cutPower: (random: Random): number => {
       const ends = commitEnds(log()).filter((end) => end > syncedBytes);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Random } from "../../simulator/domain/random.ts";
 import type { Simulator } from "../../simulator/simulator.ts";
-import type { Picture } from "./checker.ts";
+import { checkPruned, takePicture } from "./checker.ts";
 import type { Disk } from "./disk.ts";
 import type { createNetwork } from "./network.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
@@ -32,14 +32,11 @@ export function createFaults(world: {
   disk: Disk;
   network: ReturnType<typeof createNetwork>;
   simulator: Simulator;
-  secret: string;
   note: (text: string) => void;
   intake: () => ReceiverProcess;
   workers: () => readonly ReceiverProcess[];
   /** Cuts the power; everything that runs is dead then. */
   endAll: (random: Random) => void;
-  picture: () => Picture;
-  checkPruned: (before: Picture, after: Picture) => void;
 }): Record<Fault, (random: Random) => Promise<void>> {
   const { timeline, disk, network, simulator, note } = world;
 
@@ -78,7 +75,7 @@ export function createFaults(world: {
     },
     checkpoint: async () => disk.checkpoint(),
     retention: async (random) => {
-      const before = world.picture();
+      const before = takePicture(disk.file());
       const worker = random.pick(world.workers());
       const cutsPower = random.chance(0.3);
       if (cutsPower || random.chance(0.3)) worker.killAfter(random.int(1, 60));
@@ -86,12 +83,12 @@ export function createFaults(world: {
       worker.prune().catch((error: unknown) => note(`retention: ${String(error)}`));
       await timeline.pass(cutsPower ? 1 : 500);
       if (cutsPower) world.endAll(random);
-      world.checkPruned(before, world.picture());
+      checkPruned(before, takePicture(disk.file()));
     },
     requeue: async () => {
       const worker = world.workers()[0];
       if (!worker || worker.isDead()) return;
-      const ids = [...world.picture().events.keys()].map((key) => `evt_${key}`);
+      const ids = [...takePicture(disk.file()).events.keys()].map((key) => `evt_${key}`);
       worker.ledger.requeue(0, ids).catch((error: unknown) => note(`requeue: ${String(error)}`));
       await timeline.pass(50);
     },

@@ -1,4 +1,3 @@
-import { verify } from "../../shared/signature.ts";
 import type { Receipt } from "../../receiver/intake/inbox.ts";
 import { createRandom } from "../../simulator/domain/random.ts";
 import type { Send, SendResult } from "../../simulator/domain/flights.ts";
@@ -103,7 +102,5 @@ export function createNetwork(options: {
     repeat: (one: Overheard): void => void deliver(one, false).catch(fail),
     /** Somebody without the secret sends a body of his own. */
     forge: (one: Overheard, body: Buffer): void => void deliver({ ...one, body }, false).catch(fail),
-    isGenuine: (one: Overheard, secret: string, nowSeconds: number): boolean =>
-      verify({ headers: [one.signature], body: one.body, secrets: [secret], nowSeconds }).ok,
   };
 }

@@ -8,7 +8,7 @@ import { keyOf } from "../../receiver/engines/sqlite/inbox-file.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { createRandom } from "../../simulator/domain/random.ts";
 import { createSimulator } from "../../simulator/simulator.ts";
-import { checkHandled, checkPicture, checkPruned, stateOf, takePicture } from "./checker.ts";
+import { checkHandled, checkPicture, type Picture, stateOf, takePicture } from "./checker.ts";
 import { createDisk } from "./disk.ts";
 import { createFaults, FAULTS, type Fault } from "./faults.ts";
 import { createHandlers, UNHANDLED } from "./handlers.ts";
@@ -143,10 +143,12 @@ export async function simulate(
     workers = workers.map((worker) => (worker.isDead() ? start("worker") : worker));
   }
 
-  function check(): void {
+  function check(): Picture {
     if (broken !== undefined) throw broken;
     if (network.failure() !== undefined) throw network.failure();
-    checkPicture(takePicture(disk.file()), known);
+    const picture = takePicture(disk.file());
+    checkPicture(picture, known);
+    return picture;
   }
 
   const hands = createFaults({
@@ -154,7 +156,6 @@ export async function simulate(
     disk,
     network,
     simulator,
-    secret: SECRET,
     note,
     intake: () => intake,
     workers: () => workers,
@@ -163,8 +164,6 @@ export async function simulate(
       const lost = disk.cutPower(random);
       note(`power cut, ${String(lost)} commits lost`);
     },
-    picture: () => takePicture(disk.file()),
-    checkPruned,
   });
 
   intake = start("intake");
@@ -209,8 +208,7 @@ export async function simulate(
         dueMs === undefined ? 30_000 : Math.min(1_800_000, Math.max(0, dueMs - simulator.clock.now()));
       await timeline.suspend(waitMs);
       restartTheDead();
-      check();
-      const picture = takePicture(disk.file());
+      const picture = check();
       left = [...picture.events.values()]
         .filter((event) => ["pending", "claimed"].includes(stateOf(picture, event)))
         .map((event) => `evt_${event.key} ${stateOf(picture, event)}`);
