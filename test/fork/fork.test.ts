@@ -33,6 +33,7 @@ describe("a fork", () => {
       "README.md",
       "docs/handlers.md",
       "docs/operations.md",
+      "docs/production.md",
       "docs/reconcile.md",
       "docs/scaling.md",
       "docs/upgrading.md",

@@ -1,17 +1,13 @@
 import { existsSync } from "node:fs";
-import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { COMMANDS } from "../../simulator/commands/catalogue.ts";
 import { FAULT_NAMES } from "../../simulator/domain/faults.ts";
 import { READINGS } from "../../simulator/domain/readings.ts";
-import { RULES } from "../../simulator/verify/rules.ts";
+import { PAGES } from "../docs/pages.ts";
 import { filesOf, ROOT } from "./files.ts";
 
-/** What users read; decisions are history and may name what is gone. */
-const pages = filesOf(/^(?:[^/]+|docs\/[^/]+|(?:examples|receiver|simulator)\/README)\.md$/);
-const everyPage = filesOf(/\.md$/);
-const text = [...pages]
+const text = [...PAGES]
   .filter(([path]) => path !== "CHANGELOG.md")
   .map(([, page]) => page)
   .join("\n");
@@ -23,43 +19,6 @@ const manifest = z
 const found = (pattern: RegExp, source = text): string[] => [
   ...new Set([...source.matchAll(pattern)].map(([, name = ""]) => name)),
 ];
-
-describe("links", () => {
-  const links = [...everyPage].flatMap(([path, page]) =>
-    [...withoutCode(page).matchAll(/\]\(([^)\s]+)\)/g)]
-      .map(([, target = ""]) => target)
-      .filter((target) => !/^(?:https?:|mailto:|#)/.test(target))
-      .map((target) => ({ path, target })),
-  );
-
-  test("from page to page lead somewhere", () => {
-    const dead = links.filter(({ path, target }) => {
-      const file = posix.join(posix.dirname(path), target.replace(/#.*/, ""));
-      return file.startsWith("..") || !existsSync(ROOT + file);
-    });
-    expect(dead.map(({ path, target }) => `${path}: ${target}`)).toEqual([]);
-  });
-
-  test("to a part of a page name a heading that it has", () => {
-    const dead = links.filter(({ path, target }) => {
-      const [file = "", anchor] = target.split("#");
-      const page = everyPage.get(posix.join(posix.dirname(path), file));
-      if (anchor === undefined || page === undefined) return false;
-      return !headings(page).includes(anchor);
-    });
-    expect(dead.map(({ path, target }) => `${path}: ${target}`)).toEqual([]);
-  });
-});
-
-describe("rules that verify cites", () => {
-  test("are explained where it says", () => {
-    const dead = Object.values(RULES).filter(({ page }) => {
-      const [file = "", anchor = ""] = page.split("#");
-      return !headings(pages.get(file) ?? "").includes(anchor);
-    });
-    expect(dead.map(({ page }) => page)).toEqual([]);
-  });
-});
 
 describe("commands", () => {
   const names = COMMANDS.map(({ name }) => name);
@@ -108,7 +67,7 @@ describe("settings", () => {
 
 describe("the page on security", () => {
   test("names tests that are there", () => {
-    const named = found(/`(test\/[^`]+\.test\.ts)`/g, pages.get("docs/security.md") ?? "");
+    const named = found(/`(test\/[^`]+\.test\.ts)`/g, PAGES.get("docs/security.md") ?? "");
     expect(named.filter((file) => !existsSync(ROOT + file))).toEqual([]);
     expect(named.length).toBeGreaterThan(20);
   });
@@ -116,7 +75,7 @@ describe("the page on security", () => {
 
 describe("readings", () => {
   test("are all in the documentation, with their choices", () => {
-    const page = pages.get("docs/readings.md") ?? "";
+    const page = PAGES.get("docs/readings.md") ?? "";
     const missing = Object.entries(READINGS).flatMap(([name, { choices }]) =>
       [name, ...choices].filter((word) => !new RegExp(`\\b${word}\\b`).test(page)),
     );
@@ -161,17 +120,3 @@ describe("routes of the control API", () => {
     expect(named.filter((route) => !routes.includes(route))).toEqual([]);
   });
 });
-
-function withoutCode(page: string): string {
-  return page.replaceAll(/^```[^]*?^```/gm, "").replaceAll(/`[^`\n]*`/g, "");
-}
-
-/** The anchors that GitHub gives the headings of a page. */
-function headings(page: string): string[] {
-  return [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
-}

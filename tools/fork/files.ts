@@ -11,6 +11,7 @@ const TAKEN = [
   "test/receiver/helpers/run-handler.ts",
   "docs/handlers.md",
   "docs/operations.md",
+  "docs/production.md",
   "docs/reconcile.md",
   "docs/scaling.md",
   "docs/upgrading.md",
