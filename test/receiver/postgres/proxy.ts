@@ -6,6 +6,8 @@ export type Proxy = {
   url: string;
   /** The next answer with this in it is not passed on; instead its line is cut. What was asked for is done by then. */
   cutAnswer: (containing: string) => void;
+  /** Keeps the next answer with this in it back until it is let go. */
+  holdAnswer: (containing: string) => { held: Promise<void>; letGo: () => void };
   /** Cuts every connection now. */
   cutAll: () => void;
   /** Cuts every connection, and each that comes, for as long as the server is away. */
@@ -17,6 +19,9 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const target = new URL(url);
   const clients = new Set<Socket>();
   let cutting: string | undefined;
+  let holding:
+    | { containing: string; held: PromiseWithResolvers<void>; go: PromiseWithResolvers<void> }
+    | undefined;
   let isAway = false;
   const server = createServer((client) => {
     if (isAway) {
@@ -38,6 +43,15 @@ export async function proxyTo(url: string): Promise<Proxy> {
       if (cutting !== undefined && data.includes(cutting)) {
         cutting = undefined;
         client.destroy();
+      } else if (holding !== undefined && data.includes(holding.containing)) {
+        const { held, go } = holding;
+        holding = undefined;
+        upstream.pause();
+        held.resolve();
+        void go.promise.finally(() => {
+          client.write(data);
+          upstream.resume();
+        });
       } else {
         client.write(data);
       }
@@ -56,6 +70,11 @@ export async function proxyTo(url: string): Promise<Proxy> {
   return {
     url: through.href,
     cutAnswer: (containing) => void (cutting = containing),
+    holdAnswer: (containing) => {
+      const [held, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      holding = { containing, held, go };
+      return { held: held.promise, letGo: go.resolve };
+    },
     cutAll,
     setAway: (away) => {
       isAway = away;

@@ -70,7 +70,7 @@ export const plantedInPostgres: PlantedBug[] = [
     file: "receiver/engines/postgres/claims.ts",
     find: "attempts = attempts - (ended.uncounted)::integer,",
     replace: "",
-    tests: ["test/receiver/engines/postgres.test.ts", "-t", "draining"],
+    tests: ["test/receiver/engines/postgres.test.ts", "-t", "workers that stop"],
   },
   {
     what: "what was claimed and never heard of is not put back",
@@ -84,14 +84,14 @@ export const plantedInPostgres: PlantedBug[] = [
     file: "receiver/engines/postgres/processor.ts",
     find: "if (draining || suspect?.begun === true) return;",
     replace: "if (suspect?.begun === true) return;",
-    tests: ["test/receiver/engines/postgres.test.ts", "-t", "drain"],
+    tests: ["test/receiver/postgres/draining.test.ts"],
   },
   {
     what: "what a claim brings during a drain is not returned",
     file: "receiver/engines/postgres/processor.ts",
     find: "await loop;\n    await giveAllBack();",
     replace: "await loop;",
-    tests: ["test/receiver/engines/postgres.test.ts", "-t", "drain"],
+    tests: ["test/receiver/postgres/draining.test.ts"],
   },
   {
     what: "who lost its lease goes on as if nothing was",
