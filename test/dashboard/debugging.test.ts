@@ -86,6 +86,18 @@ test("a failed attempt is compared with the one before, and its event is edited 
   expect(await page.locator(".debug-kit").count()).toBe(0);
 });
 
+test("how an attempt ended is told in words, with what the machine said beside them", async () => {
+  const { url, simulator } = await openDashboard();
+  const origin = new URL(url).origin;
+  await control(origin, "POST", "/endpoints", { url: "http://127.0.0.1:1/" });
+  await control(origin, "POST", "/events", { type: "call.completed" });
+  await simulator.settled();
+  const [failed] = simulator.deliveries.page({ limit: 1 }).deliveries;
+  const page = await browser.openPage(`${url}/deliveries/${failed?.id}`);
+  const told = await page.locator(".attempt-head p").first().innerText();
+  expect(told).toMatch(/is the receiver running, and on this port\? ECONNREFUSED: connect /);
+});
+
 test("the program that verifies an attempt says in each language what a receiver says", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;

@@ -152,6 +152,9 @@ test("an event can be sent again, under its own id or a new one", async () => {
   await receiver.until(1);
   const page = await browser.openPage(`${url}/events/${body.events[0]?.id}`);
   await page.getByRole("heading", { name: "1 delivery" }).waitFor();
+  // What happened, in words, and its type below.
+  await page.getByRole("heading", { level: 1, name: / ordered / }).waitFor();
+  await page.getByText(/^order\.created set off by a trigger, /).waitFor();
   await page.getByRole("button", { name: "Send again, same id" }).click();
   await page.getByRole("heading", { name: "2 deliveries" }).waitFor();
   await page.getByRole("button", { name: "Send again, new id" }).click();

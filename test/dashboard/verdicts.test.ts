@@ -52,6 +52,8 @@ test("each delivery says whether the receiver did right, and a line at the top s
   const sum = page.getByRole("group", { name: "Verdicts" });
   await sum.getByRole("button", { name: "1 right", exact: true }).waitFor();
   await sum.getByRole("button", { name: "4 not right" }).waitFor();
+  // Beside what is not right, what was meant is told of the right ones only.
+  await sum.getByText("Right: 1 honest", { exact: true }).waitFor();
 
   // What we made fail is not the receiver's: no red, no flag.
   const lost = row("voicemail.created");
@@ -110,6 +112,12 @@ test("a list beside the delivery: keys move through it, clicks open, the filters
   await page.getByRole("heading", { level: 1, name: "called" }).waitFor();
   await detail.getByRole("link", { name: "Live" }).click();
   await page.locator(".feed-row").first().waitFor();
+  // A phone's line is all there: nothing of the sum is cut off, and what happened has all the room to the edge.
+  const cutOff =
+    "[...document.querySelectorAll('.verdict-sum')].map((sum) => sum.scrollWidth - sum.clientWidth)";
+  expect(await page.evaluate(cutOff)).toEqual([0]);
+  const line = await page.locator(".feed-row.event .line").boundingBox();
+  expect((line?.x ?? 0) + (line?.width ?? 0)).toBeGreaterThan(390 - 20);
   const chrome = await page.evaluate<number>(
     "innerHeight - document.querySelector('.scroller').clientHeight",
   );

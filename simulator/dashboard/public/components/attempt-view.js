@@ -20,7 +20,8 @@ export function AttemptView({ attempt, before, curl, onEdit }) {
       <h3>Attempt ${attempt.number}</h3>
       <${OutcomeChip} attempt=${attempt} />
       <p>
-        ${outcomeSentence(attempt)}${attempt.error_detail && html` <code class="foreign muted">${attempt.error_detail}</code>`}
+        ${outcomeSentence(attempt)}
+        ${attempt.error_detail && html`<code class="foreign muted">${attempt.error_detail}</code>`}
       </p>
       <p class="muted small">
         Due ${fullTimeOf(attempt.scheduled_at)} · sent ${fullTimeOf(attempt.wall_started_at)} real

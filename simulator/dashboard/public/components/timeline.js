@@ -67,8 +67,10 @@ function Slot({ slot, isChosen, onChoose }) {
       </time>
     </span>
     <span class="slot-words slot-real muted" title=${`Real time ${fullTimeOf(attempt.wall_started_at)}`}>
-      real
-      ${timeOf(attempt.wall_started_at)}${attempt.duration_ms !== null && `, ${millisecondsOf(attempt.duration_ms)}`}
+      <span class="nowrap"
+        >real ${timeOf(attempt.wall_started_at)}${attempt.duration_ms !== null && ","}</span
+      >
+      ${attempt.duration_ms !== null && html` <span class="nowrap">${millisecondsOf(attempt.duration_ms)}</span>`}
     </span>
   </button>`;
 }

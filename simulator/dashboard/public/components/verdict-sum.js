@@ -30,9 +30,7 @@ export function VerdictSum({ filters, onChange }) {
       >${placeOf(endpoints?.get(who)?.url) === "endpoint deleted" ? "Receivers" : placeOf(endpoints.get(who).url)}</span
     >
     ${part("ok")}${part("not")}${part("unknown")}
-    <span class="verdict-meant"
-      >${counts.meant.join(", ")}${counts.meant.length > 0 && (clock.verdicts.is_observed ? ": each handled as it should be" : "")}</span
-    >
+    <span class="verdict-meant">${meantWords(counts, clock.verdicts.is_observed)}</span>
     ${
       !clock.verdicts.is_observed &&
       html`<span
@@ -42,4 +40,11 @@ export function VerdictSum({ filters, onChange }) {
       >`
     }
   </div>`;
+}
+
+/** What those that are right were meant as; beside others that are not, it says that it is about the right ones. */
+function meantWords({ meant, not }, isObserved) {
+  if (meant.length === 0) return "";
+  if (not > 0) return `Right: ${meant.join(", ")}`;
+  return `${meant.join(", ")}${isObserved ? ": each handled as it should be" : ""}`;
 }

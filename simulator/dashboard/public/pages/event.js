@@ -1,4 +1,4 @@
-import { TypeName } from "../components/chips.js";
+import { TypeMark } from "../components/chips.js";
 import { BodyView } from "../components/code-view.js";
 import { Copyable } from "../components/copy-button.js";
 import { Empty, Loading, Problem } from "../components/empty.js";
@@ -13,6 +13,7 @@ import { useLive } from "../core/live.js";
 import { useLoaded } from "../core/load.js";
 import { hrefTo, listPath, navigate } from "../core/route.js";
 import { attempt, toast } from "../core/toasts.js";
+import { lineOf } from "../core/words.js";
 
 const ORIGINS = {
   world: "the business itself",
@@ -54,8 +55,8 @@ export function EventPage({ id }) {
     </p>
     <${PageHead}
       shortTitle=${`Event ${event.type}`}
-      title=${html`<${TypeName} type=${event.type} />`}
-      lead=${`Set off by ${ORIGINS[event.origin] ?? event.origin}, ${fullTimeOf(event.created_at)} of schedule time.`}
+      title=${html`<span class="type"><${TypeMark} type=${event.type} /><span class="foreign">${lineOf({ summary: event.summary, event_type: event.type })}</span></span>`}
+      lead=${html`<code class="foreign">${event.type}</code> ${`set off by ${ORIGINS[event.origin] ?? event.origin}, ${fullTimeOf(event.created_at)} of schedule time.`}`}
     >
       <button
         type="button"
@@ -69,7 +70,7 @@ export function EventPage({ id }) {
         <${Icon} name="plus" size=${15} />Send again, new id
       </button>
     <//>
-    <dl class="facts">
+    <dl class="facts event-facts">
       <div>
         <dt>Event</dt>
         <dd><${Copyable} text=${event.id} shown=${shortId(event.id)} label="Copy the event id" /></dd>
