@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Envelope, EventType } from "../../shared/events.ts";
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine, NewEvent } from "../engine.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
@@ -48,15 +49,17 @@ export async function reconcile(options: {
   onProgress: (objectsRead: number) => void;
 }): Promise<ReconcileReport> {
   const { engine, api, clock, dryRun } = options;
-  // Of a pruned event nobody knows its object any more: it would look as if it had never come.
+  // Of a pruned event nobody knows its object any more: it would look as if it had never come. What was pruned had come
+  // before then by our clock, which was behind the service's by the tolerance of signatures at most.
   const prunedBeforeMs = await engine.ledger.prunedBeforeMs();
-  const sinceMs = Math.max(options.sinceMs, prunedBeforeMs);
+  const knownSinceMs = prunedBeforeMs === 0 ? 0 : prunedBeforeMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1_000;
+  const sinceMs = Math.max(options.sinceMs, knownSinceMs);
   const unfit: Unfit[] = [];
   const report: ReconcileReport = {
     finished: false,
     dryRun,
     since: new Date(sinceMs).toISOString(),
-    prunedBefore: prunedBeforeMs > options.sinceMs ? new Date(prunedBeforeMs).toISOString() : null,
+    prunedBefore: knownSinceMs > options.sinceMs ? new Date(prunedBeforeMs).toISOString() : null,
     objectsRead: 0,
     healed: [],
     alreadyThere: 0,

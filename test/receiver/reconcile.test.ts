@@ -58,13 +58,16 @@ describe("reconcile", () => {
     const { state, run, setPrunedBefore } = await setUp();
     const now = Date.now();
     // A minute apart from each other.
-    state.calls = makeCalls(4, now);
-    setPrunedBefore(now - 90_000);
+    state.calls = makeCalls(10, now);
+    // What came before then was created up to 300 s later by the service's clock, and a beginning second more.
+    const prunedBeforeMs = Math.floor(now / 1_000) * 1_000 - 7 * 60_000;
+    setPrunedBefore(prunedBeforeMs);
     const report = await run();
+    expect(report.since).toBe(new Date(prunedBeforeMs + 301_000).toISOString());
     expect(report.healed.map(({ objectId }) => objectId)).toEqual(
       state.calls.slice(0, 2).map(({ id }) => id),
     );
-    expect(report.prunedBefore).toBe(new Date(now - 90_000).toISOString());
+    expect(report.prunedBefore).toBe(new Date(prunedBeforeMs).toISOString());
   });
 
   test("enqueues what no event brought, and tells it from what is there", async () => {

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import Database from "better-sqlite3";
-import type { Handled } from "../../receiver/engine.ts";
 import { keyOf } from "../../receiver/engines/sqlite/inbox-file.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
 
-type EventRow = { seq: number; key: string; bodyIsThere: 0 | 1; objectId: string | null };
+type EventRow = { seq: number; key: string; bodyIsThere: 0 | 1; type: string; objectId: string | null };
 type WorkRow = { seq: number; state: string; attempts: number };
-type EffectRow = { eventId: string; objectId: string };
+type EffectRow = { eventId: string; type: string; objectId: string };
 
 /** What both files hold at one moment, read past the receiver. */
 export type Picture = {
   events: Map<string, EventRow>;
+  /** Keys under which the service sent what `reconcile` had found, with the keys of the events that they name. */
+  aliases: Map<string, string>;
   work: Map<number, WorkRow>;
   effects: EffectRow[];
   position: number;
@@ -24,10 +25,16 @@ export function takePicture(file: string): Picture {
   try {
     const events = inbox
       .prepare<[], EventRow>(
-        "SELECT seq, lower(hex(key)) AS key, body IS NOT NULL AS bodyIsThere, object_id AS objectId FROM events",
+        "SELECT seq, lower(hex(key)) AS key, body IS NOT NULL AS bodyIsThere, type, object_id AS objectId FROM events",
       )
       .all();
+    const keys = new Map(events.map(({ seq, key }) => [seq, key]));
+    const aliases = inbox
+      .prepare<[], { key: string; seq: number }>("SELECT lower(hex(key)) AS key, seq FROM aliases")
+      .all()
+      .flatMap(({ key, seq }): [string, string][] => [[key, keys.get(seq) ?? ""]]);
     return {
+      aliases: new Map(aliases),
       events: new Map(events.map((event) => [event.key, event])),
       work: new Map(
         work
@@ -37,7 +44,9 @@ export function takePicture(file: string): Picture {
       ),
       // A power cut right after the start takes the handlers' table back too, and the next start makes it again.
       effects: hasEffects(work)
-        ? work.prepare<[], EffectRow>("SELECT event_id AS eventId, object_id AS objectId FROM effects").all()
+        ? work
+            .prepare<[], EffectRow>("SELECT event_id AS eventId, type, object_id AS objectId FROM effects")
+            .all()
         : [],
       holders: work
         .prepare<[], string>(
@@ -68,10 +77,14 @@ export function stateOf(picture: Picture, event: EventRow): string {
 /** What the simulation remembers beside the files, by the keys of events. */
 export type Known = {
   acknowledged: ReadonlySet<string>;
-  /** What the service has sent, and whether somebody handles its type. */
+  /** What the service has sent, or its REST API has shown, and whether somebody handles its type. */
   genuine: ReadonlyMap<string, { isHandled: boolean }>;
   maximumAttempts: number;
-  /** Seen done, ignored or pruned: such an event may be forgotten one day. */
+  /** Seen in a picture. */
+  stored: Set<string>;
+  /** Which event an id of the service names, where `reconcile` had found it first. */
+  aliases: Map<string, string>;
+  /** Reported or seen done, ignored or pruned: such an event may be forgotten one day. */
   finished: Set<string>;
   /** Forgotten with its id: who sends it again after that time brings a new event. */
   forgotten: Set<string>;
@@ -79,13 +92,22 @@ export type Known = {
 
 /** What must hold at every moment, between any two statements, and on any disk that a power cut leaves behind. */
 export function checkPicture(picture: Picture, known: Known): void {
-  for (const key of known.acknowledged) {
+  for (const [alias, key] of picture.aliases) if (key !== "") known.aliases.set(alias, key);
+  for (const id of known.acknowledged) {
+    const key = known.aliases.get(id) ?? id;
+    if (!picture.events.has(key))
+      assert.ok(known.finished.has(key), `R1: evt_${id} was acknowledged, and is not stored`);
+  }
+  for (const key of known.stored) {
     if (picture.events.has(key)) continue;
-    assert.ok(known.finished.has(key), `R1: evt_${key} was acknowledged, and is not stored`);
+    assert.ok(known.finished.has(key), `R4: evt_${key} vanished before it had ended`);
     known.forgotten.add(key);
   }
   for (const event of picture.events.values()) {
+    known.stored.add(event.key);
+    // What a power cut took back has not ended.
     if (["done", "ignored", "pruned"].includes(stateOf(picture, event))) known.finished.add(event.key);
+    else known.finished.delete(event.key);
     assert.ok(known.genuine.has(event.key), `R2: evt_${event.key} is stored, and the service never sent it`);
     assert.notEqual(stateOf(picture, event), "without a row", `R6: nobody will ever handle evt_${event.key}`);
     const { attempts = 0 } = picture.work.get(event.seq) ?? {};
@@ -96,11 +118,12 @@ export function checkPicture(picture: Picture, known: Known): void {
     assert.ok(seqs.has(seq) || state === "pruned", `a ${state} event is in the work file only`);
 
   const seen = new Set<string>();
-  for (const { eventId, objectId } of picture.effects) {
+  for (const { eventId, type, objectId } of picture.effects) {
     const key = keyOf(eventId).toString("hex");
     if (known.forgotten.has(key)) continue;
-    assert.ok(!seen.has(objectId), `R5: ${objectId} of ${eventId} has two effects`);
-    seen.add(objectId);
+    const object = `${type} of ${objectId}`;
+    assert.ok(!seen.has(object), `R5: ${object} (${eventId}) has two effects`);
+    seen.add(object);
     const event = picture.events.get(key);
     const state = event && stateOf(picture, event);
     assert.ok(
@@ -113,22 +136,6 @@ export function checkPicture(picture: Picture, known: Known): void {
     const isDone = ["done", "pruned"].includes(stateOf(picture, event));
     if (isDone && known.genuine.get(event.key)?.isHandled === true)
       assert.ok(withEffect.has(event.key), `R5: evt_${event.key} is done, and its effect is gone`);
-  }
-}
-
-/** What an ended attempt says is on record, and not a later attempt of somebody who holds the event by now. */
-export function checkHandled(file: string, { id, attempt, outcome }: Handled): void {
-  if (outcome !== "done" && outcome !== "failed") return;
-  const work = new Database(workFileOf(file), { readonly: true });
-  try {
-    work.prepare("ATTACH ? AS inbox").run(file);
-    const attempts = work
-      .prepare<[Buffer], number>("SELECT attempts FROM work JOIN inbox.events USING (seq) WHERE key = ?")
-      .pluck()
-      .get(keyOf(id));
-    assert.equal(attempts ?? attempt, attempt, `R5: ${id} ${outcome}, says a worker that had lost it`);
-  } finally {
-    work.close();
   }
 }
 

@@ -7,19 +7,39 @@ import type { Random } from "../../simulator/domain/random.ts";
 const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
+/** What `PRAGMA synchronous` answers for a connection that syncs each commit. */
+const FULL = 2;
+
 /**
- * The disk under both files. What is committed to the inbox is on it. What is committed to the work file is only in the
- * log's cache until somebody syncs it, and a power cut may take any of those commits back, the newest first.
+ * The disk under both files. What is committed to the inbox is on it, as long as all its connections sync each commit.
+ * What is committed to the work file is only in the log's cache until somebody syncs it. Of what is not synced, a power
+ * cut may take any commits back, the newest first.
  */
 export function createDisk(directory: string) {
   let life = 0;
   let syncedBytes = 0;
+  let inboxIsSynced = true;
   const file = (): string => join(directory, `${String(life)}.db`);
+  const inboxLog = (): string => `${file()}-wal`;
   const log = (): string => `${workFileOf(file())}-wal`;
   const logBytes = (): number => (existsSync(log()) ? statSync(log()).size : 0);
 
+  /** Of the commits behind `fromBytes`, how many a power cut leaves is a matter of chance. */
+  function cut(path: string, fromBytes: number, random: Random): number {
+    const ends = commitEnds(path).filter((end) => end > fromBytes);
+    const keep = random.int(0, ends.length);
+    // Part of the next commit may have reached the disk; its checksum tells that it is not whole.
+    const torn = keep < ends.length && random.chance(0.5) ? random.int(1, FRAME_HEADER_BYTES) : 0;
+    if (existsSync(path)) truncateSync(path, (keep === 0 ? fromBytes : (ends[keep - 1] ?? 0)) + torn);
+    return ends.length - keep;
+  }
+
   return {
     file,
+    /** Asks a connection to the inbox whether it syncs. */
+    observe: (inbox: Database.Database): void => {
+      inboxIsSynced &&= inbox.pragma("synchronous", { simple: true }) === FULL;
+    },
     /** The work file's commits so far are on disk. */
     sync: (): void => {
       syncedBytes = logBytes();
@@ -34,18 +54,15 @@ export function createDisk(directory: string) {
     },
     /** Takes the current away: answers how many commits of the work file were lost. All processes must be dead. */
     cutPower: (random: Random): number => {
-      const ends = commitEnds(log()).filter((end) => end > syncedBytes);
-      const [old, oldLog] = [file(), log()];
-      const names = [old, `${old}-wal`, workFileOf(old), oldLog].filter((name) => existsSync(name));
+      const old = file();
+      const names = [old, inboxLog(), workFileOf(old), log()].filter((name) => existsSync(name));
       life += 1;
       for (const name of names) copyFileSync(name, name.replace(`${String(life - 1)}.`, `${String(life)}.`));
-      const keep = random.int(0, ends.length);
-      // Part of the next commit may have reached the disk; its checksum tells that it is not whole.
-      const torn = keep < ends.length && random.chance(0.5) ? random.int(1, FRAME_HEADER_BYTES) : 0;
-      if (existsSync(log())) truncateSync(log(), (keep === 0 ? syncedBytes : (ends[keep - 1] ?? 0)) + torn);
+      if (!inboxIsSynced) cut(inboxLog(), 0, random);
+      const lost = cut(log(), syncedBytes, random);
       syncedBytes = logBytes();
       for (const name of names) rmSync(name, { force: true });
-      return ends.length - keep;
+      return lost;
     },
   };
 }

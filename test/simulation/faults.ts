@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { Random } from "../../simulator/domain/random.ts";
 import type { Simulator } from "../../simulator/simulator.ts";
@@ -20,9 +21,15 @@ export const FAULTS = [
   "checkpoint",
   "retention",
   "requeue",
+  "reconcile",
   "resent",
   "stranger",
 ] as const;
+
+const DAY_MS = 86_400_000;
+
+/** Operators raise it and lower it. */
+const BODY_RETENTIONS_MS = [20_000, 20_000, 20_000, 300_000];
 
 export type Fault = (typeof FAULTS)[number];
 
@@ -35,6 +42,10 @@ export function createFaults(world: {
   note: (text: string) => void;
   intake: () => ReceiverProcess;
   workers: () => readonly ReceiverProcess[];
+  /** Starts an operator's process that asks the REST API what no event has brought. */
+  reconcile: (random: Random, sinceMs: number) => ReceiverProcess;
+  /** A promise was seen broken where nobody waits for it. */
+  fail: (error: unknown) => void;
   /** Cuts the power; everything that runs is dead then. */
   endAll: (random: Random) => void;
 }): Record<Fault, (random: Random) => Promise<void>> {
@@ -66,11 +77,17 @@ export function createFaults(world: {
     "clock set": async (random) =>
       timeline.setClock(random.pick([-3_600_000, -60_000, 0, 0, 60_000, 3_600_000])),
     "drained worker": async (random) => {
-      // Should it be killed meanwhile, nobody hears of its end.
-      random
-        .pick(world.workers())
-        .drain()
-        .catch((error: unknown) => note(`drain: ${String(error)}`));
+      const worker = random.pick(world.workers());
+      // Should it be killed meanwhile, nobody hears of its end; and what a lock kept it from returning is taken from it.
+      const drained = async (): Promise<void> => {
+        await worker.drain();
+        const { holders } = takePicture(disk.file());
+        assert.ok(!holders.includes(worker.name), `R8: ${worker.name} has ended, and holds events`);
+      };
+      drained().catch((error: unknown) => {
+        note(`drain: ${String(error)}`);
+        if (error instanceof assert.AssertionError) world.fail(error);
+      });
       await timeline.pass(3_000);
     },
     checkpoint: async () => disk.checkpoint(),
@@ -80,7 +97,9 @@ export function createFaults(world: {
       const cutsPower = random.chance(0.3);
       if (cutsPower || random.chance(0.3)) worker.killAfter(random.int(1, 60));
       // A lock, or its end: the next run goes on from there.
-      worker.prune().catch((error: unknown) => note(`retention: ${String(error)}`));
+      worker
+        .prune(random.pick(BODY_RETENTIONS_MS))
+        .catch((error: unknown) => note(`retention: ${String(error)}`));
       await timeline.pass(cutsPower ? 1 : 500);
       if (cutsPower) world.endAll(random);
       checkPruned(before, takePicture(disk.file()));
@@ -89,8 +108,13 @@ export function createFaults(world: {
       const worker = world.workers()[0];
       if (!worker || worker.isDead()) return;
       const ids = [...takePicture(disk.file()).events.keys()].map((key) => `evt_${key}`);
-      worker.ledger.requeue(0, ids).catch((error: unknown) => note(`requeue: ${String(error)}`));
+      worker.engine.ledger.requeue(ids).catch((error: unknown) => note(`requeue: ${String(error)}`));
       await timeline.pass(50);
+    },
+    reconcile: async (random) => {
+      const operator = world.reconcile(random, random.pick([60_000, 600_000, 90 * DAY_MS]));
+      if (random.chance(0.4)) operator.killAfter(random.int(1, 60));
+      await timeline.pass(random.pick([50, 500, 3_000]));
     },
     resent: async (random) => {
       const all = simulator.deliveries.page({ limit: 50 }).deliveries;

@@ -4,8 +4,8 @@ import type { Clock } from "../../receiver/clock.ts";
 import { defineHandler, PermanentFailure, RetryAfter, type Handler } from "../../receiver/work/handler.ts";
 import { createRandom } from "../../simulator/domain/random.ts";
 
-const CREATE_EFFECTS = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, object_id TEXT, attempt INTEGER)";
-const INSERT_EFFECT = "INSERT INTO effects (event_id, object_id, attempt) VALUES ($1, $2, $3)";
+const CREATE_EFFECTS = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, type TEXT, object_id TEXT)";
+const INSERT_EFFECT = "INSERT INTO effects (event_id, type, object_id) VALUES ($1, $2, $3)";
 
 /** The type that nobody handles, so that `ignored` events come up. */
 export const UNHANDLED = "booking.created";
@@ -29,7 +29,7 @@ export function createHandlers(options: {
         const { sleep } = options.clock();
         const write = async (): Promise<void> =>
           atomically(async (db) => {
-            await db.query(INSERT_EFFECT, [event.id, event.data.object.id, attempt]);
+            await db.query(INSERT_EFFECT, [event.id, type, event.data.object.id]);
           });
         const behaviour = options.healed()
           ? "writes"
@@ -60,7 +60,7 @@ export function createHandlers(options: {
         } else if (behaviour === "forgets") void write().catch(() => undefined);
         else
           await atomically(async (db) => {
-            await db.query(INSERT_EFFECT, [event.id, event.data.object.id, attempt]);
+            await db.query(INSERT_EFFECT, [event.id, type, event.data.object.id]);
             if (behaviour === "throws in its transaction") throw new Error("changed its mind");
             await sleep(random.int(100, 7_000));
             await db.query("SELECT 1");

@@ -1,4 +1,6 @@
+import assert from "node:assert/strict";
 import type { Receipt } from "../../receiver/intake/inbox.ts";
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import { createRandom } from "../../simulator/domain/random.ts";
 import type { Send, SendResult } from "../../simulator/domain/flights.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
@@ -7,7 +9,7 @@ import type { Timeline } from "./timeline.ts";
 const ATTEMPT_LIMIT_MS = 10_000;
 
 /** What was once on the wire, so that it can be sent again by anybody who listened. */
-export type Overheard = { signature: string; body: Buffer; eventId: string };
+export type Overheard = { signature: string; body: Buffer; eventId: string; isForged?: boolean };
 
 /** What the receiver answers with, by what became of the delivery (the whole table is its intake's own). */
 const STATUS: Readonly<Record<Receipt["kind"], number>> = {
@@ -29,16 +31,20 @@ export function createNetwork(options: {
   isFaulty: () => boolean;
   intake: () => ReceiverProcess | undefined;
   onReceipt: (eventId: string, receipt: Receipt, acknowledged: boolean) => void;
+  /** What went wrong where nobody waited for it. */
+  fail: (error: unknown) => void;
 }) {
-  const { seed, timeline } = options;
+  const { seed, timeline, fail } = options;
   const counts = new Map<string, number>();
   const overheard: Overheard[] = [];
 
   const deliver = async (one: Overheard, reachesSender: boolean): Promise<SendResult["outcome"]> => {
     const process = options.intake();
     if (!process || process.isDead()) return { error: "refused" };
+    const nowMs = process.clock.clock.nowMs();
     const receipt = await process.deliver({ signatures: [one.signature], body: one.body });
     if (!receipt) return { error: "reset" };
+    checkVerdict(one, receipt, nowMs);
     options.onReceipt(one.eventId, receipt, reachesSender);
     return { status: STATUS[receipt.kind] };
   };
@@ -88,19 +94,22 @@ export function createNetwork(options: {
     return { outcome, durationMs: timeline.service.monotonicMs() - startedAtMs };
   };
 
-  let failure: unknown;
-  function fail(error: unknown): void {
-    failure ??= error;
-  }
-
   return {
     send,
     overheard,
-    /** What went wrong where nobody waited for it. */
-    failure: (): unknown => failure,
     /** Somebody who listened sends a request again. */
     repeat: (one: Overheard): void => void deliver(one, false).catch(fail),
     /** Somebody without the secret sends a body of his own. */
-    forge: (one: Overheard, body: Buffer): void => void deliver({ ...one, body }, false).catch(fail),
+    forge: (one: Overheard, body: Buffer): void =>
+      void deliver({ ...one, body, isForged: true }, false).catch(fail),
   };
+}
+
+/** R2: what the service signed is taken within the tolerance, and whatever else there is never. */
+function checkVerdict({ signature, isForged = false }: Overheard, { kind }: Receipt, nowMs: number): void {
+  const signedAtSeconds = Number(/t=(\d+)/.exec(signature)?.[1]);
+  const ageSeconds = Math.abs(Math.floor(nowMs / 1_000) - signedAtSeconds);
+  const isRefused = kind === "invalid_signature";
+  const mustBe = isForged || ageSeconds > SIGNATURE_TOLERANCE_SECONDS;
+  assert.equal(isRefused, mustBe, `R2: ${kind} for ${signature} of ${String(ageSeconds)} s ago`);
 }

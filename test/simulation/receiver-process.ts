@@ -1,12 +1,13 @@
 import type Database from "better-sqlite3";
 import pino from "pino";
+import type { Clock } from "../../receiver/clock.ts";
 import { createAccept } from "../../receiver/engines/sqlite/accept.ts";
 import { createClaims } from "../../receiver/engines/sqlite/claims.ts";
 import { unavailability } from "../../receiver/engines/sqlite/database.ts";
 import { applyHandlerMigrations } from "../../receiver/engines/sqlite/handler-migrations.ts";
 import { createHandlerTransaction } from "../../receiver/engines/sqlite/handler-transaction.ts";
 import { openInboxFile } from "../../receiver/engines/sqlite/inbox-file.ts";
-import { createLedgerVerbs } from "../../receiver/engines/sqlite/ledger-verbs.ts";
+import { createLedgerVerbs, type LedgerVerbs } from "../../receiver/engines/sqlite/ledger-verbs.ts";
 import { createProcessor } from "../../receiver/engines/sqlite/processor.ts";
 import { createRetention } from "../../receiver/engines/sqlite/retention.ts";
 import { createTransactions } from "../../receiver/engines/sqlite/transactions.ts";
@@ -14,7 +15,17 @@ import { openWorkFile, workFileOf } from "../../receiver/engines/sqlite/work-fil
 import { createWorkers } from "../../receiver/engines/sqlite/workers.ts";
 import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
 import { createInbox, type Delivery, type Receipt } from "../../receiver/intake/inbox.ts";
-import type { Acceptance, AcceptResult, Handled, Intake, Processor } from "../../receiver/engine.ts";
+import type {
+  Acceptance,
+  AcceptResult,
+  Claim,
+  Handled,
+  Intake,
+  Ledger,
+  Processor,
+} from "../../receiver/engine.ts";
+import { reconcile, type ReconcileReport } from "../../receiver/operations/reconcile.ts";
+import type { RestClient } from "../../receiver/operations/rest-client.ts";
 import { retryPolicy } from "../../receiver/work/backoff.ts";
 import { createHandling } from "../../receiver/work/handling.ts";
 import type { Handler } from "../../receiver/work/handler.ts";
@@ -26,8 +37,8 @@ const HOUR_MS = 3_600_000;
 const HANDLER_TIMEOUT_MS = 5_000;
 const SLOTS = 3;
 
-/** Pruned after these, so that it often comes into a simulation of some hours. */
-const RETENTION = { bodiesMs: 20_000, idsMs: HOUR_MS };
+/** Pruned after this, so that it often comes into a simulation of some hours. */
+const ID_RETENTION_MS = HOUR_MS;
 
 /** How long a disk takes for a commit. */
 const SLOWEST_COMMIT_MS = 40;
@@ -46,9 +57,10 @@ export function startProcess(options: {
   secrets: readonly string[];
   random: () => number;
   maximumAttempts: number;
-  /** Without any it drives none. */
+  /** Without any it drives none, and registers none of their tables. */
   handlers: readonly Handler[] | undefined;
   isGone: (workerId: string) => boolean;
+  onClaimed: (claim: Claim) => void;
   onHandled: (handled: Handled) => void;
 }) {
   const { name, timeline, disk } = options;
@@ -71,6 +83,8 @@ export function startProcess(options: {
     const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: 0 });
     // Only the simulation says when the log becomes the file, since it has to know what a power cut takes back.
     db.pragma("wal_autocheckpoint = 0");
+    inbox.pragma("wal_autocheckpoint = 0");
+    disk.observe(inbox);
     opened.push(inbox, db);
     return { inbox: crashing(inbox, gate), db: crashing(db, gate) };
   }
@@ -84,7 +98,10 @@ export function startProcess(options: {
   const accept = acceptOf(createAccept(taking.inbox));
   const store = createGroupCommit({ accept, clock });
   const inbox = createInbox({ secrets: options.secrets, clock, store });
-  const ledger = createLedgerVerbs({ ...operating, clock });
+  const engine = {
+    intake: { accept, probe: async () => accept([]) },
+    ledger: ledgerOf(createLedgerVerbs({ ...operating, clock }), clock),
+  };
   const retention = createRetention({
     ...operating,
     write: createTransactions(operating.db, clock).run,
@@ -131,7 +148,10 @@ export function startProcess(options: {
       {
         workerId: name,
         concurrency: SLOTS,
-        handle,
+        handle: async (claim) => {
+          options.onClaimed(claim);
+          return handle(claim);
+        },
         isGone: options.isGone,
         onHandled: (handled) => {
           if (!dead) options.onHandled(handled);
@@ -150,8 +170,7 @@ export function startProcess(options: {
   return {
     name,
     clock: processClock,
-    ledger,
-    accept,
+    engine,
     isDead: (): boolean => dead,
     /** Undefined when the process is dead before it answers. */
     deliver: async (delivery: Delivery): Promise<Receipt | undefined> => {
@@ -162,16 +181,23 @@ export function startProcess(options: {
       });
       return dead ? undefined : receipt;
     },
-    prune: async (): Promise<void> => {
+    prune: async (bodiesMs: number): Promise<void> => {
       const nowMs = clock.nowMs();
-      await retention.pruneBodies(nowMs - RETENTION.bodiesMs);
-      await retention.pruneIds(nowMs - RETENTION.idsMs);
+      await retention.pruneBodies(nowMs - bodiesMs);
+      await retention.pruneIds(nowMs - ID_RETENTION_MS);
     },
     /** Kills it before its n-th statement from now on; at once for 0. */
     killAfter: (statements: number): void => {
       statementsLeft = statements;
       if (statements === 0) die();
     },
+    /** What the command of the same name does, with a REST API of the simulation's. */
+    reconcile: async (asked: {
+      api: RestClient;
+      sinceMs: number;
+      dryRun: boolean;
+    }): Promise<ReconcileReport> =>
+      reconcile({ ...asked, engine, clock, maxBodyBytes: 1_048_576, onProgress: () => undefined }),
     /** Ends it in order: handlers finish or return their events. */
     drain: async (): Promise<void> => {
       await processor?.drain(2_000).finally(die);
@@ -180,5 +206,21 @@ export function startProcess(options: {
     close: (): void => {
       for (const db of opened) db.close();
     },
+  };
+}
+
+/** What operators ask, with the time as they have it. */
+function ledgerOf(verbs: LedgerVerbs, { nowMs }: Clock): Ledger {
+  return {
+    find: async (id) => verbs.find(nowMs(), id),
+    body: async (seq) => verbs.body(nowMs(), seq),
+    list: async (filter, page) => verbs.list(nowMs(), filter, page),
+    requeue: async (ids) => verbs.requeue(nowMs(), ids),
+    prune: async (older) => verbs.prune(nowMs(), older),
+    counts: async () => verbs.counts(nowMs()),
+    known: async (type, objectIds) => verbs.known(nowMs(), type, objectIds),
+    prunedBeforeMs: async () => verbs.prunedBeforeMs(nowMs()),
+    bookmark: async (name) => verbs.bookmark(nowMs(), name),
+    setBookmark: async (name, value) => verbs.setBookmark(nowMs(), name, value),
   };
 }

@@ -14,7 +14,7 @@ test(
     const totals = { events: 0, effects: 0, lives: 0 };
     for (let seed = FROM; seed < FROM + SEEDS; seed += 1) {
       const result = await simulate(seed).catch((error: unknown) => {
-        throw new Error(`Again: node --import tsx test/simulation/main.ts --seeds 1 --from ${String(seed)}`, {
+        throw new Error(`Again: node test/simulation/main.ts --seeds 1 --from ${String(seed)}`, {
           cause: error,
         });
       });

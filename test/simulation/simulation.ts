@@ -5,28 +5,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LEASE_MS } from "../../receiver/engine.ts";
 import { keyOf } from "../../receiver/engines/sqlite/inbox-file.ts";
+import type { ReconcileReport } from "../../receiver/operations/reconcile.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
-import { createRandom } from "../../simulator/domain/random.ts";
-import { createSimulator } from "../../simulator/simulator.ts";
-import { checkHandled, checkPicture, type Picture, stateOf, takePicture } from "./checker.ts";
+import { createRandom, type Random } from "../../simulator/domain/random.ts";
+import { createAttempts } from "./attempts.ts";
+import { checkPicture, type Known, type Picture, stateOf, takePicture } from "./checker.ts";
+import { createCrew, type Role } from "./crew.ts";
 import { createDisk } from "./disk.ts";
+import { playToTheEnd } from "./ending.ts";
 import { createFaults, FAULTS, type Fault } from "./faults.ts";
 import { createHandlers, UNHANDLED } from "./handlers.ts";
 import { createNetwork } from "./network.ts";
 import { startProcess, type ReceiverProcess } from "./receiver-process.ts";
+import { createRestApi } from "./rest-api.ts";
+import { createService } from "./service.ts";
 import { createTimeline } from "./timeline.ts";
 
 /** How many steps a run has before all trouble ends. */
 export const STEPS = 60;
 const SECRET = "whsec_of_a_simulation";
 const MAXIMUM_ATTEMPTS = 3;
-/** Leases, backoffs and the schedule have come to their end by then, many times over. */
-const MOST_HEALING_STEPS = 400;
 const DIRECTORY = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 export type SimulationResult = {
   events: number;
   acknowledged: number;
+  healed: number;
   effects: number;
   lives: number;
   faults: readonly Fault[];
@@ -39,37 +43,44 @@ export type SimulationResult = {
  * the real parts of the receiver, over real SQLite files, on clocks that are set, suspended and stopped. Its processes
  * are killed between any two statements, and the current is cut between any two syncs. Which kinds of trouble there are
  * is drawn too. Throws at the first broken promise. `skip` leaves out steps by number; the others stay what they were.
+ * `print` hears of everything that happens.
  */
 export async function simulate(
   seed: number,
   skip: ReadonlySet<number> = new Set(),
+  print: (line: string) => void = () => undefined,
 ): Promise<SimulationResult> {
   const directory = mkdtempSync(join(DIRECTORY, "receiver-simulation-"));
   const timeline = createTimeline();
   const disk = createDisk(directory);
   const trace = createHash("sha256");
-  const note = (text: string): void =>
-    void trace.update(`${String(timeline.service.monotonicMs())} ${text}
-`);
+  const note = (text: string): void => {
+    const line = `${String(timeline.service.monotonicMs())} ${text}\n`;
+    trace.update(line);
+    print(line);
+  };
   const faults = FAULTS.filter((_, index) => createRandom(seed, "swarm", index).chance(0.5));
   const acknowledged = new Set<string>();
   const genuine = new Map<string, { isHandled: boolean }>();
-  const known = {
+  const known: Known = {
     acknowledged,
     genuine,
     maximumAttempts: MAXIMUM_ATTEMPTS,
-    finished: new Set<string>(),
-    forgotten: new Set<string>(),
+    stored: new Set(),
+    aliases: new Map(),
+    finished: new Set(),
+    forgotten: new Set(),
   };
-  const gone = new Set<string>();
   const knowsTheGone = createRandom(seed, "knows").chance(0.5);
+  const attempts = createAttempts(() => timeline.service.monotonicMs());
   let healed = false;
+  let healedEvents = 0;
   let lives = 0;
   let broken: unknown;
-  let intake: ReceiverProcess;
-  let workers: ReceiverProcess[] = [];
+  // The receiver calls us from where nobody catches; the next check throws it.
+  const fail = (error: unknown): void => void (broken ??= error);
 
-  function start(role: "intake" | "worker"): ReceiverProcess {
+  function start(role: Role): ReceiverProcess {
     lives += 1;
     const name = `${role} ${String(lives)}`;
     let self: ReceiverProcess | undefined;
@@ -89,14 +100,16 @@ export async function simulate(
               healed: () => healed,
             })
           : undefined,
-      isGone: (workerId) => knowsTheGone && gone.has(workerId),
+      isGone: (workerId) => knowsTheGone && crew.gone.has(workerId),
+      onClaimed: (claim) => attempts.begins(name, claim),
       onHandled: (handled) => {
         note(`${name} ${handled.id} ${String(handled.attempt)} ${handled.outcome}`);
+        if (handled.outcome === "done" || handled.outcome === "ignored")
+          known.finished.add(keyOf(handled.id).toString("hex"));
         try {
-          checkHandled(disk.file(), handled);
+          attempts.ends(name, handled);
         } catch (error) {
-          // The receiver calls us from where nobody catches; the next check throws it.
-          broken ??= error;
+          fail(error);
         }
       },
     });
@@ -107,67 +120,67 @@ export async function simulate(
     seed,
     timeline,
     isFaulty: () => !healed && faults.includes("network"),
-    intake: () => intake,
+    intake: () => crew.intake(),
     onReceipt: (eventId, receipt, reachesSender) => {
       note(`${eventId} ${receipt.kind} ${String(reachesSender)}`);
       if (receipt.kind === "stored" || receipt.kind === "duplicate")
         acknowledged.add(keyOf(eventId).toString("hex"));
     },
+    fail,
   });
+  const { simulator, organizationId } = createService({ seed, secret: SECRET, timeline, send: network.send });
 
-  const created = createSimulator({
-    seed,
-    calls: 0,
-    clock: "real",
-    wall: timeline.service,
-    send: network.send,
-  });
-  assert.ok(created.ok, created.ok ? "" : created.message);
-  const { simulator } = created;
-  const registered = simulator.endpoints.register({
-    url: "http://localhost:1/",
-    secret: SECRET,
-    eventTypes: [],
-  });
-  assert.ok(registered.ok);
-
-  /** Buries what has died since, and starts anew what shall run. */
-  function restartTheDead(): void {
-    for (const process of [intake, ...workers]) {
-      if (!process.isDead()) continue;
-      note(`${process.name} is dead`);
-      gone.add(process.name);
-      process.close();
-    }
-    if (intake.isDead()) intake = start("intake");
-    workers = workers.map((worker) => (worker.isDead() ? start("worker") : worker));
+  /** An operator's process asks the REST API for what no event has brought, and ends. */
+  async function heal(operator: ReceiverProcess, sinceMs: number, random: Random): Promise<ReconcileReport> {
+    const isFaulty = (): boolean => !healed && faults.includes("network");
+    const dryRun = !healed && random.chance(0.1);
+    const api = createRestApi({
+      simulator,
+      organizationId,
+      clock: operator.clock.clock,
+      random,
+      isFaulty,
+      onShown: (key, type) => genuine.set(key, { isHandled: type !== UNHANDLED }),
+    });
+    const report = await operator.reconcile({ api, sinceMs, dryRun });
+    note(`${operator.name} ${JSON.stringify(report)}`);
+    if (!dryRun) healedEvents += report.healed.length;
+    operator.killAfter(0);
+    return report;
   }
 
   function check(): Picture {
     if (broken !== undefined) throw broken;
-    if (network.failure() !== undefined) throw network.failure();
     const picture = takePicture(disk.file());
     checkPicture(picture, known);
     return picture;
   }
 
+  const crew = createCrew({ start, note });
   const hands = createFaults({
     timeline,
     disk,
     network,
     simulator,
     note,
-    intake: () => intake,
-    workers: () => workers,
+    fail,
+    intake: crew.intake,
+    workers: crew.workers,
+    reconcile: (random, sinceMs) => {
+      const operator = crew.startOperator();
+      heal(operator, operator.clock.clock.nowMs() - sinceMs, random).catch((error: unknown) => {
+        note(`${operator.name} ${String(error)}`);
+        operator.killAfter(0);
+      });
+      return operator;
+    },
     endAll: (random) => {
-      for (const process of [intake, ...workers]) process.killAfter(0);
+      crew.killAll();
       const lost = disk.cutPower(random);
       note(`power cut, ${String(lost)} commits lost`);
     },
   });
 
-  intake = start("intake");
-  workers = [start("worker"), start("worker")];
   try {
     for (let step = 0; step < STEPS; step += 1) {
       const random = createRandom(seed, "step", step);
@@ -182,38 +195,33 @@ export async function simulate(
             genuine.set(keyOf(event.id).toString("hex"), { isHandled: event.type !== UNHANDLED });
         }
         const fault = random.pick(FAULTS);
-        if (faults.includes(fault) && random.chance(0.6)) await hands[fault](random);
+        if (faults.includes(fault) && random.chance(0.6)) {
+          note(fault);
+          await hands[fault](random);
+        }
       }
       await timeline.pass(random.pick([1, 50, 400, 1_500]));
-      restartTheDead();
+      crew.restartTheDead();
       check();
     }
 
     // No more trouble: everything must come to its end by itself.
     // Whatever its clock says, a lease is all that a vanished worker has.
     await timeline.pass(LEASE_MS + 2_000);
-    const heldByTheDead = takePicture(disk.file()).holders.filter((holder) => gone.has(holder));
+    const heldByTheDead = takePicture(disk.file()).holders.filter((holder) => crew.gone.has(holder));
     assert.deepEqual(heldByTheDead, [], "R6: a worker vanished longer than a lease ago, and holds events");
     healed = true;
     timeline.setClock(0);
-    let left = ["unfinished"];
-    for (let step = 0; left.length > 0; step += 1) {
-      assert.ok(
-        step < MOST_HEALING_STEPS,
-        `R6: still not finished after all trouble has ended: ${left.join(", ")}`,
-      );
-      await timeline.pass(2_000);
-      const dueMs = simulator.clock.nextDueMs();
-      const waitMs =
-        dueMs === undefined ? 30_000 : Math.min(1_800_000, Math.max(0, dueMs - simulator.clock.now()));
-      await timeline.suspend(waitMs);
-      restartTheDead();
-      const picture = check();
-      left = [...picture.events.values()]
-        .filter((event) => ["pending", "claimed"].includes(stateOf(picture, event)))
-        .map((event) => `evt_${event.key} ${stateOf(picture, event)}`);
-      if (dueMs !== undefined) left.push("a delivery");
-    }
+    await playToTheEnd({
+      timeline,
+      simulator,
+      organizationId,
+      look: () => {
+        crew.restartTheDead();
+        return check();
+      },
+      reconcile: async () => heal(crew.startOperator(), 0, createRandom(seed, "last reconcile")),
+    });
     const end = takePicture(disk.file());
     for (const event of end.events.values()) {
       const hasEffect = end.effects.some(({ eventId }) => keyOf(eventId).toString("hex") === event.key);
@@ -222,16 +230,14 @@ export async function simulate(
     return {
       events: genuine.size,
       acknowledged: acknowledged.size,
+      healed: healedEvents,
       effects: end.effects.length,
       lives,
       faults,
       trace: trace.digest("hex"),
     };
   } finally {
-    for (const process of [intake, ...workers]) {
-      process.killAfter(0);
-      process.close();
-    }
+    crew.close();
     await simulator.close();
     rmSync(directory, { recursive: true, force: true });
   }

@@ -17,13 +17,16 @@ const LOOK = `
     coalesce(array_agg(seq) FILTER (WHERE old AND state IN ('done', 'ignored')), '{}')::text[] AS finished
   FROM seen`;
 
-/** Only the id stays, with its aliases, and whether the event was handled. */
+/**
+ * Only the id stays, with its aliases, and whether the event was handled. What reconcile found keeps its object for as
+ * long: the service's own event may still come, with another id.
+ */
 const FORGET_BODIES = `
   WITH forgotten AS (
     DELETE FROM receiver.events WHERE seq = ANY ($1::bigint[]) AND state IN ('done', 'ignored')
     RETURNING seq, id, object, handled
   ), objects AS (
-    DELETE FROM receiver.objects USING forgotten WHERE objects.key = forgotten.object AND objects.seq = forgotten.seq
+    DELETE FROM receiver.objects USING forgotten WHERE objects.key = forgotten.object AND objects.seq = forgotten.seq AND NOT objects.reconciled
   ), ids AS (
     UPDATE receiver.ids SET handled = forgotten.handled FROM forgotten WHERE ids.id = forgotten.id
   ), aliases AS (
@@ -38,7 +41,10 @@ const FORGET_IDS = `
       WHERE day < floor(extract(epoch FROM clock_timestamp() - $1 * interval '1 ms') / 86400)::integer
         AND NOT EXISTS (SELECT FROM receiver.events WHERE events.seq = ids.seq)
       LIMIT ${String(WINDOW)}))
-    RETURNING id)
+    RETURNING id, seq
+  ), objects AS (
+    DELETE FROM receiver.objects USING forgotten WHERE objects.reconciled AND objects.seq = forgotten.seq
+  )
   SELECT count(*) AS count FROM forgotten`;
 
 type Seen = { lastSeq: number | null; old: number; finished: string[] };

@@ -78,6 +78,8 @@ const MIGRATIONS = [
   );
   INSERT INTO receiver.facts VALUES (NULL, now(), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8));
   `,
+  // What reconcile found keeps its object for as long as its id.
+  `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled`,
 ];
 
 const CREATE_BASICS = `

@@ -184,14 +184,14 @@ export function createProcessor(
         durationMs: clock.monotonicMs() - startedAtMs,
         ...(error === undefined ? {} : { error }),
       });
-    if (transaction.committed()) report("done");
-    else if (abort.signal.aborted) {
-      // A drain gives it back; what was lost cannot be given.
-      if (!(await writeDown(() => claims.return(event)))) report("lost");
-    } else {
-      const written = await writeDown(() => settle(event, outcome));
-      report(written ?? "lost", "error" in outcome ? outcome.error : undefined);
-    }
+    if (transaction.committed()) return report("done");
+    // A drain gives it back; what was lost cannot be given.
+    const written = abort.signal.aborted
+      ? await writeDown(() => (claims.return(event) ? "returned" : undefined))
+      : await writeDown(() => settle(event, outcome));
+    // The commit that the handler's writes share with others' may come after its time was up.
+    if (written === undefined) report(transaction.committed() ? "done" : "lost");
+    else if (written !== "returned") report(written, "error" in outcome ? outcome.error : undefined);
   }
 
   /**

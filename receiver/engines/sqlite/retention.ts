@@ -10,8 +10,12 @@ const FIND_FINISHED = `
   SELECT seq, state, handled FROM work WHERE seq > ? AND state IN ('done', 'ignored', 'pruned') ORDER BY seq LIMIT ${String(BATCH)}`;
 const FIND_RECEIVED_AT = `SELECT received_at_ms FROM events WHERE seq = ? AND body IS NOT NULL`;
 const MARK = `UPDATE work SET state = 'pruned' WHERE seq = ? AND state IN ('done', 'ignored')`;
+// What reconcile found keeps its object for as long as its id: the service's own event may still come, with another id.
 const FORGET = `
-  UPDATE events SET body = NULL, type = '', object_id = NULL, handled = ?, duplicates = 0 WHERE seq = ?`;
+  UPDATE events SET body = NULL, handled = ?, duplicates = 0,
+    type = CASE source WHEN 'reconcile' THEN type ELSE '' END,
+    object_id = CASE source WHEN 'reconcile' THEN object_id END
+  WHERE seq = ?`;
 const REMEMBER = `UPDATE identity SET pruned_before_ms = max(pruned_before_ms, ?)`;
 const DELETE_WORK = `DELETE FROM work WHERE seq = ? AND state = 'pruned'`;
 const COUNT_DELETED = `UPDATE position SET deleted = deleted + ?`;

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { newEventId } from "../helpers/events.ts";
-import { accept, newEvent, setUp, type CreateBackend } from "./harness.ts";
+import { accept, done, newEvent, setUp, type CreateBackend } from "./harness.ts";
+
+const DAY_MS = 86_400_000;
 
 /** Ids decide, and the object only where reconcile is involved. */
 export function describeReconciled(name: string, createBackend: CreateBackend): void {
@@ -27,6 +29,26 @@ export function describeReconciled(name: string, createBackend: CreateBackend): 
       await accept(engine, [brought]);
       expect(await engine.intake.accept([found])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
       expect(await engine.ledger.find(found.id)).toMatchObject({ id: brought.id, source: "webhook" });
+    });
+
+    test("knows the object that reconcile had enqueued for as long as its id, also once it is pruned", async () => {
+      const { engine, pass, processing, ended } = await setUp(createBackend);
+      const healed = newEvent({ objectId: "call_1", source: "reconcile" });
+      await accept(engine, [healed, newEvent({ objectId: "call_2" })]);
+      processing(done);
+      await ended(2);
+      await pass(40 * DAY_MS);
+      const older = { bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS };
+      expect(await engine.ledger.prune(older)).toEqual({ bodies: 2, ids: 0 });
+      const late = newEvent({ objectId: "call_1" });
+      expect(await engine.intake.accept([late])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
+      await accept(engine, [newEvent({ objectId: "call_2" })]);
+      await pass(401 * DAY_MS);
+      await ended(3);
+      // The newest of all keeps its id, so that no number is given twice.
+      await accept(engine, [newEvent()]);
+      await engine.ledger.prune(older);
+      await accept(engine, [newEvent({ objectId: "call_1" })]);
     });
 
     test("sees the same object within one batch", async () => {

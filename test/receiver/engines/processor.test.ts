@@ -19,7 +19,10 @@ function engineOfOne() {
   const ended: string[] = [];
   let left = [event];
   let failures = 0;
+  let committed = false;
+  let commitsLate = false;
   const end = (word: string) => (): boolean => {
+    if (committed) return false;
     ended.push(word);
     return true;
   };
@@ -30,6 +33,10 @@ function engineOfOne() {
     ended,
     fail: (times: number): void => {
       failures = times;
+    },
+    /** The commit that a handler's writes share with others' comes with the next transaction. */
+    commitLate: (): void => {
+      commitsLate = true;
     },
     parts: {
       claims: {
@@ -54,11 +61,12 @@ function engineOfOne() {
             failures -= 1;
             throw new Error("database is locked");
           }
+          committed = commitsLate;
           return statements();
         },
         attempt: never,
       },
-      handlerTransaction: () => ({ atomically: () => never, committed: () => false }),
+      handlerTransaction: () => ({ atomically: () => never, committed: () => committed }),
       clock: systemClock,
       retry: { maximumAttempts: 5, backoffMs: () => 0 },
     },
@@ -87,4 +95,27 @@ test("an end that can't be written down is written as soon as it can", async () 
   expect(engine.ended).toEqual(["done"]);
   expect(handled).toMatchObject([{ id: "evt_1", outcome: "done" }]);
   expect(troubles.length).toBeGreaterThan(0);
+});
+
+test("an event whose common commit comes after its handler's time was up is reported as done", async () => {
+  const engine = engineOfOne();
+  const handled: Handled[] = [];
+  const processor = createProcessor(engine.parts, {
+    workerId: "worker",
+    concurrency: 1,
+    handle: async () => {
+      engine.commitLate();
+      return { kind: "failed", error: "DeadlinePassed" };
+    },
+    onHandled: (one) => void handled.push(one),
+    onTrouble: (error) => expect.unreachable(String(error)),
+  });
+  await until(
+    () => handled,
+    ({ length }) => length > 0,
+  );
+  await processor.drain(0);
+  expect(engine.ended).toEqual([]);
+  expect(handled).toMatchObject([{ id: "evt_1", outcome: "done" }]);
+  expect(handled[0]?.error).toBeUndefined();
 });

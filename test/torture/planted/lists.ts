@@ -5,6 +5,7 @@ import { plantedInFirstSteps } from "./first-steps.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInPostgres } from "./postgres.ts";
 import { plantedInReceiver } from "./receiver.ts";
+import { plantedInOneWorld } from "./one-world.ts";
 import { plantedInSimulator } from "./simulator.ts";
 import { plantedInSqlite } from "./sqlite.ts";
 import { plantedInVerify } from "./verify.ts";
@@ -13,6 +14,7 @@ import { plantedInVerify } from "./verify.ts";
 export const lists: Record<string, PlantedBug[]> = {
   receiver: plantedInReceiver,
   sqlite: plantedInSqlite,
+  "one world": plantedInOneWorld,
   postgres: plantedInPostgres,
   simulator: plantedInSimulator,
   verify: plantedInVerify,

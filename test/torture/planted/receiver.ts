@@ -103,7 +103,7 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     what: "pruned calls are enqueued and handled again",
     file: "receiver/operations/reconcile.ts",
-    find: "Math.max(options.sinceMs, prunedBeforeMs)",
+    find: "Math.max(options.sinceMs, knownSinceMs)",
     replace: "options.sinceMs",
     tests: ["test/receiver/reconcile.test.ts"],
   },

@@ -1,0 +1,99 @@
+import type { PlantedBug } from "./planted-bug.ts";
+
+const SIMULATION = ["test/simulation/receiver.test.ts", "-t", "break no promise"];
+
+/** Bugs that show only when several parts of the receiver meet: the seeded world of service and receiver finds them. */
+export const plantedInOneWorld: PlantedBug[] = [
+  {
+    what: "reconcile trusts that the receiver's clock was never behind the service's",
+    file: "receiver/operations/reconcile.ts",
+    find: "prunedBeforeMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1_000",
+    replace: "prunedBeforeMs",
+    tests: SIMULATION,
+  },
+  {
+    what: "reconcile remembers a place before its objects are stored",
+    file: "receiver/operations/reconcile.ts",
+    find: "      await heal(batch, organizationId);\n      report.objectsRead += batch.length;",
+    replace:
+      "      if (!dryRun) await writeBookmark(list, { newestId: newestId ?? last.id, lastId: last.id });\n      await heal(batch, organizationId);\n      report.objectsRead += batch.length;",
+    tests: SIMULATION,
+  },
+  {
+    what: "a walk that goes on from its bookmark passes over what is new",
+    file: "receiver/operations/reconcile.ts",
+    find: "if (item.id !== resumed?.newestId) {",
+    replace: "if (resumed === undefined) {",
+    tests: SIMULATION,
+  },
+  {
+    what: "the object that reconcile found is forgotten before its id",
+    file: "receiver/engines/sqlite/retention.ts",
+    find: "object_id = CASE source WHEN 'reconcile' THEN object_id END",
+    replace: "object_id = NULL",
+    tests: SIMULATION,
+  },
+  {
+    what: "retention does not write down how far back it pruned",
+    file: "receiver/engines/sqlite/retention.ts",
+    find: "      remember.run(beforeMs);\n",
+    replace: "",
+    tests: SIMULATION,
+  },
+  {
+    what: "retention deletes the work of events that keep their bodies",
+    file: "receiver/engines/sqlite/retention.ts",
+    find: "    forgetAll.immediate();\n    await write(() => countDeleted",
+    replace: "    void write(() => countDeleted",
+    tests: SIMULATION,
+  },
+  {
+    what: "commits of the inbox are not synced",
+    file: "receiver/engines/sqlite/inbox-file.ts",
+    find: 'synchronous: "FULL"',
+    replace: 'synchronous: "NORMAL"',
+    tests: SIMULATION,
+  },
+  {
+    what: "what reconcile finds is stored beside the service's own event",
+    file: "receiver/engines/sqlite/accept.ts",
+    find: "return seq === undefined ? insert(event, nowMs) : duplicateOf(seq, event, nowMs);",
+    replace: "return insert(event, nowMs);",
+    tests: SIMULATION,
+  },
+  {
+    what: "the service's own event is stored beside what reconcile found",
+    file: "receiver/engines/sqlite/accept.ts",
+    find: "(reconciled ? sameAsReconciled(event, nowMs) : undefined) ?? insert(event, nowMs)",
+    replace: "insert(event, nowMs)",
+    tests: SIMULATION,
+  },
+  {
+    what: "an end that could not be written down is given up",
+    file: "receiver/engines/sqlite/processor.ts",
+    find: "if (draining.signal.aborted) throw error;",
+    replace: "throw error;",
+    tests: SIMULATION,
+  },
+  {
+    what: "a worker that ends keeps what it had claimed",
+    file: "receiver/engines/sqlite/processor.ts",
+    find: "      for (const event of left) claims.return(event);\n",
+    replace: "",
+    tests: SIMULATION,
+  },
+  {
+    what: "a stopped worker's claims are taken while it stands, and it writes all the same",
+    file: "receiver/engines/sqlite/claims.ts",
+    find: "const HELD = `WHERE seq = $seq AND token = $token AND state = 'claimed'`",
+    replace: "const HELD = `WHERE seq = $seq AND ($token OR 1)`",
+    tests: SIMULATION,
+  },
+  {
+    what: "a signature of 301 seconds ago is taken",
+    file: "shared/signature.ts",
+    find: "if (ageSeconds > SIGNATURE_TOLERANCE_SECONDS)",
+    replace: "if (ageSeconds > SIGNATURE_TOLERANCE_SECONDS * 13)",
+    tests: SIMULATION,
+  },
+];
