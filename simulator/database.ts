@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import {
+  ATTEMPTS_BY_NUMBER,
   DELIVERY_TABLES,
   FEWER_INDEXES,
   ROTATION_TABLES,
@@ -27,6 +28,7 @@ const MIGRATIONS = [
   [...VERDICT_TABLES, ...WORLD_RETENTION],
   [...FEWER_INDEXES],
   [...ROTATION_TABLES],
+  [...ATTEMPTS_BY_NUMBER],
 ].map((tables) => tables.join(";\n"));
 
 /** What is said of a data file that is newer than that, after its name. */

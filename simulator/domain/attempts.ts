@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
+import type { Delivery } from "./deliveries.ts";
 
 /**
  * How an attempt ended: the status that was answered, or what went wrong before there was one. `interrupted` means that
@@ -73,21 +74,24 @@ type AttemptRow = SummaryRow & {
 };
 
 const OPEN = `
-  INSERT INTO attempts (delivery_id, number, scheduled_at, started_at, wall_started_at, signature_timestamp,
+  INSERT INTO attempts (delivery_seq, number, scheduled_at, started_at, wall_started_at, signature_timestamp,
     request_headers, request_body)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 const CLOSE = `
   UPDATE attempts SET ended_at = ?, duration_ms = ?, http_status = ?, error = ?, error_detail = ?,
     answer_headers = ?, answer_body = ?, answer_truncated = ?
   WHERE rowid = ? AND ended_at IS NULL`;
-const OF_DELIVERY = `SELECT * FROM attempts WHERE delivery_id = ? ORDER BY number`;
+const OF_DELIVERY = `
+  SELECT d.id AS delivery_id, a.* FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq
+  WHERE d.id = ? ORDER BY number`;
 const SUMMARIES = `
-  SELECT delivery_id, number, scheduled_at, started_at, ended_at, wall_started_at, duration_ms, signature_timestamp,
-    http_status, error, error_detail
-  FROM attempts WHERE delivery_id IN (SELECT value FROM json_each(?)) ORDER BY delivery_id, number`;
+  SELECT d.id AS delivery_id, number, scheduled_at, started_at, ended_at, wall_started_at, duration_ms,
+    signature_timestamp, http_status, error, error_detail
+  FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq
+  WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq, number`;
 const LEFT_OPEN = `
-  SELECT a.rowid AS row, a.delivery_id AS deliveryId, a.number, a.started_at AS startedAtMs
-  FROM deliveries d JOIN attempts a ON a.delivery_id = d.id AND a.number = d.attempts_made
+  SELECT a.rowid AS row, d.id AS deliveryId, a.number, a.started_at AS startedAtMs
+  FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq AND a.number = d.attempts_made
   WHERE d.state = 'attempting' AND d.next_attempt_at IS NULL AND a.ended_at IS NULL`;
 
 const requestHeadersSchema = z.record(z.string(), z.string());
@@ -107,7 +111,7 @@ export function createAttempts(options: { database: Database }) {
   return {
     /** Records that an attempt is about to be made; answers its place in the table. */
     open(
-      deliveryId: string,
+      { seq }: Pick<Delivery, "seq">,
       attempt: Pick<
         Attempt,
         | "number"
@@ -123,7 +127,7 @@ export function createAttempts(options: { database: Database }) {
         attempt;
       const headers = JSON.stringify(attempt.requestHeaders);
       const { lastInsertRowid } = open.run(
-        deliveryId,
+        seq,
         number,
         scheduledAtMs,
         startedAtMs,

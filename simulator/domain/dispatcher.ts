@@ -1,6 +1,6 @@
 import { createAdvance } from "./advance.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { createFlights, type Departure, type FlightParts } from "./flights.ts";
+import { createFlights, MOST_PER_TURN, type Departure, type FlightParts } from "./flights.ts";
 import { createSettlement, settleInterrupted } from "./settlement.ts";
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
@@ -74,12 +74,15 @@ export function createDispatcher(
     return deliveries.endpointsWithDue(nowMs).flatMap((endpointId) => {
       const free = CONCURRENCY_PER_ENDPOINT - flights.to(endpointId);
       if (free <= 0) return [];
+      if (free > MOST_PER_TURN) wake();
       const endpoint = endpoints.find(endpointId);
       if (endpoint === undefined) {
         abandon(endpointId);
         return [];
       }
-      return deliveries.due(endpointId, nowMs, free).map((delivery) => ({ delivery, endpoint }));
+      return deliveries
+        .due(endpointId, nowMs, Math.min(free, MOST_PER_TURN))
+        .map((delivery) => ({ delivery, endpoint }));
     });
   }
 
@@ -147,7 +150,7 @@ export function createDispatcher(
       cancelSleep();
       stopping.abort();
       await flights.returned();
-      flights.turn([]);
+      while (flights.any()) flights.turn([]);
       for (const resolve of settledWaiters.splice(0)) resolve();
     },
   };

@@ -97,8 +97,9 @@ export function createEndpoints(options: {
     return row && fromRow(row);
   }
 
-  function tell(id: string, changes: number): void {
+  function tell(id: string, changes: number): boolean {
     if (changes > 0) journal.write({ kind: "endpoint.changed", endpointId: id });
+    return changes > 0;
   }
 
   return {
@@ -176,8 +177,9 @@ export function createEndpoints(options: {
     find: read,
     list: (): Endpoint[] => list.all().map(fromRow),
     exists: (id: string): boolean => exists.get(id) === 1,
-    countFailure: (id: string): void => tell(id, countFailure.run(id).changes),
-    countSuccess: (id: string): void => tell(id, countSuccess.run(id).changes),
+    /** Whether the endpoint is still there. */
+    countFailure: (id: string): boolean => tell(id, countFailure.run(id).changes),
+    countSuccess: (id: string): void => void tell(id, countSuccess.run(id).changes),
   };
 }
 

@@ -47,6 +47,12 @@ export type FlightParts = {
 };
 
 /**
+ * At most so many attempts come back, and so many depart, in one turn: while we record them, the endpoint works on the
+ * others, and neither waits for the other.
+ */
+export const MOST_PER_TURN = 8;
+
+/**
  * The attempts that are under way. What came back and what departs in one turn of the event loop is recorded in one
  * transaction: with sixteen requests in flight, several attempts share the cost of one.
  */
@@ -61,7 +67,7 @@ export function createFlights(
   const { deliveries, attempts, clock, wall, journal, signal } = options;
   const underWay = new Set<Promise<void>>();
   const byEndpoint = new Map<string, number>();
-  let landings: Landing[] = [];
+  const landings: Landing[] = [];
 
   function take({ delivery, endpoint }: Departure): Flight {
     const number = delivery.attemptsMade + 1;
@@ -74,7 +80,7 @@ export function createFlights(
     const secrets = signingSecrets(endpoint, startedAtMs, readings);
     const request = attemptRequest({ body, secrets, number, wallNowMs: wallStartedAtMs, faults, readings });
     deliveries.take(delivery);
-    const row = attempts.open(delivery.id, {
+    const row = attempts.open(delivery, {
       number,
       scheduledAtMs: delivery.dueAtMs,
       startedAtMs,
@@ -120,9 +126,9 @@ export function createFlights(
     any: (): boolean => underWay.size > 0 || landings.length > 0,
     /** Records what came back and what departs now; then the latter is sent. */
     turn(departures: readonly Departure[]): void {
-      const landed = landings;
+      const landed = landings.splice(0, MOST_PER_TURN);
       if (landed.length === 0 && departures.length === 0) return;
-      landings = [];
+      if (landings.length > 0) options.onLanding();
       // Recorded before it is sent: whatever happens to us now, an attempt is counted (at most six on the wire).
       const flights = options.transaction(() => {
         for (const landing of landed) {

@@ -27,8 +27,7 @@ export function createMemory(options: {
   let grown = growthToTrim;
 
   function remember(entriesToCome = 0): void {
-    meta.set("schedule_ms", Math.floor(clock.now()));
-    meta.set("journal_id", journal.lastId() + entriesToCome);
+    meta.setMoment(Math.floor(clock.now()), journal.lastId() + entriesToCome);
   }
 
   const stop = journal.watch(({ kind }) => {

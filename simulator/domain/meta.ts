@@ -7,6 +7,9 @@ const GET = `SELECT value FROM meta WHERE name = ?`;
 const COUNT = `
   INSERT INTO meta (name, value) VALUES (?, '1')
   ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`;
+const SET_MOMENT = `
+  INSERT INTO meta (name, value) VALUES ('schedule_ms', ?), ('journal_id', ?)
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 const SET = `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
 export type Meta = ReturnType<typeof createMeta>;
@@ -15,6 +18,7 @@ export type Meta = ReturnType<typeof createMeta>;
 export function createMeta(database: Database) {
   const get = database.prepare<[MetaName], string>(GET).pluck();
   const set = database.prepare(SET);
+  const setMoment = database.prepare(SET_MOMENT);
   const count = database.prepare<[MetaName], number>(COUNT).pluck();
 
   return {
@@ -25,5 +29,8 @@ export function createMeta(database: Database) {
     /** Counts one up, from 1; what is rolled back was not counted. */
     count: (name: MetaName): number => count.get(name) ?? 1,
     set: (name: MetaName, value: number): void => void set.run(name, String(value)),
+    /** Remembers how far schedule time and the journal have come. */
+    setMoment: (scheduleMs: number, journalId: number): void =>
+      void setMoment.run(String(scheduleMs), String(journalId)),
   };
 }

@@ -19,15 +19,15 @@ const USED_BYTES = `
   SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`;
 // Each of the two from its own index: what still waits is not even looked at.
 const OLDEST_FINISHED = `
-  SELECT seq, id, event_id AS eventId FROM (
-    SELECT * FROM (SELECT seq, id, event_id FROM deliveries WHERE state = 'delivered' ORDER BY seq LIMIT @limit)
+  SELECT seq, event_id AS eventId FROM (
+    SELECT * FROM (SELECT seq, event_id FROM deliveries WHERE state = 'delivered' ORDER BY seq LIMIT @limit)
     UNION ALL
-    SELECT * FROM (SELECT seq, id, event_id FROM deliveries WHERE state = 'dead' ORDER BY seq LIMIT @limit)
+    SELECT * FROM (SELECT seq, event_id FROM deliveries WHERE state = 'dead' ORDER BY seq LIMIT @limit)
   ) ORDER BY seq LIMIT @limit`;
 const OLDEST_WAITING = `
-  SELECT seq, id, event_id AS eventId FROM deliveries
+  SELECT seq, event_id AS eventId FROM deliveries
   WHERE state = 'attempting' AND next_attempt_at > @nowMs ORDER BY seq LIMIT @limit`;
-const REMOVE_ATTEMPTS = `DELETE FROM attempts WHERE delivery_id = ?`;
+const REMOVE_ATTEMPTS = `DELETE FROM attempts WHERE delivery_seq = ?`;
 const REMOVE_DELIVERY = `DELETE FROM deliveries WHERE seq = ?`;
 const WITHOUT_DELIVERY = `NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.event_id = events.id)`;
 const REMOVE_EVENT = `DELETE FROM events WHERE id = ? AND ${WITHOUT_DELIVERY}`;
@@ -35,7 +35,7 @@ const REMOVE_ITEMS = `DELETE FROM world_items WHERE event_id = ?`;
 const LAST_EVENT_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
 const LONELY_EVENTS = `SELECT id FROM events WHERE seq > @from AND seq <= @to AND ${WITHOUT_DELIVERY}`;
 
-type DeliveryRow = { seq: number; id: string; eventId: string };
+type DeliveryRow = { seq: number; eventId: string };
 
 export type Retention = ReturnType<typeof createRetention>;
 
@@ -59,7 +59,7 @@ export function createRetention(options: {
   const usedBytes = database.prepare<[], number>(USED_BYTES).pluck();
   const oldestFinished = database.prepare<[{ limit: number }], DeliveryRow>(OLDEST_FINISHED);
   const oldestWaiting = database.prepare<[{ limit: number; nowMs: number }], DeliveryRow>(OLDEST_WAITING);
-  const removeAttempts = database.prepare<[string]>(REMOVE_ATTEMPTS);
+  const removeAttempts = database.prepare<[number]>(REMOVE_ATTEMPTS);
   const removeDelivery = database.prepare<[number]>(REMOVE_DELIVERY);
   const removeEvent = database.prepare<[string]>(REMOVE_EVENT);
   const removeItems = database.prepare<[string]>(REMOVE_ITEMS);
@@ -84,8 +84,8 @@ export function createRetention(options: {
     if (going.length === 0 && (isUrgent || !options.isBusy(nowMs))) {
       going.push(...oldestWaiting.all({ limit, nowMs }));
     }
-    for (const { seq, id } of going) {
-      removeAttempts.run(id);
+    for (const { seq } of going) {
+      removeAttempts.run(seq);
       removeDelivery.run(seq);
     }
     for (const eventId of new Set(going.map((delivery) => delivery.eventId))) forget(eventId);

@@ -188,6 +188,35 @@ export const ROTATION_TABLES = [
   ALTER TABLE endpoints ADD COLUMN previous_until INTEGER`,
 ] as const;
 
+/** Attempts by the number of their delivery: those of neighbours stand side by side, where ids lie anywhere. */
+export const ATTEMPTS_BY_NUMBER = [
+  `CREATE TABLE numbered (
+    delivery_seq INTEGER NOT NULL REFERENCES deliveries(seq),
+    number INTEGER NOT NULL CHECK (number >= 1 AND number <= 6),
+    scheduled_at INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    wall_started_at INTEGER NOT NULL,
+    duration_ms INTEGER,
+    signature_timestamp INTEGER NOT NULL,
+    http_status INTEGER,
+    error TEXT,
+    error_detail TEXT,
+    request_headers TEXT NOT NULL,
+    request_body BLOB,
+    answer_headers TEXT,
+    answer_body BLOB,
+    answer_truncated INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (delivery_seq, number)
+  ) STRICT;
+  INSERT INTO numbered
+    SELECT d.seq, number, scheduled_at, started_at, ended_at, wall_started_at, duration_ms, signature_timestamp,
+      http_status, error, error_detail, request_headers, request_body, answer_headers, answer_body, answer_truncated
+    FROM attempts a JOIN deliveries d ON d.id = a.delivery_id ORDER BY a.rowid;
+  DROP TABLE attempts;
+  ALTER TABLE numbered RENAME TO attempts`,
+] as const;
+
 const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM agenda"];
 const CLEAR_ENDPOINTS = "DELETE FROM endpoints";
 const UNFLAG_ENDPOINTS = "UPDATE endpoints SET consecutive_failures = 0";

@@ -40,8 +40,8 @@ export function createSettlement(options: {
     const delaySeconds = delayAfterAttempt(number);
     const isCounted = readings.flag_counts === "attempts" || delaySeconds === undefined;
     const isTheirs = !attempt.isInjected || readings.flag_counts_injected === "yes";
-    if (isCounted && isTheirs) endpoints.countFailure(endpointId);
-    if (delaySeconds === undefined || !endpoints.exists(endpointId)) {
+    const isThere = isCounted && isTheirs ? endpoints.countFailure(endpointId) : endpoints.exists(endpointId);
+    if (delaySeconds === undefined || !isThere) {
       deliveries.settle(delivery, "dead");
       return;
     }

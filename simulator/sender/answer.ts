@@ -23,8 +23,16 @@ export function createKeptAnswer(head: AnswerHead) {
   };
 }
 
-/** Every header, with a list of values where it came several times. */
+/** What was made of the head that was read last, which is the same object again where the text was the same. */
+let last: { head: AnswerHead; headers: Answer["headers"] } | undefined;
+
 function headersOf(head: AnswerHead): Answer["headers"] {
+  if (last?.head !== head) last = { head, headers: joined(head) };
+  return last.headers;
+}
+
+/** Every header, with a list of values where it came several times. */
+function joined(head: AnswerHead): Answer["headers"] {
   const headers = new Map<string, string | string[]>();
   for (const [name, value] of head.headers) {
     const known = headers.get(name);

@@ -7,7 +7,7 @@ import { DELIVERY_TABLES } from "../../simulator/domain/schema.ts";
 import { WORLD_MIGRATIONS } from "../../simulator/domain/world/schema.ts";
 import { emit, openSimulator, temporaryDirectory } from "../helpers/simulator.ts";
 
-/** A data file as the first release wrote it: an event with a delivery in each state. */
+/** A data file as the first release wrote it: an event with deliveries that ended, and one that was killed meanwhile. */
 function writeFirstVersion(file: string): void {
   const database = new Database(file);
   for (const table of [...DELIVERY_TABLES, ...WORLD_MIGRATIONS]) database.exec(table);
@@ -23,25 +23,79 @@ function writeFirstVersion(file: string): void {
       "INSERT INTO events (id, type, org_id, created_at, origin, body) VALUES (?, ?, ?, 1, 'world', ?)",
     )
     .run(envelope.id, envelope.type, envelope.org_id, Buffer.from(JSON.stringify(envelope)));
-  for (const state of ["delivered", "dead", "dead"]) {
+  // Ids lie in another order than the rows.
+  for (const [index, state] of ["delivered", "dead", "attempting"].entries()) {
+    const id = `dlv_${"cab"[index]}`;
     database
       .prepare(
-        "INSERT INTO deliveries (id, event_id, endpoint_id, state, created_at, faults) VALUES (?, ?, ?, ?, 1, '[]')",
+        `INSERT INTO deliveries (id, event_id, endpoint_id, state, created_at, faults, attempts_made)
+        VALUES (?, ?, ?, ?, 1, '[]', 1)`,
       )
-      .run(`dlv_${crypto.randomUUID()}`, envelope.id, "ep_1", state);
+      .run(id, envelope.id, "ep_1", state);
+    database
+      .prepare(
+        `INSERT INTO attempts (delivery_id, number, scheduled_at, started_at, wall_started_at, signature_timestamp,
+        request_headers) VALUES (?, 1, 2, 3, 4, 5, '{"a":"b"}')`,
+      )
+      .run(id);
   }
+  database.exec(`UPDATE attempts SET ended_at = 6, duration_ms = 7, http_status = 200, answer_headers = '{"c":"d"}',
+    answer_body = x'6869', answer_truncated = 1 WHERE delivery_id = 'dlv_c'`);
+  database.exec(`UPDATE attempts SET ended_at = 8, error = 'dns', error_detail = 'none', request_body = x'6869'
+    WHERE delivery_id = 'dlv_a'`);
   database.close();
 }
 
-test("a data file of the first release is brought up to date: types, summaries and counts are there", () => {
+test("a data file of the first release is brought up to date: types, summaries, counts and attempts are there", () => {
   const dataFile = join(temporaryDirectory(), "old.db");
   writeFirstVersion(dataFile);
   const { deliveries: verbs, counts } = openSimulator({ dataFile });
   const { deliveries } = verbs.page({ limit: 10, type: "order.created" });
-  expect(deliveries.map(({ state }) => state).toSorted()).toEqual(["dead", "dead", "delivered"]);
+  expect(deliveries.map(({ id, state }) => [id, state])).toEqual([
+    ["dlv_b", "attempting"],
+    ["dlv_a", "dead"],
+    ["dlv_c", "delivered"],
+  ]);
   expect(deliveries[0]?.summary).toMatch(/ ordered .+ · /);
-  expect(counts.deliveries().byState).toEqual({ attempting: 0, delivered: 1, dead: 2 });
+  expect(counts.deliveries().byState).toEqual({ attempting: 1, delivered: 1, dead: 1 });
   expect(counts.events()).toEqual({ total: 1, byType: new Map([["order.created", 1]]) });
+
+  const begun = {
+    number: 1,
+    scheduledAtMs: 2,
+    startedAtMs: 3,
+    wallStartedAtMs: 4,
+    signatureTimestamp: 5,
+    requestHeaders: { a: "b" },
+  };
+  const answer = { headers: { c: "d" }, body: Buffer.from("hi"), truncated: true };
+  expect(verbs.attempts("dlv_c")).toMatchObject([
+    {
+      ...begun,
+      deliveryId: "dlv_c",
+      endedAtMs: 6,
+      durationMs: 7,
+      httpStatus: 200,
+      requestBody: null,
+      answer,
+    },
+  ]);
+  expect(verbs.attempts("dlv_a")).toMatchObject([
+    {
+      ...begun,
+      endedAtMs: 8,
+      error: "dns",
+      errorDetail: "none",
+      requestBody: Buffer.from("hi"),
+      answer: null,
+    },
+  ]);
+  expect(verbs.attempts("dlv_b")).toMatchObject([{ ...begun, error: "interrupted", httpStatus: null }]);
+  expect(deliveries.map(({ attempts }) => attempts.map((attempt) => attempt.deliveryId))).toEqual([
+    ["dlv_b"],
+    ["dlv_a"],
+    ["dlv_c"],
+  ]);
 });
 
 test("an option that a data file has settled already is said to have no effect", async () => {

@@ -152,23 +152,26 @@ describe("while deliveries wait", () => {
   });
 
   test.each([
-    [200, "delivered"],
-    [500, "dead"],
+    [200, "delivered", "attempts"],
+    [500, "dead", "attempts"],
+    [500, "dead", "deliveries"],
   ] as const)(
-    "an endpoint removed during an attempt that ends with %i leaves it %s",
-    async (status, state) => {
+    "an endpoint removed during an attempt that ends with %i leaves it %s, where the flag counts %s",
+    async (status, state, counted) => {
       let answer = () => {};
       const endpoint = await startEndpoint((response) => {
         answer = () => response.writeHead(status).end();
       });
-      const simulator = openSimulator({ clock: "manual" });
+      const readings = readingsWith({ flag_counts: counted });
+      const simulator = openSimulator({ clock: "manual", readings });
       const { id: endpointId } = register(simulator, endpoint.url);
       const id = emitOne(simulator);
       await endpoint.until(1);
       simulator.endpoints.remove(endpointId);
       answer();
-      await simulator.clock.run();
+      await simulator.settled();
       expect(deliveryOf(simulator, id).state).toBe(state);
+      await simulator.clock.run();
       expect(endpoint.received).toHaveLength(1);
     },
   );

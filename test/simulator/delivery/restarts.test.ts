@@ -79,8 +79,10 @@ describe("a simulator that is stopped and started again on its data file", () =>
     const onTheWire = deliveries.reduce((sum, { attemptsMade }) => sum + attemptsMade, 0);
     expect(endpoint.received.length).toBeLessThanOrEqual(onTheWire);
     for (const { id, attemptsMade } of deliveries) {
-      const errors = second.deliveries.attempts(id).map(({ error }) => error);
-      expect(errors).toEqual(attemptsMade === 1 ? [null] : ["interrupted", null]);
+      const attempts = second.deliveries.attempts(id);
+      expect(attempts.map(({ error }) => error)).toEqual(attemptsMade === 1 ? [null] : ["interrupted", null]);
+      // Ended in good order, the first life has written down itself how each of them ended.
+      for (const { durationMs } of attempts) expect(durationMs).not.toBeNull();
     }
   });
 

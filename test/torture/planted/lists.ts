@@ -1,6 +1,7 @@
 import { plantedInAdoption } from "./adoption.ts";
 import { plantedInBorders } from "./borders.ts";
 import { plantedInDashboard } from "./dashboard.ts";
+import { plantedInDelivery } from "./delivery.ts";
 import { plantedInFirstSteps } from "./first-steps.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInPostgres } from "./postgres.ts";
@@ -16,6 +17,7 @@ export const lists: Record<string, PlantedBug[]> = {
   sqlite: plantedInSqlite,
   "one world": plantedInOneWorld,
   postgres: plantedInPostgres,
+  delivery: plantedInDelivery,
   simulator: plantedInSimulator,
   verify: plantedInVerify,
   dashboard: plantedInDashboard,
