@@ -11,8 +11,7 @@ import {
   type DeliveryRecord,
 } from "./library/deliveries.ts";
 import { createEndpointControl, type EndpointControl } from "./library/endpoints.ts";
-import { faultsFrom, type FaultText } from "./library/faults.ts";
-import { orThrow } from "./library/or-throw.ts";
+import { faultsFrom, orThrow, type FaultText } from "./library/input.ts";
 import { listen } from "./server.ts";
 import { createSimulator, type Simulator } from "./simulator.ts";
 
@@ -21,8 +20,8 @@ export type { ClockMode } from "./domain/clock.ts";
 export type { Readings } from "./domain/readings.ts";
 export type { ClockControl } from "./library/clock.ts";
 export type { AttemptRecord, DeliveryControl, DeliveryRecord, DeliverySearch } from "./library/deliveries.ts";
-export type { EndpointControl, EndpointRecord, EndpointRequest } from "./library/endpoints.ts";
-export type { FaultText } from "./library/faults.ts";
+export type { EndpointControl, EndpointRecord, EndpointRequest, Rotation } from "./library/endpoints.ts";
+export type { FaultText } from "./library/input.ts";
 
 export type StartOptions = {
   /** Port of the service; any free one unless given. */

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
+import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { registeredSchema } from "./control-schemas.ts";
 import { durationSeconds } from "./option-values.ts";
 import { createOutput } from "./output.ts";
-
-const DAY_SECONDS = 86_400;
 
 type Flags = SimulatorFlags & { secret?: string; overlap: number };
 
@@ -18,7 +17,7 @@ export function addRotateCommand(endpoints: Command): void {
       "--overlap <duration>",
       "how long the old one goes on signing, in schedule time",
       durationSeconds,
-      DAY_SECONDS,
+      OVERLAP_SECONDS,
     )
     .action(async (id: string, flags: Flags) => {
       const output = createOutput({ json: flags.json === true });

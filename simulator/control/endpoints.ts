@@ -1,6 +1,7 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
+import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerError, answerList, answerRefusal, readBody } from "./answers.ts";
 import { faultsSchema, nameSchema } from "./schemas.ts";
@@ -23,7 +24,7 @@ const changeSchema = settingsSchema.partial();
 const LONGEST_OVERLAP_SECONDS = 30 * 86_400;
 const rotationSchema = z.strictObject({
   secret: secretSchema.optional(),
-  overlap_seconds: z.number().min(0).max(LONGEST_OVERLAP_SECONDS).default(86_400),
+  overlap_seconds: z.number().min(0).max(LONGEST_OVERLAP_SECONDS).default(OVERLAP_SECONDS),
 });
 const checkSchema = z.strictObject({ url: urlSchema });
 

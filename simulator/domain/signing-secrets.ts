@@ -1,5 +1,8 @@
 import type { Readings } from "./readings.ts";
 
+/** How long a rotated secret goes on signing beside the new one, unless told otherwise. */
+export const OVERLAP_SECONDS = 86_400;
+
 /** The secret of an endpoint, and the one before it, which overlaps until a point in schedule time. */
 export type EndpointSecrets = {
   secret: string;

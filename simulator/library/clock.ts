@@ -1,6 +1,6 @@
 import type { ClockMode } from "../domain/clock.ts";
-import { parseDuration } from "../domain/duration.ts";
 import type { Simulator } from "../simulator.ts";
+import { secondsFrom } from "./input.ts";
 
 /** Schedule time: decides when attempts are due and dates events. What it does never reaches a signature's `t`. */
 export type ClockControl = {
@@ -21,15 +21,8 @@ export function createClockControl(simulator: Simulator): ClockControl {
     now: () => new Date(clock.now()),
     mode: () => clock.mode,
     setMode: (mode) => clock.setMode(mode),
-    async advance(duration) {
-      const seconds = typeof duration === "number" ? duration : parseDuration(duration);
-      if (seconds === undefined || !(seconds >= 0)) {
-        throw new Error(
-          `${JSON.stringify(duration)} is no duration: give seconds, or a text such as "5m" or "12h".`,
-        );
-      }
-      await clock.advance(seconds);
-    },
+    // A duration that is none rejects, as all else that fails does.
+    advance: async (duration) => clock.advance(secondsFrom(duration)),
     next: () => clock.next(),
     run: () => clock.run(),
   };

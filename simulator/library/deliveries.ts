@@ -6,7 +6,7 @@ import type { StoredEvent } from "../domain/events.ts";
 import { formatFaults } from "../domain/faults.ts";
 import type { Simulator } from "../simulator.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
-import { orThrow } from "./or-throw.ts";
+import { orThrow } from "./input.ts";
 
 /** One event on its way to one endpoint. Times without `wall` are schedule time. */
 export type DeliveryRecord = {

@@ -1,9 +1,9 @@
 import type { EventType } from "../../shared/events.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import { formatFault } from "../domain/faults.ts";
+import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../simulator.ts";
-import { faultsFrom, type FaultText } from "./faults.ts";
-import { orThrow } from "./or-throw.ts";
+import { faultsFrom, orThrow, secondsFrom, type FaultText } from "./input.ts";
 
 export type EndpointRequest = {
   /** https, or http on loopback. */
@@ -16,6 +16,13 @@ export type EndpointRequest = {
   secret?: string;
   /** What to do wrong to this endpoint. */
   faults?: readonly FaultText[];
+};
+
+export type Rotation = {
+  /** The new secret; made up unless given. */
+  secret?: string;
+  /** How long the one before goes on signing, in schedule time: seconds, or a text such as `"12h"`; a day unless given. */
+  overlap?: number | string;
 };
 
 export type EndpointRecord = {
@@ -38,6 +45,8 @@ export type EndpointControl = {
   /** Throws when there is no such endpoint. */
   get(id: string): EndpointRecord;
   change(id: string, settings: Partial<Omit<EndpointRequest, "secret">>): EndpointRecord;
+  /** Gives an endpoint a new secret, beside which the one before goes on signing for a while. */
+  rotate(id: string, rotation?: Rotation): EndpointRecord;
   remove(id: string): void;
   /** The dashboard's test action: sends a synthetic `call.completed` to this endpoint alone. Answers its event id. */
   test(id: string): Promise<string>;
@@ -54,6 +63,10 @@ export function createEndpointControl({ endpoints, settled }: Simulator): Endpoi
       return record(endpoint);
     },
     change: (id, changes) => record(orThrow(endpoints.change(id, settingsOf(changes))).endpoint),
+    rotate(id, { secret, overlap = OVERLAP_SECONDS } = {}) {
+      const overlapMs = Math.round(secondsFrom(overlap) * 1000);
+      return record(orThrow(endpoints.rotate(id, { secret, overlapMs })).endpoint);
+    },
     remove: (id) => void orThrow(endpoints.remove(id)),
     async test(id) {
       const { emitted } = orThrow(endpoints.test(id));

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { verify } from "../../../shared/signature.ts";
 import { startSimulator, type StartOptions } from "../../../simulator/index.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
@@ -116,6 +117,38 @@ test("endpoints are changed, tested and removed", async () => {
   expect(receiver.received).toHaveLength(1);
   simulator.endpoints.remove(id);
   expect(simulator.endpoints.list()).toEqual([]);
+});
+
+test("a secret is rotated, and the one before it signs beside the new one until the overlap ends", async () => {
+  const receiver = await startEndpoint();
+  const simulator = await start();
+  const before = simulator.endpoints.add({ url: receiver.url, secret: "whsec_before" });
+  const signers = async () => {
+    await simulator.emit("call.completed");
+    const { signature = "", body = Buffer.alloc(0), t = 0 } = receiver.received.at(-1) ?? {};
+    const { secret } = simulator.endpoints.get(before.id);
+    return ["whsec_before", secret].map(
+      (signer) => verify({ headers: [signature], body, secrets: [signer], nowSeconds: t }).ok,
+    );
+  };
+
+  const rotated = simulator.endpoints.rotate(before.id, { secret: "whsec_after", overlap: "1h" });
+  expect(rotated).toEqual({ ...before, secret: "whsec_after" });
+  expect(await signers()).toEqual([true, true]);
+  await simulator.clock.advance("59m59s");
+  expect(await signers()).toEqual([true, true]);
+  await simulator.clock.advance("1s");
+  expect(await signers()).toEqual([false, true]);
+
+  expect(simulator.endpoints.rotate(before.id).secret).toMatch(/^whsec_[0-9a-f]{48}$/);
+  await simulator.clock.advance(86_399);
+  expect(await signers()).toEqual([false, true]);
+  expect(receiver.received.at(-1)?.signature.split("v1=")).toHaveLength(3);
+  await simulator.clock.advance(1);
+  await signers();
+  expect(receiver.received.at(-1)?.signature.split("v1=")).toHaveLength(2);
+  expect(() => simulator.endpoints.rotate(before.id, { overlap: "soon" })).toThrow("is no duration");
+  expect(() => simulator.endpoints.rotate(before.id, { secret: "a b" })).toThrow("no white space");
 });
 
 test("the clock is read, moved by texts and seconds, and changed in mode", async () => {
