@@ -7,7 +7,7 @@ const MAXIMUM_CONNECTIONS = 2_048;
 const MAXIMUM_PER_ADDRESS = 1_024;
 
 /** Requests of one connection that have no answer yet. Who sends more without waiting doesn't want answers. */
-const MAXIMUM_IN_FLIGHT = 32;
+const MAXIMUM_IN_FLIGHT = 8;
 
 /** How long we listen on after our last answer, so that what is still coming doesn't destroy it on its way. */
 const LINGER_MS = 500;

@@ -1,5 +1,7 @@
-import type { Socket } from "node:net";
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createBodyReader } from "../../receiver/intake/body.ts";
 import { newBody, signatureFor } from "./helpers/events.ts";
 import { startIntake, type TestIntake } from "./helpers/intake.ts";
 import { open, rawRequest, readAnswer, sendRaw } from "./helpers/raw.ts";
@@ -74,6 +76,55 @@ describe("when too much arrives at once", () => {
       expect((await sendRaw(intake.url, rawRequest(intake.url, { body }))).status).toBe(200);
     }
     expect(intake.stored).toHaveLength(5);
+  });
+});
+
+describe("what has been read", () => {
+  function announce(bytes: number): IncomingMessage {
+    const request = new IncomingMessage(new Socket());
+    request.headers["content-length"] = String(bytes);
+    return request;
+  }
+
+  const pieces = (count: number): Buffer[] =>
+    Array.from({ length: count }, (_, at) => Buffer.alloc(5 * KB, `${String(at)}.`));
+  const memoryOf = (held: readonly Buffer[]): number =>
+    held.reduce((sum, { byteLength }) => sum + byteLength, 0);
+
+  test("is given back as soon as it was copied, and the copy is whole", async () => {
+    const request = announce(15 * KB);
+    const sent = pieces(3);
+    const expected = Buffer.concat(sent);
+    const body = createBodyReader({ maxBodyBytes: 20 * KB })(request);
+    for (const piece of [...sent, null]) request.push(piece);
+    expect(await body).toEqual({ ok: true, bytes: expected });
+    expect(memoryOf(sent)).toBe(0);
+  });
+
+  test("of a body that failed is given back as well, to the last byte", async () => {
+    const request = announce(50 * KB);
+    const sent = pieces(10);
+    const body = createBodyReader({ maxBodyBytes: 10 * KB })(request);
+    for (const piece of sent) request.push(piece);
+    expect(await body).toEqual({ ok: false, problem: "too_large" });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(memoryOf(sent)).toBe(0);
+  });
+
+  test("stays where it is a part of what others hold, or is the body itself", async () => {
+    const whole = Buffer.alloc(5 * KB, "whole");
+    const [first, second] = [announce(10 * KB), announce(5 * KB)];
+    const read = createBodyReader({ maxBodyBytes: 20 * KB });
+    const bodies = [read(first), read(second)];
+    first.push(whole.subarray(0, 2 * KB));
+    second.push(whole);
+    first.push(null);
+    second.push(null);
+    expect(await Promise.all(bodies)).toEqual([
+      { ok: true, bytes: whole.subarray(0, 2 * KB) },
+      { ok: true, bytes: whole },
+    ]);
+    expect(whole.byteLength).toBe(5 * KB);
   });
 });
 

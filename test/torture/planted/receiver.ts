@@ -26,14 +26,14 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     what: "a body of exactly the limit is refused when it comes in chunks",
     file: "receiver/intake/body.ts",
-    find: "if (totalBytes > options.maxBodyBytes)",
-    replace: "if (totalBytes >= options.maxBodyBytes)",
+    find: "if (lengthBytes > options.maxBodyBytes)",
+    replace: "if (lengthBytes >= options.maxBodyBytes)",
     tests: ["test/receiver/bodies.test.ts", "test/receiver/answers.test.ts"],
   },
   {
     what: "room for bodies is not given back",
-    file: "receiver/intake/body.ts",
-    find: "heldBytes -= reading.heldBytes;",
+    file: "receiver/intake/room.ts",
+    find: "free.push(...stay.blocks);",
     replace: "",
     tests: ["test/receiver/bodies.test.ts"],
   },
