@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { idsOf, judge } from "./judge.ts";
 import { lull } from "./planted/helpers.ts";
@@ -77,6 +78,28 @@ describe.concurrent("right in another way: no failure, and no other advice than 
     },
     60_000,
   );
+});
+
+/** What sends an event that has to be handled, and has no other claim on its first delivery. */
+const REPEATED = [
+  "effects.each-type",
+  "effects.after-forgery",
+  "effects.reserialized-retry",
+  "effects.same-call-two-types",
+  "effects.distinct-ids",
+];
+
+test("an event whose first delivery is answered 503 is judged by what comes of its retry", async () => {
+  const checks = CATALOGUE.filter(({ id }) => REPEATED.includes(id));
+  const before = new Set<string>();
+  const acceptable: Behaviour["acceptable"] = ({ id }) => {
+    const isFirst = before.size > 0 && !before.has(id);
+    before.add(id);
+    return isFirst ? 503 : true;
+  };
+  const report = await judge({ acceptable }, { checks });
+  expect(idsOf(report, "failed"), story(report)).toEqual([]);
+  expect(idsOf(report, "passed")).toEqual(expect.arrayContaining(REPEATED));
 });
 
 function story({ results }: Report): string {

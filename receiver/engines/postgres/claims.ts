@@ -1,4 +1,5 @@
 import { LEASE_MS, type RetryPolicy } from "../../engine.ts";
+import { crashBackoffsMs } from "../after-crash.ts";
 import { retryingConflicts, sqlState, type Pool, type Prepare } from "./connection.ts";
 import { JOBS_SCHEMA } from "./schema.ts";
 import { ID, milliseconds, storable } from "./text.ts";
@@ -166,10 +167,7 @@ export function createClaims(pool: Pool, prepare: Prepare, retry: RetryPolicy) {
     /** The same for a worker that is known to be dead; its events wait for their backoff. */
     release: async (worker: string): Promise<number> => {
       await run(RESIGN, [worker]);
-      const backoffsMs = Array.from({ length: retry.maximumAttempts }, (_, index) =>
-        retry.backoffMs(index + 1),
-      );
-      return (await run(RELEASE, [worker, retry.maximumAttempts, backoffsMs])).length;
+      return (await run(RELEASE, [worker, retry.maximumAttempts, crashBackoffsMs(retry)])).length;
     },
 
     /** The last statement of a handler's transaction, to be sent with its COMMIT. */

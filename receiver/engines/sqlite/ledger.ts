@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../../clock.ts";
 import type { Ledger, RetryPolicy, Work } from "../../engine.ts";
 import { siblingFile } from "../../sibling-file.ts";
+import { crashBackoffsMs } from "../after-crash.ts";
 import type { LedgerVerbs } from "./ledger-verbs.ts";
 
 /** One verb for the thread, with the time as the asker has it. */
@@ -78,12 +79,7 @@ export function createLedger(options: { file: string; clock: Clock; retry: Retry
       check: async () => ask("check"),
       backup: async (directory) => ask("backup", directory),
     },
-    release: async (workerId) => {
-      const backoffsMs = Array.from({ length: retry.maximumAttempts }, (_, index) =>
-        retry.backoffMs(index + 1),
-      );
-      return ask("release", workerId, backoffsMs);
-    },
+    release: async (workerId) => ask("release", workerId, crashBackoffsMs(retry)),
     close: async () => {
       if (!thread) return;
       const ended = new Promise((resolve) => thread?.once("exit", resolve));

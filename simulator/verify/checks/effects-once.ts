@@ -12,16 +12,12 @@ const EVENTS_A_CONNECTION = 20;
 
 /** Genuine events are handled once, however often and in whatever form they arrive. */
 export const onceEffectChecks: Check[] = [
-  effect(
-    "each-type",
-    "handles an event of every type once",
-    RULES.once,
-    HANDLE_HINT,
-    async ({ deliver, event }) => {
-      const exchanges = await Promise.all(EVENT_TYPES.map((type) => deliver(event(type))));
-      return (handled) => handledTimes(handled, exchanges, ONCE);
-    },
-  ),
+  effect("each-type", "handles an event of every type once", RULES.once, HANDLE_HINT, async (context) => {
+    const exchanges = await Promise.all(
+      EVENT_TYPES.map(async (type) => attempts(context, context.event(type))),
+    );
+    return (handled) => handledTimes(handled, exchanges.flat(), ONCE);
+  }),
   effect(
     "in-sequence",
     "handles an event once that arrives six times",
@@ -114,10 +110,10 @@ export const onceEffectChecks: Check[] = [
     "handles an event once whose retry is written differently",
     RULES.duplicates,
     "De-duplicate by id, not by a hash of the body.",
-    async ({ deliver, event }) => {
-      const envelope = event("order.created");
+    async (context) => {
+      const envelope = context.event("order.created");
       const again = Buffer.from(JSON.stringify(envelope, null, 2));
-      const exchanges = [await deliver(envelope), await deliver(again)];
+      const exchanges = [...(await attempts(context, envelope)), ...(await attempts(context, again))];
       return (handled) => handledTimes(handled, exchanges, ONCE);
     },
   ),
@@ -203,11 +199,12 @@ function twoOfOneObject(
   hint: string,
   [firstType, secondType]: [EventType, EventType],
 ): Check {
-  return effect(name, title, spec, hint, async ({ deliver, event, later, handledNow, waitUntil, timing }) => {
+  return effect(name, title, spec, hint, async (context) => {
+    const { event, later, handledNow, waitUntil, timing } = context;
     const first = event(firstType);
-    const before = [await deliver(first)];
+    const before = await attempts(context, first);
     const seen = await waitUntil(async () => isHandled(await handledNow(first.id)), timing.promptMs);
-    const after = [await deliver(later(first, secondType))];
+    const after = await attempts(context, later(first, secondType));
     return (handled) =>
       every(handledTimes(handled, after, ONCE), handledTimes(handled, before, seen ? AT_MOST_ONCE : ONCE));
   });

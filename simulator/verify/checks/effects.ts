@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from "../../../shared/events.ts";
+import { attempts } from "../attempts.ts";
 import type { Check, HandledCounts, Verdict } from "../check.ts";
 import { type Exchange, isAcknowledged } from "../delivery.ts";
 import { every, handledTimes } from "../judge.ts";
@@ -14,10 +15,10 @@ export const effectChecks: Check[] = [
     "handles an event although a forged one bore its id before",
     RULES.forged,
     FORGED_HINT,
-    async ({ deliver, event }) => {
-      const envelope = event("order.created");
-      const forged = await deliver(envelope, { secret: "not-the-secret", forged: true });
-      const exchanges = [await deliver(envelope), forged];
+    async (context) => {
+      const envelope = context.event("order.created");
+      const forged = await context.deliver(envelope, { secret: "not-the-secret", forged: true });
+      const exchanges = [...(await attempts(context, envelope)), forged];
       return (handled) => handledTimes(handled, exchanges, ONCE);
     },
   ),

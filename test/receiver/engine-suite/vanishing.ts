@@ -1,16 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LEASE_MS, type Claim } from "../../../receiver/engine.ts";
 import { signalled, until } from "../helpers/until.ts";
-import {
-  accept,
-  BACKOFF_MS,
-  done,
-  never,
-  newEvent,
-  newEvents,
-  setUp,
-  type CreateBackend,
-} from "./harness.ts";
+import { accept, done, never, newEvent, newEvents, setUp, type CreateBackend } from "./harness.ts";
 
 /** A worker vanishes by being suspended: its machine stands still, and may come back when nobody expects it. */
 export function describeVanishing(name: string, createBackend: CreateBackend): void {
@@ -97,7 +88,11 @@ export function describeVanishing(name: string, createBackend: CreateBackend): v
         attempts: 1,
         lastError: expect.stringContaining("vanished"),
       });
-      await pass(BACKOFF_MS);
+      // It waits for its backoff, though no longer than for a lease.
+      const dueAtMs = (await other.ledger.find(event.id))?.nextAttemptAtMs ?? 0;
+      expect(dueAtMs - (await other.nowMs())).toBeGreaterThan(LEASE_MS / 2);
+      expect(dueAtMs - (await other.nowMs())).toBeLessThanOrEqual(LEASE_MS);
+      await pass(LEASE_MS);
       processing(done, { engine: other });
       expect(await ended(1)).toMatchObject([{ attempt: 2, outcome: "done" }]);
     });

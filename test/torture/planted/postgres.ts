@@ -59,6 +59,13 @@ export const plantedInPostgres: PlantedBug[] = [
     tests: ["test/receiver/engines/postgres.test.ts", "-t", "certainly gone"],
   },
   {
+    what: "a crash puts its event off for longer than a lease",
+    file: "receiver/engines/after-crash.ts",
+    find: "Math.min(backoffMs(index + 1), LEASE_MS)",
+    replace: "backoffMs(index + 1)",
+    tests: ["test/receiver/engines/postgres.test.ts", "-t", "workers that vanish"],
+  },
+  {
     what: "the jobs of the dead stay locked",
     file: "receiver/engines/postgres/claims.ts",
     find: "SELECT ${JOBS_SCHEMA}.force_unlock_workers(array_agg(pool)) FROM gone",
