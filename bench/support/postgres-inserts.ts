@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { NewEvent } from "../../receiver/engine.ts";
 import {
   CONCURRENCY,
-  CONNECTIONS,
   eachOf,
   checkpoint,
   newEvents,
@@ -38,10 +37,10 @@ const INSERT_SAME_ROWS = `
   )
   INSERT INTO receiver.events (seq, id, type, object, reconciled, body) SELECT seq, id, $2, $3::uuid, false, $4 FROM new`;
 
-export async function insertSameRows(url: string): Promise<number> {
+export async function insertSameRows(url: string, connections: number): Promise<number> {
   // Makes the tables.
   await (await openEngine(url)).close();
-  return insertEach(url, INSERT_SAME_ROWS, ({ id, type, objectId, body }) => {
+  return insertEach({ url, connections, text: INSERT_SAME_ROWS }, ({ id, type, objectId, body }) => {
     const object = createHash("sha256")
       .update(JSON.stringify([type, objectId]))
       .digest("hex")
@@ -53,19 +52,20 @@ export async function insertSameRows(url: string): Promise<number> {
 const CREATE_ONE_TABLE = "CREATE TABLE events (id uuid PRIMARY KEY, type text NOT NULL, body bytea NOT NULL)";
 const INSERT_ONE_ROW = "INSERT INTO events VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 
-export async function insertOneRow(url: string): Promise<number> {
+export async function insertOneRow(url: string, connections: number): Promise<number> {
   const pool = await openPool(url, 1);
   await pool.query(CREATE_ONE_TABLE);
   await pool.end();
-  return insertEach(url, INSERT_ONE_ROW, ({ id, type, body }) => [id.slice("evt_".length), type, body]);
+  return insertEach({ url, connections, text: INSERT_ONE_ROW }, ({ id, type, body }) => {
+    return [id.slice("evt_".length), type, body];
+  });
 }
 
 async function insertEach(
-  url: string,
-  text: string,
+  { url, connections, text }: { url: string; connections: number; text: string },
   valuesOf: (event: NewEvent) => unknown[],
 ): Promise<number> {
-  const pool = await openPool(url, CONNECTIONS);
+  const pool = await openPool(url, connections);
   const insert = async (event: NewEvent): Promise<unknown> =>
     pool.query({ name: "insert", text, values: valuesOf(event) });
   await eachOf(newEvents(CONCURRENCY), insert);

@@ -31,7 +31,8 @@ const ACCEPT = `
   ), objects AS (
     INSERT INTO receiver.objects AS known (key, seq, reconciled)
     SELECT DISTINCT ON (object) object, seq, reconciled FROM given
-    WHERE object IS NOT NULL AND NOT EXISTS (SELECT FROM receiver.ids WHERE ids.id = given.id)
+    -- Not by NOT EXISTS: planned while the table is small, that reads all of it for every batch.
+    WHERE object IS NOT NULL AND (SELECT true FROM receiver.ids WHERE ids.id = given.id) IS NULL
     ORDER BY object, n
     -- Changes nothing, but waits for whoever is inserting the same and answers what is there.
     ON CONFLICT (key) DO UPDATE SET key = excluded.key
