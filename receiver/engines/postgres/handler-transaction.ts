@@ -3,9 +3,7 @@ import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from 
 import { isLostClaim, type ClaimedEvent, type Claims } from "./claims.ts";
 import { inOnePiece, isAnswered, type Client, type Pool } from "./connection.ts";
 import { storable } from "./text.ts";
-
-/** A handler's transaction holds a connection, and whatever rows it has touched; it gets this long. */
-const TRANSACTION_LIMIT_MS = 5_000;
+import { withinLimit } from "../within-limit.ts";
 
 /** How often, and after which pauses, to look what became of a transaction whose answer was lost. */
 const LOOKS = 10;
@@ -19,8 +17,12 @@ export type HandlerTransaction = {
 
 type Means = { pool: Pool; claims: Claims; clock: Clock; worker: string };
 
-/** Makes the transactions of handlers: their writes commit together with `done`, or not at all. */
-export function createHandlerTransaction(means: Means, event: ClaimedEvent): HandlerTransaction {
+/** Makes the transactions of handlers: their writes commit together with `done`, or not at all; not once `lost` is aborted. */
+export function createHandlerTransaction(
+  means: Means,
+  event: ClaimedEvent,
+  lost: AbortSignal,
+): HandlerTransaction {
   let running: Promise<unknown> | undefined;
   let committed = false;
   const over = new AbortController();
@@ -29,7 +31,7 @@ export function createHandlerTransaction(means: Means, event: ClaimedEvent): Han
       if (running !== undefined || committed) {
         throw new Error("atomically() commits the event together with its writes: call it once, last.");
       }
-      const promise = transact(means, event, AbortSignal.any([signal, over.signal]), work).then((result) => {
+      const promise = transact(means, event, [signal, lost, over.signal], work).then((result) => {
         committed = true;
         return result;
       });
@@ -51,10 +53,10 @@ export function createHandlerTransaction(means: Means, event: ClaimedEvent): Han
 async function transact<Result>(
   means: Means,
   event: ClaimedEvent,
-  signal: AbortSignal,
+  signals: readonly AbortSignal[],
   work: (db: HandlerDatabase) => Promise<Result>,
 ): Promise<Result> {
-  signal.throwIfAborted();
+  for (const signal of signals) signal.throwIfAborted();
   const client = await means.pool.connect();
   let sound = false;
   try {
@@ -63,11 +65,11 @@ async function transact<Result>(
       const working = inOnePiece(client, async () => {
         // Not awaited: the connection is a pipeline, and this goes out together with the first statement.
         client.query("BEGIN").catch(() => undefined);
-        return bounded(async () => work(transaction.database), signal, means.clock);
+        return withinLimit(async () => work(transaction.database), { signals, clock: means.clock });
       });
       const result = await working;
       await transaction.close();
-      signal.throwIfAborted();
+      for (const signal of signals) signal.throwIfAborted();
       await complete(means, client, event);
       return result;
     } finally {
@@ -157,33 +159,4 @@ async function wasCompleted(claims: Claims, event: ClaimedEvent, clock: Clock): 
     await clock.sleep(LOOK_PAUSE_MS);
   }
   return false;
-}
-
-/** Waits for `work` until `signal` is aborted or its time is up. */
-async function bounded<Result>(
-  work: () => Promise<Result>,
-  signal: AbortSignal,
-  clock: Clock,
-): Promise<Result> {
-  const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
-  const onAbort = (): void => giveUp(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort);
-  const cancel = clock.after(TRANSACTION_LIMIT_MS, () => giveUp(new TransactionTooLong()));
-  try {
-    return await Promise.race([given, work()]);
-  } finally {
-    cancel();
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-class TransactionTooLong extends Error {
-  override readonly name = "TransactionTooLong";
-
-  constructor() {
-    super(
-      `The transaction was still open after ${String(TRANSACTION_LIMIT_MS / 1_000)} s, and what it has written is locked for others. Call no service inside atomically().`,
-    );
-  }
 }

@@ -22,6 +22,8 @@ const RETURN_TIMEOUT_MS = 1_000;
 const FORGOTTEN =
   "The handler ended before its atomically() did, so nothing was written: it has to await atomically().";
 
+const WOKEN = "woken";
+
 type Held = { event: ClaimedEvent; over: AbortController; begun: boolean };
 
 /**
@@ -69,7 +71,8 @@ export function createProcessor(
   return { drain: async (graceMs) => (drained ??= drain(graceMs)) };
 
   function wake(): void {
-    alarm.abort();
+    // Without a reason of its own, an abort makes an error each time.
+    alarm.abort(WOKEN);
   }
 
   async function runLoop(): Promise<void> {
@@ -84,7 +87,7 @@ export function createProcessor(
         // What was claimed may not have reached us.
         lease.touch();
       }
-      if (sleepMs > 0) await clock.sleep(sleepMs, AbortSignal.any([alarm.signal, stopped.signal]));
+      if (sleepMs > 0) await clock.sleep(sleepMs, alarm.signal);
     }
   }
 
@@ -162,7 +165,7 @@ export function createProcessor(
   async function run(one: Held): Promise<void> {
     const { event, over } = one;
     const startedAtMs = clock.monotonicMs();
-    const transaction = createHandlerTransaction(means, event);
+    const transaction = createHandlerTransaction(means, event, over.signal);
     const claim: Claim = {
       id: event.id,
       type: event.type,
@@ -170,7 +173,7 @@ export function createProcessor(
       attempt: event.attempts,
       receivedAtMs: event.receivedAtMs,
       signal: over.signal,
-      atomically: (signal) => transaction.atomically(AbortSignal.any([signal, over.signal])),
+      atomically: transaction.atomically,
     };
     let outcome = await options.handle(claim);
     const committed = await transaction.end();
@@ -183,7 +186,8 @@ export function createProcessor(
       lookAtMs = 0;
     }
     begin();
-    wake();
+    // As long as something is left of what was claimed, there is no room for more.
+    if (ready.length === 0 || lookAtMs === 0) wake();
 
     const ending = committed === "committed" ? undefined : endingOf(event, outcome, retry);
     const stored = ending === undefined || (await settle(ending));
@@ -209,6 +213,7 @@ export function createProcessor(
     if (held.size > 0) await grace;
     await giveAllBack();
     stopped.abort();
+    wake();
     empty.abort();
     await loop;
     await giveAllBack();

@@ -1,11 +1,9 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase } from "../../engine.ts";
+import { withinLimit } from "../within-limit.ts";
 import type { ClaimedEvent, Claims } from "./claims.ts";
 import type { Transactions } from "./transactions.ts";
-
-/** A handler's transaction holds the write lock of every other handler; it gets this long. */
-const TRANSACTION_LIMIT_MS = 5_000;
 
 /** Statements that are kept prepared. Handlers have few, unless they put values into their SQL. */
 const LARGEST_CACHE = 200;
@@ -56,7 +54,6 @@ export function createHandlerTransaction(options: {
     work: (db: HandlerDatabase) => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> {
-    signal.throwIfAborted();
     let open = true;
     const query: HandlerDatabase["query"] = async (sql, parameters = []) => {
       if (!open) throw new Error("This transaction has ended: await every query inside atomically().");
@@ -68,28 +65,11 @@ export function createHandlerTransaction(options: {
       statement.run(named);
       return [];
     };
-    let giveUp: (reason: unknown) => void = () => undefined;
-    const given = new Promise<never>((_resolve, reject) => (giveUp = reject));
-    const onAbort = (): void => giveUp(signal.reason);
-    signal.addEventListener("abort", onAbort);
-    const cancel = clock.after(TRANSACTION_LIMIT_MS, () => giveUp(new TransactionTooLong()));
     try {
-      return await Promise.race([work({ query }), given]);
+      return await withinLimit(async () => work({ query }), { signals: [signal], clock });
     } finally {
       open = false;
-      cancel();
-      signal.removeEventListener("abort", onAbort);
     }
-  }
-}
-
-class TransactionTooLong extends Error {
-  override readonly name = "TransactionTooLong";
-
-  constructor() {
-    super(
-      `The transaction was still open after ${String(TRANSACTION_LIMIT_MS / 1_000)} s: it holds up every other handler. Call no service inside atomically().`,
-    );
   }
 }
 

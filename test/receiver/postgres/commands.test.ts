@@ -55,9 +55,13 @@ test("what operators ask of an inbox is answered by PostgreSQL as well", async (
   });
   expect(await pruneInbox(engine, config, {}, terminal)).toBe(0);
   terminal.printed.splice(0);
-  expect(await runDoctor(config, engine, { json: true }, terminal)).toBe(1);
+  // The server that tests start finds something in itself: it doesn't sync. Another may have nothing to say.
+  const ofServer = (await engine.ledger.check?.()) ?? [];
+  const expected = process.env["TEST_DATABASE_URL"] === undefined ? ["fsync is off"] : [];
+  expect(ofServer.map((finding) => finding.split(":")[0])).toEqual(expect.arrayContaining(expected));
+  expect(await runDoctor(config, engine, { json: true }, terminal)).toBe(ofServer.length > 0 ? 1 : 0);
   const { findings } = JSON.parse(terminal.printed.splice(0).join("")) as { findings: { message: string }[] };
-  expect(findings.map(({ message }) => message)).toContainEqual(expect.stringContaining("fsync is off"));
+  expect(findings.map(({ message }) => message)).toEqual(expect.arrayContaining(ofServer));
   expect(await backup(engine, temporaryDirectory(), terminal)).toBe(1);
   expect(terminal.said).toContainEqual(expect.stringContaining("pg_dump"));
 });

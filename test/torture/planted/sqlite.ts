@@ -95,8 +95,8 @@ export const plantedInSqlite: PlantedBug[] = [
   },
   {
     what: "a handler's transaction may stay open for ever",
-    file: "receiver/engines/sqlite/handler-transaction.ts",
-    find: "const cancel = clock.after(TRANSACTION_LIMIT_MS, () => giveUp(new TransactionTooLong()));",
+    file: "receiver/engines/within-limit.ts",
+    find: "const cancel = clock.after(LIMIT_MS, () => giveUp(new TransactionTooLong()));",
     replace: "const cancel = (): void => undefined;",
     tests: ["test/receiver/engines/transactions.test.ts"],
   },

@@ -1,0 +1,37 @@
+import type { Clock } from "../clock.ts";
+
+/** A handler's transaction holds what other handlers wait for; it gets this long. */
+const LIMIT_MS = 5_000;
+
+/**
+ * Waits for what a handler does in its transaction, until one of `signals` is aborted or 5 s have passed; rejects then
+ * with the reason, and lets it do whatever it does.
+ */
+export async function withinLimit<Result>(
+  work: () => Promise<Result>,
+  { signals, clock }: { signals: Iterable<AbortSignal>; clock: Clock },
+): Promise<Result> {
+  const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
+  const watched = [...new Set(signals)].map((signal) => {
+    signal.throwIfAborted();
+    return { signal, stop: () => giveUp(signal.reason) };
+  });
+  for (const { signal, stop } of watched) signal.addEventListener("abort", stop);
+  const cancel = clock.after(LIMIT_MS, () => giveUp(new TransactionTooLong()));
+  try {
+    return await Promise.race([given, work()]);
+  } finally {
+    cancel();
+    for (const { signal, stop } of watched) signal.removeEventListener("abort", stop);
+  }
+}
+
+class TransactionTooLong extends Error {
+  override readonly name = "TransactionTooLong";
+
+  constructor() {
+    super(
+      `The transaction was still open after ${String(LIMIT_MS / 1_000)} s, and others wait for what it holds. Call no service inside atomically().`,
+    );
+  }
+}
