@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { blockUnder } from "../docs/pages.ts";
 import { SECRET } from "../mutants/receiver.ts";
 import { run as runCommand } from "../simulator/commands/in-process.ts";
 import { runInBash } from "./bash.ts";
@@ -37,7 +38,7 @@ test("an `again:` line, read by bash, fails as the check did: one of each group"
   }
 }, 60_000);
 
-test("an `--explore` line finds the same schedule with the same seed", async () => {
+test("an `--explore` line finds the same schedule with the same seed, as docs/verify.md shows it", async () => {
   const start = await startCounts();
   const { url, observeUrl } = await start({ remember: () => true });
   const again = "--only acknowledgement.call-completed --explore 1 --seed 2".split(" ");
@@ -56,6 +57,9 @@ test("an `--explore` line finds the same schedule with the same seed", async () 
     /was acknowledged, and handled 2 times instead of once\. Smallest failing schedule: 2xx with a copy after it\./,
   );
   expect(out).toMatch(/again: .* --explore 1 --seed 2$/m);
+  const said = out.replaceAll(/evt_\w+/g, "evt_…").replaceAll(/\s+/g, " ");
+  const shown = blockUnder("docs/verify.md", "The schedule explorer", "text");
+  expect(said).toContain(shown.trim().replaceAll(/\s+/g, " "));
 }, 60_000);
 
 test.for(LONG_RUNS)(

@@ -1,0 +1,186 @@
+import { spawn } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { freePort } from "../helpers/free-port.ts";
+import { ROOT } from "../repository/files.ts";
+import { blockUnder } from "./pages.ts";
+import { shellCommands } from "./shell.ts";
+
+const PAGE = "docs/testing-in-ci.md";
+/** What shows the same as all the checks, in a second. */
+const FEW = "--only duplicates.in-sequence,duplicates.hour-between";
+
+/** A receiver that is right but for the status with which it answers a copy. */
+const receiver = (duplicateStatus: number): string => `
+import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+const seen = new Map();
+createServer(async (request, response) => {
+  const [, , id = ""] = (request.url ?? "").split("/");
+  if (request.method === "GET") return response.end(JSON.stringify({ handled: seen.has(id) ? 1 : 0 }));
+  const chunks = await Array.fromAsync(request).catch(() => []);
+  const body = Buffer.concat(chunks);
+  const [, t, v1] = /^t=(\\d+),v1=(\\w+)$/.exec(request.headers["x-service-signature"] ?? "") ?? [];
+  const digest = createHmac("sha256", process.env.SIGNING_SECRET).update(t + ".").update(body).digest("hex");
+  if (digest !== v1 || Math.abs(Date.now() / 1000 - t) > 300) return response.writeHead(401).end();
+  const event = JSON.parse(body);
+  response.writeHead(seen.has(event.id) ? ${duplicateStatus} : 200).end();
+  seen.set(event.id, true);
+}).listen(process.env.PORT);
+`;
+
+/** A folder with a receiver in it, as its project would have it, and with an \`npx\` that runs what stands here. */
+async function project(duplicateStatus: number) {
+  const folder = mkdtempSync(join(tmpdir(), "ci-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const port = String(await freePort());
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(folder, "server.js"), receiver(duplicateStatus));
+  const scripts = {
+    "start-receiver": `exec node "$(dirname "$0")/server.js"`,
+    // The checkout is installed here already.
+    npm: "exit 0",
+    npx: `[ "$1 $2 $3 $4" = "--yes --package voice-agent-webhook-kit voice-agent-simulator" ] || exit 99
+shift 5; exec node ${ROOT}simulator/main.ts verify ${FEW} "$@"`,
+  };
+  for (const [name, text] of Object.entries(scripts)) {
+    writeFileSync(join(folder, name), `#!/usr/bin/env bash\n${text}\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+
+  return {
+    port,
+    read: (name: string): string => readFileSync(join(folder, name), "utf8"),
+    /** Runs a script as a build server does, on the port of this project. */
+    bash: (
+      script: string,
+      environment: Record<string, string> = {},
+    ): Promise<{ status: number | null; out: string }> => {
+      const child = spawn("bash", ["-e", "-c", script.replaceAll("localhost:3000", `localhost:${port}`)], {
+        cwd: folder,
+        env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, NO_COLOR: "1", ...environment },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      let out = "";
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (out += String(data)));
+      return new Promise((resolve) => child.once("close", (status) => resolve({ status, out })));
+    },
+  };
+}
+
+/** Texts that differ in numbers and names alone are the same. */
+const shape = (text: string): string =>
+  text
+    .replaceAll(/seed (?:<code>)?[0-9a-f]{8}(?:<\/code>)?/g, "seed")
+    .replaceAll(/\d+(?:\.\d+)?/g, "N")
+    .replaceAll(/ *\| */g, "|")
+    .replaceAll(/-{2,}/g, "-")
+    .replaceAll(/ +/g, " ")
+    .trim();
+
+describe("the action", () => {
+  const [, script = ""] = /\n {6}run: \|\n([^]*)$/.exec(readFileSync(`${ROOT}action.yml`, "utf8")) ?? [];
+
+  test("fails on a receiver that refuses copies, sums up, and with that as its baseline passes", async () => {
+    const { bash, read, port } = await project(409);
+    const environment = {
+      GITHUB_ACTION_PATH: ROOT.replace(/\/$/, ""),
+      RECEIVER_COMMAND: "./start-receiver",
+      RECEIVER_URL: `http://localhost:${port}/webhooks`,
+      LEVEL: "must",
+      ARGUMENTS: FEW,
+      ...Object.fromEntries(
+        ["RECEIVER_SECRET", "OBSERVE", "FAIL_ON_UNVERIFIED", "PACKAGE"].map((name) => [name, ""]),
+      ),
+    };
+    const act = (more: Record<string, string>) =>
+      bash(script.replaceAll(/^ {8}/gm, ""), { ...environment, ...more });
+    const first = await act({
+      REPORTS: "report",
+      BASELINE: "",
+      GITHUB_OUTPUT: "output",
+      GITHUB_STEP_SUMMARY: "summary.md",
+    });
+    expect(first.status).toBe(1);
+    expect(read("output")).toBe("verdict=failed\n");
+    expect(first.out).toContain("::error title=duplicates.in-sequence%3A ");
+    expect(read("report/verify.xml")).toContain("<testsuite");
+    const shown = blockUnder(PAGE, "A badge, and a summary", "markdown", 1);
+    expect(shape(read("summary.md")).startsWith(shape(shown))).toBe(true);
+
+    const second = await act({ REPORTS: "again", BASELINE: "report/verify.json", GITHUB_OUTPUT: "second" });
+    expect(second.status).toBe(0);
+    expect(read("second")).toBe("verdict=passed\n");
+    const [failed = "", passed = ""] = blockUnder(PAGE, "A receiver that does not pass yet", "text").split(
+      "\n",
+    );
+    expect(shape(first.out)).toContain(shape(failed));
+    expect(shape(second.out)).toContain(shape(passed));
+  });
+});
+
+test("the GitLab job and the lines for any shell pass with a receiver that is right, and write their reports", async () => {
+  const { webhooks } = z
+    .object({
+      webhooks: z.object({
+        script: z.array(z.string()),
+        artifacts: z.object({ paths: z.array(z.string()), reports: z.object({ junit: z.string() }) }),
+      }),
+    })
+    .parse(parse(blockUnder(PAGE, "GitLab", "yaml")));
+  const [gitlab, shell] = await Promise.all([project(200), project(200)]);
+  const [job, lines] = await Promise.all([
+    // Few checks, of which none asks for effects.
+    gitlab.bash(webhooks.script.join("\n")),
+    shell.bash(blockUnder(PAGE, "Any shell", "sh")),
+  ]);
+  for (const { status, out } of [job, lines]) {
+    expect(out).toContain("PASSED");
+    expect(status).toBe(0);
+  }
+  for (const name of [...webhooks.artifacts.paths, webhooks.artifacts.reports.junit]) {
+    expect(gitlab.read(name)).not.toBe("");
+  }
+  expect(shell.read("verify.xml")).toContain("<testsuite");
+});
+
+test("the badge shows the workflow that it leads to", () => {
+  const badge = blockUnder(PAGE, "A badge, and a summary", "markdown");
+  const [, image, target] = /^\[!\[\w+\]\((\S+)\/badge\.svg\)\]\((\S+)\)\n$/.exec(badge) ?? [];
+  expect(image).toBe(target);
+});
+
+describe("our own workflow", () => {
+  const workflow = z
+    .object({
+      jobs: z.record(
+        z.string(),
+        z.object({
+          strategy: z.object({ matrix: z.object({ node: z.array(z.number()) }) }).optional(),
+          steps: z.array(z.object({ run: z.string().optional() })),
+        }),
+      ),
+    })
+    .parse(parse(readFileSync(`${ROOT}.github/workflows/ci.yml`, "utf8")));
+
+  test("tries the package on every Node.js that it is for, and on one that it is not for", () => {
+    expect(workflow.jobs["package"]?.strategy?.matrix.node).toEqual([20, 22, 24, 26]);
+    const { engines } = z
+      .looseObject({ engines: z.object({ node: z.string() }) })
+      .parse(JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")));
+    expect(engines.node).toBe(">=22.19");
+  });
+
+  test("runs scripts that there are", () => {
+    const words = Object.values(workflow.jobs)
+      .flatMap(({ steps }) => steps.map(({ run = "" }) => run))
+      .flatMap((run) => shellCommands(run).map((command) => command.words[0] ?? ""));
+    const own = words.filter((word) => word.startsWith(".ci/"));
+    expect(own).toEqual([".ci/run", ".ci/package"]);
+    for (const path of own) expect(() => readFileSync(ROOT + path)).not.toThrow();
+  });
+});

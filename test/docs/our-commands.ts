@@ -1,0 +1,53 @@
+import { Command, CommanderError } from "commander";
+import { vi } from "vitest";
+import { COMMANDS } from "../../simulator/commands/catalogue.ts";
+
+/** Says what is wrong with the words behind one of our programs, by its own parser; nothing of it is run. */
+export type Parser = (words: readonly string[]) => Promise<string | undefined>;
+
+/** Words as `voice-agent-simulator` takes them. */
+export const parseSimulator: Parser = async ([name = "", ...words]) => {
+  if (name.startsWith("--"))
+    return name === "--help" || name === "--version" ? undefined : `no option ${name}`;
+  const command = COMMANDS.find((one) => one.name === name);
+  return command === undefined ? `no command ${name}` : parse(await command.load(), words);
+};
+
+/** Words as `voice-agent-receiver` takes them. */
+export const parseReceiver: Parser = async (words) => {
+  const withoutCommand = words.every((word) => word.startsWith("--inspect-handlers"));
+  return parse(await receiverProgram(), withoutCommand ? ["start", ...words] : words);
+};
+
+let receiver: Promise<Command> | undefined;
+
+/** The receiver's program parses what it was called with as soon as it is loaded: here it is kept from that. */
+async function receiverProgram(): Promise<Command> {
+  return (receiver ??= (async () => {
+    const spy = vi.spyOn(Command.prototype, "parseAsync").mockImplementation(async () => new Command());
+    await import("../../receiver/program.ts");
+    const [program] = spy.mock.contexts;
+    spy.mockRestore();
+    if (!(program instanceof Command)) throw new Error("receiver/program.ts has parsed nothing.");
+    return program;
+  })());
+}
+
+async function parse(command: Command, words: readonly string[]): Promise<string | undefined> {
+  for (const one of withSubcommands(command)) {
+    one.exitOverride().configureOutput({ writeErr: () => undefined, writeOut: () => undefined });
+    if (one.commands.length === 0) one.action(() => undefined);
+  }
+  try {
+    await command.parseAsync(words, { from: "user" });
+    return undefined;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? undefined : error.message;
+    // Values that an option refuses in its own words.
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function withSubcommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)];
+}

@@ -1,0 +1,195 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { filesOf, ROOT } from "../repository/files.ts";
+import { parseOptions } from "../torture/options.ts";
+import { parseReceiver, parseSimulator, type Parser } from "./our-commands.ts";
+import { blocksOf, PAGES, type Block } from "./pages.ts";
+import { shellCommands, type ShellCommand } from "./shell.ts";
+
+/**
+ * Every block of code in the documentation. Shell is parsed by bash, and what it says to our programs by their own parsers; data
+ * is parsed; code, and output that is shown, is held by the test that is named here. A block that is in none of these fails.
+ */
+const HELD_BY: Record<string, string> = {
+  "docs/handlers.md ts": "test/receiver/docs.test.ts",
+  "docs/testing-with-the-library.md ts": "test/simulator/commands/docs.test.ts",
+  "docs/signature.md js": "test/examples/languages.ts",
+  "docs/signature.md python": "test/examples/languages.ts",
+  "docs/signature.md go": "test/examples/languages.ts",
+  "docs/signature.md php": "test/examples/languages.ts",
+  "docs/signature.md ruby": "test/examples/languages.ts",
+  "docs/architecture.md text": "test/docs/pages.test.ts",
+  "docs/production.md text": "test/docs/production.test.ts",
+  "docs/symptoms.md text": "test/docs/symptoms.test.ts",
+  "docs/testing-in-ci.md text": "test/docs/ci.test.ts",
+  "docs/testing-in-ci.md markdown": "test/docs/ci.test.ts",
+  "README.md text": "test/docs/outputs.test.ts",
+  "docs/signature.md text": "test/docs/outputs.test.ts",
+  "docs/verify.md text": "test/verify/again.test.ts",
+};
+
+/** What nothing here can try, and why. */
+const NOT_TRIED: Record<string, string> = {
+  "docs/production.md nginx":
+    "nginx is not among what the tests may expect; its time-outs are compared with ours in production.test.ts",
+};
+
+/** Programs of others that the documentation calls; a name that is not here is likely a slip. */
+const OTHERS = new Set(
+  "cat cd cp cut curl date docker env exec gh git install node npm npx openssl printf python3 ruby sh sudo systemctl go useradd".split(
+    " ",
+  ),
+);
+
+const blocks = [...PAGES.keys()].filter((path) => path !== "CHANGELOG.md").flatMap((path) => blocksOf(path));
+const place = ({ page, line }: Block): string => `${page}:${String(line)}`;
+const ofLanguage = (...languages: string[]): Block[] =>
+  blocks.filter(({ language }) => languages.includes(language));
+const scripts = z
+  .looseObject({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(filesOf(/^package\.json$/).get("package.json") ?? "{}")).scripts;
+
+test("each block is run, parsed or compared by something", () => {
+  const keys = new Set(blocks.map(({ page, language }) => `${page} ${language}`));
+  const parsed = /(?:sh|json|yaml)$/;
+  const loose = [...keys].filter((key) => !parsed.test(key) && !(key in HELD_BY) && !(key in NOT_TRIED));
+  expect(loose).toEqual([]);
+  const stale = Object.keys({ ...HELD_BY, ...NOT_TRIED }).filter((key) => !keys.has(key));
+  expect(stale).toEqual([]);
+  expect(blocks.length).toBeGreaterThan(60);
+});
+
+test("what is said to hold a block is there, and looks at the page", () => {
+  const wrong = Object.entries(HELD_BY).filter(([key, file]) => {
+    const [page = ""] = key.split(" ");
+    return !existsSync(ROOT + file) || !(filesOf(new RegExp(`^${file}$`)).get(file) ?? "").includes(page);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test.each(ofLanguage("json").map((block) => [place(block), block] as const))("%s is JSON", (_, { text }) => {
+  expect(() => JSON.parse(text) as unknown).not.toThrow();
+});
+
+describe("shell", () => {
+  const shell = ofLanguage("sh").map((block) => ({ where: place(block), text: block.text }));
+  const inline = [...PAGES].flatMap(([where, page]) =>
+    [...page.replaceAll(/^ *```[^]*?^ *```$/gm, "").matchAll(/`([^`]+)`/g)]
+      .map(([, text = ""]) => ({ where, text: text.replaceAll("\n", " ") }))
+      .filter(({ text }) => /^(?:npm run (?:simulator|receiver|fork) -- |voice-agent-\w+ )/.test(text))
+      // A form, in which what is in capitals stands for something.
+      .filter(({ text }) => !/…|\b[A-Z]{3,}\b/.test(text) && text.split(" ").length > 2),
+  );
+
+  test("is what bash takes for a script", () => {
+    const script = shell.map(({ text }, index) => `f${String(index)}() {\n${text}\n}`).join("\n");
+    const { status, stderr } = spawnSync("bash", ["-n"], { input: script, encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+
+  test("names commands, options and files that there are", async () => {
+    const wrong: string[] = [];
+    for (const { where, text } of [...shell, ...inline]) {
+      for (const command of shellCommands(text)) {
+        const problem = await problemWith(command);
+        if (problem !== undefined) wrong.push(`${where}: ${command.words.join(" ")}: ${problem}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(inline.length).toBeGreaterThan(5);
+  });
+
+  test.each([
+    ["npm run simulator -- trigger call.completed --foult duplicate", "unknown option '--foult'"],
+    ["npm run simulator -- tirgger call.completed", "no command tirgger"],
+    ["voice-agent-simulator endpoints rotat ep_1", "unknown command 'rotat'"],
+    ["voice-agent-simulator clock advance 5 minutes", "too many arguments"],
+    ["A=1 voice-agent-simulator verify --levle must -- npm start", "unknown option '--levle'"],
+    ["echo | sudo -u x npm run receiver -- inbox lst", "unknown command 'lst'"],
+    ["npm run receiver -- reconcile --since yesterday", "It takes a duration"],
+    ["npx --yes --package x voice-agent-simulator verify --level most", "'most'"],
+    ["npm run strat", "no script strat"],
+    ["npm run torture -- --minute 5", "--minute"],
+    ["V=$(nmp run x)", "no program nmp"],
+    ["node examples/receivers/exprss.ts", "no file"],
+  ])("would not let through: %s", async (line, problem) => {
+    const problems = await Promise.all(shellCommands(line).map(problemWith));
+    expect(problems.filter((one) => one !== undefined).join("\n")).toContain(problem);
+  });
+});
+
+describe("yaml", () => {
+  const inputs = z
+    .object({ inputs: z.record(z.string(), z.unknown()) })
+    .parse(parse(filesOf(/^action\.yml$/).get("action.yml") ?? "")).inputs;
+
+  test.each(ofLanguage("yaml").map((block) => [place(block), block] as const))(
+    "%s gives our action what it takes, and its scripts are shell",
+    async (_, { text }) => {
+      const lines: string[] = [];
+      const problems: (string | undefined)[] = [];
+      walk(parse(text), (name, value, parent) => {
+        if (name === "uses" && String(value).includes("voice-agent-webhook-kit")) {
+          const { with: given } = z.object({ with: z.record(z.string(), z.unknown()) }).parse(parent);
+          problems.push(...Object.keys(given).filter((key) => !(key in inputs)));
+        }
+        if (name === "run") lines.push(String(value).replaceAll(/\$\{\{.*?\}\}/g, "1"));
+        if (name === "script") lines.push(...z.array(z.string()).parse(value));
+      });
+      problems.push(...(await Promise.all(lines.flatMap(shellCommands).map(problemWith))));
+      expect(problems.filter((one) => one !== undefined)).toEqual([]);
+    },
+  );
+});
+
+/** What is wrong with a command of the documentation, as far as one can tell without running it. */
+async function problemWith({ words }: ShellCommand): Promise<string | undefined> {
+  const [program = "", ...rest] = words;
+  if (program === "sudo" && rest[0] === "-u") return problemWith({ variables: [], words: rest.slice(2) });
+  if (program === "sudo") return problemWith({ variables: [], words: rest });
+  if (program === "env") {
+    return problemWith({ variables: [], words: rest.slice(rest.findIndex((word) => !word.includes("="))) });
+  }
+  const parser = parserOf(words);
+  if (parser !== undefined) return parser.problem(parser.words);
+  if (program === "npm" && rest[0] === "run")
+    return rest[1] !== undefined && rest[1] in scripts ? undefined : `no script ${rest[1] ?? ""}`;
+  if (program.startsWith("./") || program === "echo") return undefined;
+  if (!OTHERS.has(program)) return `no program ${program}`;
+  const missing = rest.find((word) => word.startsWith("examples/") && !existsSync(ROOT + word));
+  return missing === undefined ? undefined : `no file ${missing}`;
+}
+
+/** Which of our parsers takes the words, and from where on. */
+function parserOf(words: string[]): { problem: Parser; words: string[] } | undefined {
+  const line = words.join(" ");
+  const after = (count: number): string[] => words.slice(words[count] === "--" ? count + 1 : count);
+  if (line.startsWith("npm run simulator ")) return { problem: parseSimulator, words: after(3) };
+  if (line.startsWith("npm start -- ")) return { problem: parseSimulator, words: ["dev", ...after(2)] };
+  if (/^npm run receiver(?: |$)/.test(line)) return { problem: parseReceiver, words: after(3) };
+  if (line.startsWith("npm run torture ")) return { problem: parseTorture, words: after(3) };
+  const simulator = words.indexOf("voice-agent-simulator");
+  if (simulator === 0 || words[0] === "npx")
+    return { problem: parseSimulator, words: words.slice(simulator + 1) };
+  if (words[0] === "voice-agent-receiver") return { problem: parseReceiver, words: words.slice(1) };
+  const inContainer = words.indexOf("receiver/main.ts");
+  return inContainer === -1 ? undefined : { problem: parseReceiver, words: words.slice(inContainer + 1) };
+}
+
+const parseTorture: Parser = async (words) => {
+  if (words.includes("--mutants")) return undefined;
+  const options = parseOptions([...words], 0);
+  return typeof options === "string" ? options : undefined;
+};
+
+/** Calls `visit` with every key of a value, however deep. */
+function walk(value: unknown, visit: (name: string, value: unknown, parent: object) => void): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    visit(name, inner, value);
+    walk(inner, visit);
+  }
+}
