@@ -25,10 +25,12 @@ describe("a fork", () => {
     const paths = [...files.keys()];
     const around = paths.filter((path) => !/^(?:receiver|shared)\//.test(path));
     expect(around).toEqual([
+      ".dockerignore",
       ".env.example",
       ".github/workflows/ci.yml",
       ".gitignore",
       ".npmrc",
+      "Dockerfile",
       "LICENSE",
       "README.md",
       "docs/handlers.md",

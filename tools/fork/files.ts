@@ -27,6 +27,8 @@ const MADE: Record<string, string> = {
   "README.md": "README.md",
   "vitest.config.ts": "vitest.config.ts",
   ".gitignore": "gitignore",
+  ".dockerignore": "dockerignore",
+  Dockerfile: "Dockerfile",
   ".github/workflows/ci.yml": "ci.yml",
 };
 

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { forkWorks } from "./fork.ts";
+import { readmeWorks } from "./readme.ts";
 import { machineWith, type Machine } from "./machine.ts";
 
 /**
@@ -12,7 +13,10 @@ const TRIALS: {
   name: string;
   onNode: number[];
   run: (machine: Machine, kit: string) => Promise<string[]>;
-}[] = [{ name: "a fork: npm ci, npm test, npm run check, npm start", onNode: [20, 24], run: forkWorks }];
+}[] = [
+  { name: "a fork: npm ci, npm test, npm run check, npm start", onNode: [20, 24], run: forkWorks },
+  { name: "the README, word by word", onNode: [20, 22, 24, 26], run: readmeWorks },
+];
 
 const asked = process.argv.slice(2).map(Number);
 for (const major of asked.length > 0 ? asked : [20, 22, 24, 26]) {
