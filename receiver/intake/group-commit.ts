@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { createDeadlines, type Clock } from "../clock.ts";
 import type { Acceptance, AcceptResult, Intake, NewEvent, Refusal } from "../engine.ts";
 
 /** Bounds on what waits for its commit or is in one, and on one commit. */
@@ -15,7 +15,7 @@ export type Stored = { ok: true; acceptance: Acceptance } | Refusal;
 /** Stores one event. The answer comes within 8 s of the call, always. */
 export type GroupCommit = (event: NewEvent) => Promise<Stored>;
 
-type Held = { event: NewEvent; arrivedAtMs: number; answer: (stored: Stored) => void; answered: boolean };
+type Held = { event: NewEvent; answer: (stored: Stored) => void; inTime: () => void };
 
 const OVERLOADED: Refusal = {
   ok: false,
@@ -31,13 +31,12 @@ const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database t
  * behind a long commit, and is dropped then, or is in one, which may yet succeed: the sender's retry is then a duplicate.
  */
 export function createGroupCommit(options: { accept: Intake["accept"]; clock: Clock }): GroupCommit {
-  const { clock } = options;
-  let waiting: Held[] = [];
-  let committing: Held[] = [];
+  const limits = createDeadlines({ afterMs: LIMIT_MS, clock: options.clock });
+  /** In the order in which they came. */
+  const waiting = new Set<Held>();
   let heldEvents = 0;
   let heldBytes = 0;
   let running = false;
-  let watching = false;
 
   return async (event) =>
     new Promise((answer) => {
@@ -47,8 +46,8 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
       }
       heldEvents += 1;
       heldBytes += event.body.byteLength;
-      waiting.push({ event, arrivedAtMs: clock.monotonicMs(), answer, answered: false });
-      watch();
+      const held: Held = { event, answer, inTime: limits(() => expire(held)) };
+      waiting.add(held);
       if (running) return;
       running = true;
       // What else this turn of the event loop has read goes into the same commit.
@@ -56,34 +55,34 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
     });
 
   async function commitAll(): Promise<void> {
-    while (waiting.length > 0) {
-      committing = takeBatch();
-      await commit(committing);
-      committing.forEach(release);
-      committing = [];
+    while (waiting.size > 0) {
+      const batch = takeBatch();
+      await commit(batch);
+      batch.forEach(release);
     }
     running = false;
   }
 
   function takeBatch(): Held[] {
-    let events = 0;
+    const batch: Held[] = [];
     let bytes = 0;
-    for (const { event } of waiting) {
-      bytes += event.body.byteLength;
-      if (events > 0 && (events >= MAXIMUM_BATCH_EVENTS || bytes > MAXIMUM_BATCH_BYTES)) break;
-      events += 1;
+    for (const held of waiting) {
+      bytes += held.event.body.byteLength;
+      if (batch.length > 0 && (batch.length >= MAXIMUM_BATCH_EVENTS || bytes > MAXIMUM_BATCH_BYTES)) break;
+      waiting.delete(held);
+      batch.push(held);
     }
-    const batch = waiting.slice(0, events);
-    waiting = waiting.slice(events);
     return batch;
   }
 
   async function commit(batch: readonly Held[]): Promise<void> {
     const result = await accept(batch.map(({ event }) => event));
-    for (const [index, held] of batch.entries()) {
+    for (const [index, { answer, inTime }] of batch.entries()) {
+      inTime();
+      // Whoever was told that it took too long hears nothing more: a promise is settled once.
       const acceptance = result.ok ? result.acceptances[index] : undefined;
-      if (acceptance) answer(held, { ok: true, acceptance });
-      else answer(held, result.ok ? { ok: false, reason: "io_error", detail: "No word of it." } : result);
+      if (acceptance) answer({ ok: true, acceptance });
+      else answer(result.ok ? { ok: false, reason: "io_error", detail: "No word of it." } : result);
     }
   }
 
@@ -99,35 +98,14 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
     }
   }
 
-  function answer(held: Held, stored: Stored): void {
-    if (held.answered) return;
-    held.answered = true;
-    held.answer(stored);
-  }
-
   function release({ event }: Held): void {
     heldEvents -= 1;
     heldBytes -= event.body.byteLength;
   }
 
-  /** One timer for all: they come in the order in which their time runs out. */
-  function watch(): void {
-    if (watching) return;
-    const oldest = committing.find(({ answered }) => !answered) ?? waiting[0];
-    if (!oldest) return;
-    watching = true;
-    clock.after(Math.max(0, oldest.arrivedAtMs + LIMIT_MS - clock.monotonicMs()), () => {
-      watching = false;
-      expire(clock.monotonicMs() - LIMIT_MS);
-      watch();
-    });
-  }
-
-  function expire(arrivedByMs: number): void {
-    const isLate = ({ arrivedAtMs }: Held): boolean => arrivedAtMs <= arrivedByMs;
-    const late = waiting.filter(isLate);
-    waiting = waiting.filter((held) => !isLate(held));
-    late.forEach(release);
-    for (const held of [...committing.filter(isLate), ...late]) answer(held, TIMEOUT);
+  function expire(held: Held): void {
+    held.answer(TIMEOUT);
+    // What is in a commit keeps its room until the commit ends.
+    if (waiting.delete(held)) release(held);
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { createDeadlines, type Clock } from "../clock.ts";
 import type { Atomically, Claim, Outcome } from "../engine.ts";
 import { createHandlerLog } from "../operations/handler-log.ts";
 import type { Log } from "../operations/log.ts";
@@ -6,7 +6,6 @@ import type { Redact } from "../operations/secrets.ts";
 import { scrub } from "../operations/scrubber.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 import { LONGEST_RETRY_AFTER_SECONDS } from "./backoff.ts";
-import { createDeadlines } from "./deadlines.ts";
 import { PermanentFailure, RetryAfter, type Handler } from "./handler.ts";
 
 /** How long a handler may take to notice that its deadline has passed, before it counts as one that can't be stopped. */

@@ -3,17 +3,17 @@ import type { PlantedBug } from "./planted-bug.ts";
 /** Bugs in `receiver/` and `shared/`, those of its engines left out. */
 export const plantedInReceiver: PlantedBug[] = [
   {
-    what: "an event that waits for exactly 8 s waits on",
+    what: "an event that is late counts as stored once its commit ends",
     file: "receiver/intake/group-commit.ts",
-    find: "arrivedAtMs <= arrivedByMs",
-    replace: "arrivedAtMs < arrivedByMs",
+    find: "    held.answer(TIMEOUT);\n",
+    replace: "",
     tests: ["test/receiver/group-commit.test.ts"],
   },
   {
     what: "what timed out counts as waiting for ever",
     file: "receiver/intake/group-commit.ts",
-    find: "late.forEach(release);",
-    replace: "",
+    find: "if (waiting.delete(held)) release(held);",
+    replace: "waiting.delete(held);",
     tests: ["test/receiver/group-commit.test.ts"],
   },
   {
@@ -158,10 +158,17 @@ export const plantedInReceiver: PlantedBug[] = [
   },
   {
     what: "a deadline is passed a timer too late",
-    file: "receiver/work/deadlines.ts",
+    file: "receiver/clock.ts",
     find: "deadline.atMs > clock.monotonicMs()",
     replace: "deadline.atMs >= clock.monotonicMs()",
-    tests: ["test/receiver/handling.test.ts"],
+    tests: ["test/receiver/handling.test.ts", "test/receiver/group-commit.test.ts"],
+  },
+  {
+    what: "what timed out while it waited is committed all the same",
+    file: "receiver/intake/group-commit.ts",
+    find: "if (waiting.delete(held)) release(held);",
+    replace: "if (waiting.has(held)) release(held);",
+    tests: ["test/receiver/group-commit.test.ts"],
   },
   {
     what: "a handlers' process that cannot be started takes the receiver down",
