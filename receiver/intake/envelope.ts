@@ -63,8 +63,10 @@ function parseJson(text: string): { ok: true; value: unknown } | { ok: false } {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING = [0x5b, 0x7b];
-const CLOSING = [0x5d, 0x7d];
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 
 /** Whether valid JSON is nested deeper than `levels`; without recursion, since a sender may well try a million brackets. */
 function isDeeper(json: Uint8Array, levels: number): boolean {
@@ -73,15 +75,15 @@ function isDeeper(json: Uint8Array, levels: number): boolean {
   let level = 0;
   let quoted = false;
   for (let at = 0; at < json.length; at += 1) {
-    const byte = json[at] ?? 0;
+    const byte = json[at];
     if (quoted) {
       if (byte === BACKSLASH) at += 1;
       else if (byte === QUOTE) quoted = false;
     } else if (byte === QUOTE) quoted = true;
-    else if (OPENING.includes(byte)) {
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
       level += 1;
       if (level > levels) return true;
-    } else if (CLOSING.includes(byte)) level -= 1;
+    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) level -= 1;
   }
   return false;
 }
@@ -89,7 +91,7 @@ function isDeeper(json: Uint8Array, levels: number): boolean {
 /** Whether there are more opening brackets than `levels`, wherever they stand. */
 function hasMoreThan(json: Uint8Array, levels: number): boolean {
   let found = 0;
-  for (const bracket of OPENING) {
+  for (const bracket of [OPENING_BRACKET, OPENING_BRACE]) {
     for (let at = json.indexOf(bracket); at !== -1; at = json.indexOf(bracket, at + 1)) {
       found += 1;
       if (found > levels) return true;

@@ -24,6 +24,8 @@ const FIRST_PAUSE_MS = 500;
 const MAXIMUM_RESPONSE_BYTES = 32 * 1_048_576;
 /** A million items of one list: more than anybody reads in one go. */
 const MAXIMUM_PAGES = 10_000;
+/** All pages of one list: a million items of four kilobytes. */
+const MAXIMUM_LIST_BYTES = 4_096 * 1_048_576;
 /** The service's own ids have some twenty characters. */
 const LONGEST_ID = 256;
 /** Of what the service says about an error, so much is worth reading. */
@@ -72,18 +74,19 @@ export function createRestClient(options: {
   key: string;
   clock: Clock;
   random: () => number;
-  /** Of one list; a million items unless told otherwise. */
+  /** Of one list; a million items, and 4 GiB, unless told otherwise. */
   maximumPages?: number;
+  maximumListBytes?: number;
 }): RestClient {
-  const { clock, maximumPages = MAXIMUM_PAGES } = options;
+  const { clock, maximumPages = MAXIMUM_PAGES, maximumListBytes = MAXIMUM_LIST_BYTES } = options;
   const dispatcher = new Agent({ connections: 4, connectTimeout: REQUEST_TIMEOUT_MS });
   // People copy the address of the service, or that of its API.
   const base = options.baseUrl.replace(/(?:\/api\/v1)?\/*$/, "");
   const redact = createRedactor([options.key]);
 
   return {
-    me: async () => get("/api/v1/me", {}, organizationSchema),
-    agents: async () => (await get("/api/v1/agents", {}, listSchema(agentSchema))).data,
+    me: async () => (await get("/api/v1/me", {}, organizationSchema)).resource,
+    agents: async () => (await get("/api/v1/agents", {}, listSchema(agentSchema))).resource.data,
     calls: ({ outcome, startingAfter, pageSize } = {}) =>
       walk("/api/v1/calls", callSchema, { outcome, starting_after: startingAfter, limit: limitOf(pageSize) }),
     voicemails: ({ reviewed, startingAfter, pageSize } = {}) =>
@@ -107,40 +110,45 @@ export function createRestClient(options: {
     query: Query,
   ): AsyncGenerator<Item> {
     const cursors = new Set<string>();
-    let page = await get(path, query, listSchema(item));
+    let listBytes = 0;
+    let page = await pageOf(query);
     for (let pages = 1; ; pages += 1) {
-      check(page.data);
       yield* page.data;
       if (page.has_more !== true || page.data.length === 0) return;
       if (pages === maximumPages) throw malformed(path, `has no end after ${String(pages)} pages`);
       page = await next(page.data);
     }
 
-    /** What a page may never be, or a walk would not end or fill the memory. */
-    function check(items: readonly Item[]): void {
-      if (items.length > Number(query["limit"]))
+    /** Refuses what a page may never be, or a walk would not end or fill the memory. */
+    async function pageOf(asked: Query) {
+      const { resource, bytes } = await get(path, asked, listSchema(item));
+      listBytes += bytes;
+      if (listBytes > maximumListBytes) throw malformed(path, `has no end after ${String(listBytes)} bytes`);
+      if (resource.data.length > Number(query["limit"]))
         throw malformed(path, "answered more items than were asked for");
-      if (items.some(({ id }) => id.length > LONGEST_ID)) throw malformed(path, "answered an id without end");
-      const cursor = items.at(-1)?.id;
-      if (cursor === undefined) return;
-      if (cursors.has(cursor)) throw malformed(path, "runs in a circle: a page came a second time");
-      cursors.add(cursor);
+      if (resource.data.some(({ id }) => id.length > LONGEST_ID))
+        throw malformed(path, "answered an id without end");
+      const cursor = resource.data.at(-1)?.id;
+      if (cursor !== undefined && cursors.has(cursor))
+        throw malformed(path, "runs in a circle: a page came a second time");
+      if (cursor !== undefined) cursors.add(cursor);
+      return resource;
     }
 
     /** The page after these items. Should the last of them have vanished meanwhile, the one before it serves as well. */
     async function next(items: readonly Item[]) {
       for (const { id } of items.slice(1).toReversed()) {
         try {
-          return await get(path, { ...query, starting_after: id }, listSchema(item));
+          return await pageOf({ ...query, starting_after: id });
         } catch (error) {
           if (!(error instanceof RestError && error.code === "invalid_cursor")) throw error;
         }
       }
-      return get(path, { ...query, starting_after: items[0]?.id }, listSchema(item));
+      return pageOf({ ...query, starting_after: items[0]?.id });
     }
   }
 
-  async function get<Resource>(path: string, query: Query, schema: z.ZodType<Resource>): Promise<Resource> {
+  async function get<Resource>(path: string, query: Query, schema: z.ZodType<Resource>) {
     const { status, body } = await send(path, query);
     const json = parseJson(body);
     if (status !== 200) {
@@ -154,7 +162,7 @@ export function createRestClient(options: {
       });
     }
     const resource = schema.safeParse(json);
-    if (resource.success) return resource.data;
+    if (resource.success) return { resource: resource.data, bytes: Buffer.byteLength(body) };
     const [issue] = resource.error.issues;
     const place = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`;
     throw malformed(path, `answered something that is not what the API promises: ${worded(place)}`);

@@ -1,11 +1,14 @@
-import { describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   exportEvents,
   listInbox,
   requeueEvents,
   showEvent,
 } from "../../receiver/operations/commands/inbox.ts";
+import { backup } from "../../receiver/operations/commands/backup.ts";
 import { runDoctor } from "../../receiver/operations/commands/doctor.ts";
+import { move } from "../../receiver/operations/commands/move.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import { recover } from "../../receiver/operations/commands/recover.ts";
 import { openEngineOrComplain } from "../../receiver/operations/commands/with-engine.ts";
@@ -19,6 +22,7 @@ import { runCommand } from "./helpers/process.ts";
 import { rawRequest, sendRaw } from "./helpers/raw.ts";
 import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
 import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
 import { recordingTerminal, type RecordingTerminal } from "./helpers/terminal.ts";
 import { until } from "./helpers/until.ts";
 
@@ -27,6 +31,12 @@ import { until } from "./helpers/until.ts";
 const EVERY_UNIT = Array.from({ length: 0x1_00_00 }, (_, unit) => String.fromCharCode(unit)).join("");
 const EVERY_LATIN_CHARACTER = EVERY_UNIT.slice(0, 0x100);
 const HOSTILE = `::error::x ##vso[task.complete]x\n::set-output name=a::b\r##[error]\u001b[2J\u202e\u2028${EVERY_LATIN_CHARACTER}`;
+
+/** Every control character and every command that a name can hold. */
+const NAME_OF_A_FILE =
+  HOSTILE.slice(0, HOSTILE.indexOf(EVERY_LATIN_CHARACTER)) +
+  EVERY_LATIN_CHARACTER.slice(1, 0x20) +
+  EVERY_LATIN_CHARACTER.slice(0x7f, 0xa0);
 
 const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const BUILD_COMMAND = /^\s*::|##\w*\[/;
@@ -151,6 +161,33 @@ describe("what others say", () => {
       "cannot open the database",
     );
     await shown(async (terminal) => recover(inTheWay, { handleAgain: true }, terminal));
+  });
+
+  test("in names of files and directories is plain in backup", async () => {
+    const { engine } = await startTestReceiver();
+    const umask = process.umask();
+    onTestFinished(() => void process.umask(umask));
+    const directory = join(temporaryDirectory(), NAME_OF_A_FILE);
+    const copied = await shown(async (terminal) => backup(engine, directory, terminal));
+    expect(copied).toContain(String.raw`\u001b[2J`);
+    // They are there now, and none is written over; the program says so with what it says of every such failure.
+    const again = await backup(engine, directory, recordingTerminal()).catch((error: unknown) => error);
+    expect(again).toMatchObject({ name: "LedgerFailed", message: expect.stringContaining(NAME_OF_A_FILE) });
+    await shown(async (terminal) => Promise.resolve(terminal.complain(String(again))));
+  });
+
+  test("in addresses, names of files and a database's answers is plain in move", async () => {
+    const to = `postgres://127.0.0.1:1/${NAME_OF_A_FILE}`;
+    const { engine, config } = await startTestReceiver();
+    await engine.close();
+    const missing = { ...config, databaseFile: join(temporaryDirectory(), NAME_OF_A_FILE) };
+    for (const json of [true, false]) {
+      const moved = async (of: typeof config, address: string): Promise<string> =>
+        shown(async (terminal) => move(of, { to: address, json }, terminal));
+      expect(await moved(config, NAME_OF_A_FILE)).toContain("--to takes");
+      expect(await moved(missing, to)).toContain("there is no inbox at");
+      expect(await moved(config, to)).toContain("cannot open the database");
+    }
   });
 
   test(

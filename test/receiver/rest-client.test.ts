@@ -8,7 +8,9 @@ import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/
 
 const NOW = Date.UTC(2026, 0, 31, 18);
 
-async function setUp(options: { key?: string; path?: string; maximumPages?: number } = {}) {
+async function setUp(
+  options: { key?: string; path?: string; maximumPages?: number; maximumListBytes?: number } = {},
+) {
   const service = await startRestService();
   const pauses: number[] = [];
   const clock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
@@ -18,6 +20,7 @@ async function setUp(options: { key?: string; path?: string; maximumPages?: numb
     clock,
     random: () => 1,
     ...(options.maximumPages === undefined ? {} : { maximumPages: options.maximumPages }),
+    ...(options.maximumListBytes === undefined ? {} : { maximumListBytes: options.maximumListBytes }),
   });
   onTestFinished(client.close);
   return { ...service, client, pauses };
@@ -187,6 +190,22 @@ describe("the REST client", () => {
     expect(error).toMatchObject({ code: "malformed", message: expect.stringMatching(problem) });
     expect(error.message.length).toBeLessThan(200);
     expect(seen).toBe(read);
+  });
+
+  test.for([
+    { spareBytes: 0, ends: "with the list" },
+    { spareBytes: -1, ends: /has no end after [0-9]+ bytes/ },
+  ])("reads a list of so many bytes and $spareBytes more: $ends", async ({ spareBytes, ends }) => {
+    const pages = [0, 1, 2].map((page) =>
+      JSON.stringify({ object: "list", data: makeCalls(100, NOW, String(page)), has_more: page < 2 }),
+    );
+    const maximumListBytes = Buffer.byteLength(pages.join("")) + spareBytes;
+    const { client, state } = await setUp({ maximumListBytes });
+    state.interludes = pages.map((page) => (_, response) => response.end(page));
+    const walk = collect(client.calls());
+    if (spareBytes === 0) expect(await walk).toHaveLength(300);
+    else
+      expect(await failure(walk)).toMatchObject({ code: "malformed", message: expect.stringMatching(ends) });
   });
 
   test("repeats neither its key nor megabytes of what the service says", async () => {
