@@ -192,20 +192,28 @@ describe("the REST client", () => {
     expect(seen).toBe(read);
   });
 
-  test.for([
-    { spareBytes: 0, ends: "with the list" },
-    { spareBytes: -1, ends: /has no end after [0-9]+ bytes/ },
-  ])("reads a list of so many bytes and $spareBytes more: $ends", async ({ spareBytes, ends }) => {
+  describe("a list of three pages", () => {
     const pages = [0, 1, 2].map((page) =>
       JSON.stringify({ object: "list", data: makeCalls(100, NOW, String(page)), has_more: page < 2 }),
     );
-    const maximumListBytes = Buffer.byteLength(pages.join("")) + spareBytes;
-    const { client, state } = await setUp({ maximumListBytes });
-    state.interludes = pages.map((page) => (_, response) => response.end(page));
-    const walk = collect(client.calls());
-    if (spareBytes === 0) expect(await walk).toHaveLength(300);
-    else
-      expect(await failure(walk)).toMatchObject({ code: "malformed", message: expect.stringMatching(ends) });
+    const bytes = Buffer.byteLength(pages.join(""));
+
+    async function walk(maximumListBytes: number): Promise<Call[]> {
+      const { client, state } = await setUp({ maximumListBytes });
+      state.interludes = pages.map((page) => (_, response) => response.end(page));
+      return collect(client.calls());
+    }
+
+    test("is read to its end where it has as many bytes as a list may have", async () => {
+      expect(await walk(bytes)).toHaveLength(300);
+    });
+
+    test("is left where it has one byte more", async () => {
+      expect(await failure(walk(bytes - 1))).toMatchObject({
+        code: "malformed",
+        message: expect.stringMatching(/has no end after [0-9]+ bytes/),
+      });
+    });
   });
 
   test("repeats neither its key nor megabytes of what the service says", async () => {
