@@ -5,20 +5,26 @@ export class Killed extends Error {
   override readonly name = "Killed";
 }
 
-/** Asked before each statement of a process; throws `Killed` once it is dead. */
+/** Asked before each statement, or after it; what it throws becomes the statement's end. */
 export type Gate = (sql: string) => void;
 
 const RUNNERS = new Set(["run", "get", "all", "iterate"]);
 const WRAPPED = new WeakSet<object>();
 
 /**
- * The database as a process sees it that may be killed between any two statements, transactions' begins and commits
- * among them. Rolling back is left to it: that is what becomes of an open transaction when a process dies.
+ * The database as a process sees it whose statements may fail, or that may be killed between any two of them,
+ * transactions' begins and commits among them. Rolling back is left to it: that is what becomes of an open transaction
+ * when a process dies.
  */
-export function crashing(db: Database.Database, gate: Gate): Database.Database {
+export function crashing(
+  db: Database.Database,
+  gate: Gate,
+  gateAfter: Gate = () => undefined,
+): Database.Database {
   return new Proxy(db, {
     get(target, name) {
-      if (name === "prepare") return (sql: string) => statement(target.prepare(sql), sql, gate);
+      if (name === "prepare")
+        return (sql: string) => statement(target.prepare(sql), sql, { gate, gateAfter });
       if (name === "exec")
         return (sql: string) => {
           gate(sql);
@@ -33,7 +39,11 @@ export function crashing(db: Database.Database, gate: Gate): Database.Database {
   });
 }
 
-function statement<Statement extends object>(prepared: Statement, sql: string, gate: Gate): Statement {
+function statement<Statement extends object>(
+  prepared: Statement,
+  sql: string,
+  { gate, gateAfter }: { gate: Gate; gateAfter: Gate },
+): Statement {
   if (WRAPPED.has(prepared)) return prepared;
   const wrapped: Statement = new Proxy(prepared, {
     get(target, name) {
@@ -46,7 +56,9 @@ function statement<Statement extends object>(prepared: Statement, sql: string, g
         };
       return (...parameters: unknown[]) => {
         if (!/^\s*ROLLBACK/i.test(sql)) gate(sql);
-        return Reflect.apply(value, target, parameters) as unknown;
+        const result: unknown = Reflect.apply(value, target, parameters);
+        gateAfter(sql);
+        return result;
       };
     },
   });

@@ -56,6 +56,12 @@ export const runs: Run[] = [
     environment: (size) => ({ VERIFY_POSTGRES: times(20, size) }),
   },
   {
+    name: "storage errors",
+    minutes: 4,
+    files: ["test/receiver/engines/statement-faults.test.ts"],
+    environment: () => ({ EVERY_ERROR: "1" }),
+  },
+  {
     name: "receiver simulated",
     minutes: 10,
     script: "test/simulation/main.ts",

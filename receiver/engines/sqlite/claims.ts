@@ -51,6 +51,10 @@ const RETRY = `
 const RETURN = `
   UPDATE work SET state = 'pending', due_at_ms = 0, attempts = attempts - 1, worker = NULL ${HELD}`;
 
+const RETURN_UNHEARD = `
+  UPDATE work SET state = 'pending', attempts = attempts - 1, token = token + 1, due_at_ms = 0, worker = NULL
+  WHERE seq = ? AND state = 'claimed'`;
+
 const FIND_CLAIMED_BY = `SELECT seq, attempts FROM work INDEXED BY work_claimed WHERE state = 'claimed' AND worker = ?`;
 const TAKE_BACK = `
   UPDATE work SET state = $state, due_at_ms = $dueAt, finished_at_ms = $finishedAt, crashes = crashes + 1, token = token + 1,
@@ -73,6 +77,7 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
   const finish = db.prepare(FINISH);
   const retryAt = db.prepare(RETRY);
   const giveBack = db.prepare(RETURN);
+  const returnUnheard = db.prepare<[number]>(RETURN_UNHEARD);
   const findClaimedBy = db.prepare<[number], { seq: number; attempts: number }>(FIND_CLAIMED_BY);
   const takeBack = db.prepare(TAKE_BACK);
 
@@ -107,6 +112,11 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
       retryAt.run({ seq: lease.seq, token: lease.token, dueAt: dueAtMs, error }).changes === 1,
     /** Gives an event back unhandled: its worker is shutting down, so the attempt doesn't count. */
     return: (lease: Lease): boolean => giveBack.run({ seq: lease.seq, token: lease.token }).changes === 1,
+
+    /** Returns what a worker has claimed without having heard of it: a commit may fail, and have succeeded all the same. */
+    returnUnheard(worker: number, heard: ReadonlySet<number>): void {
+      for (const { seq } of findClaimedBy.all(worker)) if (!heard.has(seq)) returnUnheard.run(seq);
+    },
 
     /**
      * Takes back what a vanished worker held; what has no attempt left is dead. What outlived a lease is due at once,

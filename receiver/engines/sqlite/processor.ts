@@ -55,6 +55,7 @@ export function createProcessor(
   let nextBeatAtMs = clock.monotonicMs();
   let suspectRunning = false;
   const draining = new AbortController();
+  const held = (): ClaimedEvent[] => [...batch, ...running.keys()];
   let wake = (): void => undefined;
 
   const loop = runLoop();
@@ -76,7 +77,7 @@ export function createProcessor(
     }
   }
 
-  /** Until a slot is free and nothing left to put into it, or for so long. */
+  /** Until a slot is free with nothing to fill it, or for so long. */
   async function rest(ms: number): Promise<void> {
     const patience = new AbortController();
     wake = () => patience.abort();
@@ -90,6 +91,7 @@ export function createProcessor(
     const lost = await transactions.run(() => {
       const mine = worker;
       worker = mine !== undefined && workers.beat(mine) ? mine : workers.register(options.workerId);
+      claims.returnUnheard(worker, new Set(held().map(({ seq }) => seq)));
       for (const gone of workers.vanished(worker, options.isGone)) {
         claims.takeBack(gone, clock.nowMs(), "expired");
         workers.remove(gone);
@@ -230,10 +232,9 @@ export function createProcessor(
     await finishUntil(endAtMs - FAREWELL_MS);
     for (const { abort } of running.values()) abort.abort(new ShuttingDown());
     await finishUntil(endAtMs);
-    const left = [...batch, ...running.keys()];
     const number = worker;
     await transactions.run(() => {
-      for (const event of left) claims.return(event);
+      for (const event of held()) claims.return(event);
       if (number !== undefined) workers.remove(number);
     });
   }

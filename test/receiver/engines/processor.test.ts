@@ -47,6 +47,7 @@ function engineOfOne() {
         retry: end("failed"),
         return: end("returned"),
         takeBack: () => 0,
+        returnUnheard: () => undefined,
       },
       workers: {
         register: () => 1,

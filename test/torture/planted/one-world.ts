@@ -2,7 +2,12 @@ import type { PlantedBug } from "./planted-bug.ts";
 
 const SIMULATION = ["test/simulation/receiver.test.ts", "-t", "break no promise"];
 
-/** Bugs that show only when several parts of the receiver meet: the seeded world of service and receiver finds them. */
+const STATEMENTS = ["test/receiver/engines/statement-faults.test.ts"];
+
+/**
+ * Bugs that show only when several parts of the receiver meet: the seeded world of service and receiver finds them,
+ * or the failing of every statement in its turn.
+ */
 export const plantedInOneWorld: PlantedBug[] = [
   {
     what: "reconcile trusts that the receiver's clock was never behind the service's",
@@ -78,7 +83,7 @@ export const plantedInOneWorld: PlantedBug[] = [
   {
     what: "a worker that ends keeps what it had claimed",
     file: "receiver/engines/sqlite/processor.ts",
-    find: "      for (const event of left) claims.return(event);\n",
+    find: "      for (const event of held()) claims.return(event);\n",
     replace: "",
     tests: SIMULATION,
   },
@@ -95,5 +100,40 @@ export const plantedInOneWorld: PlantedBug[] = [
     find: "if (ageSeconds > SIGNATURE_TOLERANCE_SECONDS)",
     replace: "if (ageSeconds > SIGNATURE_TOLERANCE_SECONDS * 13)",
     tests: SIMULATION,
+  },
+  {
+    what: "what was claimed by a commit that said it had failed stays claimed",
+    file: "receiver/engines/sqlite/processor.ts",
+    find: "      claims.returnUnheard(worker, new Set(held().map(({ seq }) => seq)));\n",
+    replace: "",
+    tests: STATEMENTS,
+  },
+  {
+    what: "an event that is being handled counts as unheard of",
+    file: "receiver/engines/sqlite/processor.ts",
+    find: "new Set(held().map(({ seq }) => seq))",
+    replace: "new Set(batch.map(({ seq }) => seq))",
+    tests: SIMULATION,
+  },
+  {
+    what: "a commit that fails is taken for one that succeeded",
+    file: "receiver/engines/sqlite/transactions.ts",
+    find: "      for (const { rolledBack } of group) rolledBack(error);\n      return;",
+    replace: "",
+    tests: STATEMENTS,
+  },
+  {
+    what: "a group that failed stays open",
+    file: "receiver/engines/sqlite/transactions.ts",
+    find: "      if (db.inTransaction) rollback.run();\n",
+    replace: "",
+    tests: STATEMENTS,
+  },
+  {
+    what: "a transaction that SQLite has ended by itself is undone a second time",
+    file: "receiver/engines/sqlite/transactions.ts",
+    find: "            if (!db.inTransaction) throw error;\n",
+    replace: "",
+    tests: STATEMENTS,
   },
 ];

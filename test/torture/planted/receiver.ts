@@ -226,6 +226,8 @@ export const plantedInReceiver: PlantedBug[] = [
     find: "state IN ('done', 'ignored', 'pruned') ORDER",
     replace: "state IN ('done', 'ignored', 'pruned', 'dead') ORDER",
     tests: ["test/simulation/receiver.test.ts", "test/receiver/engines/sqlite.test.ts"],
+    survives:
+      "The statement that marks them asks for the state once more: a dead letter is read in vain, and stays.",
   },
   {
     what: "a handler's writes are committed although its claim was lost",
@@ -282,7 +284,7 @@ export const plantedInReceiver: PlantedBug[] = [
     file: "receiver/engines/sqlite/workers.ts",
     find: "(stillMs >= STILL_MS && other.lease_until_ms",
     replace: "(stillMs >= 0 && other.lease_until_ms",
-    tests: ["test/receiver/engines/sqlite-files.test.ts"],
+    tests: ["test/receiver/engines/claims.test.ts"],
   },
   {
     what: "a worker does not notice that it was taken for dead",

@@ -75,8 +75,8 @@ export const plantedInSqlite: PlantedBug[] = [
   {
     what: "a drain keeps what it had claimed and not begun",
     file: "receiver/engines/sqlite/processor.ts",
-    find: "const left = [...batch, ...running.keys()];",
-    replace: "const left = [...running.keys()];",
+    find: "=> [...batch, ...running.keys()];",
+    replace: "=> [...running.keys()];",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "stop"],
   },
   {

@@ -1,0 +1,51 @@
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { unavailability } from "../../../receiver/engines/sqlite/database.ts";
+import { MANNERS, PHASES, playTroubled, type Trouble } from "./troubled-scenario.ts";
+
+/** Every kind of error that SQLite has for a file, a disk, a lock or a machine in trouble (https://sqlite.org/rescode.html). */
+const WORDS = {
+  SQLITE_BUSY: "busy",
+  SQLITE_BUSY_SNAPSHOT: "busy",
+  SQLITE_LOCKED: "busy",
+  SQLITE_FULL: "full",
+  SQLITE_IOERR: "io_error",
+  SQLITE_IOERR_FSYNC: "io_error",
+  SQLITE_CORRUPT: "corrupt",
+  SQLITE_NOTADB: "corrupt",
+  SQLITE_READONLY: "read_only",
+  SQLITE_READONLY_DBMOVED: "read_only",
+  SQLITE_CANTOPEN: "io_error",
+  SQLITE_PERM: "read_only",
+  // None of these is the disk's: it ends the writer, whose batch is of unknown outcome then, and the next takes over.
+  SQLITE_INTERRUPT: undefined,
+  SQLITE_NOMEM: undefined,
+  SQLITE_PROTOCOL: undefined,
+};
+const CODES = Object.keys(WORDS);
+
+/** Each error in each manner at each place takes minutes; here they take turns, at fewer places the later they come. */
+const EVERY = process.env["EVERY_ERROR"] !== undefined;
+
+test.for(PHASES)(
+  "a statement that fails in %s loses nothing, handles nothing twice, and is said",
+  { timeout: EVERY ? 900_000 : 30_000 },
+  async (phase) => {
+    let places = 0;
+    for (let nth = 1, struck = true; struck; nth += EVERY ? 1 : Math.ceil(nth / 6)) {
+      const every = MANNERS.flatMap((manner) => CODES.map((code): Trouble => ({ phase, nth, code, manner })));
+      for (const trouble of EVERY ? every : every.slice((nth * 17) % every.length).slice(0, 1)) {
+        struck = await playTroubled(trouble).catch((error: unknown) => {
+          throw new Error(JSON.stringify(trouble), { cause: error });
+        });
+      }
+      places = nth;
+    }
+    expect(places).toBeGreaterThan(2);
+  },
+);
+
+test("each error has a word for whoever is refused", () => {
+  const words = CODES.map((code) => [code, unavailability(new Database.SqliteError("", code))]);
+  expect(Object.fromEntries(words)).toEqual(WORDS);
+});
