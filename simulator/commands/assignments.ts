@@ -1,15 +1,12 @@
 import { z } from "zod";
-import { isEventType, objectSchemas, type EventType } from "../../shared/events.ts";
-import { didYouMean } from "../domain/suggest.ts";
+import { isEventType } from "../../shared/events.ts";
+import { fieldOf, objectProblem } from "../domain/event-type.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 
 type Fields = Record<string, unknown>;
 
 const listSchema = z.array(z.unknown());
 const fieldsSchema = z.record(z.string(), z.unknown());
-
-/** Orders and bookings have fields that nobody published: every path is fine there. */
-const OPEN_TYPES: readonly EventType[] = ["order.created", "booking.created"];
 
 /**
  * Reads `--set-json` and the `path=value` assignments, which come on top of it, into one object: each value by the type
@@ -35,11 +32,8 @@ function jsonFields(type: string, json: string): Fields {
   const parsed = fieldsSchema.safeParse(jsonOrText(json));
   if (!parsed.success)
     throw usage(`--set-json ${json}: give a JSON object, such as '{"outcome":"completed"}'.`);
-  for (const [field, value] of Object.entries(parsed.data)) {
-    const problem = schemaOf(type, field)?.safeParse(value).error?.issues[0];
-    if (problem !== undefined)
-      throw usage(`--set-json ${[field, ...problem.path].join(".")}: ${problem.message}.`);
-  }
+  const problem = isEventType(type) ? objectProblem(type, parsed.data) : undefined;
+  if (problem !== undefined) throw usage(`--set-json ${problem}`);
   return parsed.data;
 }
 
@@ -57,14 +51,10 @@ function valueOf(type: string, path: readonly string[], text: string): unknown {
 
 /** The schema of a field; undefined where every field is fine. A field that cannot be ends the command. */
 function schemaOf(type: string, field: string): z.ZodType | undefined {
-  if (!isEventType(type) || OPEN_TYPES.includes(type)) return undefined;
-  const shape: Record<string, z.ZodType> = objectSchemas[type].shape;
-  const schema = Object.hasOwn(shape, field) ? shape[field] : undefined;
-  if (schema !== undefined) return schema;
-  const fields = Object.keys(shape);
-  throw usage(
-    `--set ${field}: ${type} has no such field.${didYouMean(field, fields)} It has ${fields.join(", ")}.`,
-  );
+  if (!isEventType(type)) return undefined;
+  const found = fieldOf(type, field);
+  if (!found.ok) throw usage(`--set ${found.message}`);
+  return found.schema;
 }
 
 /** A string field takes the text as it is; another one takes what the text says as JSON. */

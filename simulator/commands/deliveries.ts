@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { DELIVERY_STATES } from "../domain/deliveries.ts";
+import { DELIVERY_STATES } from "../domain/outcome.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { deliverySchema, listOf, type DeliveryValue } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";

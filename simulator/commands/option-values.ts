@@ -1,9 +1,10 @@
 import { CommandError, EXIT } from "./command-error.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
 import { InvalidArgumentError } from "commander";
-import { EVENT_TYPES, type EventType, isEventType } from "../../shared/events.ts";
+import type { EventType } from "../../shared/events.ts";
 import { parseDuration } from "../domain/duration.ts";
-import { didYouMean } from "../domain/suggest.ts";
+import { parseEventType } from "../domain/event-type.ts";
+import { boundsProblem, type Bounds } from "../option-bounds.ts";
 
 /** Collects a repeatable option. */
 export function collect(value: string, previous: string[]): string[] {
@@ -11,11 +12,12 @@ export function collect(value: string, previous: string[]): string[] {
 }
 
 /** A parser for whole numbers within bounds. */
-export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
+export function wholeNumber(...bounds: Bounds): (text: string) => number {
   return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= minimum && value <= maximum) return value;
-    throw new InvalidArgumentError(`Give a whole number from ${minimum} to ${maximum}.`);
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    const problem = boundsProblem(value, bounds);
+    if (problem === undefined) return value;
+    throw new InvalidArgumentError(problem);
   };
 }
 
@@ -39,13 +41,11 @@ export function eventSelection(text: string): EventType[] {
     .split(",")
     .map((type) => type.trim())
     .filter((type) => type !== "");
-  for (const type of types) {
-    if (isEventType(type)) continue;
-    throw new InvalidArgumentError(
-      `There is no event type ${JSON.stringify(type)}.${didYouMean(type, EVENT_TYPES)} The types are ${EVENT_TYPES.join(", ")}.`,
-    );
-  }
-  return types.filter(isEventType);
+  return types.map((type) => {
+    const parsed = parseEventType(type);
+    if (parsed.ok) return parsed.type;
+    throw new InvalidArgumentError(parsed.message);
+  });
 }
 
 /** A number of events a second, up to 100,000; fractions for less than one. */

@@ -3,6 +3,7 @@ import { API_FAULTS, parseApiFaults, type ApiFaultPlan } from "../api/faults.ts"
 import { CLOCK_MODES, type ClockMode } from "../domain/clock.ts";
 import { parseReadings } from "../domain/readings.ts";
 import { DEFAULT_RETENTION } from "../domain/retention.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
 import type { SimulatorOptions } from "../simulator.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { scenariosOf } from "./scenario-files.ts";
@@ -29,11 +30,8 @@ export type ServeFlags = {
   json?: boolean;
 };
 
-const LARGEST_PORT = 65_535;
 const SHORTEST_TOKEN_CHARACTERS = 16;
 const LONGEST_TOKEN_CHARACTERS = 256;
-const MOST_CALLS = 10_000_000;
-const MOST_ORGANIZATIONS = 1_000;
 const MOST_KEPT_DELIVERIES = 10_000_000;
 const MOST_TRAFFIC_PER_MINUTE = 60_000;
 
@@ -43,7 +41,7 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     .option(
       "--port <number>",
       "port of the service; 0 takes any free one",
-      wholeNumber(0, LARGEST_PORT),
+      wholeNumber(...OPTION_BOUNDS.port),
       4010,
     )
     .option("--host <address>", "address to bind to; wider than loopback needs the token", "127.0.0.1")
@@ -56,12 +54,16 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       "--data <file>",
       "keep the state in this file, through restarts; it ends with the process otherwise",
     )
-    .option("--seed <number>", "same seed, same ids and data", wholeNumber(0, 2 ** 31 - 1))
+    .option("--seed <number>", "same seed, same ids and data", wholeNumber(...OPTION_BOUNDS.seed))
     .addOption(
       new Option("--clock <mode>", "how schedule time runs").choices(CLOCK_MODES).default(defaults.clock),
     )
-    .option("--calls <number>", "calls in the generated history", wholeNumber(0, MOST_CALLS))
-    .option("--organizations <number>", "organizations in the world", wholeNumber(2, MOST_ORGANIZATIONS))
+    .option("--calls <number>", "calls in the generated history", wholeNumber(...OPTION_BOUNDS.calls))
+    .option(
+      "--organizations <number>",
+      "organizations in the world",
+      wholeNumber(...OPTION_BOUNDS.organizations),
+    )
     .option("--traffic <per-minute>", "keep the business alive: so many happenings a minute", trafficRate, 0)
     .option("--scenario <file>", "a story of your own, for trigger to tell (repeatable)", collect, [])
     .option(

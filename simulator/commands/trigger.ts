@@ -11,6 +11,7 @@ import {
 import { emittedSchema, scenarioSchema, storySchema } from "./control-schemas.ts";
 import { collect, faultsOf, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
 import { scenariosOf } from "./scenario-files.ts";
 import { ourCommand } from "../invocation.ts";
 
@@ -22,7 +23,6 @@ type Flags = SimulatorFlags & {
   fault: string[];
 };
 
-const MOST_EVENTS = 10_000;
 const SHOWN_EVENTS = 20;
 
 /** `trigger`: lets something happen in the simulated world, which sends the event; or a whole story. */
@@ -40,7 +40,7 @@ export function triggerCommand(): Command {
       [],
     )
     .option("--set-json <object>", 'many fields at once, such as \'{"items":[{"name":"Margherita"}]}\'')
-    .option("--count <number>", "how many", wholeNumber(1, MOST_EVENTS), 1)
+    .option("--count <number>", "how many", wholeNumber(...OPTION_BOUNDS.count), 1)
     .option("--org <id>", "in this organization")
     .option(
       "--fault <name[:n]>",

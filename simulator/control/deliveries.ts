@@ -1,6 +1,6 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
-import { DELIVERY_STATES } from "../domain/deliveries.ts";
+import { DELIVERY_STATES } from "../domain/outcome.ts";
 import { VERDICT_RESULTS } from "../domain/verdict.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";

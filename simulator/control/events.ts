@@ -1,28 +1,22 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
-import {
-  envelopeSchema,
-  EVENT_TYPES,
-  isEventType,
-  objectSchemas,
-  type EventType,
-} from "../../shared/events.ts";
+import { envelopeSchema, EVENT_TYPES, objectSchemas, type EventType } from "../../shared/events.ts";
 import { sampleObjects } from "../../shared/samples.ts";
-import { didYouMean } from "../domain/suggest.ts";
+import { parseEventType } from "../domain/event-type.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
 import type { Simulator } from "../simulator.ts";
 import { answerError, answerList, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, nameSchema, pageSchema } from "./schemas.ts";
 import { deliveryView, emittedView, eventView } from "./views.ts";
 
-/** Bounds on one request: what a developer's machine takes without a pause. */
-const MOST_EVENTS = 10_000;
+/** What one request replays at most: what a developer's machine takes without a pause. */
 const MOST_ENVELOPES = 1_000;
 
 const triggerSchema = z.strictObject({
   type: nameSchema,
   object: z.record(z.string(), z.unknown()).optional(),
   org_id: nameSchema.optional(),
-  count: z.int().min(1).max(MOST_EVENTS).default(1),
+  count: z.int().min(OPTION_BOUNDS.count[0]).max(OPTION_BOUNDS.count[1]).default(1),
   faults: faultsSchema.optional(),
 });
 const replaySchema = z.strictObject({
@@ -53,9 +47,10 @@ export function eventRoutes(simulator: Simulator): Router {
   router.post("/events", (request, response) => {
     const body = readBody(triggerSchema, request, response);
     if (body === undefined) return;
-    const { type, org_id: orgId, object, count, faults } = body;
-    if (!isEventType(type)) return answerUnknownType(response, type);
-    const result = events.emit({ type, orgId, object, faults }, count);
+    const { org_id: orgId, object, count, faults } = body;
+    const type = parseEventType(body.type);
+    if (!type.ok) return answerError(response, 400, "invalid_request", type.message);
+    const result = events.emit({ type: type.type, orgId, object, faults }, count);
     if (!result.ok) return answerRefusal(response, result);
     response.status(202).json(emittedView(result.emitted));
   });
@@ -91,12 +86,6 @@ export function eventRoutes(simulator: Simulator): Router {
   });
 
   return router;
-}
-
-function answerUnknownType(response: Response, type: string): void {
-  const known = EVENT_TYPES.join(", ");
-  const message = `There is no event type ${JSON.stringify(type)}.${didYouMean(type, EVENT_TYPES)} The types are ${known}.`;
-  answerError(response, 400, "invalid_request", message);
 }
 
 function answerNoEvent(response: Response, id: string): void {

@@ -1,25 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
 import type { Delivery } from "./deliveries.ts";
-
-/**
- * How an attempt ended: the status that was answered, or what went wrong before there was one. `interrupted` means that
- * the simulator itself stopped meanwhile.
- */
-export type AttemptError =
-  | "dns"
-  | "refused"
-  | "reset"
-  | "closed"
-  | "tls"
-  | "timeout"
-  | "protocol"
-  | "interrupted";
-
-export type Outcome = { status: number } | { error: AttemptError; detail?: string };
-
-/** What is kept of an answer: its headers, and its body up to 16 KiB. */
-export type Answer = { headers: Record<string, string | string[]>; body: Buffer; truncated: boolean };
+import type { Answer, AttemptError, Outcome } from "./outcome.ts";
 
 /** One HTTP try, without what was sent and answered. `…AtMs` are schedule time unless the name says wall. */
 export type AttemptSummary = {

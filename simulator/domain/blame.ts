@@ -1,8 +1,6 @@
 import type { Attempt } from "./attempts.ts";
 import type { Fault } from "./faults.ts";
-
-/** Whose doing a failed attempt is. */
-export type Blame = "receiver" | "simulator";
+import type { Blame } from "./outcome.ts";
 
 /**
  * Whose doing it is that an attempt failed; null when it did not fail, or not yet. A failure after a fault that we put

@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { DeliveryState } from "./deliveries.ts";
+import type { DeliveryState } from "./outcome.ts";
 
 export type StateCounts = Record<DeliveryState, number>;
 

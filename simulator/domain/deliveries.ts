@@ -1,13 +1,9 @@
 import type { Database } from "better-sqlite3";
 import { readFaults } from "./endpoints.ts";
 import { formatFault, type Fault } from "./faults.ts";
+import type { DeliveryState } from "./outcome.ts";
 import { stableId } from "./random.ts";
 import type { VerdictResult } from "./verdict.ts";
-
-/** SPEC §3: attempting until a 2xx (delivered) or the sixth failure (dead). */
-export const DELIVERY_STATES = ["attempting", "delivered", "dead"] as const;
-
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One event for one endpoint. Times are milliseconds of schedule time. */
 export type Delivery = {

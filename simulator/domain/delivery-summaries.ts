@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 import type { Attempts, AttemptSummary } from "./attempts.ts";
-import { blameOf, type Blame } from "./blame.ts";
+import { blameOf } from "./blame.ts";
 import { PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
-import type { DeliveryState } from "./deliveries.ts";
+import type { Blame, DeliveryState } from "./outcome.ts";
 import { readFaults } from "./endpoints.ts";
 import { injectedFaults, type Fault } from "./faults.ts";
 import { judgeDelivery, type Handling, type Verdict, type VerdictResult } from "./verdict.ts";

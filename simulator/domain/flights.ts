@@ -1,4 +1,4 @@
-import type { Answer, Attempts, OpenAttempt, Outcome } from "./attempts.ts";
+import type { Attempts, OpenAttempt } from "./attempts.ts";
 import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
 import { isSuccess } from "./blame.ts";
 import type { ScheduleClock } from "./clock.ts";
@@ -10,6 +10,7 @@ import type { Readings } from "./readings.ts";
 import type { EndedAttempt, Settle } from "./settlement.ts";
 import { signingSecrets } from "./signing-secrets.ts";
 import type { WallTime } from "./wall-time.ts";
+import type { Answer, Outcome } from "./outcome.ts";
 
 /** The port to the network: makes one HTTP request and never rejects. */
 export type Send = (request: SendRequest) => Promise<SendResult>;

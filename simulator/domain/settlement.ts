@@ -1,10 +1,11 @@
 import { delayAfterAttempt } from "../../shared/retry-policy.ts";
-import type { Attempts, Outcome } from "./attempts.ts";
+import type { Attempts } from "./attempts.ts";
 import { isSuccess } from "./blame.ts";
 import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { injectedFaults } from "./faults.ts";
 import type { Readings } from "./readings.ts";
+import type { Outcome } from "./outcome.ts";
 
 /** An attempt that is over. Times are schedule time. */
 export type EndedAttempt = {

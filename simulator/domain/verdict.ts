@@ -1,6 +1,6 @@
 import type { AttemptSummary } from "./attempts.ts";
-import { isSuccess, type Blame } from "./blame.ts";
-import type { DeliveryState } from "./deliveries.ts";
+import { isSuccess } from "./blame.ts";
+import type { Blame, DeliveryState } from "./outcome.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import { WHY } from "./verdict-words.ts";
 

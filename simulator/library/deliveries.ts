@@ -1,70 +1,33 @@
 import { envelopeSchema, type Envelope } from "../../shared/events.ts";
-import type { Answer, AttemptError } from "../domain/attempts.ts";
-import type { Blame } from "../domain/blame.ts";
-import type { DeliveryState } from "../domain/deliveries.ts";
 import type { StoredEvent } from "../domain/events.ts";
 import { formatFaults } from "../domain/faults.ts";
+import { DELIVERY_STATES } from "../domain/outcome.ts";
 import type { Simulator } from "../simulator.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
+import { asynchronous, NAMES_OF_A_LIST } from "./asynchronous.ts";
 import { orThrow } from "./input.ts";
-
-/** One event on its way to one endpoint. Times without `wall` are schedule time. */
-export type DeliveryRecord = {
-  id: string;
-  eventId: string;
-  eventType: string;
-  endpointId: string;
-  state: DeliveryState;
-  /** When the next attempt is due; null while one is under way and when there is none. */
-  nextAttemptAt: Date | null;
-  /** The delivery that this one was sent again for. */
-  resendOf: string | null;
-  attempts: AttemptRecord[];
-};
-
-/** One HTTP try, counted from 1. */
-export type AttemptRecord = {
-  number: number;
-  scheduledAt: Date;
-  startedAt: Date;
-  wallStartedAt: Date;
-  /** Until the outcome was known; null while it is under way. */
-  durationMs: number | null;
-  /** The `t` of its signature, seconds of Unix time. */
-  signatureTimestamp: number;
-  httpStatus: number | null;
-  error: AttemptError | null;
-  /** What was done wrong to it on purpose. */
-  fault: string | null;
-  /** Whose doing its failure is; null when it did not fail. */
-  blame: Blame | null;
-  request: { headers: Record<string, string>; body: Buffer };
-  /** What came back, its body up to 16 KiB; null when nothing did. */
-  answer: Answer | null;
-};
-
-export type DeliverySearch = { state?: DeliveryState; endpointId?: string; eventId?: string; limit?: number };
-
-export type DeliveryControl = {
-  /** Newest first, 1,000 at most unless told otherwise. */
-  list(search?: DeliverySearch): DeliveryRecord[];
-  /** Throws when there is no such delivery. */
-  get(id: string): DeliveryRecord;
-  /** Resolves when nothing is under way and nothing is due now (with the clock `skip`: nothing is due any more). */
-  settled(): Promise<void>;
-  /** Resolves when this delivery is delivered or dead, which takes somebody to move a `manual` clock. */
-  finished(id: string): Promise<DeliveryRecord>;
-  /** Sends the same event to the same endpoint again, as a new delivery, and resolves as `emit` does. */
-  resend(id: string): Promise<DeliveryRecord>;
-  /**
-   * Sends an envelope, signed afresh, to every endpoint that selected its type: again, or a recorded one. Throws where its
-   * id stands for another event here: `newId` sends it under an id of its own.
-   */
-  replay(envelope: Envelope, options?: { newId?: boolean }): Promise<DeliveryRecord[]>;
-};
+import { refuseUnknown, refuseUnknownWord } from "./refusals.ts";
+import type { AttemptRecord, DeliveryControl, DeliveryRecord, DeliverySearch } from "./surface.ts";
 
 const MOST_LISTED = 1_000;
+const SEARCH: Record<keyof DeliverySearch, true> = {
+  state: true,
+  endpointId: true,
+  eventId: true,
+  limit: true,
+};
+const RECORD = [
+  "id",
+  "eventId",
+  "eventType",
+  "endpointId",
+  "state",
+  "nextAttemptAt",
+  "resendOf",
+  "attempts",
+] as const satisfies readonly (keyof DeliveryRecord)[];
 
+/** What tests do with deliveries. */
 export function createDeliveryControl(simulator: Simulator): DeliveryControl {
   const { deliveries, events, journal, settled } = simulator;
 
@@ -74,7 +37,10 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
     return record(detail);
   }
 
-  function list({ limit = MOST_LISTED, ...search }: DeliverySearch = {}): DeliveryRecord[] {
+  function list(asked: DeliverySearch = {}): DeliveryRecord[] {
+    refuseUnknown("simulator.deliveries.list()", asked, Object.keys(SEARCH));
+    refuseUnknownWord("simulator.deliveries.list(): state", asked.state, DELIVERY_STATES);
+    const { limit = MOST_LISTED, ...search } = asked;
     const records: DeliveryRecord[] = [];
     for (let after: string | null | undefined; after !== null && records.length < limit;) {
       const page = deliveries.page({ ...search, after, limit: limit - records.length });
@@ -84,35 +50,52 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
     return records;
   }
 
+  function finished(id: string): Promise<DeliveryRecord> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = get(id);
+        if (found.state !== "attempting") resolve(found);
+        return found.state !== "attempting";
+      };
+      if (look()) return;
+      const stop = journal.watch((entry) => {
+        if (entry.kind === "reset") {
+          stop();
+          reject(new Error(`The simulator was reset before delivery ${id} was finished.`));
+        } else if ("deliveryId" in entry && entry.deliveryId === id && look()) stop();
+      });
+    });
+  }
+
+  async function resend(id: string): Promise<DeliveryRecord> {
+    const resent = orThrow(deliveries.resend(id));
+    await settled();
+    return get(resent.id);
+  }
+
+  async function replay(envelope: Envelope, newIds: boolean): Promise<DeliveryRecord[]> {
+    const parsed = envelopeSchema.safeParse(envelope);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      throw new Error(
+        `simulator.deliveries.replay(): this is no envelope: ${issue?.path.join(".")}: ${issue?.message}.`,
+      );
+    }
+    const { emitted } = orThrow(events.replay([parsed.data], { newIds }));
+    await settled();
+    return emitted.flatMap((one) => one.deliveries.map(({ id }) => get(id)));
+  }
+
   return {
     list,
     get,
     settled,
-    finished: (id) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          const found = get(id);
-          if (found.state !== "attempting") resolve(found);
-          return found.state !== "attempting";
-        };
-        if (look()) return;
-        const stop = journal.watch((entry) => {
-          if (entry.kind === "reset") {
-            stop();
-            reject(new Error(`The simulator was reset before delivery ${id} was finished.`));
-          } else if ("deliveryId" in entry && entry.deliveryId === id && look()) stop();
-        });
-      }),
-    async resend(id) {
-      const resent = orThrow(deliveries.resend(id));
-      await settled();
-      return get(resent.id);
-    },
-    async replay(envelope, { newId = false } = {}) {
-      const replayed = events.replay([envelopeSchema.parse(envelope)], { newIds: newId });
-      const { emitted } = orThrow(replayed);
-      await settled();
-      return emitted.flatMap((one) => one.deliveries.map(({ id }) => get(id)));
+    finished: (id) => asynchronous("simulator.deliveries.finished()", RECORD, finished(id)),
+    resend: (id) => asynchronous("simulator.deliveries.resend()", RECORD, resend(id)),
+    replay(envelope, options = {}) {
+      refuseUnknown("simulator.deliveries.replay()", options, ["newId"]);
+      const replayed = replay(envelope, options.newId ?? false);
+      return asynchronous("simulator.deliveries.replay()", NAMES_OF_A_LIST, replayed);
     },
   };
 }

@@ -1,69 +1,41 @@
-import type { EventType } from "../../shared/events.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
+import { parseEventType } from "../domain/event-type.ts";
 import { formatFault } from "../domain/faults.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../simulator.ts";
-import { faultsFrom, orThrow, secondsFrom, type FaultText } from "./input.ts";
+import { faultsFrom, orThrow, secondsFrom } from "./input.ts";
+import { refuseUnknown } from "./refusals.ts";
+import type { EndpointControl, EndpointRecord, EndpointRequest, Rotation } from "./surface.ts";
 
-export type EndpointRequest = {
-  /** https, or http on loopback. */
-  url: string;
-  /** The selection; every event type unless given. */
-  eventTypes?: readonly EventType[];
-  /** Only events of this organization; of all unless given. */
-  orgId?: string | null;
-  /** Made up unless given. */
-  secret?: string;
-  /** What to do wrong to this endpoint. */
-  faults?: readonly FaultText[];
-};
+const CHANGEABLE = [
+  "url",
+  "eventTypes",
+  "orgId",
+  "faults",
+] as const satisfies readonly (keyof EndpointRequest)[];
 
-export type Rotation = {
-  /** The new secret; made up unless given. */
-  secret?: string;
-  /** How long the one before goes on signing, in schedule time: seconds, or a text such as `"12h"`; a day unless given. */
-  overlap?: number | string;
-};
+const ROTATION = ["secret", "overlap"] as const satisfies readonly (keyof Rotation)[];
 
-export type EndpointRecord = {
-  id: string;
-  url: string;
-  eventTypes: string[];
-  orgId: string | null;
-  /** What its deliveries are signed with. */
-  secret: string;
-  faults: string[];
-  /** True at three or more failures in a row; a flagged endpoint is never disabled. */
-  flagged: boolean;
-  consecutiveFailures: number;
-};
-
-export type EndpointControl = {
-  /** Registers an endpoint; throws with what to change when the service would refuse it. */
-  add(endpoint: EndpointRequest): EndpointRecord;
-  list(): EndpointRecord[];
-  /** Throws when there is no such endpoint. */
-  get(id: string): EndpointRecord;
-  change(id: string, settings: Partial<Omit<EndpointRequest, "secret">>): EndpointRecord;
-  /** Gives an endpoint a new secret, beside which the one before goes on signing for a while. */
-  rotate(id: string, rotation?: Rotation): EndpointRecord;
-  remove(id: string): void;
-  /** The dashboard's test action: sends a synthetic `call.completed` to this endpoint alone. Answers its event id. */
-  test(id: string): Promise<string>;
-};
-
+/** What tests do with endpoints. */
 export function createEndpointControl({ endpoints, settled }: Simulator): EndpointControl {
   return {
-    add: (request) =>
-      record(orThrow(endpoints.register({ ...settingsOf(request), url: request.url })).endpoint),
+    add(request) {
+      refuseUnknown("simulator.endpoints.add()", request, [...CHANGEABLE, "secret"]);
+      return record(orThrow(endpoints.register({ ...settingsOf(request), url: request.url })).endpoint);
+    },
     list: () => endpoints.list().map(record),
     get(id) {
       const endpoint = endpoints.find(id);
       if (endpoint === undefined) throw new Error(`There is no endpoint ${JSON.stringify(id)}.`);
       return record(endpoint);
     },
-    change: (id, changes) => record(orThrow(endpoints.change(id, settingsOf(changes))).endpoint),
-    rotate(id, { secret, overlap = OVERLAP_SECONDS } = {}) {
+    change(id, changes) {
+      refuseUnknown("simulator.endpoints.change()", changes, CHANGEABLE);
+      return record(orThrow(endpoints.change(id, settingsOf(changes))).endpoint);
+    },
+    rotate(id, rotation = {}) {
+      refuseUnknown("simulator.endpoints.rotate()", rotation, ROTATION);
+      const { secret, overlap = OVERLAP_SECONDS } = rotation;
       const overlapMs = Math.round(secondsFrom(overlap) * 1000);
       return record(orThrow(endpoints.rotate(id, { secret, overlapMs })).endpoint);
     },
@@ -81,9 +53,15 @@ function settingsOf({ url, eventTypes, orgId, secret, faults }: Partial<Endpoint
     url,
     orgId,
     secret,
-    eventTypes: eventTypes && [...eventTypes],
+    eventTypes: eventTypes?.map(knownType),
     faults: faults && faultsFrom(faults),
   };
+}
+
+function knownType(text: string): string {
+  const parsed = parseEventType(text);
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.type;
 }
 
 function record(endpoint: Endpoint): EndpointRecord {

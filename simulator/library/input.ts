@@ -1,11 +1,10 @@
 import { parseDuration } from "../domain/duration.ts";
-import { parseFault, type Fault, type FaultName } from "../domain/faults.ts";
-
-/** A fault by its name, on every attempt, or on the first N of each delivery: `drop-answer:1`. */
-export type FaultText = FaultName | `${FaultName}:${1 | 2 | 3 | 4 | 5 | 6}`;
+import { parseFault, type Fault } from "../domain/faults.ts";
+import type { FaultText } from "./surface.ts";
 
 /** Reads faults; throws with the names that there are. */
 export function faultsFrom(texts: readonly FaultText[]): Fault[] {
+  if (typeof texts === "string") throw new TypeError('Faults are a list, such as ["duplicate"].');
   return texts.map((text) => {
     const parsed = parseFault(text);
     if (!parsed.ok) throw new Error(parsed.message);

@@ -1,6 +1,6 @@
 import type { Envelope } from "../../shared/events.ts";
 import { attemptRequest } from "../domain/attempt-request.ts";
-import type { Outcome } from "../domain/attempts.ts";
+import type { Outcome } from "../domain/outcome.ts";
 import type { Send } from "../domain/flights.ts";
 import { faultyBody } from "../domain/fan-out.ts";
 import { faultsOnAttempt, type Fault, type FaultName } from "../domain/faults.ts";

@@ -1,4 +1,4 @@
-import type { Answer } from "../domain/attempts.ts";
+import type { Answer } from "../domain/outcome.ts";
 import type { AnswerHead } from "./answer-head.ts";
 
 /** How much of an answer's body is kept. */

@@ -1,5 +1,5 @@
 import type { LookupFunction } from "node:net";
-import type { Outcome } from "../domain/attempts.ts";
+import type { Outcome } from "../domain/outcome.ts";
 import { type AnswerListener, createAnswerParser } from "./answer-parser.ts";
 import { connect } from "./connect.ts";
 import { classifyError } from "./outcome.ts";

@@ -1,4 +1,4 @@
-import type { AttemptError, Outcome } from "../domain/attempts.ts";
+import type { AttemptError, Outcome } from "../domain/outcome.ts";
 import { FORBIDDEN_ADDRESS } from "./connect.ts";
 
 const BY_CODE: Record<string, AttemptError> = {

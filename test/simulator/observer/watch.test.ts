@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Outcome } from "../../../simulator/domain/attempts.ts";
+import type { Outcome } from "../../../simulator/domain/outcome.ts";
 import type { Observer } from "../../../simulator/observer/observer.ts";
 import type { Simulator } from "../../../simulator/simulator.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../../simulator/domain/attempts.ts";
+import type { Outcome } from "../../../simulator/domain/outcome.ts";
 import type { Send, SendRequest } from "../../../simulator/domain/flights.ts";
 import type { Random } from "../../../simulator/domain/random.ts";
 import type { VirtualWall } from "../../helpers/virtual-wall.ts";

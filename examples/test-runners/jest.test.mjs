@@ -1,0 +1,43 @@
+// jest with ES modules: node --experimental-vm-modules node_modules/jest/bin/jest.js jest.test.mjs
+import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
+import { startSimulator } from "voice-agent-webhook-kit/simulator";
+import { startReceiver } from "./receiver.cjs";
+
+const secret = "whsec_of_our_tests";
+const callBack = jest.fn();
+let simulator;
+let receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver({ secret, callBack });
+  simulator = await startSimulator();
+});
+
+afterEach(() => simulator.reset());
+
+afterAll(async () => {
+  await simulator.close();
+  await receiver.close();
+});
+
+test("a customer who leaves a voicemail is called back", async () => {
+  simulator.endpoints.add({ url: receiver.url, secret });
+  callBack.mockReset().mockResolvedValue(undefined);
+
+  const { deliveries } = await simulator.emit("voicemail.created", { object: { phone: "+12125550177" } });
+
+  expect(deliveries).toMatchObject([{ state: "delivered", attempts: [{ httpStatus: 200 }] }]);
+  expect(callBack.mock.calls).toEqual([["+12125550177"]]);
+});
+
+test("when the phone system is down, the retry a minute later calls the customer", async () => {
+  simulator.endpoints.add({ url: receiver.url, secret });
+  callBack.mockReset().mockRejectedValueOnce(new Error("phone system down")).mockResolvedValue(undefined);
+
+  const { deliveries } = await simulator.emit("voicemail.created");
+  expect(deliveries).toMatchObject([{ state: "attempting", attempts: [{ httpStatus: 500 }] }]);
+
+  await simulator.clock.advance("1m");
+  expect(simulator.deliveries.list({ state: "delivered" })).toHaveLength(1);
+  expect(callBack).toHaveBeenCalledTimes(2);
+});

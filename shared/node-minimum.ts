@@ -1,0 +1,12 @@
+/** Since when Node.js has what better-sqlite3 and undici need. */
+const MINIMUM = [22, 19] as const;
+
+/** What to tell whoever runs a Node.js that is too old for us, in one line; undefined where it is not. */
+export function nodeIsTooOld(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1])) return undefined;
+  return (
+    `Node.js ${version} is too old: this needs ${MINIMUM.join(".")} or newer. Install Node.js 24; ` +
+    "in a checkout of the kit, npm start and npm run bring their own on Linux and Windows."
+  );
+}

@@ -1,0 +1,38 @@
+"use strict";
+const { pathToFileURL } = require("node:url");
+const { constants, Script } = require("node:vm");
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 19)) {
+  throw new Error(
+    `Node.js ${process.versions.node} is too old: this needs 22.19 or newer. Install Node.js 24.`,
+  );
+}
+
+/** The library for `require()`. */
+try {
+  module.exports = require("./index.js");
+} catch (error) {
+  // A test runner that gives each file a world of its own, as jest does, loads no ES module there by `require`.
+  if (error.code !== "ERR_REQUIRE_ESM" && error.name !== "SyntaxError") throw error;
+  module.exports = { startSimulator: startByImport };
+}
+
+/** Has Node.js itself import the library, into the world that it began with. */
+function startByImport(options) {
+  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
+  const load = new Script("(url) => import(url)", { importModuleDynamically }).runInThisContext();
+  const started = load(pathToFileURL(`${__dirname}/index.js`).href).then((library) =>
+    library.startSimulator(options),
+  );
+  for (const name of ["url", "seed", "emit", "tell", "deliveries", "clock", "endpoints", "reset", "close"]) {
+    Object.defineProperty(started, name, {
+      get() {
+        throw new Error(
+          `startSimulator() answers a promise, and ${name} belongs to what it resolves to: write \`await startSimulator()\`.`,
+        );
+      },
+    });
+  }
+  return started;
+}

@@ -1,0 +1,56 @@
+import { CLOCK_MODES } from "../domain/clock.ts";
+import { parseReadings } from "../domain/readings.ts";
+import { createSimulator, type Simulator } from "../simulator.ts";
+import { faultsFrom } from "./input.ts";
+import { refuseBeyondBounds, refuseUnknown, refuseUnknownWord } from "./refusals.ts";
+import type { StartOptions } from "./surface.ts";
+
+const CALL = "startSimulator()";
+
+const KNOWN: Record<keyof StartOptions, true> = {
+  port: true,
+  clock: true,
+  seed: true,
+  dataFile: true,
+  calls: true,
+  organizations: true,
+  readings: true,
+  faults: true,
+  allowedHosts: true,
+  answerTimeoutMs: true,
+};
+
+/** The whole service without its server, as the options of the library ask for it; throws with what to change. */
+export function simulatorFrom(options: StartOptions): Simulator {
+  refuseUnknown(CALL, options, Object.keys(KNOWN));
+  const {
+    readings,
+    faults = [],
+    allowedHosts = [],
+    clock = "manual",
+    port,
+    answerTimeoutMs,
+    ...rest
+  } = options;
+  const { seed, calls, organizations, dataFile } = rest;
+  refuseBeyondBounds(CALL, { port, seed, calls, organizations });
+  refuseUnknownWord(`${CALL}: clock`, clock, CLOCK_MODES);
+  if (answerTimeoutMs !== undefined && !(answerTimeoutMs > 0)) {
+    throw new Error(`${CALL}: answerTimeoutMs is ${answerTimeoutMs}. Give milliseconds, such as 500.`);
+  }
+  if (dataFile !== undefined && (typeof dataFile !== "string" || dataFile === "")) {
+    throw new Error(`${CALL}: dataFile is ${JSON.stringify(dataFile)}. Give a path, or leave it out.`);
+  }
+  const chosen = parseReadings(Object.entries(readings ?? {}).map(([name, choice]) => `${name}=${choice}`));
+  if (!chosen.ok) throw new Error(chosen.message);
+  const created = createSimulator({
+    ...rest,
+    ...(answerTimeoutMs !== undefined && { answerTimeoutMs }),
+    clock,
+    readings: chosen.readings,
+    faults: faultsFrom(faults),
+    allowedHosts: [...allowedHosts],
+  });
+  if (!created.ok) throw new Error(created.message);
+  return created.simulator;
+}

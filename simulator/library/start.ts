@@ -1,0 +1,110 @@
+import { parseEventType, objectProblem } from "../domain/event-type.ts";
+import { parseScenario } from "../domain/world/scenario.ts";
+import { listen } from "../server.ts";
+import type { Simulator } from "../simulator.ts";
+import { asynchronous } from "./asynchronous.ts";
+import { createClockControl } from "./clock.ts";
+import { createDeliveryControl, envelopeOf } from "./deliveries.ts";
+import { createEndpointControl } from "./endpoints.ts";
+import { faultsFrom, orThrow } from "./input.ts";
+import { refuseBeyondBounds, refuseUnknown, untilClosed } from "./refusals.ts";
+import { simulatorFrom } from "./start-options.ts";
+import type { EmitOptions, Emitted, RunningSimulator, StartOptions, Story } from "./surface.ts";
+
+const EMIT = "simulator.emit()";
+const EMIT_OPTIONS: Record<keyof EmitOptions, true> = {
+  object: true,
+  orgId: true,
+  count: true,
+  faults: true,
+};
+const EMITTED = ["events", "deliveries"] as const satisfies readonly (keyof Emitted)[];
+const STORY = ["name", "steps", "endsAt"] as const satisfies readonly (keyof Story)[];
+
+/** Starts the service as the library's options say, and answers what tests do with it. */
+export async function start(options: StartOptions): Promise<RunningSimulator> {
+  const simulator = simulatorFrom(options);
+  const listening = await listen(simulator, {
+    port: options.port ?? 0,
+    host: "127.0.0.1",
+    onError: (error) => process.emitWarning(error instanceof Error ? error : String(error)),
+  });
+  if (!listening.ok) {
+    await simulator.close();
+    throw new Error(listening.message);
+  }
+  const { server } = listening;
+  const deliveries = createDeliveryControl(simulator);
+  let closing: Promise<void> | undefined;
+
+  function close(): Promise<void> {
+    closing ??= server.close().then(() => simulator.close());
+    return closing;
+  }
+
+  function refuseClosed(): void {
+    if (closing === undefined) return;
+    throw new Error(
+      "This simulator was closed: nothing can be asked of it any more. Start another with startSimulator().",
+    );
+  }
+
+  async function emit(type: string, given: EmitOptions): Promise<Emitted> {
+    refuseClosed();
+    refuseUnknown(EMIT, given, Object.keys(EMIT_OPTIONS));
+    const { object, orgId, count = 1, faults = [] } = given;
+    refuseBeyondBounds(EMIT, { count });
+    const parsed = parseEventType(type);
+    if (!parsed.ok) throw new Error(parsed.message);
+    const problem = object && objectProblem(parsed.type, object);
+    if (problem !== undefined) throw new Error(`${EMIT}: object.${problem}`);
+    const happening = { type: parsed.type, object, orgId, faults: faultsFrom(faults) };
+    const { emitted } = orThrow(simulator.events.emit(happening, count));
+    await simulator.settled();
+    return {
+      events: emitted.map(({ event }) => envelopeOf(event)),
+      deliveries: emitted.flatMap((one) => one.deliveries.map(({ id }) => deliveries.get(id))),
+    };
+  }
+
+  async function tell(scenario: string | object): Promise<Story> {
+    refuseClosed();
+    const name = typeof scenario === "string" ? scenario : added(scenario, simulator);
+    const { scenario: begun, steps, endsAtMs } = orThrow(simulator.stories.tell(name)).story;
+    await simulator.settled();
+    return { name: begun.name, steps, endsAt: new Date(endsAtMs) };
+  }
+
+  return {
+    url: server.url,
+    seed: simulator.seed,
+    organizations() {
+      refuseClosed();
+      return simulator.world
+        .organizations()
+        .map(({ organization: { id, name, industry }, apiKey }) => ({ id, name, industry, apiKey }));
+    },
+    emit: (type, given = {}) => asynchronous(EMIT, EMITTED, emit(type, given)),
+    tell: (scenario) => asynchronous("simulator.tell()", STORY, tell(scenario)),
+    deliveries: untilClosed(deliveries, refuseClosed),
+    clock: untilClosed(createClockControl(simulator), refuseClosed),
+    endpoints: untilClosed(createEndpointControl(simulator), refuseClosed),
+    async reset(given = {}) {
+      refuseClosed();
+      refuseUnknown("simulator.reset()", given, ["keepEndpoints"]);
+      await simulator.reset({ endpoints: given.keepEndpoints ?? false });
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Adds a scenario of the caller's; answers its name. */
+function added(json: object, { stories }: Simulator): string {
+  const parsed = parseScenario(json);
+  if (!parsed.ok) throw new Error(parsed.message);
+  if (!stories.add(parsed.scenario)) {
+    throw new Error(`There are as many scenarios as there may be: ${stories.list().length}.`);
+  }
+  return parsed.scenario.name;
+}

@@ -1,0 +1,195 @@
+/// <reference types="node" preserve="true" />
+import type { Envelope, EventType } from "../../shared/events.ts";
+import type { ClockMode } from "../domain/clock.ts";
+import type { FaultName } from "../domain/faults.ts";
+import type { Answer, AttemptError, Blame, DeliveryState } from "../domain/outcome.ts";
+import type { Readings } from "../domain/readings.ts";
+
+// The library's types alone: whoever compiles against them needs zod's types and those of Node.js, and nobody else's.
+
+/** A fault by its name, on every attempt, or on the first N of each delivery: `drop-answer:1`. */
+export type FaultText = FaultName | `${FaultName}:${1 | 2 | 3 | 4 | 5 | 6}`;
+
+export type StartOptions = {
+  /** Port of the service; any free one unless given. */
+  port?: number;
+  /** How schedule time runs; `manual` unless given: no retry is made until your test moves the clock. */
+  clock?: ClockMode;
+  /** Same seed, same ids and data. Drawn at random unless given, since a receiver remembers ids between runs. */
+  seed?: number;
+  /** Keeps the state in this file; in memory unless given. */
+  dataFile?: string;
+  /** Calls in the generated history of each test world; 120 unless given. */
+  calls?: number;
+  /** How many organizations there are; two unless given. */
+  organizations?: number;
+  /** Choices for what the specification leaves open, such as `{ limit_out_of_range: "clamp" }`. */
+  readings?: Partial<Readings>;
+  /** What to do wrong to every endpoint, such as `["duplicate"]`, or `["drop-answer:1"]` on first attempts only. */
+  faults?: readonly FaultText[];
+  /** Hosts that an endpoint may have beside loopback names over http. */
+  allowedHosts?: readonly string[];
+  /** How long an endpoint has to answer. The service gives it 10 s; less makes a test of slow answers quick. */
+  answerTimeoutMs?: number;
+};
+
+export type EmitOptions = {
+  /** Fields of `data.object` that replace the made-up ones, merged deeply. */
+  object?: Record<string, unknown>;
+  /** The organization it happens in; one that fits the event type unless given. */
+  orgId?: string;
+  /** How many such events; one unless given. */
+  count?: number;
+  /** What to do wrong with these events alone. */
+  faults?: readonly FaultText[];
+};
+
+/** What was set off: the envelopes as they were sent, and where their deliveries stand. */
+export type Emitted = { events: Envelope[]; deliveries: DeliveryRecord[] };
+
+/** A story that has begun, and when its last step happens in schedule time. */
+export type Story = { name: string; steps: number; endsAt: Date };
+
+/** A running simulator of the whole service, in this process. */
+export type RunningSimulator = {
+  /** Where it listens: `${url}/api/v1`, `${url}/dashboard`. */
+  readonly url: string;
+  /** What its data was made from; give it as `seed` to get the same again. */
+  readonly seed: number;
+  /** The organizations, each with the API key that reads it. */
+  organizations(): { id: string; name: string; industry: string; apiKey: string }[];
+  /**
+   * Lets something happen in the world, which sends its event to every endpoint that selected it. Resolves when what was
+   * due has been attempted: the first attempts with the clock `manual` or `real`, the whole schedule with `skip`.
+   */
+  emit(type: EventType, options?: EmitOptions): Promise<Emitted>;
+  /**
+   * Begins a story of several events: `busy-friday`, `after-hours-voicemail`, `failed-transfer`, `order-then-complaint`,
+   * `outage`, or a scenario of your own. Its steps happen as the clock moves on; resolves as `emit` does.
+   */
+  tell(scenario: string | object): Promise<Story>;
+  readonly deliveries: DeliveryControl;
+  readonly clock: ClockControl;
+  readonly endpoints: EndpointControl;
+  /** Forgets events and deliveries, and endpoints unless told to keep them; the seeded world stays as it was made. */
+  reset(options?: { keepEndpoints?: boolean }): Promise<void>;
+  /** Ends attempts under way, closes every socket and timer. A second call does nothing. */
+  close(): Promise<void>;
+  /** Closes it at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+/** Schedule time: decides when attempts are due and dates events. What it does never reaches a signature's `t`. */
+export type ClockControl = {
+  now(): Date;
+  mode(): ClockMode;
+  setMode(mode: ClockMode): void;
+  /** Moves forward by seconds, or by `"5m"`, `"12h"`, `"1h30m"`. Resolves when the attempts that fell due were made. */
+  advance(duration: number | string): Promise<void>;
+  /** Moves to the next due attempt. Resolves when it was made; at once when none is due. */
+  next(): Promise<void>;
+  /** Runs the schedule to its end: resolves when every delivery is delivered or dead. */
+  run(): Promise<void>;
+};
+
+/** One event on its way to one endpoint. Times without `wall` are schedule time. */
+export type DeliveryRecord = {
+  id: string;
+  eventId: string;
+  eventType: string;
+  endpointId: string;
+  state: DeliveryState;
+  /** When the next attempt is due; null while one is under way and when there is none. */
+  nextAttemptAt: Date | null;
+  /** The delivery that this one was sent again for. */
+  resendOf: string | null;
+  attempts: AttemptRecord[];
+};
+
+/** One HTTP try, counted from 1. */
+export type AttemptRecord = {
+  number: number;
+  scheduledAt: Date;
+  startedAt: Date;
+  wallStartedAt: Date;
+  /** Until the outcome was known; null while it is under way. */
+  durationMs: number | null;
+  /** The `t` of its signature, seconds of Unix time. */
+  signatureTimestamp: number;
+  httpStatus: number | null;
+  error: AttemptError | null;
+  /** What was done wrong to it on purpose. */
+  fault: string | null;
+  /** Whose doing its failure is; null when it did not fail. */
+  blame: Blame | null;
+  request: { headers: Record<string, string>; body: Buffer };
+  /** What came back, its body up to 16 KiB; null when nothing did. */
+  answer: Answer | null;
+};
+
+export type DeliverySearch = { state?: DeliveryState; endpointId?: string; eventId?: string; limit?: number };
+
+export type DeliveryControl = {
+  /** Newest first, 1,000 at most unless told otherwise. */
+  list(search?: DeliverySearch): DeliveryRecord[];
+  /** Throws when there is no such delivery. */
+  get(id: string): DeliveryRecord;
+  /** Resolves when nothing is under way and nothing is due now (with the clock `skip`: nothing is due any more). */
+  settled(): Promise<void>;
+  /** Resolves when this delivery is delivered or dead, which takes somebody to move a `manual` clock. */
+  finished(id: string): Promise<DeliveryRecord>;
+  /** Sends the same event to the same endpoint again, as a new delivery, and resolves as `emit` does. */
+  resend(id: string): Promise<DeliveryRecord>;
+  /**
+   * Sends an envelope, signed afresh, to every endpoint that selected its type: again, or a recorded one. Throws where its
+   * id stands for another event here: `newId` sends it under an id of its own.
+   */
+  replay(envelope: Envelope, options?: { newId?: boolean }): Promise<DeliveryRecord[]>;
+};
+
+export type EndpointRequest = {
+  /** https, or http on loopback. */
+  url: string;
+  /** The selection; every event type unless given. */
+  eventTypes?: readonly EventType[];
+  /** Only events of this organization; of all unless given. */
+  orgId?: string | null;
+  /** Made up unless given. */
+  secret?: string;
+  /** What to do wrong to this endpoint. */
+  faults?: readonly FaultText[];
+};
+
+export type Rotation = {
+  /** The new secret; made up unless given. */
+  secret?: string;
+  /** How long the one before goes on signing, in schedule time: seconds, or a text such as `"12h"`; a day unless given. */
+  overlap?: number | string;
+};
+
+export type EndpointRecord = {
+  id: string;
+  url: string;
+  eventTypes: string[];
+  orgId: string | null;
+  /** What its deliveries are signed with. */
+  secret: string;
+  faults: string[];
+  /** True at three or more failures in a row; a flagged endpoint is never disabled. */
+  flagged: boolean;
+  consecutiveFailures: number;
+};
+
+export type EndpointControl = {
+  /** Registers an endpoint; throws with what to change when the service would refuse it. */
+  add(endpoint: EndpointRequest): EndpointRecord;
+  list(): EndpointRecord[];
+  /** Throws when there is no such endpoint. */
+  get(id: string): EndpointRecord;
+  change(id: string, settings: Partial<Omit<EndpointRequest, "secret">>): EndpointRecord;
+  /** Gives an endpoint a new secret, beside which the one before goes on signing for a while. */
+  rotate(id: string, rotation?: Rotation): EndpointRecord;
+  remove(id: string): void;
+  /** The dashboard's test action: sends a synthetic `call.completed` to this endpoint alone. Answers its event id. */
+  test(id: string): Promise<string>;
+};

@@ -1,0 +1,17 @@
+/** The least and the most of what can be asked for, on the command line and in the library. */
+export type Bounds = readonly [least: number, most: number];
+
+export const OPTION_BOUNDS = {
+  port: [0, 65_535],
+  seed: [0, 2 ** 31 - 1],
+  calls: [0, 10_000_000],
+  organizations: [2, 1_000],
+  /** How many events at once: what a developer's machine makes without a pause. */
+  count: [1, 10_000],
+} as const satisfies Record<string, Bounds>;
+
+/** Why `value` is no whole number within bounds, as an instruction; undefined when it is one. */
+export function boundsProblem(value: number, [least, most]: Bounds): string | undefined {
+  if (Number.isInteger(value) && value >= least && value <= most) return undefined;
+  return `Give a whole number from ${least} to ${most}.`;
+}

@@ -1,0 +1,39 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const FOLDER = join(import.meta.dirname, "../../examples/test-runners");
+
+/** Has Node.js find the kit where it is written; what is installed is tried by the long form. */
+const FROM_SOURCE = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      next(specifier === "voice-agent-webhook-kit/simulator" ? ${JSON.stringify(
+        new URL("../../simulator/index.ts", import.meta.url).href,
+      )} : specifier, context),
+  });
+`)}`;
+
+test("the example for node:test passes", () => {
+  const ran = spawnSync("node", ["--import", FROM_SOURCE, "--test", "node.test.mjs"], {
+    cwd: FOLDER,
+    encoding: "utf8",
+    timeout: 15_000,
+    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
+  });
+  expect(ran.stdout).toMatch(/pass 2\n/);
+  expect(ran.status).toBe(0);
+});
+
+test("the examples for jest and vitest are the same tests, begun as each runner wants it", () => {
+  const bodyOf = (file: string) => {
+    const source = readFileSync(join(FOLDER, file), "utf8");
+    return source.slice(source.indexOf("const secret")).replaceAll("vi.fn()", "jest.fn()");
+  };
+  const body = bodyOf("jest.test.cjs");
+  expect(body).toContain("is called back");
+  expect(bodyOf("jest.test.mjs")).toBe(body);
+  expect(bodyOf("vitest.test.mjs")).toBe(body);
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { nodeIsTooOld } from "../../../shared/node-minimum.ts";
+import { startSimulator, type RunningSimulator } from "../../../simulator/index.ts";
+import { run } from "../commands/in-process.ts";
+
+// Callers without types make mistakes that ours cannot.
+const untyped = (value: unknown) => value as never;
+
+let simulator: RunningSimulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ calls: 0, seed: 4 });
+});
+afterAll(() => simulator.close());
+
+describe("what startSimulator() does not take", () => {
+  test.each([
+    [{ sed: 3 }, 'startSimulator() has no option "sed". Did you mean "seed"?'],
+    [{ datafile: "x" }, 'has no option "datafile". Did you mean "dataFile"?'],
+    [{ clock: "manuel" }, 'clock is real, skip, manual, not "manuel". Did you mean "manual"?'],
+    [{ seed: -1 }, "seed is -1. Give a whole number from 0 to 2147483647."],
+    [{ seed: "7" }, 'seed is "7". Give a whole number'],
+    [{ port: 65_536 }, "port is 65536. Give a whole number from 0 to 65535."],
+    [{ calls: 1.5 }, "calls is 1.5. Give a whole number"],
+    [{ organizations: 1 }, "organizations is 1. Give a whole number from 2 to 1000."],
+    [{ answerTimeoutMs: 0 }, "answerTimeoutMs is 0. Give milliseconds"],
+    [{ dataFile: "" }, 'dataFile is "". Give a path'],
+    [{ faults: "duplicate" }, 'Faults are a list, such as ["duplicate"].'],
+    [{ readings: { limit_out_of_range: "clmp" } }, 'Did you mean "clamp"?'],
+    [["seed"], "takes its options as an object"],
+  ])("%j: %s", async (options, message) => {
+    await expect(startSimulator(untyped(options))).rejects.toThrow(message);
+  });
+});
+
+describe("what a running simulator does not take", () => {
+  test.each([
+    ["call.complete", {}, 'There is no event type "call.complete". Did you mean "call.completed"?'],
+    ["call.completed", { objects: {} }, 'simulator.emit() has no option "objects". Did you mean "object"?'],
+    ["call.completed", { count: 0 }, "count is 0. Give a whole number from 1 to 10000."],
+    ["call.completed", { object: { outcom: "x" } }, 'Did you mean "outcome"?'],
+    ["call.completed", { object: { duration_sec: "x" } }, "simulator.emit(): object.duration_sec: "],
+  ])("emit(%j, %j): %s", async (type, options, message) => {
+    await expect(simulator.emit(untyped(type), untyped(options))).rejects.toThrow(message);
+    expect(simulator.deliveries.list()).toEqual([]);
+  });
+
+  test.each([
+    [
+      () => simulator.endpoints.add(untyped({ uri: "http://localhost:9/" })),
+      'no option "uri". Did you mean "url"?',
+    ],
+    [
+      () => simulator.endpoints.add(untyped({ url: "http://localhost:9/", eventTypes: ["order.create"] })),
+      'Did you mean "order.created"?',
+    ],
+    [() => simulator.endpoints.change("ep_x", untyped({ secret: "whsec_x" })), 'no option "secret"'],
+    [() => simulator.deliveries.list(untyped({ state: "deliverd" })), 'Did you mean "delivered"?'],
+    [() => simulator.deliveries.list(untyped({ endpoint: "ep_x" })), 'no option "endpoint"'],
+    [() => simulator.clock.setMode(untyped("real-time")), 'not "real-time"'],
+    [() => simulator.deliveries.replay(untyped({}), untyped({ newID: true })), 'Did you mean "newId"?'],
+  ])("%s: %s", (ask, message) => {
+    expect(ask).toThrow(message);
+  });
+
+  test("an envelope that is none, and an option of reset that is none", async () => {
+    await expect(simulator.deliveries.replay(untyped({ id: "evt_1" }))).rejects.toThrow(
+      "this is no envelope: id:",
+    );
+    await expect(simulator.reset(untyped({ keepEndpoint: true }))).rejects.toThrow(
+      'Did you mean "keepEndpoints"?',
+    );
+  });
+});
+
+test("an event type is refused in the words of the command line", async () => {
+  const told: unknown = await simulator.emit(untyped("call.complete")).catch((error: unknown) => error);
+  const { err } = await run("serve", "--events", "call.complete");
+  const sentence = told instanceof Error ? told.message : "";
+  expect(sentence).toMatch(/^There is no event type/);
+  expect(err).toContain(sentence);
+});
+
+describe("what is used before it is there explains itself", () => {
+  test("a simulator that was not awaited", async () => {
+    const promise = startSimulator({ calls: 0 });
+    const early = untyped(promise) as RunningSimulator;
+    for (const name of ["url", "emit", "deliveries", "clock", "endpoints", "close"] as const) {
+      expect(() => early[name]).toThrow(
+        `${name} belongs to what it resolves to: write \`await startSimulator()\``,
+      );
+    }
+    await (await promise).close();
+  });
+
+  test("what emit, tell, resend and replay answer", async () => {
+    const emission = simulator.emit("order.created");
+    expect(() => (untyped(emission) as { deliveries: unknown }).deliveries).toThrow(
+      "`await simulator.emit()`",
+    );
+    const story = simulator.tell("outage");
+    expect(() => (untyped(story) as { steps: unknown }).steps).toThrow("`await simulator.tell()`");
+    const [envelope] = (await emission).events;
+    const replayed = simulator.deliveries.replay(untyped(envelope));
+    expect(() => (untyped(replayed) as unknown[]).map(String)).toThrow(
+      "`await simulator.deliveries.replay()`",
+    );
+    const resent = simulator.deliveries.resend("dlv_x");
+    expect(() => (untyped(resent) as { state: unknown }).state).toThrow(
+      "`await simulator.deliveries.resend()`",
+    );
+    await Promise.allSettled([story, replayed, resent]);
+  });
+
+  test("a simulator that was closed", async () => {
+    const closed = await startSimulator({ calls: 0 });
+    await closed.close();
+    const sentence = "This simulator was closed: nothing can be asked of it any more.";
+    expect(() => closed.endpoints.list()).toThrow(sentence);
+    expect(() => closed.deliveries.list()).toThrow(sentence);
+    expect(() => closed.clock.now()).toThrow(sentence);
+    expect(() => closed.organizations()).toThrow(sentence);
+    await expect(closed.emit("call.completed")).rejects.toThrow(sentence);
+    await expect(closed.tell("outage")).rejects.toThrow(sentence);
+    await expect(closed.reset()).rejects.toThrow(sentence);
+  });
+});
+
+test("a Node.js that is too old is told from one that is not", () => {
+  for (const version of ["22.19.0", "22.20.0", "23.0.0", "24.21.0"])
+    expect(nodeIsTooOld(version)).toBeUndefined();
+  for (const version of ["20.20.2", "22.18.9", "21.99.0"]) {
+    expect(nodeIsTooOld(version)).toContain(`Node.js ${version} is too old: this needs 22.19 or newer.`);
+  }
+});
