@@ -18,7 +18,6 @@ COPY package.json package-lock.json .npmrc ./
 # Without the workspace that pins Node.js: the image has its own.
 RUN npm ci --omit=dev --omit=optional --workspaces=false
 COPY --from=build /kit/dist dist
-COPY tools/health.ts tools/health.ts
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
@@ -30,11 +29,11 @@ RUN npm install --no-save --save-exact pg@8.23.1 graphile-worker@0.18.0
 USER node
 ENV HOST=0.0.0.0 DATABASE_URL=sqlite:/data/receiver.db
 EXPOSE 3000 3001
-HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["node", "tools/health.ts"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["node", "dist/receiver/main.js", "health"]
 ENTRYPOINT ["node", "dist/receiver/main.js"]
 
 FROM installed AS simulator
 EXPOSE 4010
-HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["node", "tools/health.ts", "simulator"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["node", "dist/simulator/main.js", "health"]
 ENTRYPOINT ["node", "dist/simulator/main.js"]
 CMD ["serve", "--host=0.0.0.0"]

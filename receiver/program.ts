@@ -17,6 +17,7 @@ const commands = {
   doctor: async () => import("./operations/commands/doctor.ts"),
   recover: async () => import("./operations/commands/recover.ts"),
   move: async () => import("./operations/commands/move.ts"),
+  health: async () => import("./operations/commands/health.ts"),
 };
 
 const program = new Command("voice-agent-receiver")
@@ -149,6 +150,11 @@ program
       { needsSecret: true, mayBeNew: true },
     ),
   );
+
+program
+  .command("health")
+  .description("whether the receiver that runs here is ready, for the health checks of containers")
+  .action(withConfig(async (config) => (await commands.health()).health(config, terminal)));
 
 program
   .command("backup <directory>")

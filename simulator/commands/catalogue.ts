@@ -73,6 +73,11 @@ export const COMMANDS: readonly { name: string; summary: string; load: () => Pro
     load: async () => (await import("./openapi.ts")).openapiCommand(),
   },
   {
+    name: "health",
+    summary: "whether a simulator answers, for the health checks of containers",
+    load: async () => (await import("./health.ts")).healthCommand(),
+  },
+  {
     name: "doctor",
     summary: "check that this machine can run the simulator",
     load: async () => (await import("./doctor.ts")).doctorCommand(),

@@ -1,9 +1,11 @@
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../helpers/free-port.ts";
 import { ROOT } from "../repository/files.ts";
+import { run } from "../simulator/commands/in-process.ts";
+import { runReceiver } from "../usage/receiver-in-process.ts";
 
 const dockerfile = readFileSync(`${ROOT}Dockerfile`, "utf8");
 /** The instructions of each stage, by its name. */
@@ -29,7 +31,7 @@ describe("the images", () => {
     for (const name of ["receiver", "simulator"]) {
       const users = [...`${stages.get("installed")}${stages.get(name)}`.matchAll(/^USER (\w+)$/gm)];
       expect(users.at(-1)?.[1]).toBe("node");
-      expect(stages.get(name)).toContain('CMD ["node", "tools/health.ts"');
+      expect(stages.get(name)).toContain(`CMD ["node", "dist/${name}/main.js", "health"]`);
     }
   });
 
@@ -44,45 +46,47 @@ describe("the images", () => {
 });
 
 describe("the health check", () => {
-  async function check(
-    answers: Record<string, number>,
-    settings: Record<string, string>,
-    words: string[] = [],
-  ) {
+  const READY = { status: "ready", checks: { database: "ok" } };
+  const UNREADY = { status: "not_ready", checks: { database: "ok", disk: "low", shutdown: "draining" } };
+
+  async function listen(status: number, body: object) {
     const asked: string[] = [];
-    const server = createServer(({ url = "", headers }, response) => {
-      asked.push(`${url} ${headers.authorization ?? ""}`.trim());
-      response.writeHead(answers[url] ?? 404).end();
+    const server = createServer(({ url = "" }, response) => {
+      asked.push(url);
+      response.writeHead(status).end(JSON.stringify(body));
     }).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once("listening", resolve));
-    const port = String((server.address() as AddressInfo).port);
-    const filled = Object.entries(settings).map(([name, value]) => [name, value.replace("{port}", port)]);
-    const child = spawn(
-      process.execPath,
-      ["tools/health.ts", ...words.map((word) => word.replace("{port}", port))],
-      {
-        cwd: ROOT,
-        env: Object.fromEntries(filled),
-      },
-    );
-    const code = await new Promise((resolve) => child.once("exit", resolve));
-    return { code, asked };
+    return { port: String((server.address() as AddressInfo).port), asked };
   }
 
-  test("asks each role at its own port, and the simulator", async () => {
-    const token = { ADMIN_TOKEN: "sixteen-letters!" };
-    const [ready, unready, worker, simulator, nobody] = await Promise.all([
-      check({ "/readyz": 200 }, { PORT: "{port}" }),
-      check({ "/readyz": 503 }, { PORT: "{port}" }),
-      check({ "/readyz": 200 }, { PORT: "1", RECEIVER_ROLE: "worker", ADMIN_PORT: "{port}", ...token }),
-      check({ "/openapi.json": 200 }, {}, ["simulator", "{port}"]),
-      check({}, { PORT: "1" }),
-    ]);
-    expect(ready).toEqual({ code: 0, asked: ["/readyz"] });
-    expect(unready).toEqual({ code: 1, asked: ["/readyz"] });
-    expect(worker).toEqual({ code: 0, asked: ["/readyz Bearer sixteen-letters!"] });
-    expect(simulator).toEqual({ code: 0, asked: ["/openapi.json"] });
-    expect(nobody).toEqual({ code: 1, asked: [] });
+  test("of the receiver asks each role at its own port, whatever it is bound to", async () => {
+    const settings = { SIGNING_SECRET: "whsec_any", HOST: "0.0.0.0" };
+    const ready = await listen(200, READY);
+    expect(await runReceiver(["health"], { ...settings, PORT: ready.port })).toMatchObject({
+      code: 0,
+      out: "ready\n",
+    });
+    const worker = { RECEIVER_ROLE: "worker", PORT: "1", ADMIN_PORT: ready.port };
+    expect(await runReceiver(["health"], worker)).toMatchObject({ code: 0 });
+    expect(ready.asked).toEqual(["/readyz", "/readyz"]);
+
+    const unready = await listen(503, UNREADY);
+    expect(await runReceiver(["health"], { ...settings, PORT: unready.port })).toMatchObject({
+      code: 1,
+      out: "not ready: disk low, shutdown draining\n",
+    });
+    const nobody = await runReceiver(["health"], { ...settings, PORT: String(await freePort()) });
+    expect(nobody.code).toBe(3);
+    expect(nobody.err).toContain("no receiver answers at http://127.0.0.1:");
+  });
+
+  test("of the simulator asks what needs no token", async () => {
+    const simulator = await listen(200, {});
+    const at = (port: string) => run("health", "--simulator", `http://127.0.0.1:${port}`);
+    expect(await at(simulator.port)).toMatchObject({ code: 0, out: "ready\n" });
+    expect(simulator.asked).toEqual(["/openapi.json"]);
+    expect(await at((await listen(404, {})).port)).toMatchObject({ code: 3 });
+    expect(await at(String(await freePort()))).toMatchObject({ code: 3, out: "" });
   });
 });

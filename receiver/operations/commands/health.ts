@@ -1,0 +1,39 @@
+import { fetch } from "undici";
+import { z } from "zod";
+import type { Config } from "../../config.ts";
+import { EXIT } from "./exit-codes.ts";
+import type { Terminal } from "./terminal.ts";
+
+const LONGEST_MS = 4_000;
+
+const readinessSchema = z.looseObject({ checks: z.record(z.string(), z.string()) });
+
+/**
+ * `health`, for the health checks of containers: asks the receiver that runs here with the same settings whether it is ready.
+ * 0 when it is, 1 with what it lacks when it isn't, 3 when none answers.
+ */
+export async function health(config: Config, terminal: Terminal): Promise<number> {
+  const url = readinessUrl(config);
+  const answer = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS) })
+    .then(async (response) => ({ ok: response.ok, body: await response.json() }))
+    .catch(() => undefined);
+  if (answer === undefined) {
+    terminal.complain(`no receiver answers at ${url}. Start it, with the same PORT and HOST as here.`);
+    return EXIT.couldNotRun;
+  }
+  if (answer.ok) {
+    terminal.print("ready");
+    return EXIT.ok;
+  }
+  const told = readinessSchema.safeParse(answer.body);
+  const lacking = Object.entries(told.success ? told.data.checks : {}).filter(([, check]) => check !== "ok");
+  terminal.print(`not ready: ${lacking.map(([name, check]) => `${name} ${check}`).join(", ")}`);
+  return EXIT.somethingIsWrong;
+}
+
+/** Where readiness is told: beside the webhooks, or where there are none, at the admin port. */
+function readinessUrl({ role, host, port, adminHost, adminPort }: Config): string {
+  const [name, number] = role === "worker" ? [adminHost, adminPort] : [host, port];
+  const here = name === "0.0.0.0" ? "127.0.0.1" : name === "::" ? "::1" : name;
+  return `http://${here.includes(":") ? `[${here}]` : here}:${String(number)}/readyz`;
+}

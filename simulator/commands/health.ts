@@ -1,0 +1,34 @@
+import { Command, Option } from "commander";
+import { fetch } from "undici";
+import { DEFAULT_SIMULATOR } from "../invocation.ts";
+import { CommandError } from "./command-error.ts";
+import { createOutput } from "./output.ts";
+
+const LONGEST_MS = 4_000;
+
+/** `health`, for the health checks of containers: 0 when a simulator answers, 3 when none does. It needs no token. */
+export function healthCommand(): Command {
+  return new Command("health")
+    .description("whether a simulator answers, for the health checks of containers")
+    .addOption(
+      new Option("--simulator <url>", "the running simulator")
+        .default(DEFAULT_SIMULATOR)
+        .env("VOICE_AGENT_SIMULATOR_URL"),
+    )
+    .option("--json", "print JSON")
+    .action(async (flags: { simulator: string; json?: boolean }) => {
+      const output = createOutput({ json: flags.json === true });
+      const answers = await fetch(new URL("/openapi.json", flags.simulator), {
+        signal: AbortSignal.timeout(LONGEST_MS),
+      }).then(
+        async ({ ok, body }) => {
+          await body?.cancel();
+          return ok;
+        },
+        () => false,
+      );
+      if (!answers) throw new CommandError(`No simulator answers at ${flags.simulator}.`);
+      output.value({ object: "health", ready: true });
+      output.line("ready");
+    });
+}
