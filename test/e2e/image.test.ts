@@ -22,7 +22,7 @@ describe("the images", () => {
       from.split(" "),
     );
     expect(copied.filter((path) => !existsSync(ROOT + path))).toEqual([]);
-    const run = [...dockerfile.matchAll(/"dist\/(\S+)\.js"/g)].map(([, file]) => `${file}.ts`);
+    const run = [...dockerfile.matchAll(/^ENTRYPOINT .*"dist\/(\S+)\.js"/gm)].map(([, file]) => `${file}.ts`);
     expect(run).toEqual(["receiver/main.ts", "simulator/main.ts"]);
     expect(run.filter((path) => !existsSync(ROOT + path))).toEqual([]);
   });

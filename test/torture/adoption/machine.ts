@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
@@ -7,6 +7,18 @@ const LONGEST_MS = 300_000;
 
 /** A machine that has one Node.js, npm and nothing of ours: its folder, and how to run things there. */
 export type Machine = ReturnType<typeof machineWith>;
+
+/** What this machine has to say to reach a registry: proxies, certificates, npm's own settings. */
+function waysToTheRegistry(): Record<string, string> {
+  const own = Object.entries(process.env).flatMap(([name, value]) =>
+    value !== undefined &&
+    /^npm_config_(?:registry|cafile|userconfig)$|_proxy$|^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE)$/i.test(name)
+      ? [[name, value]]
+      : [],
+  );
+  const settings = join(process.env["HOME"] ?? "", ".npmrc");
+  return { ...(existsSync(settings) && { npm_config_userconfig: settings }), ...Object.fromEntries(own) };
+}
 
 /** Installs the newest Node.js of a major version, from npm's packages of it, and puts it first on the path. */
 export function machineWith(nodeMajor: number) {
@@ -24,9 +36,7 @@ export function machineWith(nodeMajor: number) {
     HOME: folder,
     // What is installed a second time need not be fetched a second time.
     npm_config_cache: process.env["npm_config_cache"] ?? join(process.env["HOME"] ?? folder, ".npm"),
-    ...(process.env["npm_config_registry"] !== undefined && {
-      npm_config_registry: process.env["npm_config_registry"],
-    }),
+    ...waysToTheRegistry(),
     NO_COLOR: "1",
   };
 
