@@ -10,14 +10,13 @@ export type Machine = ReturnType<typeof machineWith>;
 
 /** What this machine has to say to reach a registry: proxies, certificates, npm's own settings. */
 function waysToTheRegistry(): Record<string, string> {
-  const own = Object.entries(process.env).flatMap(([name, value]) =>
-    value !== undefined &&
-    /^npm_config_(?:registry|cafile|userconfig)$|_proxy$|^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE)$/i.test(name)
-      ? [[name, value]]
-      : [],
-  );
+  const names =
+    /^npm_config_(?:registry|cafile|userconfig)$|_proxy$|^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE)$/i;
+  const ways: Record<string, string> = {};
   const settings = join(process.env["HOME"] ?? "", ".npmrc");
-  return { ...(existsSync(settings) && { npm_config_userconfig: settings }), ...Object.fromEntries(own) };
+  if (existsSync(settings)) ways["npm_config_userconfig"] = settings;
+  for (const [name, value = ""] of Object.entries(process.env)) if (names.test(name)) ways[name] = value;
+  return ways;
 }
 
 /** Installs the newest Node.js of a major version, from npm's packages of it, and puts it first on the path. */
