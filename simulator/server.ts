@@ -1,24 +1,13 @@
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import express, { type ErrorRequestHandler, type Express } from "express";
-import { createApi } from "./api/router.ts";
-import { createRecordings } from "./api/recordings.ts";
-import { answerError } from "./control/answers.ts";
-import { changeGuard, hostGuard, tokenGuard } from "./control/guard.ts";
-import { createControl } from "./control/router.ts";
-import { createDashboard } from "./dashboard/router.ts";
-import { createOpenApi } from "./openapi/router.ts";
+import type { AppOptions, createApp } from "./app.ts";
+import { http } from "./http.ts";
 import type { Simulator } from "./simulator.ts";
 
-export type ServerOptions = {
+export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
   port: number;
   /** The address to bind to: loopback unless told otherwise. */
   host: string;
-  /** Wanted from everybody once bound wider than loopback. */
-  token?: string;
-  apiFaults?: Parameters<typeof createApi>[0]["faults"];
-  /** Where bugs go; a caller only learns that there was one. */
-  onError: (error: unknown) => void;
 };
 
 export type RunningServer = { url: string; port: number; close(): Promise<void> };
@@ -28,10 +17,24 @@ export type ListenResult = { ok: true; server: RunningServer } | { ok: false; me
 /** Serves the REST API, the dashboard and the control API on one port. */
 export async function listen(simulator: Simulator, options: ServerOptions): Promise<ListenResult> {
   const ownHosts = new Set<string>();
-  const app = createApp(simulator, options, (host) => ownHosts.has(host));
-  const server = createServer(app);
+  const app = loadOnce(simulator, {
+    ...options,
+    isOwnHost: (host) => ownHosts.has(host),
+    // With a token, machines of the network reach us by whatever name they have for us.
+    isNetworkHost: (host) => options.token !== undefined && host !== "" && isWildcard(options.host),
+  });
+  const server = http.createServer((request, response) => {
+    app.get().then(
+      (handle) => handle(request, response),
+      (error: unknown) => {
+        options.onError(error);
+        response.destroy();
+      },
+    );
+  });
   const problem = await bind(server, options);
   if (problem !== undefined) return { ok: false, message: problem };
+  app.getSoon();
 
   const { port } = addressOf(server);
   const shownHost = isWildcard(options.host) ? "localhost" : options.host;
@@ -49,6 +52,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
       port,
       close: () =>
         new Promise((resolve) => {
+          app.cancel();
           server.close(() => resolve());
           // Streams and kept-alive connections would hold it open for ever.
           server.closeAllConnections();
@@ -57,76 +61,26 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   };
 }
 
-function createApp(
-  simulator: Simulator,
-  options: ServerOptions,
-  isOwnHost: (host: string) => boolean,
-): Express {
-  const { readings, world } = simulator;
-  const { onError, apiFaults } = options;
-  const app = express();
-  app.disable("x-powered-by");
-  app.set("query parser", "simple");
-  app.use(hostGuard((host) => isOwnHost(host) || isNetworkHost(host, options)));
+/**
+ * The routes take as long to load as all the rest of the simulator, and nobody has asked anything yet: they are loaded once
+ * it listens, and a request that is there first waits for them.
+ */
+function loadOnce(simulator: Simulator, options: AppOptions) {
+  let loading: Promise<ReturnType<typeof createApp>> | undefined;
+  let soon: NodeJS.Immediate | undefined;
 
-  app.use("/api/v1", createApi({ world, readings, onError, ...(apiFaults && { faults: apiFaults }) }));
-  app.use("/recordings", createRecordings({ world }));
+  function get(): NonNullable<typeof loading> {
+    loading ??= import("./app.ts").then((module) => module.createApp(simulator, options));
+    return loading;
+  }
 
-  app.use(createOpenApi());
-
-  if (options.token !== undefined) app.use(tokenGuard(options.token));
-  app.use("/control", changeGuard(isOwnHost), createControl(simulator));
-  app.use(createDashboard());
-  app.use((request, response) => {
-    answerError(
-      response,
-      404,
-      "not_found",
-      `There is nothing at ${request.path}: the dashboard is at /dashboard.`,
-    );
-  });
-  app.use(errorHandler(onError));
-  return app;
-}
-
-/** With a token, machines of the network reach us by whatever name they have for us. */
-function isNetworkHost(host: string, options: ServerOptions): boolean {
-  return options.token !== undefined && host !== "" && isWildcard(options.host);
-}
-
-function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
-  return (error: unknown, _request, response, next) => {
-    if (response.headersSent) return next(error);
-    const status = isRefusedUnread(error) ? 400 : statusOf(error);
-    if (status === 413)
-      return answerError(response, 413, "too_large", "The body is larger than this simulator takes.");
-    if (status !== undefined && status < 500) {
-      return answerError(
-        response,
-        status,
-        "invalid_request",
-        `The request could not be read: ${messageOf(error)}.`,
-      );
-    }
-    onError(error);
-    answerError(response, 500, "server_error", "The simulator failed; its output says why.");
+  return {
+    get,
+    getSoon(): void {
+      soon = setImmediate(() => void get().catch(options.onError));
+    },
+    cancel: (): void => clearImmediate(soon),
   };
-}
-
-/** A body that was looked at and not even parsed. */
-function isRefusedUnread(error: unknown): boolean {
-  return (
-    typeof error === "object" && error !== null && "type" in error && error.type === "entity.verify.failed"
-  );
-}
-
-function statusOf(error: unknown): number | undefined {
-  const hasStatus = typeof error === "object" && error !== null && "status" in error;
-  return hasStatus && typeof error.status === "number" ? error.status : undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function bind(server: Server, options: ServerOptions): Promise<string | undefined> {

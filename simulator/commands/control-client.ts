@@ -1,10 +1,10 @@
-import { request as requestHttp, type IncomingMessage } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { addAbortSignal } from "node:stream";
 import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import { http, loadHttps } from "../http.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
 
 /** Whatever is larger, or comes slower once it has begun, is no answer of a simulator's. */
@@ -102,7 +102,7 @@ function exchange(
   token: string | undefined,
   body: unknown,
 ): Promise<{ status: number; text: string }> {
-  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const request = (url.protocol === "https:" ? loadHttps() : http).request;
   const text = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const outgoing = request(

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { createObserver } from "../observer/observer.ts";
+import type { Observer } from "../observer/observer.ts";
 import { bannerValue, printBanner } from "./banner.ts";
 import { endpointView } from "../control/views.ts";
 import { CommandError, EXIT } from "./command-error.ts";
@@ -32,7 +32,7 @@ export function serveCommand(): Command {
       const { startSimulatorForCommand } = await import("./running-simulator.ts");
       const running = await startSimulatorForCommand(flags);
       const target = flags.forwardTo;
-      const observer = flags.observe === undefined ? undefined : createObserver(flags.observe);
+      const observer = flags.observe === undefined ? undefined : await observerOf(flags.observe);
       const forwarded =
         target === undefined
           ? undefined
@@ -63,6 +63,10 @@ export function serveCommand(): Command {
       await untilInterrupted();
       await running.close();
     });
+}
+
+async function observerOf(urlTemplate: string): Promise<Observer> {
+  return (await import("../observer/observer.ts")).createObserver(urlTemplate);
 }
 
 /**

@@ -68,6 +68,8 @@ const EXISTS = `SELECT 1 FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'endpoints'`;
 
 const stringListSchema = z.array(z.string());
+/** An empty list, as it is stored. */
+const NO_FAULTS = "[]";
 
 export type Endpoints = ReturnType<typeof createEndpoints>;
 
@@ -206,6 +208,8 @@ function faultList(faults: readonly Fault[]): string {
 
 /** Reads what `formatFaults` wrote; a name that a later version dropped is left out. */
 export function readFaults(json: string): Fault[] {
+  // Nearly always, and read with every attempt.
+  if (json === NO_FAULTS) return [];
   return stringListSchema
     .parse(JSON.parse(json))
     .map(parseFault)

@@ -1,6 +1,6 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { z } from "zod";
+import { http, loadHttps } from "../http.ts";
 
 /** What a receiver tells about an event: how often it was handled, and more where it says so. */
 export type Reading =
@@ -54,7 +54,7 @@ export function createObserver(urlTemplate: string, options: { timeoutMs?: numbe
 
 function read(url: URL, signal: AbortSignal): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const open = url.protocol === "https:" ? httpsRequest : httpRequest;
+    const open = (url.protocol === "https:" ? loadHttps() : http).request;
     const headers = { accept: "application/json", "accept-encoding": "identity" };
     const exchange = open(url, { agent: false, headers, signal }, (response) => {
       // Ends what is left of an answer, too, once enough is known of it.

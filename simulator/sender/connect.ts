@@ -1,6 +1,5 @@
 import { lookup as systemLookup } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
 import { isAllowedAddress } from "../domain/endpoint-url.ts";
 
 /** The code of the error for an address that an endpoint may not have; told as a DNS failure. */
@@ -30,7 +29,10 @@ export function connect(options: {
   if (!isTls) return { tcp, socket: tcp, readyEvent: "connect" };
   // A server name is a name: TLS has none for addresses.
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  const socket = connectTls({ socket: tcp, host, ALPNProtocols: ["http/1.1"], ...servername });
+  // Loaded where it is needed: it takes as long as all of the sender.
+  const socket = process
+    .getBuiltinModule("node:tls")
+    .connect({ socket: tcp, host, ALPNProtocols: ["http/1.1"], ...servername });
   return { tcp, socket, readyEvent: "secureConnect" };
 }
 

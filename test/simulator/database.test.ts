@@ -32,13 +32,9 @@ function writeFirstVersion(file: string): void {
         VALUES (?, ?, ?, ?, 1, '[]', 1)`,
       )
       .run(id, envelope.id, "ep_1", state);
-    database
-      .prepare(
-        `INSERT INTO attempts (delivery_id, number, scheduled_at, started_at, wall_started_at, signature_timestamp,
-        request_headers) VALUES (?, 1, 2, 3, 4, 5, '{"a":"b"}')`,
-      )
-      .run(id);
   }
+  database.exec(`INSERT INTO attempts (delivery_id, number, scheduled_at, started_at, wall_started_at,
+    signature_timestamp, request_headers) SELECT id, 1, 2, 3, 4, 5, '{"a":"b"}' FROM deliveries ORDER BY id`);
   database.exec(`UPDATE attempts SET ended_at = 6, duration_ms = 7, http_status = 200, answer_headers = '{"c":"d"}',
     answer_body = x'6869', answer_truncated = 1 WHERE delivery_id = 'dlv_c'`);
   database.exec(`UPDATE attempts SET ended_at = 8, error = 'dns', error_detail = 'none', request_body = x'6869'

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
+import { http } from "../../http.ts";
 import { GENUINE } from "../../signature-recipe/recipe.ts";
 import type { Exchange, SentRequest } from "../delivery.ts";
 import { openWire, type Outcome, type Target } from "../wire.ts";
@@ -28,7 +29,7 @@ const SLOW_PAUSE_MS = 8;
 export async function startFaultProxy(options: { target: Target; timeoutMs: number }) {
   const { target, timeoutMs } = options;
   const plans = new Map<string, Plan>();
-  const server = createServer((request, response) => void play(request, response));
+  const server = http.createServer((request, response) => void play(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

@@ -1,0 +1,84 @@
+import express, { type ErrorRequestHandler, type Express } from "express";
+import { createApi } from "./api/router.ts";
+import { createRecordings } from "./api/recordings.ts";
+import { answerError } from "./control/answers.ts";
+import { changeGuard, hostGuard, tokenGuard } from "./control/guard.ts";
+import { createControl } from "./control/router.ts";
+import { createDashboard } from "./dashboard/router.ts";
+import { createOpenApi } from "./openapi/router.ts";
+import type { Simulator } from "./simulator.ts";
+
+export type AppOptions = {
+  /** Wanted from everybody once bound wider than loopback. */
+  token?: string;
+  apiFaults?: Parameters<typeof createApi>[0]["faults"];
+  /** Where bugs go; a caller only learns that there was one. */
+  onError: (error: unknown) => void;
+  /** Whether a `Host` names this simulator as this machine does, or as others of its network do. */
+  isOwnHost: (host: string) => boolean;
+  isNetworkHost: (host: string) => boolean;
+};
+
+/** What answers requests: the REST API, the dashboard and the control API. */
+export function createApp(simulator: Simulator, options: AppOptions): Express {
+  const { readings, world } = simulator;
+  const { onError, apiFaults, isOwnHost, isNetworkHost } = options;
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("query parser", "simple");
+  app.use(hostGuard((host) => isOwnHost(host) || isNetworkHost(host)));
+
+  app.use("/api/v1", createApi({ world, readings, onError, ...(apiFaults && { faults: apiFaults }) }));
+  app.use("/recordings", createRecordings({ world }));
+
+  app.use(createOpenApi());
+
+  if (options.token !== undefined) app.use(tokenGuard(options.token));
+  app.use("/control", changeGuard(isOwnHost), createControl(simulator));
+  app.use(createDashboard());
+  app.use((request, response) => {
+    answerError(
+      response,
+      404,
+      "not_found",
+      `There is nothing at ${request.path}: the dashboard is at /dashboard.`,
+    );
+  });
+  app.use(errorHandler(onError));
+  return app;
+}
+
+function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    if (response.headersSent) return next(error);
+    const status = isRefusedUnread(error) ? 400 : statusOf(error);
+    if (status === 413)
+      return answerError(response, 413, "too_large", "The body is larger than this simulator takes.");
+    if (status !== undefined && status < 500) {
+      return answerError(
+        response,
+        status,
+        "invalid_request",
+        `The request could not be read: ${messageOf(error)}.`,
+      );
+    }
+    onError(error);
+    answerError(response, 500, "server_error", "The simulator failed; its output says why.");
+  };
+}
+
+/** A body that was looked at and not even parsed. */
+function isRefusedUnread(error: unknown): boolean {
+  return (
+    typeof error === "object" && error !== null && "type" in error && error.type === "entity.verify.failed"
+  );
+}
+
+function statusOf(error: unknown): number | undefined {
+  const hasStatus = typeof error === "object" && error !== null && "status" in error;
+  return hasStatus && typeof error.status === "number" ? error.status : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
