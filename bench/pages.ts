@@ -2,15 +2,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import autocannon from "autocannon";
 import express from "express";
+import jsonServer from "json-server";
 import { listen } from "../simulator/server.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { createReport, whole } from "./support/report.ts";
 import { inTurns, numberOf } from "./support/rounds.ts";
 
 /**
- * A page of a hundred calls of a million, over HTTP: beside an array that Express slices and writes as JSON, which is the
- * least that servers of JSON files such as json-server do, and beside the same bytes ready-made from a bare server. Pages
- * are asked for at eight places in turn. Run it with `npm run bench -- pages`.
+ * A page of a hundred calls of a million, over HTTP: beside json-server, without its log and its other middleware; beside an
+ * array that Express slices and writes as JSON, which is the least that such servers do; and beside the same bytes
+ * ready-made from a bare server. Pages are asked for at eight places in turn. Run it with `npm run bench -- pages`.
  */
 const SECONDS = numberOf("--seconds") ?? 3;
 const ROUNDS = numberOf("--rounds") ?? 5;
@@ -47,6 +48,9 @@ const app = express().get("/calls", (request, response) => {
   response.json({ object: "list", data: array.slice(from, from + PAGE), has_more: true });
 });
 const sliced = createServer(app).listen(0, "127.0.0.1");
+const files = jsonServer.create();
+files.use(jsonServer.router({ calls: array }));
+const filed = createServer(files).listen(0, "127.0.0.1");
 const bytes = Buffer.from(body);
 const bare = createServer((_request, response) =>
   response
@@ -59,6 +63,7 @@ try {
   const {
     simulated,
     array: arrays,
+    jsonServer: jsons,
     ready,
   } = await inTurns(ROUNDS, {
     simulated: () => pagesASecond(own, paths),
@@ -67,18 +72,26 @@ try {
         `${addressOf(sliced)}/calls`,
         paths.map((_, place) => `?_start=${place * PAGE}`),
       ),
+    jsonServer: () =>
+      pagesASecond(
+        `${addressOf(filed)}/calls`,
+        paths.map((_, place) => `?_start=${place * PAGE}&_limit=${PAGE}`),
+      ),
     ready: () => pagesASecond(addressOf(bare), paths),
   });
   report.line(`a page of ${PAGE} of ${whole(CALLS)} calls, ${whole(bytes.byteLength)} bytes`);
   report.line(`medians of ${ROUNDS} rounds in turns, ${SECONDS} s each, ${CONNECTIONS} connections`);
   report.line(`the same bytes ready-made, bare server    ${whole(ready).padStart(9)} pages/s`);
+  report.line(`json-server                               ${whole(jsons).padStart(9)} pages/s`);
   report.line(`an array, sliced and written by Express   ${whole(arrays).padStart(9)} pages/s`);
   report.line(`simulator                                 ${whole(simulated).padStart(9)} pages/s`);
+  report.held("simulator ÷ json-server", simulated / jsons, { atLeast: 1 });
   report.held("simulator ÷ an array, sliced and written", simulated / arrays, { atLeast: 1 });
   report.held("simulator ÷ the same bytes ready-made", simulated / ready, { atLeast: 0.5 });
   report.conclude();
 } finally {
   sliced.close();
+  filed.close();
   bare.close();
   await listening.server.close();
   await simulator.close();

@@ -25,7 +25,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   });
   const server = http.createServer((request, response) => {
     app.get().then(
-      (handle) => handle(request, response),
+      (handle) => void handle(request, response),
       (error: unknown) => {
         options.onError(error);
         response.destroy();
