@@ -1,67 +1,38 @@
-import { Worker } from "node:worker_threads";
 import type { Clock } from "../../clock.ts";
 import type { Ledger, RetryPolicy, Work } from "../../engine.ts";
 import { siblingFile } from "../../sibling-file.ts";
 import { crashBackoffsMs } from "../after-crash.ts";
 import type { LedgerVerbs } from "./ledger-verbs.ts";
+import { createThread } from "./thread.ts";
 
 /** One verb for the thread, with the time as the asker has it. */
-export type LedgerRequest =
-  | { number: number; verb: keyof LedgerVerbs; nowMs: number; rest: never[] }
-  | "close";
+export type LedgerQuestion = { verb: keyof LedgerVerbs; nowMs: number; rest: unknown[] };
 
-export type LedgerReply =
-  | { number: number; ok: true; result: never }
-  | { number: number; ok: false; message: string };
-
-type Waiting = { resolve: (result: never) => void; reject: (error: Error) => void };
+export type LedgerAnswer<Result = never> = { ok: true; result: Result } | { ok: false; message: string };
 
 /**
  * Everything that operators ask and do, in a thread of its own: a list of a million events, a copy of the database or
- * the retention of a month then costs no acknowledgement and no handler a turn. The thread starts with the first call.
+ * the retention of a month then costs no acknowledgement and no handler a turn.
  */
 export function createLedger(options: { file: string; clock: Clock; retry: RetryPolicy }): {
   ledger: Ledger;
   release: Work["release"];
   close: () => Promise<void>;
 } {
-  const { clock, retry } = options;
-  const waiting = new Map<number, Waiting>();
-  let number = 0;
-  let thread: Worker | undefined;
+  const { file, clock, retry } = options;
+  const thread = createThread<LedgerQuestion, LedgerAnswer>({
+    threadFile: siblingFile(import.meta.url, "ledger-thread"),
+    file,
+    unanswered: (why) => ({ ok: false, message: `The ledger's thread failed: ${why}` }),
+  });
 
   async function ask<Verb extends keyof LedgerVerbs>(
     verb: Verb,
     ...rest: Parameters<LedgerVerbs[Verb]> extends [number, ...infer Rest] ? Rest : never
   ): Promise<Awaited<ReturnType<LedgerVerbs[Verb]>>> {
-    thread ??= start();
-    const asked = (number += 1);
-    const answered = new Promise<Awaited<ReturnType<LedgerVerbs[Verb]>>>((resolve, reject) => {
-      waiting.set(asked, { resolve, reject });
-    });
-    thread.postMessage({ number: asked, verb, nowMs: clock.nowMs(), rest });
-    return answered;
-  }
-
-  function start(): Worker {
-    const started = new Worker(siblingFile(import.meta.url, "ledger-thread"), { workerData: options.file });
-    let detail = "it ended";
-    started.on("message", (reply: LedgerReply) => {
-      const asker = waiting.get(reply.number);
-      waiting.delete(reply.number);
-      if (reply.ok) asker?.resolve(reply.result);
-      else asker?.reject(new LedgerFailed(reply.message));
-    });
-    started.on("error", (error) => {
-      detail = error instanceof Error ? error.message : String(error);
-    });
-    started.on("exit", () => {
-      if (thread === started) thread = undefined;
-      for (const { reject } of waiting.values())
-        reject(new LedgerFailed(`The ledger's thread failed: ${detail}`));
-      waiting.clear();
-    });
-    return started;
+    const answer = await thread.ask({ verb, nowMs: clock.nowMs(), rest });
+    if (!answer.ok) throw new LedgerFailed(answer.message);
+    return answer.result;
   }
 
   return {
@@ -80,12 +51,7 @@ export function createLedger(options: { file: string; clock: Clock; retry: Retry
       backup: async (directory) => ask("backup", directory),
     },
     release: async (workerId) => ask("release", workerId, crashBackoffsMs(retry)),
-    close: async () => {
-      if (!thread) return;
-      const ended = new Promise((resolve) => thread?.once("exit", resolve));
-      thread.postMessage("close" satisfies LedgerRequest);
-      await ended;
-    },
+    close: thread.close,
   };
 }
 

@@ -1,11 +1,11 @@
-import { parentPort, workerData } from "node:worker_threads";
 import type Database from "better-sqlite3";
 import type { AcceptResult } from "../../engine.ts";
 import { createAccept } from "./accept.ts";
 import { unpackBatch } from "./batch.ts";
 import { checkSynchronous, unavailability } from "./database.ts";
 import { openInboxFile } from "./inbox-file.ts";
-import type { WriterReply, WriterRequest } from "./writer.ts";
+import { answerQuestions } from "./thread.ts";
+import type { WriterOrder } from "./writer.ts";
 
 /** How long a commit waits for the short transactions of other processes. Only this thread waits. */
 const BUSY_TIMEOUT_MS = 2_000;
@@ -17,34 +17,22 @@ const BUSY_TIMEOUT_MS = 2_000;
 export function serveWriter(
   hooks: { onOpen?: (db: Database.Database) => void; beforeCommit?: () => void } = {},
 ): void {
-  const port = parentPort;
-  const file: unknown = workerData;
-  if (!port || typeof file !== "string") throw new Error("serveWriter() runs in a thread, given a file.");
-  const db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
-  const accept = createAccept(db, hooks);
-  accept([], 0);
-  checkSynchronous(db, "FULL");
-  hooks.onOpen?.(db);
+  answerQuestions<WriterOrder, AcceptResult>((file) => {
+    const db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
+    const accept = createAccept(db, hooks);
+    accept([], 0);
+    checkSynchronous(db, "FULL");
+    hooks.onOpen?.(db);
+    return { answer, close: () => void db.close() };
 
-  port.on("message", (message: WriterRequest) => {
-    if (message === "close") {
-      db.close();
-      port.close();
-      return;
+    function answer({ batch, nowMs }: WriterOrder): AcceptResult {
+      try {
+        return { ok: true, acceptances: accept(unpackBatch(batch), nowMs) };
+      } catch (error) {
+        const reason = unavailability(error);
+        if (reason === undefined) throw error;
+        return { ok: false, reason, detail: error instanceof Error ? error.message : String(error) };
+      }
     }
-    port.postMessage({
-      number: message.number,
-      result: tryAccept(message),
-    } satisfies WriterReply);
   });
-
-  function tryAccept({ batch, nowMs }: Exclude<WriterRequest, "close">): AcceptResult {
-    try {
-      return { ok: true, acceptances: accept(unpackBatch(batch), nowMs) };
-    } catch (error) {
-      const reason = unavailability(error);
-      if (reason === undefined) throw error;
-      return { ok: false, reason, detail: error instanceof Error ? error.message : String(error) };
-    }
-  }
 }

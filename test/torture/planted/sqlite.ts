@@ -156,4 +156,11 @@ export const plantedInSqlite: PlantedBug[] = [
     replace: "        throw error;",
     tests: ["test/receiver/engines/processor.test.ts"],
   },
+  {
+    what: "a thread that died is asked again and again",
+    file: "receiver/engines/sqlite/thread.ts",
+    find: "if (thread === started) thread = undefined;",
+    replace: "",
+    tests: ["test/receiver/storage-faults.test.ts", "-t", "dies"],
+  },
 ];
