@@ -1,9 +1,12 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
+import type { RequestListener, Server, ServerOptions } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import { createConnections, type ConnectionLimits } from "./connections.ts";
 import { parseInPortions } from "./portions.ts";
 import { answerProtocolError, refuseTunnel } from "./protocol-errors.ts";
+
+// Imported, it is read export by export, one of which loads all of undici: a tenth of the time to start.
+const { createServer } = process.getBuiltinModule("node:http");
 
 /** How long a client may take over its headers, and over the whole request. */
 export const HEADERS_TIMEOUT_MS = 5_000;

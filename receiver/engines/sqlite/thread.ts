@@ -3,6 +3,17 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
 type Asked<Question> = { number: number; question: Question } | "close";
 type Answered<Answer> = { number: number; answer: Answer };
 
+export type Thread<Question, Answer> = {
+  /** What is `moved` is not copied, and no longer there for the asker. */
+  ask: (question: Question, moved?: readonly ArrayBuffer[]) => Promise<Answer>;
+  close: () => Promise<void>;
+};
+
+type Served<Question, Answer> = {
+  answer: (question: Question) => Answer | Promise<Answer>;
+  close: () => void;
+};
+
 /**
  * Asks a thread of our own, which runs `threadFile` on the database `file`. It starts with the first question. Should it
  * die, `unanswered` is the answer to what it had in hand, and the next question gets a new one.
@@ -11,11 +22,7 @@ export function createThread<Question, Answer>(options: {
   threadFile: URL;
   file: string;
   unanswered: (why: string) => Answer;
-}): {
-  /** What is `moved` is not copied, and no longer there for the asker. */
-  ask: (question: Question, moved?: readonly ArrayBuffer[]) => Promise<Answer>;
-  close: () => Promise<void>;
-} {
+}): Thread<Question, Answer> {
   const waiting = new Map<number, (answer: Answer) => void>();
   let number = 0;
   let thread: Worker | undefined;
@@ -56,9 +63,7 @@ export function createThread<Question, Answer>(options: {
 }
 
 /** The thread's side: answers one question after the other, for two that write would only wait for each other. */
-export function answerQuestions<Question, Answer>(
-  open: (file: string) => { answer: (question: Question) => Answer | Promise<Answer>; close: () => void },
-): void {
+export function answerQuestions<Question, Answer>(open: (file: string) => Served<Question, Answer>): void {
   const port = parentPort;
   const file: unknown = workerData;
   if (!port || typeof file !== "string") throw new Error("This runs in a thread, given a file.");
