@@ -10,6 +10,12 @@ export function usageOf(pid: number): { descriptors: number; peakMegabytes: numb
   };
 }
 
+/** As many as the system lets a process have. Node has raised what may be raised itself when it started. */
+export function mostDescriptors(): number {
+  const limits = readFileSync("/proc/self/limits", "utf8");
+  return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
+}
+
 /** Runs `ask` one after the other while `attack` goes on, and answers how long the slowest took. */
 export async function slowestDuring(attack: () => Promise<void>, ask: () => Promise<void>): Promise<number> {
   const going = { on: true };

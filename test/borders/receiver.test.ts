@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { get, newBody, newEventId, post, signatureFor } from "../receiver/helpers/events.ts";
+import { get, newBody, newEventId, post } from "../receiver/helpers/events.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
-import { open, rawRequest } from "../receiver/helpers/raw.ts";
+import { open, rawRequest, sendRaw } from "../receiver/helpers/raw.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
-import { figure, slowestDuring, usageOf } from "./measured.ts";
+import { figure, mostDescriptors, slowestDuring, usageOf } from "./measured.ts";
 
 /**
  * Attacks on a receiver that runs as a process of its own, from the network. Whatever goes on, an honest delivery is
@@ -16,9 +16,18 @@ const SIZE = Number(process.env["BORDERS"] ?? 1);
 
 /** The long runs have the machine to themselves; beside other tests every turn takes longer. */
 const SLOWEST_MS = SIZE > 1 ? 2_000 : 3_000;
+/**
+ * It needs 140 itself (60 of them code), bodies on their way 64, and 1,024 connections with what they sent some 50. The
+ * rest Node holds back: its young generation grows by 100 under load, and is given back only much later.
+ */
 const MOST_MEGABYTES = 400;
+/** R7, with what the question after it takes by itself. */
+const LONGEST_TURN_MS = SIZE > 1 ? 60 : SLOWEST_MS;
 /** 2,048 connections, and what a receiver needs for itself. */
 const MOST_DESCRIPTORS = 2_148;
+
+/** What this process and its tests have open themselves. */
+const SPARE_DESCRIPTORS = 500;
 
 async function letPass(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
@@ -66,7 +75,7 @@ test(
       ),
     );
     const attacks: Record<string, { count: number; speak: (socket: Socket) => void }> = {
-      "connections that say nothing": { count: 100, speak: () => undefined },
+      "connections that say nothing": { count: 200, speak: () => undefined },
       "connections refused with 400, which stay": {
         count: 100,
         speak: (socket) => void socket.write("x\r\n\r\n"),
@@ -84,35 +93,48 @@ test(
     for (const [name, { count, speak }] of Object.entries(attacks)) {
       let sockets: Socket[] = [];
       const slowestMs = await slowestDuring(async () => {
-        sockets = await connections(url, count * SIZE, speak);
+        sockets = await connections(
+          url,
+          Math.min(count * SIZE, mostDescriptors() - SPARE_DESCRIPTORS),
+          speak,
+        );
         await letPass(100 * SIZE);
       }, deliver);
       const { descriptors, peakMegabytes } = usageOf(pid);
       for (const socket of sockets) socket.destroy();
       figure(
         name,
-        `${String(slowestMs)} ms, ${String(peakMegabytes)} MB, ${String(descriptors)} descriptors`,
+        `${String(sockets.length)} of them: ${String(slowestMs)} ms, ${String(peakMegabytes)} MB, ${String(descriptors)} descriptors`,
       );
       expect(slowestMs, name).toBeLessThan(SLOWEST_MS);
       expect(descriptors, name).toBeLessThan(MOST_DESCRIPTORS);
       expect(peakMegabytes, name).toBeLessThan(MOST_MEGABYTES);
     }
 
-    // Signed, and a megabyte of keys: whoever has the secret stops nobody else either.
-    const keys = Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`k${String(at)}`, at % 10]));
-    const large = Array.from({ length: 3 * SIZE }, () =>
-      Buffer.from(JSON.stringify({ id: newEventId(), type: "call.completed", ...keys })),
-    );
-    const slowestMs = await slowestDuring(
-      async () => {
-        for (const body of large) expect((await post(url, body, signatureFor(body))).status).toBe(200);
-      },
-      async () => {
-        expect((await get(new URL("/healthz", url))).status).toBe(200);
-      },
-    );
-    figure("signed bodies of 90,000 keys", `${String(slowestMs)} ms`);
-    expect(slowestMs).toBeLessThan(SLOWEST_MS);
+    // Signed, and a megabyte of what is laborious: whoever has the secret stops nobody else either.
+    const fields = (count: number): string =>
+      Array.from({ length: count }, (_, at) => `,"k${String(at)}":${String(at % 10)}`).join("");
+    const laborious: Record<string, string> = {
+      "signed bodies of 90,000 keys": fields(90_000),
+      "signed bodies of 160,000 pairs of brackets": `,"x":[${"[],{},".repeat(160_000)}0]`,
+      "signed bodies of 16,000 times 60 brackets": `,"x":[${`${"[".repeat(30)}${"]".repeat(30)},`.repeat(16_000)}0]`,
+    };
+    for (const [name, beside] of Object.entries(laborious)) {
+      // All ready before: what is laborious to us as well must not look as if it were to the receiver.
+      const requests = Array.from({ length: SIZE }, () =>
+        rawRequest(url, { body: Buffer.from(`{"id":"${newEventId()}","type":"call.completed"${beside}}`) }),
+      );
+      const slowestMs = await slowestDuring(
+        async () => {
+          for (const request of requests) expect((await sendRaw(url, request)).status).toBe(200);
+        },
+        async () => {
+          expect((await get(new URL("/healthz", url))).status).toBe(200);
+        },
+      );
+      figure(name, `${String(slowestMs)} ms`);
+      expect(slowestMs, name).toBeLessThan(LONGEST_TURN_MS);
+    }
 
     // What is left of the attacks doesn't keep it from ending.
     const silent = await connections(url, 20, (socket) => void socket.write("POST "));

@@ -6,7 +6,7 @@ export const runs: Run[] = [
     name: "borders of the receiver",
     minutes: 2,
     files: ["test/borders/receiver.test.ts"],
-    // 4,000 connections are as many as one address of the network may try at once on a usual machine.
+    // Twenty times what npm test plays: 4,000 connections at once, for instance, or as many as the system lets us open.
     environment: () => ({ BORDERS: "20" }),
   },
   {
@@ -14,6 +14,13 @@ export const runs: Run[] = [
     minutes: 2,
     files: ["test/borders/simulator.test.ts"],
     environment: () => ({ BORDERS: "20" }),
+  },
+  { name: "borders of an attempt: its deadline", minutes: 1, script: "test/torture/deadlines.ts" },
+  {
+    name: "borders of an attempt: its turns",
+    minutes: 1,
+    files: ["test/simulator/sender/flood.test.ts"],
+    environment: () => ({ FLOOD_TURNS: "measured" }),
   },
   {
     name: "borders of verify, the REST client and addresses",

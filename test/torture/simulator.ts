@@ -1,8 +1,7 @@
 import { times, type Run } from "./run.ts";
 
-/** The simulator's long runs: real deadlines, many more seeds of the simulation, and figures of the machine. */
+/** The simulator's long runs: many more seeds of the simulation, and figures of the machine. */
 export const runs: Run[] = [
-  { name: "deadlines", minutes: 1, script: "test/torture/deadlines.ts" },
   {
     name: "delivery simulated",
     minutes: 25,
@@ -10,9 +9,9 @@ export const runs: Run[] = [
     arguments: (size, seed) => ["--seeds", times(10_000, size), "--from", String(seed)],
   },
   {
-    name: "floods and frames",
+    name: "frames of the dashboard",
     minutes: 1,
-    files: ["test/simulator/sender/flood.test.ts", "test/dashboard/feed.test.ts"],
-    environment: () => ({ FLOOD_TURNS: "measured", DASHBOARD_FRAMES: "measured" }),
+    files: ["test/dashboard/feed.test.ts"],
+    environment: () => ({ DASHBOARD_FRAMES: "measured" }),
   },
 ];

@@ -1,6 +1,10 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
+import { RESPONSE_TIMEOUT_MS } from "../../../shared/limits.ts";
+import { figure } from "../../borders/measured.ts";
+import { loopTurns } from "../../helpers/loop-turns.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 import { sendTo } from "./harness.ts";
 
 const CONNECTIONS = 16;
@@ -47,18 +51,39 @@ async function longestTurnMs<Result>(work: Promise<Result>): Promise<{ result: R
   return { result, longestMs };
 }
 
-test.each<[string, string, string, "headers" | "full_body"]>([
+const FLOODS: [string, string, string, "headers" | "full_body"][] = [
   ["1xx answers", "", "HTTP/1.1 102 P\r\n\r\n", "headers"],
   ["a body without end", "HTTP/1.1 200 OK\r\n\r\n", "x", "full_body"],
   ["small chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n", "full_body"],
-])("a flood of %s on sixteen connections ends at each deadline", async (_name, start, flood, answerMeans) => {
-  const url = await startFlood(start, flood);
-  // What is read for the first time is compiled meanwhile.
-  await sendTo(url, { timeoutMs: WARM_UP_MS, answerMeans });
-  const attempts = Array.from({ length: CONNECTIONS }, () =>
-    sendTo(url, { timeoutMs: TIMEOUT_MS, answerMeans }),
-  );
-  const { result, longestMs } = await longestTurnMs(Promise.all(attempts));
-  for (const { outcome } of result) expect(outcome).toEqual({ error: "timeout" });
-  expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
-});
+];
+
+test.each(FLOODS)(
+  "a flood of %s neither shortens nor extends an attempt",
+  async (_name, start, flood, answerMeans) => {
+    const url = await startFlood(start, flood);
+    const wall = createVirtualWall();
+    const sent = sendTo(url, { wall, timeoutMs: RESPONSE_TIMEOUT_MS, answerMeans });
+    const turns = async () => loopTurns(200).then(() => "waits");
+    expect(await Promise.race([sent, turns()])).toBe("waits");
+    wall.pass(RESPONSE_TIMEOUT_MS - 1);
+    expect(await Promise.race([sent, turns()])).toBe("waits");
+    wall.pass(1);
+    expect(await sent).toMatchObject({ outcome: { error: "timeout" }, durationMs: RESPONSE_TIMEOUT_MS });
+  },
+);
+
+test.each(FLOODS)(
+  "a flood of %s on sixteen connections ends at each deadline",
+  async (name, start, flood, answerMeans) => {
+    const url = await startFlood(start, flood);
+    // What is read for the first time is compiled meanwhile.
+    await sendTo(url, { timeoutMs: WARM_UP_MS, answerMeans });
+    const attempts = Array.from({ length: CONNECTIONS }, () =>
+      sendTo(url, { timeoutMs: TIMEOUT_MS, answerMeans }),
+    );
+    const { result, longestMs } = await longestTurnMs(Promise.all(attempts));
+    for (const { outcome } of result) expect(outcome).toEqual({ error: "timeout" });
+    figure(`${name}, the longest turn`, `${longestMs.toFixed(1)} ms`);
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS);
+  },
+);

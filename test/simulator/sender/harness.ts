@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { vi } from "vitest";
 import type { SendRequest, SendResult } from "../../../simulator/domain/flights.ts";
-import { systemTime } from "../../../simulator/domain/wall-time.ts";
+import { systemTime, type WallTime } from "../../../simulator/domain/wall-time.ts";
 import { createSender } from "../../../simulator/sender/sender.ts";
 
 /** Long enough for loopback on a busy machine where an answer is expected, short where the deadline itself is. */
@@ -11,10 +11,10 @@ export const SHORT_MS = 250;
 /** Makes one attempt against `url`. */
 export function sendTo(
   url: string,
-  options: Partial<SendRequest> & { timeoutMs?: number; allowedHosts?: string[] } = {},
+  options: Partial<SendRequest> & { wall?: WallTime; timeoutMs?: number; allowedHosts?: string[] } = {},
 ): Promise<SendResult> {
-  const { timeoutMs = PATIENT_MS, allowedHosts = [], ...request } = options;
-  const send = createSender({ wall: systemTime, allowedHosts, timeoutMs });
+  const { wall = systemTime, timeoutMs = PATIENT_MS, allowedHosts = [], ...request } = options;
+  const send = createSender({ wall, allowedHosts, timeoutMs });
   return send({
     url,
     headers: { "content-type": "application/json", "x-service-signature": "t=1,v1=00" },

@@ -1,0 +1,189 @@
+import type { Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { createRestClient, RestError } from "../../receiver/operations/rest-client.ts";
+import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+import type { Call } from "../../shared/resources.ts";
+import { createSender } from "../../simulator/sender/sender.ts";
+import { loopTurns } from "../helpers/loop-turns.ts";
+import { startRawServer } from "../helpers/raw-server.ts";
+import { createVirtualWall } from "../helpers/virtual-wall.ts";
+import { newBody } from "../receiver/helpers/events.ts";
+import { startIntake } from "../receiver/helpers/intake.ts";
+import { open, rawRequest, sendRaw } from "../receiver/helpers/raw.ts";
+import { API_KEY, makeCalls, startRestService } from "../receiver/helpers/rest-service.ts";
+
+/** Every wire over which bytes come, broken after each of them. The short form steps through them. */
+const STEP = Number(process.env["BORDERS"] ?? 1) > 1 ? 1 : 23;
+
+/** How a wire breaks: in order, at once, or not at all, while nothing more comes. */
+const BREAKS = ["ended", "reset", "stalled"] as const;
+type Break = (typeof BREAKS)[number];
+
+/** The numbers of bytes after which to break what has `length` of them: none, all but one, and others between. */
+function placesIn(length: number): number[] {
+  const places = Array.from({ length: Math.ceil(length / STEP) }, (_, at) => at * STEP);
+  return [...new Set([...places, length - 1])];
+}
+
+function sendPart(socket: Socket, bytes: Buffer, how: Break): void {
+  // Without bytes as well: what breaks has begun.
+  socket.write(bytes, () => {
+    if (how === "reset") socket.resetAndDestroy();
+    else if (how === "ended") socket.end();
+  });
+}
+
+describe("a webhook on its way into the receiver", () => {
+  /** The status of the answer, if there was one before the connection was gone. */
+  async function answerTo(url: string, bytes: Buffer, how: Break): Promise<number | undefined> {
+    const socket = open(url);
+    let received = "";
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString("latin1"))).on("error", () => undefined);
+    sendPart(socket, bytes, how);
+    await new Promise((resolve) => socket.once("close", resolve));
+    const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(received) ?? [];
+    return status === undefined ? undefined : Number(status);
+  }
+
+  test.each<[Break, (number | undefined)[]]>([
+    ["ended", [undefined, 400]],
+    ["reset", [undefined]],
+    ["stalled", [408]],
+  ])("that is %s after any byte is not stored, and the next one is", async (how, statuses) => {
+    const { url, stored, logLines } = await startIntake({ headersTimeout: 50, requestTimeout: 50 });
+    const request = rawRequest(url, { body: newBody() });
+    const answers = await Promise.all(
+      placesIn(request.length).map(async (place) => answerTo(url, request.subarray(0, place), how)),
+    );
+    expect(answers.filter((status) => !statuses.includes(status))).toEqual([]);
+    expect(stored).toEqual([]);
+    expect((await sendRaw(url, request)).status).toBe(200);
+    expect(stored).toHaveLength(1);
+    expect(logLines.filter((line) => line.includes("a bug"))).toEqual([]);
+  });
+});
+
+describe("an answer of the REST API", () => {
+  const calls = makeCalls(2, Date.UTC(2026, 0, 31, 18));
+  const json = JSON.stringify({ object: "list", data: calls, has_more: false });
+  const answer = (head: string, body: string): Buffer =>
+    Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`);
+
+  async function setUp() {
+    const { state, baseUrl } = await startRestService();
+    state.calls = calls;
+    const deadlines = new Set<() => void>();
+    const api = createRestClient({
+      baseUrl,
+      key: API_KEY,
+      random: () => 1,
+      clock: {
+        ...systemClock,
+        sleep: async () => undefined,
+        after: (_ms, run) => {
+          deadlines.add(run);
+          return () => void deadlines.delete(run);
+        },
+      },
+    });
+    onTestFinished(api.close);
+    const breakOnce = (bytes: Buffer, how: Break): void => {
+      state.interludes = [
+        ({ socket }) => {
+          sendPart(socket, bytes, how);
+          if (how === "stalled") for (const run of deadlines) setImmediate(run);
+        },
+      ];
+    };
+    /** Every item that came out of the list, whether or not it could be read to its end. */
+    const read = async (): Promise<Call[]> => {
+      const items: Call[] = [];
+      try {
+        for await (const call of api.calls()) items.push(call);
+      } catch (error) {
+        if (!(error instanceof RestError)) throw error;
+      }
+      return items;
+    };
+    return { breakOnce, read };
+  }
+
+  test.each([
+    ["of a length that is told", answer(`Content-Length: ${String(json.length)}`, json)],
+    [
+      "in chunks",
+      answer("Transfer-Encoding: chunked", `${json.length.toString(16)}\r\n${json}\r\n0\r\n\r\n`),
+    ],
+  ])("%s that breaks off after any byte is asked for again, and read whole", async (_name, bytes) => {
+    const { breakOnce, read } = await setUp();
+    for (const how of BREAKS) {
+      for (const place of placesIn(bytes.length)) {
+        breakOnce(bytes.subarray(0, place), how);
+        expect(await read(), `${how} after ${String(place)}`).toEqual(calls);
+      }
+    }
+  });
+
+  test("whose end is that of the connection is read whole or not at all", async () => {
+    const { breakOnce, read } = await setUp();
+    const bytes = answer("Connection: close", json);
+    for (const place of placesIn(bytes.length)) {
+      breakOnce(bytes.subarray(0, place), "ended");
+      expect([[], calls], `after ${String(place)}`).toContainEqual(await read());
+    }
+    breakOnce(bytes, "ended");
+    expect(await read()).toEqual(calls);
+  });
+});
+
+describe("a receiver's answer to the simulator", () => {
+  const HEAD = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n";
+  const ANSWER = Buffer.from(`${HEAD}{"received":true}`);
+
+  const decisive = { headers: HEAD.length, full_body: ANSWER.length };
+
+  /** What becomes of an attempt whose answer breaks, at a time that stands still but for the deadline. */
+  async function attempt(place: number, how: Break, answerMeans: "headers" | "full_body") {
+    const wall = createVirtualWall();
+    const begun = Promise.withResolvers<void>();
+    const server = await startRawServer((socket) => {
+      sendPart(socket, ANSWER.subarray(0, place), how);
+      begun.resolve();
+    });
+    const sent = createSender({ wall, allowedHosts: [] })({
+      url: server.url,
+      headers: {},
+      body: Buffer.from("{}"),
+      answerMeans,
+      faults: new Set(),
+      signal: new AbortController().signal,
+    });
+    await begun.promise;
+    if (how === "stalled") {
+      await loopTurns(3);
+      wall.pass(RESPONSE_TIMEOUT_MS);
+    }
+    const { outcome, durationMs } = await sent;
+    await server.close();
+    return { word: "status" in outcome ? outcome.status : outcome.error, durationMs };
+  }
+
+  test.each(["headers", "full_body"] as const)(
+    "that breaks off after any byte is a failure until what counts (%s) is there",
+    async (answerMeans) => {
+      for (const place of [...placesIn(ANSWER.length), HEAD.length - 1, HEAD.length, ANSWER.length]) {
+        const isThere = place >= decisive[answerMeans];
+        const said = `after ${String(place)}`;
+        expect((await attempt(place, "ended", answerMeans)).word, said).toBe(isThere ? 200 : "closed");
+        // What has arrived may be lost with a connection that is reset.
+        expect(isThere ? [200, "reset"] : ["reset"], said).toContain(
+          (await attempt(place, "reset", answerMeans)).word,
+        );
+        const stalled = await attempt(place, "stalled", answerMeans);
+        expect(stalled.word, said).toBe(isThere ? 200 : "timeout");
+        expect(stalled.durationMs, said).toBe(isThere ? 0 : RESPONSE_TIMEOUT_MS);
+      }
+    },
+  );
+});
