@@ -17,6 +17,8 @@ export function createField(): { plant: (bug: PlantedBug) => Promise<Verdict>; c
     .split("\0")
     .filter((file) => file !== "");
   for (const file of files) cpSync(file, join(directory, file));
+  // For tests that look at whatever is under version control.
+  execFileSync("git", ["init", "--quiet"], { cwd: directory });
   symlinkSync(join(process.cwd(), "node_modules"), join(directory, "node_modules"));
   /** Whether these tests pass when nothing is planted. */
   const sound = new Map<string, boolean>();
