@@ -2,6 +2,7 @@ import { plantedInAdoption } from "./adoption.ts";
 import { plantedInBorders } from "./borders.ts";
 import { plantedInDashboard } from "./dashboard.ts";
 import { plantedInDelivery } from "./delivery.ts";
+import { plantedInDocs } from "./docs.ts";
 import { plantedInFirstSteps } from "./first-steps.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInPostgres } from "./postgres.ts";
@@ -24,4 +25,5 @@ export const lists: Record<string, PlantedBug[]> = {
   "first steps": plantedInFirstSteps,
   borders: plantedInBorders,
   adoption: plantedInAdoption,
+  docs: plantedInDocs,
 };
