@@ -1,21 +1,26 @@
 import { Command } from "commander";
-import type { EndpointResult } from "../domain/endpoints.ts";
+import { randomBytes } from "node:crypto";
+import type { Endpoint } from "../domain/endpoints.ts";
 import { createObserver } from "../observer/observer.ts";
 import { addressOf } from "../processes/listening.ts";
 import { startReceiver, type ReceiverProcess, type StartFailure } from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
 import { CommandError, EXIT } from "./command-error.ts";
+import { createLocator, findRunningReceiver, portForReceiver } from "./dev-search.ts";
 import { interruptible } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { observeUrl, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
+import { secretOption, wantSecret } from "./secret-option.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
 import { ourCommand } from "../invocation.ts";
 
 type Flags = ServeFlags & {
-  url: string;
+  url?: string;
   command?: string;
+  pid?: number;
+  secret?: string;
   observe?: string;
   once?: boolean;
   quiet?: boolean;
@@ -31,8 +36,17 @@ const INTERRUPTED_GRACE_MS = 600;
 export function devCommand(): Command {
   return addServeOptions(new Command("dev"), { clock: "real" })
     .description("run the service together with your receiver, in any language, and send it every event type")
-    .argument("[command...]", "after --: the command that starts your receiver")
-    .option("--url <url>", "where your receiver listens", webUrl, "http://localhost:3000/webhooks")
+    .argument(
+      "[command...]",
+      "after --: the command that starts your receiver; without one, the one that runs is taken",
+    )
+    .option("--url <url>", "where your receiver listens; found by itself unless given", webUrl)
+    .addOption(secretOption())
+    .option(
+      "--pid <id>",
+      "without a command: take only what this process listens on",
+      wholeNumber(1, 2 ** 31),
+    )
     .option("--command <line>", "the same as after --, as one string of words")
     .option("--observe <url>", "where your receiver tells what it did with the event {id}", observeUrl)
     .option("--once", "exit when the samples are handled; not 0 if one was not")
@@ -46,14 +60,10 @@ export function devCommand(): Command {
     .action(async (words: string[], flags: Flags) => {
       const command =
         words.length > 0 ? words : (flags.command ?? "").split(" ").filter((word) => word !== "");
-      if (command.length === 0) {
-        throw new CommandError(
-          "dev starts your receiver: name its command after --, such as: dev --url http://localhost:3000/webhooks -- node server.js",
-          EXIT.wrongUsage,
-        );
-      }
       const output = createOutput({ json: flags.json === true });
-      process.exitCode = await interruptible((signal) => develop(command, flags, output, signal));
+      process.exitCode = await interruptible((signal) =>
+        command.length > 0 ? develop(command, flags, output, signal) : attend(flags, output, signal),
+      );
     });
 }
 
@@ -67,16 +77,26 @@ async function develop(
   const { startSimulatorForCommand } = await import("./running-simulator.ts");
   const running = await startSimulatorForCommand(flags);
   try {
-    const endpoint = endpointFor(flags.url, running);
-    if (!endpoint.ok) throw new CommandError(`--url ${flags.url}: ${endpoint.message}`, EXIT.wrongUsage);
-    const { id, secret } = endpoint.endpoint;
+    const port = flags.url === undefined ? await portForReceiver() : addressOf(flags.url).port;
+    const url = flags.url ?? `http://localhost:${port}/webhooks`;
+    const { id, secret } = endpointFor(url, flags, running);
+    const locator = flags.url === undefined ? createLocator(port) : undefined;
     output.note(`Starting your receiver: ${command.join(" ")}`);
-    const started = await startUserReceiver(command, flags, { output, running, secret, interruption });
+    const started = await startUserReceiver(
+      command,
+      { ...flags, url },
+      { output, running, secret, interruption, locator },
+    );
     if (!started.ok) {
       const lines = started.output.map((line) => `  receiver | ${line}`);
       throw new CommandError([started.message, ...lines].join("\n"));
     }
     const { receiver } = started;
+    const found = locator?.found();
+    if (found !== undefined) {
+      output.note(`Found it at ${found.url}. ${found.sentence}`);
+      running.simulator.endpoints.change(id, { url: found.url });
+    }
     try {
       return await accompany(receiver, flags, { output, running, endpointId: id, interruption });
     } finally {
@@ -87,15 +107,47 @@ async function develop(
   }
 }
 
+/** The service for a receiver that somebody else starts: the one at `--url`, or the one that is found. */
+async function attend(flags: Flags, output: Output, interruption: AbortSignal): Promise<number> {
+  const { startSimulatorForCommand } = await import("./running-simulator.ts");
+  const running = await startSimulatorForCommand(flags);
+  try {
+    const secret =
+      flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
+    const search = {
+      pid: flags.pid,
+      output,
+      signal:
+        flags.once === true
+          ? AbortSignal.any([interruption, AbortSignal.timeout(flags.readyTimeout * 1000)])
+          : interruption,
+      onNone: () =>
+        output.note(
+          `No receiver listens yet: start yours${flags.secret === undefined ? ` with SIGNING_SECRET=${secret}` : ""}, or have it started:  ${ourCommand("dev -- node server.js")}`,
+        ),
+    };
+    const found = flags.url === undefined ? await findRunningReceiver(search) : undefined;
+    const url = flags.url ?? found?.url;
+    if (url === undefined) return EXIT.couldNotRun;
+    if (found !== undefined)
+      output.note(`Found ${found.listener.program ?? "a receiver"} at ${url}. ${found.sentence}`);
+    const endpoint = endpointFor(url, { secret }, running);
+    if (flags.secret === undefined) output.note(`Its secret: SIGNING_SECRET=${endpoint.secret}`);
+    return await accompany(undefined, flags, { output, running, endpointId: endpoint.id, interruption });
+  } finally {
+    await running.close();
+  }
+}
+
 /** Sends the samples to a receiver that listens, and stays until it ends or somebody wants an end. */
 async function accompany(
-  receiver: ReceiverProcess,
+  receiver: ReceiverProcess | undefined,
   flags: Flags,
   context: { output: Output; running: RunningSimulator; endpointId: string; interruption: AbortSignal },
 ): Promise<number> {
   const { output, running, endpointId, interruption } = context;
   const death = new AbortController();
-  const died = receiver.exited().then((exit) => {
+  const died = receiver?.exited().then((exit) => {
     death.abort();
     return exit;
   });
@@ -107,15 +159,16 @@ async function accompany(
   const samples = await sendSamples({ running, endpointId, output, observer, signal: over });
   const exitCode = samples.allHandled ? EXIT.ok : EXIT.checkFailed;
   if (exitCode !== EXIT.ok && flags.quiet === true && !over.aborted) {
-    for (const line of receiver.output()) output.note(output.style("dim", `receiver | ${line}`));
+    for (const line of receiver?.output() ?? []) output.note(output.style("dim", `receiver | ${line}`));
   }
   if (flags.once !== true && !over.aborted) {
-    printWhatNext(running, flags, output);
+    printWhatNext(running, flags, output, receiver === undefined ? "it" : "both");
     const stopLog = printLiveLog(running.simulator, output);
     await aborted(over);
     stopLog();
   }
-  if (death.signal.aborted) return reportDeath(receiver, await died, output);
+  const exit = death.signal.aborted ? await died : undefined;
+  if (receiver !== undefined && exit !== undefined) return reportDeath(receiver, exit, output);
   if (!interruption.aborted) return exitCode;
   // Who asked for one round got none.
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
@@ -129,20 +182,31 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** One that a data file has already keeps its secret, and what waits for it. */
-function endpointFor(url: string, { simulator }: RunningSimulator): EndpointResult {
+function endpointFor(url: string, flags: Pick<Flags, "secret">, { simulator }: RunningSimulator): Endpoint {
   const existing = simulator.endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
-  return existing === undefined ? simulator.endpoints.register({ url }) : { ok: true, endpoint: existing };
+  if (existing !== undefined) return existing;
+  const secret = flags.secret === undefined ? undefined : wantSecret(flags.secret);
+  const registered = simulator.endpoints.register({ url, secret });
+  if (registered.ok) return registered.endpoint;
+  throw new CommandError(`--url ${url}: ${registered.message}`, EXIT.wrongUsage);
 }
 
 function startUserReceiver(
   command: string[],
-  flags: Flags,
-  context: { output: Output; running: RunningSimulator; secret: string; interruption: AbortSignal },
+  flags: Flags & { url: string },
+  context: {
+    output: Output;
+    running: RunningSimulator;
+    secret: string;
+    interruption: AbortSignal;
+    locator: ReturnType<typeof createLocator> | undefined;
+  },
 ): Promise<{ ok: true; receiver: ReceiverProcess } | StartFailure> {
-  const { output, running, secret, interruption } = context;
+  const { output, running, secret, interruption, locator } = context;
   return startReceiver({
     command,
     url: flags.url,
+    locate: locator && ((group) => locator.locate(group)),
     readyTimeoutMs: flags.readyTimeout * 1000,
     signal: interruption,
     env: {
@@ -157,7 +221,7 @@ function startUserReceiver(
   });
 }
 
-function printWhatNext(running: RunningSimulator, flags: Flags, output: Output): void {
+function printWhatNext(running: RunningSimulator, flags: Flags, output: Output, ends: string): void {
   output.line();
   printBanner(running, output, flags.data);
   output.line();
@@ -165,7 +229,7 @@ function printWhatNext(running: RunningSimulator, flags: Flags, output: Output):
   output.note("Next, in another terminal:");
   output.note(`  ${ourCommand("trigger voicemail.created", target)}`);
   output.note(`  ${ourCommand("deliveries", target)}`);
-  output.note("Ctrl-C ends both.\n");
+  output.note(`Ctrl-C ends ${ends}.\n`);
 }
 
 function reportDeath(

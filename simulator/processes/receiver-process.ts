@@ -43,6 +43,8 @@ export type StartOptions = {
   env?: Record<string, string>;
   /** Where the receiver will listen; it counts as ready when this address accepts a TCP connection. */
   url: string;
+  /** Asked instead, with the id of the command's group, where nobody said where it will listen: whether it was found. */
+  locate?: ((group: number) => Promise<boolean>) | undefined;
   /** How long it has to get there; 30 s unless told. */
   readyTimeoutMs?: number;
   /** Ends the wait for it, and the receiver with it, when it says so; has no effect on one that listens already. */
@@ -53,6 +55,8 @@ export type StartOptions = {
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
+/** To look through a machine's sockets takes longer than to knock at one. */
+const LOCATE_MS = 200;
 
 /**
  * Starts a receiver's command and waits until it accepts connections. Its whole process group is killed when ours
@@ -74,7 +78,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     if (!program.ok) return failure("not_found", program.message);
 
     if (isInterrupted()) return interrupted();
-    if (await isListening(address)) {
+    if (options.locate === undefined && (await isListening(address))) {
       return failure(
         "port_taken",
         `Something already listens on ${place}, so this receiver could not be told apart from it. ` +
@@ -120,12 +124,13 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
             `Run it by hand to see why: ${commandLine}`,
         );
       }
-      if (await isListening(address)) return { ok: true, receiver };
+      if (await isReady(started.pid)) return { ok: true, receiver };
       if (isInterrupted()) {
         await killGroup(started.pid);
         return interrupted();
       }
-      await sleep(POLL_MS, undefined, { signal }).catch(() => {});
+      const pauseMs = options.locate === undefined ? POLL_MS : LOCATE_MS;
+      await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
     await killGroup(started.pid);
     return failure(
@@ -133,6 +138,10 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       `The receiver runs, but nothing listened on ${place} within ${readyTimeoutMs / 1_000} s. ` +
         "It must listen on the port given in the variable PORT, or name its own address with --url.",
     );
+  }
+
+  function isReady(group: number): Promise<boolean> {
+    return options.locate?.(group) ?? isListening(address);
   }
 
   function isInterrupted(): boolean {

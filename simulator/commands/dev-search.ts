@@ -1,0 +1,86 @@
+import { createServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { isListening } from "../processes/listening.ts";
+import { isInGroup } from "../processes/process-group.ts";
+import { searchReceivers, takesWebhooks, type FoundReceiver } from "../processes/receiver-search.ts";
+import { CommandError } from "./command-error.ts";
+import type { Output } from "./output.ts";
+
+const USUAL_PORT = 3000;
+const LOOK_EVERY_MS = 1_000;
+/** How long a receiver that listens may take to have its paths. */
+const ROUTES_MS = 2_000;
+
+/** A port that the user's receiver can have: the usual one, or any where somebody else has that. */
+export async function portForReceiver(): Promise<number> {
+  if (!(await isListening({ hostname: "localhost", port: USUAL_PORT }))) return USUAL_PORT;
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() =>
+        resolve(typeof address === "object" && address !== null ? address.port : USUAL_PORT),
+      );
+    });
+  });
+}
+
+/**
+ * Looks where a command that we started listens, and at which path it takes webhooks: in its own process group, or, where
+ * the system tells no groups, at the port that it was given. `locate` answers whether it was found; `found` says where.
+ */
+export function createLocator(givenPort: number) {
+  let found: FoundReceiver | undefined;
+  let firstSeenMs: number | undefined;
+  return {
+    found: (): FoundReceiver | undefined => found,
+    async locate(group: number): Promise<boolean> {
+      const search = await searchReceivers(({ pid, port }) =>
+        pid === null || process.platform === "win32" ? port === givenPort : isInGroup(pid, group),
+      );
+      // Where nobody can see who listens, it has the port that it was given, or --url says so.
+      if (!search.ok) return isListening({ hostname: "localhost", port: givenPort });
+      [found] = search.found;
+      if (found === undefined) return false;
+      firstSeenMs ??= performance.now();
+      // It may open another port next, or add its paths.
+      const isWhereTold = found.finding === "everywhere" && found.listener.port === givenPort;
+      return takesWebhooks(found) || isWhereTold || performance.now() - firstSeenMs >= ROUTES_MS;
+    },
+  };
+}
+
+/**
+ * Finds a receiver that runs already, among the processes of this user (or the one that `pid` names). Looks again until
+ * there is one or `signal` ends the search; answers undefined then.
+ */
+export async function findRunningReceiver(options: {
+  pid: number | undefined;
+  output: Output;
+  signal: AbortSignal;
+  onNone: () => void;
+}): Promise<FoundReceiver | undefined> {
+  const { pid, output, signal, onNone } = options;
+  const asked = new Set<string>();
+  let isTold = false;
+  while (!signal.aborted) {
+    const search = await searchReceivers((listener) => {
+      const id = `${listener.pid}:${listener.port}`;
+      // Nobody is asked twice.
+      const isNew = !asked.has(id);
+      asked.add(id);
+      return isNew && (pid === undefined ? listener.pid !== null : listener.pid === pid);
+    });
+    if (!search.ok) throw new CommandError(`${search.message} Name your receiver's address with --url.`);
+    const [first] = search.found;
+    if (first !== undefined && (takesWebhooks(first) || pid !== undefined)) return first;
+    for (const { listener, sentence } of search.found) {
+      output.note(`  localhost:${listener.port} (${listener.program ?? "?"}): ${sentence}`);
+    }
+    if (!isTold) onNone();
+    isTold = true;
+    await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+  }
+  return undefined;
+}

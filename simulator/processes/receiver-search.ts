@@ -1,0 +1,43 @@
+import { listListeners, type Listener } from "./listeners.ts";
+import { probeReceiver, type Finding, type Probe } from "./receiver-probe.ts";
+
+/** What was found at a port, and whose port it is. */
+export type FoundReceiver = Probe & { listener: Listener };
+
+export type SearchResult = { ok: true; found: FoundReceiver[] } | { ok: false; message: string };
+
+/** How sure a finding makes that this is a receiver, the surest first. */
+const BY_CERTAINTY: readonly Finding[] = [
+  "refuses_unsigned",
+  "takes_unsigned",
+  "fails",
+  "everywhere",
+  "no_path",
+  "not_http",
+];
+
+/** More of a machine's ports than these are not asked. */
+const MOST_ASKED = 12;
+
+/**
+ * Asks those who listen on this machine and whom `isWanted` wants, one after the other, the usual ports first, whether
+ * they take webhooks: the likeliest receiver first. Nobody else is asked, and nobody after one that refuses what is not
+ * signed, as a receiver should.
+ */
+export async function searchReceivers(isWanted: (listener: Listener) => boolean): Promise<SearchResult> {
+  const listed = await listListeners();
+  if (!listed.ok) return listed;
+  const found: FoundReceiver[] = [];
+  for (const listener of listed.listeners.filter(isWanted).slice(0, MOST_ASKED)) {
+    const probe = await probeReceiver(listener);
+    found.push({ ...probe, listener });
+    if (probe.finding === "refuses_unsigned") break;
+  }
+  const certainty = ({ finding }: Probe) => BY_CERTAINTY.indexOf(finding);
+  return { ok: true, found: found.toSorted((left, right) => certainty(left) - certainty(right)) };
+}
+
+/** Whether a path was found that takes webhooks, or refuses those that nobody signed. */
+export function takesWebhooks({ finding }: Probe): boolean {
+  return finding === "refuses_unsigned" || finding === "takes_unsigned" || finding === "fails";
+}

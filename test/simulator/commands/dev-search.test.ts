@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { run as spawnRun } from "../../helpers/process.ts";
+import { run } from "./in-process.ts";
+
+// Only what our own children listen on is asked: others work on this machine too.
+const RECEIVER = "test/simulator/commands/dev-receiver.ts";
+
+test("without a URL, the port that the command chose and its path are found", async () => {
+  const started = spawnRun("simulator/main.ts", [
+    "dev",
+    "--port",
+    "0",
+    "--calls",
+    "0",
+    "--once",
+    "--",
+    "node",
+    RECEIVER,
+    "own-port",
+  ]);
+  expect(await started.exited).toEqual({ code: 0, signal: null });
+  const errors = started.errors.join("\n");
+  const port = /receiver \| at .*"port":(\d+)/.exec(errors)?.[1];
+  expect(errors).toContain(`Found it at http://localhost:${port}/api/webhooks. Good: /api/webhooks is there`);
+  expect(started.out.join("\n")).toContain("All 5 event types acknowledged");
+});
+
+test("without a command, the receiver that runs is found, and its secret is used or made up", async () => {
+  const receiver = spawnRun(RECEIVER, ["own-port"]);
+  const line = await receiver.line((text) => text.includes("port"));
+  const port = /"port":(\d+)/.exec(line)?.[1];
+  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--pid", String(receiver.child.pid)];
+  const made = await run(...dev);
+  expect(made.err).toContain(`at http://localhost:${port}/api/webhooks.`);
+  expect(made.err).toMatch(/Its secret: SIGNING_SECRET=whsec_[0-9a-f]{48}/);
+  expect(made.code).toBe(0);
+  const given = await run(...dev, "--secret", "whsec_given");
+  expect(given.err).not.toContain("SIGNING_SECRET=");
+  expect(given.code).toBe(0);
+});
+
+test("where no receiver runs, it says how to start one, and with --once gives up", async () => {
+  const nobody = spawnRun(RECEIVER, ["deaf"]);
+  await nobody.line((text) => text.includes("deaf"));
+  const { child } = nobody;
+  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--ready-timeout", "1"];
+  const { code, err } = await run(...dev, "--pid", String(child.pid));
+  expect(code).toBe(3);
+  expect(err).toMatch(
+    /No receiver listens yet: start yours with SIGNING_SECRET=whsec_\w+, or have it started: {2}\S+.* dev -- node/,
+  );
+});
