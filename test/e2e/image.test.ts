@@ -39,8 +39,8 @@ describe("the images", () => {
     const { peerDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as {
       peerDependencies: Record<string, string>;
     };
-    for (const [name, version] of Object.entries(peerDependencies)) {
-      expect(stages.get("receiver")).toContain(`${name}@${version}`);
+    for (const name of ["pg", "graphile-worker"]) {
+      expect(stages.get("receiver")).toContain(`${name}@${peerDependencies[name] ?? "missing"}`);
     }
   });
 });
