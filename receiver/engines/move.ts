@@ -129,11 +129,12 @@ function dueAgain(event: MovedEvent): MovedEvent {
   return event;
 }
 
-/** Compares what has arrived since the last time with what it was made from. */
+/** Compares what has arrived since the last time with what it was made from, and nothing that came since. */
 async function compare({ from, to }: Moving, report: MoveReport): Promise<void> {
   let seq = await to.position("compared");
+  const arrivedSeq = await to.position("arrived");
   for (;;) {
-    const batch = from.after(seq, BATCH);
+    const batch = from.after(seq, BATCH).filter((event) => event.seq <= arrivedSeq);
     const last = batch.at(-1);
     if (!last) return;
     const arrived = await to.readBack(batch.map(({ id }) => id));

@@ -62,6 +62,17 @@ export const runs: Run[] = [
     environment: () => ({ EVERY_ERROR: "1" }),
   },
   {
+    name: "errors of PostgreSQL",
+    minutes: 1,
+    files: ["test/receiver/postgres/faults.test.ts"],
+    environment: () => ({ POSTGRES_FAULTS: "4" }),
+  },
+  {
+    name: "killed moves",
+    minutes: 1,
+    files: ["test/receiver/postgres/move-killed.long.ts"],
+  },
+  {
     name: "receiver simulated",
     minutes: 10,
     script: "test/simulation/main.ts",

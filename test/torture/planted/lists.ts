@@ -7,6 +7,7 @@ import { plantedInFirstSteps } from "./first-steps.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInPostgres } from "./postgres.ts";
 import { plantedInReceiver } from "./receiver.ts";
+import { plantedInMove } from "./move.ts";
 import { plantedInOneWorld } from "./one-world.ts";
 import { plantedInSimulator } from "./simulator.ts";
 import { plantedInSqlite } from "./sqlite.ts";
@@ -18,6 +19,7 @@ export const lists: Record<string, PlantedBug[]> = {
   sqlite: plantedInSqlite,
   "one world": plantedInOneWorld,
   postgres: plantedInPostgres,
+  move: plantedInMove,
   delivery: plantedInDelivery,
   simulator: plantedInSimulator,
   verify: plantedInVerify,

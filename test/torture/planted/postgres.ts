@@ -1,6 +1,6 @@
 import type { PlantedBug } from "./planted-bug.ts";
 
-/** Bugs in `receiver/engines/postgres/`, and in the move to it. */
+/** Bugs in `receiver/engines/postgres/`. */
 export const plantedInPostgres: PlantedBug[] = [
   {
     what: "a late worker may settle an event that another holds",
@@ -101,6 +101,34 @@ export const plantedInPostgres: PlantedBug[] = [
     tests: ["test/receiver/postgres/draining.test.ts"],
   },
   {
+    what: "how an attempt ended is forgotten when it can't be written down at once",
+    file: "receiver/engines/postgres/settling.ts",
+    find: "else waiting = [...batch, ...waiting];",
+    replace: "else for (const { give } of batch) give(false);",
+    tests: ["test/receiver/postgres/faults.test.ts"],
+  },
+  {
+    what: "a transaction that the server undid counts as committed",
+    file: "receiver/engines/postgres/handler-transaction.ts",
+    find: 'if (failed?.status !== "rejected") return;',
+    replace: "if (failed) return;",
+    tests: ["test/receiver/postgres/faults.test.ts"],
+  },
+  {
+    what: "a conflict is not tried again",
+    file: "receiver/engines/postgres/connection.ts",
+    find: "if (tried === CONFLICT_TRIES ||",
+    replace: "if (tried === 1 ||",
+    tests: ["test/receiver/postgres/faults.test.ts"],
+  },
+  {
+    what: "a lost connection is called busy",
+    file: "receiver/engines/postgres/connection.ts",
+    find: 'if (state === "57P03" || state.startsWith("08")) return',
+    replace: 'if (state === "57P03") return',
+    tests: ["test/receiver/postgres/faults.test.ts"],
+  },
+  {
     what: "who lost its lease goes on as if nothing was",
     file: "receiver/engines/postgres/processor.ts",
     find: "for (const lost of held.values()) forget(lost, new LeaseLost(lost.event.id));",
@@ -170,54 +198,5 @@ export const plantedInPostgres: PlantedBug[] = [
     find: "due_at = NULL, attempts = 0, crashes = 0, token = token + 1,",
     replace: "due_at = NULL, crashes = 0, token = token + 1,",
     tests: ["test/receiver/engines/postgres.test.ts", "-t", "requeues"],
-  },
-  {
-    what: "a moved event is handled before the old receiver lets go of it",
-    file: "receiver/engines/postgres/arriving.ts",
-    find: "CASE WHEN finished THEN state ELSE 'claimed' END, attempts, 1,",
-    replace: "state, attempts, 1,",
-    tests: ["test/receiver/postgres/move.test.ts"],
-  },
-  {
-    what: "a move forgets how far it has come",
-    file: "receiver/engines/postgres/arriving.ts",
-    find: "ON CONFLICT (name) DO UPDATE SET value = excluded.value\n  )\n",
-    replace: "ON CONFLICT (name) DO NOTHING\n  )\n",
-    tests: ["test/receiver/postgres/move.test.ts"],
-  },
-  {
-    what: "the move's lease ends like any other",
-    file: "receiver/engines/postgres/arriving.ts",
-    find: "VALUES ($1, NULL, 'infinity')",
-    replace: "VALUES ($1, NULL, clock_timestamp())",
-    tests: ["test/receiver/postgres/move.test.ts"],
-  },
-  {
-    what: "what is unfinished is handed over before the end",
-    file: "receiver/engines/move.ts",
-    find: "if (!event || (!finish && !isFinished(event.state))) return [];",
-    replace: "if (!event) return [];",
-    tests: ["test/receiver/postgres/move.test.ts"],
-  },
-  {
-    what: "a move closes an inbox that is still at work",
-    file: "receiver/engines/move.ts",
-    find: "if (alive.length > 0) {",
-    replace: "if (alive.length > 1) {",
-    tests: ["test/receiver/postgres/move.test.ts"],
-  },
-  {
-    what: "a moved inbox can be started again",
-    file: "receiver/engines/sqlite/work-file.ts",
-    find: "if (movedTo !== undefined) throw new Moved(inbox.name, movedTo);",
-    replace: "",
-    tests: ["test/receiver/postgres/move.test.ts"],
-  },
-  {
-    what: "bodies that differ are called the same",
-    file: "receiver/engines/move.ts",
-    find: 'if (arrived.hash !== createHash("sha256").update(event.body).digest("hex")) return false;',
-    replace: "",
-    tests: ["test/receiver/postgres/move.test.ts"],
   },
 ];
