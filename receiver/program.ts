@@ -6,7 +6,8 @@ import { backup } from "./operations/commands/backup.ts";
 import { EXIT } from "./operations/commands/exit-codes.ts";
 import { start } from "./operations/commands/start.ts";
 import { processTerminal as terminal } from "./operations/commands/terminal.ts";
-import { withConfig, withEngine } from "./operations/commands/with-engine.ts";
+import type { Engine } from "./engine.ts";
+import { isUnbegun, onEngine, withConfig, withEngine } from "./operations/commands/with-engine.ts";
 import { EVENT_STATES } from "./engine.ts";
 import { version } from "./version.ts";
 
@@ -144,11 +145,11 @@ program
   .option("--verbose", "also what is well")
   .addOption(json())
   .action(
-    withEngine(
-      async ({ engine, config }, options: { json?: boolean; verbose?: boolean }) =>
-        (await commands.doctor()).runDoctor(config, engine, options, terminal),
-      { needsSecret: true, mayBeNew: true },
-    ),
+    withConfig(async (config, options: { json?: boolean; verbose?: boolean }) => {
+      const { runDoctor } = await commands.doctor();
+      const run = async (engine?: Engine) => runDoctor(config, engine, options, terminal);
+      return isUnbegun(config) ? run() : onEngine(config, run);
+    }),
   );
 
 program

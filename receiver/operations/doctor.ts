@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { stat, statfs } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
 import { filesOf } from "../engines/open.ts";
@@ -25,7 +26,8 @@ const NETWORK_FILE_SYSTEMS = new Map([
 /** Looks at everything that a receiver depends on, and answers a finding for each with what to do about it. */
 export async function examine(options: {
   config: Config;
-  engine: Engine;
+  /** Undefined where the database is not there yet: looking makes none. */
+  engine: Engine | undefined;
   api: RestClient | undefined;
   environment: NodeJS.ProcessEnv;
 }): Promise<Finding[]> {
@@ -33,8 +35,8 @@ export async function examine(options: {
   return [
     ...secretFindings(config),
     ...(await secretFileFindings(options.environment)),
-    ...(await databaseFindings(engine, config)),
-    ...(await backlogFindings(engine)),
+    ...(engine ? await databaseFindings(engine, config) : noDatabaseFindings(config)),
+    ...(engine ? await backlogFindings(engine) : []),
     ...(await diskFindings(config)),
     ...(await fileFindings(config)),
     ...(api ? await apiFindings(api) : [{ check: "api", level: "warning" as const, message: NO_API }]),
@@ -81,6 +83,23 @@ async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Findi
     }
   }
   return findings;
+}
+
+function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
+  const above = dirname(dirname(resolve(databaseFile)));
+  return [
+    existsSync(above)
+      ? {
+          check: "database",
+          level: "warning",
+          message: `There is none at ${databaseFile} yet: the first start makes it. If there should be one, mend DATABASE_URL.`,
+        }
+      : {
+          check: "database",
+          level: "problem",
+          message: `There is no folder ${above}: make it, or mend DATABASE_URL.`,
+        },
+  ];
 }
 
 async function databaseFindings(engine: Engine, config: Config): Promise<Finding[]> {
@@ -135,7 +154,7 @@ async function backlogFindings(engine: Engine): Promise<Finding[]> {
 
 async function diskFindings(config: Config): Promise<Finding[]> {
   if (config.databaseFile === undefined) return [];
-  const directory = dirname(config.databaseFile);
+  const directory = existingFolder(dirname(resolve(config.databaseFile)));
   const { bavail, bsize, type } = await statfs(directory);
   const network = NETWORK_FILE_SYSTEMS.get(type);
   if (process.platform === "linux" && network !== undefined) {
@@ -159,6 +178,11 @@ async function diskFindings(config: Config): Promise<Finding[]> {
     ];
   }
   return [{ check: "disk", level: "ok", message: `${free}.` }];
+}
+
+/** The folder, or the nearest one above it that is there. */
+function existingFolder(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : existingFolder(dirname(folder));
 }
 
 async function fileFindings(config: Config): Promise<Finding[]> {

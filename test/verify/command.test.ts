@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -152,6 +153,12 @@ describe("verify", { timeout: 60_000 }, () => {
 
   test("writes several reports at once", async () => {
     const url = await start({ duplicateStatus: 409 });
+    const typo = await verify(url, "--report", `json=${join(folder, "reprots", "verify.json")}`);
+    expect(typo.code).toBe(2);
+    expect(typo.stderr).toContain(`there is no folder ${join(folder, "reprots")}: make it`);
+    expect(existsSync(join(folder, "reprots"))).toBe(false);
+
+    await mkdir(join(folder, "reports"));
     const file = (name: string): string => join(folder, "reports", name);
     const { code, stdout } = await verify(
       url,

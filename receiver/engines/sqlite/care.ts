@@ -1,5 +1,5 @@
 import { closeSync, fchmodSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type Database from "better-sqlite3";
 
 const CHECK = `PRAGMA integrity_check`;
@@ -48,6 +48,9 @@ export function backup(options: {
   directory: string;
 }): string[] {
   const sources = [options.db, options.inbox];
+  const above = dirname(resolve(options.directory));
+  // One folder is made; more of them would hide that the name was mistyped.
+  if (!existsSync(above)) throw new BackupRefused(`There is no folder ${above}: make it, or name another.`);
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const copies = sources.map((source) => join(options.directory, basename(source.name)));
   const taken = copies.find((copy) => existsSync(copy));

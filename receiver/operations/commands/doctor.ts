@@ -5,10 +5,10 @@ import type { Engine } from "../../engine.ts";
 import { createRestClient } from "../rest-client.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Runs every check of `doctor`: short when all is well, one line for each thing that isn't. */
+/** Runs every check of `doctor`, those of the database where there is one yet: short when all is well, one line for each thing that isn't. */
 export async function runDoctor(
   config: Config,
-  engine: Engine,
+  engine: Engine | undefined,
   options: { json?: boolean; verbose?: boolean },
   terminal: Terminal,
 ): Promise<number> {

@@ -37,30 +37,42 @@ export function withConfig<Arguments extends unknown[]>(
 /** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */
 export function withEngine<Arguments extends unknown[]>(
   command: (context: { engine: Engine; config: Config }, ...rest: Arguments) => Promise<number>,
-  { needsSecret = false, mayBeNew = false } = {},
 ): Action<Arguments> {
   return withConfig(
     async (config, ...rest: Arguments) => {
-      if (!mayBeNew && config.databaseFile !== undefined && !existsSync(config.databaseFile)) {
+      if (isUnbegun(config)) {
         terminal.complain(
-          `there is no inbox at ${config.databaseFile} yet. Start the receiver, or set DATABASE_URL.`,
+          `there is no inbox at ${String(config.databaseFile)} yet. Start the receiver, or set DATABASE_URL.`,
         );
         return EXIT.couldNotRun;
       }
-      const engine = await openEngineOrComplain(config, terminal);
-      if (!engine) return EXIT.couldNotRun;
-      try {
-        return await command({ engine, config }, ...rest);
-      } catch (error) {
-        if (!(error instanceof Error && error.name === "LedgerFailed")) throw error;
-        terminal.complain(error.message);
-        return EXIT.couldNotRun;
-      } finally {
-        await engine.close();
-      }
+      return onEngine(config, async (engine) => command({ engine, config }, ...rest));
     },
-    { needsSecret },
+    { needsSecret: false },
   );
+}
+
+/** Whether the database is a file that is not there: only `start` makes one. */
+export function isUnbegun({ databaseFile }: Config): boolean {
+  return databaseFile !== undefined && !existsSync(databaseFile);
+}
+
+/** Does something with the engine and closes it; complains where it cannot be opened, or fails meanwhile. */
+export async function onEngine(
+  config: Config,
+  command: (engine: Engine) => Promise<number>,
+): Promise<number> {
+  const engine = await openEngineOrComplain(config, terminal);
+  if (!engine) return EXIT.couldNotRun;
+  try {
+    return await command(engine);
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "LedgerFailed")) throw error;
+    terminal.complain(error.message);
+    return EXIT.couldNotRun;
+  } finally {
+    await engine.close();
+  }
 }
 
 /** Opens the engine that DATABASE_URL names; complains and answers undefined when that cannot be done. */

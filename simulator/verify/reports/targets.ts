@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { readBoundedFile } from "../../bounded-file.ts";
@@ -37,7 +37,7 @@ export function parseReportTargets(
   return { ok: true, targets };
 }
 
-/** Why one of the files cannot be written, as far as that shows before a run; folders are made as needed. */
+/** Why one of the files cannot be written, as far as that shows before a run. No folder is made that a typo names. */
 export function unwritableTarget(targets: readonly ReportTarget[]): string | undefined {
   for (const { format, file } of targets) {
     const reason = file === undefined ? undefined : whyUnwritable(file);
@@ -48,10 +48,11 @@ export function unwritableTarget(targets: readonly ReportTarget[]): string | und
 
 function whyUnwritable(file: string): string | undefined {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    const folder = dirname(file);
+    if (!existsSync(folder)) return `there is no folder ${folder}: make it`;
     const known = statSync(file, { throwIfNoEntry: false });
     if (known?.isDirectory() === true) return "it is a directory";
-    accessSync(known === undefined ? dirname(file) : file, constants.W_OK);
+    accessSync(known === undefined ? folder : file, constants.W_OK);
     return undefined;
   } catch (error) {
     return codeOf(error);

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { examine } from "../../receiver/operations/doctor.ts";
+import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { runReceiver } from "../usage/receiver-in-process.ts";
+
+test("doctor looks at everything but the database that is not there yet, and makes none", async () => {
+  const folder = temporaryDirectory();
+  const look = async (file: string) => {
+    const config = testConfig({
+      DATABASE_URL: `sqlite:${file}`,
+      SIGNING_SECRET: "whsec_long_enough_for_all",
+    });
+    const findings = await examine({ config, engine: undefined, api: undefined, environment: {} });
+    return findings.filter(({ check }) => check === "database" || check === "disk");
+  };
+  const file = join(folder, "data", "receiver.db");
+  expect(await look(file)).toEqual([
+    expect.objectContaining({ level: "warning", message: expect.stringContaining(`none at ${file} yet`) }),
+    expect.objectContaining({ check: "disk", level: "ok" }),
+  ]);
+  const typo = join(folder, "dta", "deep", "receiver.db");
+  expect((await look(typo))[0]).toMatchObject({
+    level: "problem",
+    message: `There is no folder ${join(folder, "dta")}: make it, or mend DATABASE_URL.`,
+  });
+  const environment = { DATABASE_URL: `sqlite:${file}`, SIGNING_SECRET: "whsec_long_enough_for_all" };
+  expect(await runReceiver(["doctor"], environment)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("the first start makes it"),
+  });
+  expect(existsSync(join(folder, "data")) || existsSync(join(folder, "dta"))).toBe(false);
+});
+
+test("backup makes the folder that is named, and none above it", async () => {
+  const { engine } = await startTestReceiver();
+  const folder = temporaryDirectory();
+  const refused = await engine.ledger.backup?.(join(folder, "typo", "copies")).catch(String);
+  expect(refused).toContain(`There is no folder ${join(folder, "typo")}: make it`);
+  expect(existsSync(join(folder, "typo"))).toBe(false);
+  expect(await engine.ledger.backup?.(join(folder, "copies"))).toHaveLength(2);
+});
