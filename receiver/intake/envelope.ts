@@ -1,9 +1,14 @@
 import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
+import { outline, type Wanted } from "./outline.ts";
 
 /** Levels of nesting that an envelope may have. The service's own have four or five. */
 const DEEPEST = 64;
+
+/** To build what is larger takes longer than to look for what is read. */
+const LARGE_BYTES = 64 * 1_024;
+const READ: Wanted = { id: true, type: true, data: { object: { id: true } } };
 
 /** Objects are named by short texts; anything else names none. */
 const objectIdSchema = z.string().min(1).max(256);
@@ -29,9 +34,11 @@ export type ParsedEnvelope =
 export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
   if (!isUtf8(body)) return invalidJson("The body is not UTF-8.");
   // A byte order mark stays in the text, where JSON.parse refuses it.
-  const json = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const outlined = bytes.length > LARGE_BYTES ? outline(bytes, READ, DEEPEST) : undefined;
+  const json = parseJson(outlined ?? bytes.toString("utf8"));
   if (!json.ok) return invalidJson("The body is not JSON.");
-  if (isDeeper(body, DEEPEST))
+  if (outlined === undefined && isDeeper(body, DEEPEST))
     return invalidEvent(`The body is nested deeper than ${String(DEEPEST)} levels.`);
 
   const event = eventSchema.safeParse(json.value);

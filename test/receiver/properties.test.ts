@@ -98,7 +98,7 @@ test("a backoff grows, never beyond its cap, and chance takes a fifth at most", 
   );
 });
 
-test("the parser of envelopes takes what JSON.parse takes for a body of 90,000 keys, and hardly more", () => {
+test("the parser of envelopes takes less than JSON.parse alone for a body of 90,000 keys", () => {
   const keys = Array.from({ length: 90_000 }, (_, index) => `"k${String(index)}":1`).join(",");
   const text = `{"id":"evt_${"a".repeat(32)}","type":"t","data":{"object":{"id":"call_1",${keys}}}}`;
   const body = Buffer.from(text);
@@ -110,6 +110,6 @@ test("the parser of envelopes takes what JSON.parse takes for a body of 90,000 k
   };
   const fastest = (run: () => unknown): number => Math.min(...Array.from({ length: 5 }, () => timed(run)));
   const parsing = fastest(() => JSON.parse(text));
-  expect(fastest(() => parseEnvelope(body))).toBeLessThan(parsing * 1.5 + 5);
+  expect(fastest(() => parseEnvelope(body))).toBeLessThan(parsing);
   expect(parseEnvelope(body)).toMatchObject({ ok: true, objectId: "call_1" });
 });
