@@ -44,9 +44,7 @@ describe("the outline of JSON", () => {
             tie("value"),
           ),
         )
-        .map(
-          (members) => `{${members.map(([name, held]) => `${name} : ${String(held)}`).join(",")} }`,
-        ),
+        .map((members) => `{${members.map(([name, held]) => `${name} : ${String(held)}`).join(",")} }`),
     ),
   }));
   const json = value.map(String);
