@@ -1,6 +1,5 @@
 import { Command, CommanderError, Help, type Option } from "commander";
-import { describeBug } from "../bug.ts";
-import { printable } from "../printable.ts";
+import { describeBug, printable } from "../printable.ts";
 import { VERSION } from "../version.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { COMMANDS } from "./catalogue.ts";

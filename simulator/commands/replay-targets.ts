@@ -19,7 +19,7 @@ export type ReplayTarget = {
   next: () => string;
 };
 
-const BATCH_SIZE = 100;
+const BATCH_ENVELOPES = 100;
 
 /** Through the running simulator, to every endpoint that selected the type, with retries. */
 export function simulatorTarget(flags: SimulatorFlags & { newIds?: boolean; fault: string[] }): ReplayTarget {
@@ -28,7 +28,7 @@ export function simulatorTarget(flags: SimulatorFlags & { newIds?: boolean; faul
   let deliveries = 0;
   return {
     name: flags.simulator,
-    batchSize: BATCH_SIZE,
+    batchSize: BATCH_ENVELOPES,
     async send(envelopes) {
       const body = { envelopes, ...(flags.fault.length > 0 && { faults: flags.fault }) };
       const answer = await client.post("/replay", body, emittedSchema);

@@ -1,5 +1,6 @@
-import type { Request, Response } from "express";
+import express, { type Request, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
+import { jsonShapeProblem } from "../json-shape.ts";
 import type { Refusal, RefusalReason } from "../verbs/refusal.ts";
 
 /** An error of the control API: `{ "error", "message" }`, where the message says what to do. */
@@ -67,4 +68,15 @@ function read<Schema extends z.ZodType>(
 function describe(issue: z.core.$ZodIssue): string {
   const path = issue.path.map(String).join(".");
   return `${path === "" ? "The request" : path}: ${issue.message}.`.replace(/\.\.$/, ".");
+}
+
+/** Reads JSON bodies of at most `limitBytes`; one that is nested too deeply, or has too many values, is not parsed at all. */
+export function jsonBody(limitBytes: number): RequestHandler {
+  return express.json({
+    limit: limitBytes,
+    verify(_request, _response, bytes) {
+      const problem = jsonShapeProblem(bytes);
+      if (problem !== undefined) throw new Error(problem);
+    },
+  });
 }

@@ -2,8 +2,7 @@ import { Router } from "express";
 import type { Simulator } from "../simulator.ts";
 import { type Format, FORMAT_NAMES, FORMATS, isFormat } from "../verify/reports/formats.ts";
 import type { Paint } from "../verify/reports/pretty.ts";
-import { answerError } from "./answers.ts";
-import { jsonBody } from "./json-body.ts";
+import { answerError, jsonBody } from "./answers.ts";
 
 const LARGEST_REPORT_BYTES = 5 * 1024 * 1024;
 

@@ -1,18 +1,15 @@
 import { Router } from "express";
 import type { Simulator } from "../simulator.ts";
-import { aboutRoutes } from "./about.ts";
-import { answerError } from "./answers.ts";
+import { answerError, jsonBody } from "./answers.ts";
 import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes, eventTypeRoutes } from "./events.ts";
-import { jsonBody } from "./json-body.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { reportRoutes } from "./reports.ts";
 import { verificationRoutes } from "./verification.ts";
 import { scenarioRoutes } from "./scenarios.ts";
 import { streamRoutes } from "./stream.ts";
-import { trafficRoutes } from "./traffic.ts";
 import { worldRoutes } from "./world.ts";
 
 const LARGEST_BODY_BYTES = 10 * 1024 * 1024;
@@ -26,7 +23,6 @@ export function createControl(simulator: Simulator): Router {
   });
   router.use(reportRoutes(simulator));
   router.use(jsonBody(LARGEST_BODY_BYTES));
-  router.use(aboutRoutes(simulator));
   router.use(endpointRoutes(simulator));
   router.use(receiverRoutes(simulator));
   router.use(eventRoutes(simulator));
@@ -36,7 +32,6 @@ export function createControl(simulator: Simulator): Router {
   router.use(streamRoutes(simulator));
   router.use(worldRoutes(simulator));
   router.use(scenarioRoutes(simulator));
-  router.use(trafficRoutes(simulator));
   router.use(verificationRoutes(simulator));
   router.use((request, response) => {
     answerError(

@@ -1,7 +1,7 @@
 import { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../simulator.ts";
-import { verificationView } from "./verification-view.ts";
+import { verificationView } from "./verification.ts";
 import { answerError } from "./answers.ts";
 import { clockView, deliveryView, endpointView, eventView } from "./views.ts";
 

@@ -1,17 +1,47 @@
 import { Router } from "express";
 import { z } from "zod";
+import { EVENT_TYPES } from "../../shared/events.ts";
 import { FAULTS } from "../domain/faults.ts";
 import { parseReadings, READINGS } from "../domain/readings.ts";
+import { ourProgram } from "../invocation.ts";
 import type { Simulator } from "../simulator.ts";
+import { VERSION } from "../version.ts";
 import { answerError, answerList, readBody } from "./answers.ts";
 
+/** More than this a minute is a load test: `load` is made for that. */
+const MOST_TRAFFIC_PER_MINUTE = 60_000;
+
+const trafficSchema = z.strictObject({ per_minute: z.number().min(0).max(MOST_TRAFFIC_PER_MINUTE) });
 const readingsSchema = z.record(z.string(), z.string());
 const resetSchema = z.strictObject({ keep_endpoints: z.boolean().default(false) });
 
-/** The rest: organizations with their keys, readings, faults, and a fresh start. */
+/**
+ * The simulator as a whole: what it is and how its commands are typed here, its organizations with their keys, the calls that
+ * come in by themselves, readings, faults, and a fresh start.
+ */
 export function worldRoutes(simulator: Simulator): Router {
-  const { world } = simulator;
+  const { world, traffic, verdicts } = simulator;
   const router = Router();
+  const trafficView = () => ({ object: "traffic", per_minute: traffic.perMinute() });
+
+  router.get("/about", (_request, response) => {
+    response.json({
+      object: "about",
+      version: VERSION,
+      command: ourProgram(),
+      is_observed: verdicts.isObserved(),
+      event_types: EVENT_TYPES,
+    });
+  });
+
+  router.get("/traffic", (_request, response) => void response.json(trafficView()));
+
+  router.patch("/traffic", (request, response) => {
+    const body = readBody(trafficSchema, request, response);
+    if (body === undefined) return;
+    traffic.set(body.per_minute);
+    response.json(trafficView());
+  });
 
   router.get("/organizations", (_request, response) => {
     const data = world

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { Router } from "express";
+import { RETRY_DELAYS_SECONDS } from "../../shared/retry-policy.ts";
 import { dashboardHeaders } from "./headers.ts";
 
 /** What the import map and the style sheets name, in the files of the packages themselves: nothing is bundled. */
@@ -12,6 +13,12 @@ const VENDOR = {
   "inter-latin.woff2": import.meta.resolve("@fontsource-variable/inter/files/inter-latin-wght-normal.woff2"),
   "inter-latin-ext.woff2": import.meta
     .resolve("@fontsource-variable/inter/files/inter-latin-ext-wght-normal.woff2"),
+};
+
+/** The retry policy as a module of the page: it stands once, in `shared`. */
+const RETRY_POLICY = {
+  file: "core/retry-policy.js",
+  source: `export const RETRY_DELAYS_SECONDS = ${JSON.stringify(RETRY_DELAYS_SECONDS)};\n`,
 };
 
 /**
@@ -34,6 +41,10 @@ export function createDashboard(): Router {
       response.type(extname(name)).sendFile(file, { cacheControl: false, dotfiles: "allow" });
     });
   }
+  router.get(`/dashboard/assets/${RETRY_POLICY.file}`, (_request, response) => {
+    noCache(response);
+    response.type(".js").send(RETRY_POLICY.source);
+  });
   router.use("/dashboard/assets", express.static(assets, { ...freshly, index: false, redirect: false }));
   router.use(["/dashboard/assets", "/dashboard/vendor"], (_request, response) => {
     response.status(404).type("text/plain").send("There is no such file.");
@@ -56,7 +67,9 @@ function withAssets(page: string, assets: string): string {
     .map((file) => file.replaceAll("\\", "/"))
     .toSorted();
   const sheets = files.filter((file) => file.endsWith(".css"));
-  const modules = files.filter((file) => file.endsWith(".js") && !page.includes(`/${file}"`));
+  const modules = [...files, RETRY_POLICY.file].filter(
+    (file) => file.endsWith(".js") && !page.includes(`/${file}"`),
+  );
   const styles = [...sheets.filter(isFirst), ...sheets.filter((file) => !isFirst(file))].map(
     (file) => `<link rel="stylesheet" href="/dashboard/assets/${file}" />`,
   );

@@ -20,7 +20,7 @@ const RECORD = `
     OR is_settled <> excluded.is_settled`;
 
 /** Events that are judged in one transaction. */
-const BATCH = 500;
+const BATCH_EVENTS = 500;
 
 export type Verdicts = ReturnType<typeof createVerdicts>;
 
@@ -53,7 +53,7 @@ export function createVerdicts(options: {
   function judgePending(): void {
     const eventIds = [...pending];
     pending.clear();
-    for (let at = 0; at < eventIds.length; at += BATCH) judge(eventIds.slice(at, at + BATCH));
+    for (let at = 0; at < eventIds.length; at += BATCH_EVENTS) judge(eventIds.slice(at, at + BATCH_EVENTS));
   }
 
   /** What happens in one turn of the loop is judged together: one by one, it would take longer than the attempts. */

@@ -1,4 +1,4 @@
-import { type AnswerFigures, answerFigures } from "../domain/answer-figures.ts";
+import { type AnswerFigures, answerFigures } from "../domain/blame.ts";
 import type { Attempt, Attempts } from "../domain/attempts.ts";
 import type { Deliveries, Delivery } from "../domain/deliveries.ts";
 import type {

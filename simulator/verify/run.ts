@@ -2,7 +2,7 @@ import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
-import { describeBug } from "../bug.ts";
+import { describeBug } from "../printable.ts";
 import { createRedactor } from "../redact.ts";
 import { createContext, NEEDS } from "./context.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
@@ -15,7 +15,7 @@ import { type CheckResult, type Report, resultOf, verdictOf } from "./report.ts"
 import { settle } from "./settle.ts";
 import { DEFAULT_TIMING, type Timing } from "./timing.ts";
 
-const TOGETHER = 8;
+const MOST_CHECKS_AT_ONCE = 8;
 /** Of what was sent for a check that passed, so much is told. */
 const EXCHANGES_TOLD = 3;
 /** The scope of events that are sent around kills, which serve several checks. */
@@ -179,7 +179,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
       if (seen !== undefined) finish(observableCheck, seen, 0);
       if (seen?.outcome === "failed") effectsUnreadable = `Effects could not be read back: ${seen.problem}`;
 
-      await runPhase("together", TOGETHER);
+      await runPhase("together", MOST_CHECKS_AT_ONCE);
       await runPhase("stalled", checks.length);
       await runPhase("alone", 1);
       await runPhase("last", 1);

@@ -4,6 +4,7 @@ import { request } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { expect, onTestFinished, test } from "vitest";
+import { RETRY_DELAYS_SECONDS } from "../../shared/retry-policy.ts";
 import { changeGuard } from "../../simulator/control/guard.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
@@ -34,6 +35,17 @@ test("the page lets a browser run our own files and nothing else", async () => {
   expect(response.headers.get("referrer-policy")).toBe("no-referrer");
   expect(response.headers.get("strict-transport-security")).toBeNull();
   expect(response.headers.get("access-control-allow-origin")).toBeNull();
+});
+
+test("the page has the retry policy from where it stands, and no script of its own repeats it", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const page = await (await fetch(url)).text();
+  const scripts = [...page.matchAll(/"(\/dashboard\/assets\/[^"]+\.js)"/g)].map(([, file = ""]) => file);
+  const isServed = (file: string) => file.endsWith("/core/retry-policy.js");
+  const source = await (await fetch(new URL(scripts.find(isServed) ?? "", url))).text();
+  expect(source).toBe(`export const RETRY_DELAYS_SECONDS = ${JSON.stringify(RETRY_DELAYS_SECONDS)};\n`);
+  for (const file of scripts.filter((script) => !isServed(script)))
+    expect(await (await fetch(new URL(file, url))).text()).not.toMatch(/43_?200/);
 });
 
 test("the import map is the only script inside the page, and every file that the page names is served", async () => {

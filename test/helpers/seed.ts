@@ -1,13 +1,9 @@
+import { createRandom } from "../../simulator/domain/random.ts";
+
 /** Where everything that tests draw begins. `SEED` repeats a run; without it each run is another. */
 export const SEED = Number(process.env["SEED"] ?? Date.now() % 2 ** 31);
 
-/** Numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
+/** Numbers from 0 up to 1, the same ones for the same seed. */
 export function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  return createRandom(seed, "tests").next;
 }

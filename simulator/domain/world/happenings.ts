@@ -5,14 +5,15 @@ import { chooseBusiness } from "./choose-business.ts";
 import type { Caller } from "./callers.ts";
 import { converse } from "./conversation.ts";
 import { FIRST_STORED_SEQ, type Item, type ItemKind, type Items } from "./items.ts";
-import { merge } from "./merge.ts";
+
 import {
-  type WorldObject,
   createBooking,
   createCall,
   createOrder,
   createVoicemail,
+  merge,
   withTransferForms,
+  type WorldObject,
 } from "./objects.ts";
 import type { Business } from "./organizations.ts";
 import type { Origins } from "./origins.ts";
@@ -97,7 +98,8 @@ export function createHappenings(options: {
     const conversation = converse({ seed, random, business, at, ...plot });
     const id = (prefix: string) => stableId(prefix, 16, { seed, purpose: "happening", index: number });
 
-    const keptCall = keep({ business, at, number }, "call", changes, call.item, () =>
+    const made = { business, at, number };
+    const keptCall = keep("call", { ...made, overrides: changes, known: call.item }, () =>
       createCall({ business, conversation, at, id: id("call_"), baseUrl: baseUrl() }),
     );
     const itemIds = [String(keptCall["id"])];
@@ -116,7 +118,7 @@ export function createHappenings(options: {
             reviewed: false,
             notes: null,
           });
-        const object = keep({ business, at, number }, "voicemail", overrides, voicemail.item, draft);
+        const object = keep("voicemail", { ...made, overrides, known: voicemail.item }, draft);
         return { ...result, object, itemIds: [...itemIds, String(object["id"])] };
       }
       case "order.created": {
@@ -157,13 +159,11 @@ export function createHappenings(options: {
 
   /** Stores an object with its overrides, in the place of the known one if there is one, and returns it as it goes out. */
   function keep(
-    kept: { business: Business; at: number; number: number },
     kind: ItemKind,
-    overrides: Fields,
-    known: Item | undefined,
+    made: { business: Business; at: number; number: number; overrides: Fields; known: Item | undefined },
     draft: () => Fields,
   ): WorldObject {
-    const { business, at, number } = kept;
+    const { business, at, number, overrides, known } = made;
     const merged = withKind(merge(known === undefined ? draft() : show(known), overrides));
     const object = kind === "call" ? withTransferForms(merged, readings()) : merged;
     items.put({

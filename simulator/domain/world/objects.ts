@@ -1,8 +1,8 @@
 import type { Booking, Call, Order, Voicemail } from "../../../shared/resources.ts";
 import type { Readings } from "../readings.ts";
+import { timestamp } from "./calendar.ts";
 import { type Conversation, dollars, totalCents } from "./conversation.ts";
 import type { Business } from "./organizations.ts";
-import { timestamp } from "./timestamp.ts";
 
 /** A resource as webhook and REST carry it. Users may override any field, so only its kind is certain. */
 export type WorldObject = { [field: string]: unknown; object: string };
@@ -103,4 +103,21 @@ export function createBooking(source: Source & { id: string; call: WorldObject }
     duration_min: conversation.serviceMinutes,
     created_at: timestamp(source.at),
   };
+}
+
+/** `base` with the values of `overrides` in the place of its own; objects merge key by key, all else is replaced. */
+export function merge(
+  base: Readonly<Record<string, unknown>>,
+  overrides: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const replaced = Object.entries(overrides).map(([key, value]): [string, unknown] => {
+    const own = Object.hasOwn(base, key) ? base[key] : undefined;
+    return [key, isPlainObject(own) && isPlainObject(value) ? merge(own, value) : value];
+  });
+  // Spreading defines own properties, so that a key such as __proto__ stays a key.
+  return { ...base, ...Object.fromEntries<unknown>(replaced) };
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

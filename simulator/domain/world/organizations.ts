@@ -1,6 +1,6 @@
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import { createRandom, stableId } from "../random.ts";
-import { timestamp } from "./timestamp.ts";
+import { timestamp } from "./calendar.ts";
 
 /** Restaurants confirm orders, service businesses book appointments (SPEC §6 Event types). */
 export type Trade = "restaurant" | "services";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { EVENT_TYPES, isEventType, objectSchemas } from "../../../shared/events.ts";
 import type { HappenOptions } from "../../../simulator/domain/world/happenings.ts";
-import { merge } from "../../../simulator/domain/world/merge.ts";
+import { merge } from "../../../simulator/domain/world/objects.ts";
 import {
   NOW_MS,
   RESTAURANT,

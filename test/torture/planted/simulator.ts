@@ -3,6 +3,28 @@ import type { PlantedBug } from "./planted-bug.ts";
 /** Bugs in `simulator/`, but for what has a list of its own. */
 export const plantedInSimulator: PlantedBug[] = [
   {
+    what: "a request that comes before the routes are loaded is never answered",
+    file: "simulator/server.ts",
+    find: "(handle) => void handle(request, response),",
+    replace: "() => {},",
+    tests: ["test/simulator/library/library.test.ts"],
+  },
+  {
+    what: "what is ahead of a closed simulator is loaded all the same",
+    file: "simulator/server.ts",
+    find: "app.cancel();",
+    replace: "",
+    tests: ["test/simulator/library/library.test.ts"],
+    survives: "what is loaded then is asked by nobody",
+  },
+  {
+    what: "a retry too many on the page",
+    file: "simulator/dashboard/router.ts",
+    find: "JSON.stringify(RETRY_DELAYS_SECONDS)",
+    replace: "JSON.stringify([...RETRY_DELAYS_SECONDS, 86_400])",
+    tests: ["test/dashboard/serving.test.ts"],
+  },
+  {
     what: "a rotated secret stops at once in the library",
     file: "simulator/library/endpoints.ts",
     find: "secondsFrom(overlap) * 1000",

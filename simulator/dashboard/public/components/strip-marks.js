@@ -1,22 +1,16 @@
 import { aheadOf, placeOnLine } from "../core/ahead.js";
 import { countdownOf, countOf } from "../core/format.js";
 import { html } from "../core/html.js";
+import { WAITS } from "../core/schedule.js";
 
-const TICKS = [
-  [60, "1 min"],
-  [300, "5 min"],
-  [1_800, "30 min"],
-  [7_200, "2 h"],
-  [43_200, "12 h"],
-];
-const LOWEST = 8;
-const HIGHEST = 20;
+const LOWEST_PX = 8;
+const HIGHEST_PX = 20;
 
 /** The delays of the retry policy, as the scale of the line. */
 export function StripTicks() {
   return html`<svg class="strip-ticks" aria-hidden="true">
     <text x="6" y="31">now</text>
-    ${TICKS.map(([seconds, words]) => {
+    ${WAITS.map(({ seconds, words }) => {
       const x = `${placeOnLine(seconds * 1000) * 100}%`;
       return html`<g key=${seconds}>
         <rect x=${x} y="4" width="1" height="16" />
@@ -44,7 +38,7 @@ export function StripMarks({ due, target }) {
         >
           ${title}
         </circle>`;
-      const height = Math.min(HIGHEST, LOWEST + 3 * Math.log2(one.count));
+      const height = Math.min(HIGHEST_PX, LOWEST_PX + 3 * Math.log2(one.count));
       return html`<rect
         key=${one.delivery_id}
         class=${`mark-due ${isReached}`}

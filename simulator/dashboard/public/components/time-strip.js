@@ -13,6 +13,7 @@ import { countdownOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useKeys } from "../core/keys.js";
 import { live, scheduleNowMs, setClock, setReach, useLive } from "../core/live.js";
+import { WAITS } from "../core/schedule.js";
 import { attempt } from "../core/toasts.js";
 import { useTick } from "./countdown.js";
 import { Icon } from "./icon.js";
@@ -178,7 +179,7 @@ function usePlay() {
 /** Where the arrow keys halt: each due moment, and the delays of the retry policy. */
 function stopsOf(due) {
   const nowMs = scheduleNowMs();
-  const delays = [60, 300, 1_800, 7_200, 43_200].map((seconds) => nowMs + seconds * 1000);
+  const delays = WAITS.map(({ seconds }) => nowMs + seconds * 1000);
   const moments = due.map(({ due_at: dueAt }) => Date.parse(dueAt)).filter((dueMs) => dueMs > nowMs);
   return [...moments, ...delays].toSorted((a, b) => a - b);
 }

@@ -1,12 +1,11 @@
 import { dayAndTimeOf, fullTimeOf, millisecondsOf, timeOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { live, scheduleNowMs } from "../core/live.js";
-import { DELAY_WORDS, slotsOf } from "../core/schedule.js";
+import { DELAY_WORDS, SINCE_START_WORDS, slotsOf } from "../core/schedule.js";
 import { outcomeWord } from "../core/words.js";
 import { Countdown, useTick } from "./countdown.js";
 import { Icon } from "./icon.js";
 
-const SINCE_START = ["At once", "1 min", "6 min", "36 min", "2 h 36 min", "14 h 36 min"];
 const MARKS = { ok: "check", failed: "cross", purpose: "cross" };
 
 /** The six slots over 14 h 36 min: what happened in each, and what is still to come. */
@@ -49,7 +48,7 @@ function Slot({ slot, isChosen, onChoose }) {
   if (attempt === undefined)
     return html`<div class="slot-box">
       ${mark}
-      <b class="slot-words" title=${`Attempt ${number}`}>${SINCE_START[number - 1]}</b>
+      <b class="slot-words" title=${`Attempt ${number}`}>${SINCE_START_WORDS[number - 1]}</b>
       <span class="slot-words">${restWords(slot)}</span>
     </div>`;
   return html`<button
@@ -59,7 +58,7 @@ function Slot({ slot, isChosen, onChoose }) {
     onClick=${() => onChoose(number)}
   >
     ${mark}
-    <b class="slot-words" title=${`Attempt ${number}`}>${SINCE_START[number - 1]}</b>
+    <b class="slot-words" title=${`Attempt ${number}`}>${SINCE_START_WORDS[number - 1]}</b>
     <span class=${`slot-words outcome ${state}`}>${outcomeWord(attempt)}</span>
     <span class="slot-words">
       <time datetime=${attempt.started_at} title=${`Schedule time ${fullTimeOf(attempt.started_at)}`}>

@@ -2,10 +2,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { control } from "./api.js";
 import { countOf } from "./format.js";
 import { live, scheduleNowMs, useLive } from "./live.js";
-import { DELAYS_SECONDS } from "./schedule.js";
+import { RETRY_DELAYS_SECONDS } from "./retry-policy.js";
 
 /** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */
-export const SCHEDULE_MS = DELAYS_SECONDS.reduce((sum, seconds) => sum + seconds, 0) * 1000;
+export const SCHEDULE_MS = RETRY_DELAYS_SECONDS.reduce((sum, seconds) => sum + seconds, 0) * 1000;
 
 const MINUTE_MS = 60_000;
 const REFRESH_MS = 250;

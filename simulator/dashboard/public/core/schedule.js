@@ -1,8 +1,17 @@
-/** The retry policy (SPEC §6): seconds before each attempt, counted from the one before. */
-export const DELAYS_SECONDS = [0, 60, 300, 1_800, 7_200, 43_200];
+import { RETRY_DELAYS_SECONDS } from "./retry-policy.js";
+
+/** The delays of the retry policy (SPEC §6) that are waited, in seconds and in words: `1 min`, `12 h`. */
+export const WAITS = RETRY_DELAYS_SECONDS.slice(1).map((seconds) => ({ seconds, words: wordsOf(seconds) }));
 
 /** `+1 min`, `+12 h`: how long slot `index` waits after the one before. */
-export const DELAY_WORDS = ["at once", "+1 min", "+5 min", "+30 min", "+2 h", "+12 h"];
+export const DELAY_WORDS = ["at once", ...WAITS.map(({ words }) => `+${words}`)];
+
+/** `6 min`, `2 h 36 min`: when slot `index` comes at the earliest, counted from the first. */
+export const SINCE_START_WORDS = RETRY_DELAYS_SECONDS.map((_, index) =>
+  index === 0
+    ? "At once"
+    : wordsOf(RETRY_DELAYS_SECONDS.slice(0, index + 1).reduce((sum, seconds) => sum + seconds, 0)),
+);
 
 /**
  * The six slots of a delivery. Each has its state (`ok`, `failed`, `purpose`, `flying`, `next`, `later`, `unused`), the
@@ -11,7 +20,7 @@ export const DELAY_WORDS = ["at once", "+1 min", "+5 min", "+30 min", "+2 h", "+
 export function slotsOf(delivery) {
   const { attempts } = delivery;
   let dueMs = Date.parse(attempts[0]?.scheduled_at ?? delivery.next_attempt_at ?? delivery.created_at);
-  return DELAYS_SECONDS.map((delaySeconds, index) => {
+  return RETRY_DELAYS_SECONDS.map((delaySeconds, index) => {
     const attempt = attempts[index];
     if (index > 0) dueMs = dueOf(delivery, index, dueMs + delaySeconds * 1000);
     if (attempt !== undefined) {
@@ -38,6 +47,11 @@ export function attemptTone(attempt) {
 
 export function isSuccess(attempt) {
   return attempt.http_status !== null && attempt.http_status >= 200 && attempt.http_status <= 299;
+}
+
+function wordsOf(seconds) {
+  const [hours, minutes] = [Math.floor(seconds / 3_600), (seconds % 3_600) / 60];
+  return [hours > 0 ? `${hours} h` : "", minutes > 0 ? `${minutes} min` : ""].filter(Boolean).join(" ");
 }
 
 function dueOf(delivery, index, plannedMs) {
