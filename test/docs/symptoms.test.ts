@@ -84,7 +84,7 @@ describe("nothing arrives", () => {
   });
 
   test("or it does, and the result of the delivery says how it went", async () => {
-    const { sim, simulator } = await startService({ answerTimeoutMs: 100 });
+    const { sim, simulator } = await startService({ answerTimeoutMs: 500 });
     const said = new Map<string, string>([
       ["refused", `http://127.0.0.1:${String(await freePort())}/webhooks`],
     ]);

@@ -5,5 +5,6 @@ export const SEED = Number(process.env["SEED"] ?? Date.now() % 2 ** 31);
 
 /** Numbers from 0 up to 1, the same ones for the same seed. */
 export function randomFrom(seed: number): () => number {
-  return createRandom(seed, "tests").next;
+  const random = createRandom(seed, "tests");
+  return () => random.next();
 }
