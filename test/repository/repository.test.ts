@@ -64,6 +64,24 @@ describe("the lockfile", () => {
   });
 });
 
+describe("a Node.js that is too old", () => {
+  /** Names that every Node.js has which anybody still uses. */
+  const OLD_NAMES = new Set(["join", "tmpdir"]);
+
+  test.each(["receiver/main.ts", "simulator/main.ts"])(
+    "is told so by %s: nothing that it lacks is linked before",
+    (path) => {
+      const source = readFileSync(`${ROOT}${path}`, "utf8");
+      const imports = [...source.matchAll(/^import (?:(.+) from )?"(.+)";$/gm)];
+      expect(imports[0]?.[2]).toBe("../shared/node-version.ts");
+      // What is ours and loaded at once would bring what it links itself.
+      expect(imports.slice(1).filter(([, , from = ""]) => !from.startsWith("node:"))).toEqual([]);
+      const named = imports.flatMap(([, names = ""]) => names.match(/(?<=[{,] )\w+/g) ?? []);
+      expect(named.filter((name) => !OLD_NAMES.has(name))).toEqual([]);
+    },
+  );
+});
+
 describe("every file", () => {
   test(`of the source has at most ${MOST_LINES} lines`, () => {
     const long = [...filesOf(/^(?:shared|receiver|simulator)\/.*\.(?:ts|js)$/)].filter(

@@ -70,7 +70,7 @@ export async function readmeWorks(machine: Machine, kit: string): Promise<string
   }
   // Too old for what is installed: a line says so, and what to do.
   const { status, output } = machine.run(command, project);
-  if (status !== 78 || !/^Node\.js 20\.\S+ is too old: .*\n$/.test(output))
+  if (status !== 78 || !/^Node\.js 20\.\S+ is too old: /m.test(output))
     problems.push(`${command}: ${output}`);
   return problems;
 }

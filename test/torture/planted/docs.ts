@@ -116,6 +116,13 @@ export const plantedInDocs: PlantedBug[] = [
     tests: CI,
   },
   {
+    what: "an older Node.js fails on a name that it lacks, before it is told to be too old",
+    file: "simulator/main.ts",
+    find: 'import module from "node:module";',
+    replace: 'import module, { enableCompileCache } from "node:module";\nvoid enableCompileCache;',
+    tests: ["test/repository/repository.test.ts"],
+  },
+  {
     what: "the health check of a worker asks the port of webhooks",
     file: "receiver/operations/commands/health.ts",
     find: 'role === "worker"',

@@ -20,8 +20,6 @@ export function createField(): { plant: (bug: PlantedBug) => Promise<Verdict>; c
   // For tests that look at whatever is under version control.
   execFileSync("git", ["init", "--quiet"], { cwd: directory });
   symlinkSync(join(process.cwd(), "node_modules"), join(directory, "node_modules"));
-  // Tests ask git which files the project has.
-  execFileSync("git", ["init", "--quiet", directory]);
   /** Whether these tests pass when nothing is planted. */
   const sound = new Map<string, boolean>();
 
