@@ -6,6 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { Engine, NewEvent } from "../engine.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
 import { RestError, type RestClient } from "./rest-client.ts";
+import { unfitToStore, unhealable, type Unfit, type Unhealable } from "./unhealable.ts";
 
 /** Objects that are looked up and enqueued together, and the pause after each such batch. */
 const BATCH = 100;
@@ -31,7 +32,7 @@ export type ReconcileReport = {
   healed: Healed[];
   alreadyThere: number;
   /** What no reading of the API can bring back, and what to do about it. */
-  cannotBeHealed: { type: EventType; reason: string; whatToDo: string }[];
+  cannotBeHealed: Unhealable[];
 };
 
 /**
@@ -49,22 +50,18 @@ export async function reconcile(options: {
   onProgress: (objectsRead: number) => void;
 }): Promise<ReconcileReport> {
   const { engine, api, clock, dryRun } = options;
-  // Of a pruned event nobody knows its object any more: it would look as if it had never come. What was pruned had come
-  // before then by our clock, which was behind the service's by the tolerance of signatures at most.
-  const prunedBeforeMs = await engine.ledger.prunedBeforeMs();
-  const knownSinceMs = prunedBeforeMs === 0 ? 0 : prunedBeforeMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1_000;
-  const sinceMs = Math.max(options.sinceMs, knownSinceMs);
   const unfit: Unfit[] = [];
   const report: ReconcileReport = {
     finished: false,
     dryRun,
-    since: new Date(sinceMs).toISOString(),
-    prunedBefore: knownSinceMs > options.sinceMs ? new Date(prunedBeforeMs).toISOString() : null,
+    since: "",
+    prunedBefore: null,
     objectsRead: 0,
     healed: [],
     alreadyThere: 0,
     cannotBeHealed: [],
   };
+  let sinceMs = await findSince();
   try {
     const organization = await api.me();
     for (const list of LISTS) await walk(list, organization.id);
@@ -75,6 +72,18 @@ export async function reconcile(options: {
   }
   report.cannotBeHealed = [...unhealable(report), ...unfitToStore(unfit)];
   return report;
+
+  /** Of a pruned event nobody knows its object any more: it would look as if it had never come. */
+  async function findSince(): Promise<number> {
+    const prunedBeforeMs = await engine.ledger.prunedBeforeMs();
+    // By our clock, which was behind the service's by the tolerance of signatures at most when the event came.
+    const knownSinceMs =
+      prunedBeforeMs === 0 ? 0 : prunedBeforeMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1_000;
+    if (knownSinceMs > options.sinceMs) report.prunedBefore = new Date(prunedBeforeMs).toISOString();
+    const latestMs = Math.max(options.sinceMs, knownSinceMs);
+    report.since = new Date(latestMs).toISOString();
+    return latestMs;
+  }
 
   async function walk(list: ListName, organizationId: string): Promise<void> {
     const resumed = await readBookmark(list);
@@ -123,16 +132,19 @@ export async function reconcile(options: {
     const candidates = batch.flatMap((object) =>
       eventsOf(object).flatMap((type) => newEvent(object, type, organizationId)),
     );
-    const missing: Candidate[] = [];
+    const unknown: Candidate[] = [];
     for (const type of new Set(candidates.map((candidate) => candidate.healed.type))) {
       const ofType = candidates.filter(({ healed }) => healed.type === type);
       const known = await engine.ledger.known(
         type,
         ofType.map(({ healed }) => healed.objectId),
       );
-      missing.push(...ofType.filter(({ healed }) => !known.has(healed.objectId)));
+      unknown.push(...ofType.filter(({ healed }) => !known.has(healed.objectId)));
     }
-    report.alreadyThere += candidates.length - missing.length;
+    report.alreadyThere += candidates.length - unknown.length;
+    // Asked again, because what was pruned before we asked for it is unknown too.
+    sinceMs = await findSince();
+    const missing = unknown.filter(({ healed }) => Date.parse(healed.createdAt) >= sinceMs);
     if (dryRun) {
       report.healed.push(...missing.map(({ healed }) => healed));
       return;
@@ -182,7 +194,6 @@ export async function reconcile(options: {
 
 type Resource = { id: string; object: "call" | "voicemail"; created_at: string; transferred?: boolean };
 type Candidate = { event: NewEvent; healed: Healed };
-type Unfit = { type: EventType; objectId: string };
 
 /** Everything from the newest object to the last one, both included, has been looked at. */
 const bookmarkSchema = z.object({ newestId: z.string(), lastId: z.string() });
@@ -209,35 +220,4 @@ function bodyOf(envelope: Envelope): Buffer | undefined {
 /** The same object and type always get the same id, so that a second run enqueues nothing twice. */
 function eventId(type: EventType, objectId: string): string {
   return `evt_${createHash("sha256").update(`reconcile ${type} ${objectId}`).digest("hex").slice(0, 32)}`;
-}
-
-function unhealable(report: ReconcileReport): ReconcileReport["cannotBeHealed"] {
-  const times = report.healed.map(({ createdAt }) => createdAt).toSorted();
-  const [first] = times;
-  const last = times.at(-1);
-  const when =
-    first === undefined || last === undefined
-      ? `since ${report.since}, should events have been lost then`
-      : `around the gap from ${first} to ${last}`;
-  return (["order.created", "booking.created"] as const).map((type) => ({
-    type,
-    reason: `The REST API has no path to read ${type === "order.created" ? "orders" : "bookings"}, so a lost event can neither be seen nor rebuilt.`,
-    whatToDo: `In the service's dashboard, look for dead deliveries of ${type} ${when}, and have them sent again; they are recognised if they did arrive.`,
-  }));
-}
-
-/** How many ids a line names. */
-const NAMED = 3;
-
-function unfitToStore(unfit: readonly Unfit[]): ReconcileReport["cannotBeHealed"] {
-  return [...Map.groupBy(unfit, ({ type }) => type)].map(([type, objects]) => {
-    const ids = objects.slice(0, NAMED).map(({ objectId }) => objectId);
-    const more = objects.length > NAMED ? ", …" : "";
-    return {
-      type,
-      reason: `${String(objects.length)} of the objects would make an event beyond MAX_BODY_BYTES, or one that no webhook could bring (${ids.join(", ")}${more}).`,
-      whatToDo:
-        "Look at them in the service's dashboard; if they are as they should be, raise MAX_BODY_BYTES.",
-    };
-  });
 }

@@ -42,7 +42,7 @@ async function setUp() {
   };
   const run = async (options: { dryRun?: boolean; sinceMs?: number } = {}) =>
     reconcile({
-      engine: { ...engine, ledger: { ...engine.ledger, prunedBeforeMs } },
+      engine: { ...engine, ledger: { ...engine.ledger, prunedBeforeMs: async () => prunedBeforeMs() } },
       api,
       clock,
       sinceMs: options.sinceMs ?? Date.now() - 7 * DAY_MS,
@@ -68,6 +68,21 @@ describe("reconcile", () => {
       state.calls.slice(0, 2).map(({ id }) => id),
     );
     expect(report.prunedBefore).toBe(new Date(prunedBeforeMs).toISOString());
+  });
+
+  test("leaves alone what is pruned while it looks, which it does not know any more when it asks", async () => {
+    const { state, run, setPrunedBefore } = await setUp();
+    const now = Date.now();
+    state.calls = makeCalls(10, now);
+    state.isDown = (count) => {
+      if (count === 2) setPrunedBefore(now - 7 * 60_000);
+      return false;
+    };
+    const report = await run();
+    expect(report.healed.map(({ objectId }) => objectId)).toEqual(
+      state.calls.slice(0, 2).map(({ id }) => id),
+    );
+    expect(report.prunedBefore).toBe(new Date(now - 7 * 60_000).toISOString());
   });
 
   test("enqueues what no event brought, and tells it from what is there", async () => {

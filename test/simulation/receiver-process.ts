@@ -70,6 +70,7 @@ export function startProcess(options: {
   const retry = retryPolicy(options.maximumAttempts, options.random);
   let statementsLeft = Number.POSITIVE_INFINITY;
   let dead = false;
+  let arriving = 0;
   const gate = (): void => {
     statementsLeft -= 1;
     if (statementsLeft < 0 && !dead) die();
@@ -115,11 +116,13 @@ export function startProcess(options: {
 
   function acceptOf(acceptNow: (batch: Parameters<Intake["accept"]>[0], nowMs: number) => Acceptance[]) {
     return async (batch: Parameters<Intake["accept"]>[0]): Promise<AcceptResult> => {
+      // As the writer does, before its thread has begun.
+      const nowMs = clock.nowMs();
       await new Promise<void>((resolve) => {
         clock.after(Math.floor(options.random() * SLOWEST_COMMIT_MS), resolve);
       });
       try {
-        return { ok: true, acceptances: acceptNow(batch, clock.nowMs()) };
+        return { ok: true, acceptances: acceptNow(batch, nowMs) };
       } catch (error) {
         const reason = unavailability(error);
         if (reason === undefined) throw error;
@@ -172,13 +175,18 @@ export function startProcess(options: {
     clock: processClock,
     engine,
     isDead: (): boolean => dead,
+    /** Whether something was checked and is not stored yet. */
+    isStoring: (): boolean => !dead && arriving > 0,
     /** Undefined when the process is dead before it answers. */
     deliver: async (delivery: Delivery): Promise<Receipt | undefined> => {
       if (dead) return undefined;
-      const receipt = await inbox(delivery).catch((error: unknown) => {
-        if (error instanceof Killed) return undefined;
-        throw error;
-      });
+      arriving += 1;
+      const receipt = await inbox(delivery)
+        .catch((error: unknown) => {
+          if (error instanceof Killed) return undefined;
+          throw error;
+        })
+        .finally(() => (arriving -= 1));
       return dead ? undefined : receipt;
     },
     prune: async (bodiesMs: number): Promise<void> => {

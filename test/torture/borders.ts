@@ -5,6 +5,7 @@ export const runs: Run[] = [
   {
     name: "borders of the receiver",
     minutes: 2,
+    pace: "fixed",
     files: ["test/borders/receiver.test.ts"],
     // Twenty times what npm test plays: 4,000 connections at once, for instance, or as many as the system lets us open.
     environment: () => ({ BORDERS: "20" }),
@@ -12,19 +13,27 @@ export const runs: Run[] = [
   {
     name: "borders of the simulator",
     minutes: 2,
+    pace: "fixed",
     files: ["test/borders/simulator.test.ts"],
     environment: () => ({ BORDERS: "20" }),
   },
-  { name: "borders of an attempt: its deadline", minutes: 1, script: "test/torture/deadlines.ts" },
+  {
+    name: "borders of an attempt: its deadline",
+    minutes: 1,
+    pace: "alone",
+    script: "test/torture/deadlines.ts",
+  },
   {
     name: "borders of an attempt: its turns",
     minutes: 1,
+    pace: "alone",
     files: ["test/simulator/sender/flood.test.ts"],
     environment: () => ({ FLOOD_TURNS: "measured" }),
   },
   {
     name: "borders of verify, the REST client and addresses",
     minutes: 2,
+    pace: "fixed",
     files: [
       "test/verify/hostile-receivers.test.ts",
       "test/receiver/rest-client.test.ts",

@@ -1,17 +1,14 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execute, type Result } from "./execute.ts";
 import { parseOptions, USAGE } from "./options.ts";
-import { runs as ofAdoption } from "./adoption.ts";
-import { runs as ofBorders } from "./borders.ts";
-import { runs as ofReceiver } from "./receiver.ts";
-import { runs as ofSimulator } from "./simulator.ts";
-import { runs as ofVerify } from "./verify.ts";
+import { plan, type Planned } from "./plan.ts";
+import { createReport, reportSchema, withFigures } from "./report.ts";
+import { RUNS } from "./runs.ts";
 
-const RUNS = [...ofReceiver, ...ofSimulator, ...ofVerify, ...ofBorders, ...ofAdoption];
 const TAIL_LINES = 40;
+const PAGE = "docs/reliability.md";
 
 /** `npm run torture`: the long runs one after the other, each in its share of the time, and a table of what came out. */
 async function main(): Promise<number> {
@@ -20,40 +17,66 @@ async function main(): Promise<number> {
     process.stderr.write(`${options}\n\n${USAGE}`);
     return 2;
   }
-  const chosen = RUNS.filter(({ name }) => name.includes(options.only ?? ""));
+  if (options.figures !== undefined) return writeFigures(options.figures);
+  const { only = "", minutes, seed } = options;
+  const chosen = RUNS.filter(({ name }) => name.includes(only));
+  const planned = plan(chosen.length === 0 ? RUNS : chosen, minutes);
   if (options.list || chosen.length === 0) {
-    if (!options.list) process.stderr.write(`No run is called "${options.only ?? ""}". These are there:\n`);
-    process.stdout.write(
-      RUNS.map(({ name, minutes }) => `${name.padEnd(28)} ${String(minutes)} min\n`).join(""),
-    );
+    if (!options.list) process.stderr.write(`No run is called "${only}". These are there:\n`);
+    process.stdout.write([...planned.inTurn, ...planned.beside].map(listed).join(""));
     return options.list ? 0 : 2;
   }
 
   const directory = mkdtempSync(join(tmpdir(), "torture-"));
-  const size = options.minutes / chosen.reduce((sum, { minutes }) => sum + minutes, 0);
-  say(`${String(chosen.length)} runs in about ${String(options.minutes)} min, seed ${String(options.seed)}`);
+  const count = planned.inTurn.length + planned.beside.length;
+  say(`${String(count)} runs in about ${planned.minutes.toFixed(0)} min, seed ${String(seed)}`);
+  if (planned.minutes > minutes) say("That is more than was asked for: some take their time whatever it is.");
   const results: Result[] = [];
-  for (const run of chosen) {
-    const place = `[${String(results.length + 1)}/${String(chosen.length)}] ${run.name}`;
+  let began = 0;
+  const play = async ({ run, size, minutes: share }: Planned): Promise<void> => {
+    const place = `[${String((began += 1))}/${String(count)}] ${run.name}`;
     say(place);
     const onProgress = (seconds: number): void => {
-      say(`${place}: ${seconds.toFixed(0)} s of about ${(run.minutes * size * 60).toFixed(0)} s`);
+      say(`${place}: ${seconds.toFixed(0)} s of about ${(share * 60).toFixed(0)} s`);
     };
-    const result = await execute(run, { size, seed: options.seed, directory, onProgress });
+    const result = await execute(run, { size, seed, directory, onProgress });
     results.push(result);
+    say(`${place}: ${result.ok ? "green" : "failed"}`);
     if (!result.ok) process.stdout.write(tailOf(result.logFile));
+  };
+
+  let beside: Promise<void[]> | undefined;
+  for (const one of planned.inTurn) {
+    if (one.run.pace !== "alone") beside ??= Promise.all(planned.beside.map(play));
+    await play(one);
   }
+  await (beside ?? Promise.all(planned.beside.map(play)));
 
   process.stdout.write(`\n${table(results)}`);
-  const report = { ...circumstances(), seed: options.seed, minutes: options.minutes, runs: results };
+  const report = createReport({ date: new Date(), seed, minutes, runs: results });
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
-  const failed = results.filter(({ ok }) => !ok);
-  if (failed.length === 0) return 0;
-  const [{ name }] = failed as [Result];
+  const failed = results.find(({ ok }) => !ok);
+  if (!failed) return 0;
   say(
-    `Again: npm run torture -- --seed ${String(options.seed)} --minutes ${String(options.minutes)} --only "${name}"`,
+    `Again: npm run torture -- --seed ${String(seed)} --minutes ${String(minutes)} --only "${failed.name}"`,
   );
   return 1;
+}
+
+function listed({ run, minutes }: Planned): string {
+  return `${run.name.padEnd(48)} ${minutes.toFixed(1).padStart(5)} min ${run.pace ?? ""}`.trimEnd() + "\n";
+}
+
+/** Puts the figures of a report into the page. */
+function writeFigures(file: string): number {
+  const report = reportSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+  const page = withFigures(readFileSync(PAGE, "utf8"), report);
+  if (page === undefined) {
+    process.stderr.write(`${PAGE} has no place for figures.\n`);
+    return 2;
+  }
+  writeFileSync(PAGE, page);
+  return 0;
 }
 
 function say(line: string): void {
@@ -70,16 +93,6 @@ function table(results: Result[]): string {
     return `${ok ? "✓" : "✗"} ${name.padEnd(28)} ${seconds.toFixed(0).padStart(6)} s  ${said.join("; ")}\n`;
   });
   return lines.join("");
-}
-
-/** What figures depend on. */
-function circumstances(): Record<string, unknown> {
-  const { stdout } = spawnSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" });
-  return {
-    date: new Date().toISOString(),
-    commit: stdout.trim(),
-    machine: { cores: cpus().length, model: cpus()[0]?.model, node: process.version },
-  };
 }
 
 if (process.argv.includes("--mutants")) await import("./planted/main.ts");

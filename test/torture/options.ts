@@ -6,17 +6,21 @@ export interface Options {
   seed: number;
   only: string | undefined;
   json: string | undefined;
+  /** The JSON report whose figures go into the page. */
+  figures: string | undefined;
   list: boolean;
 }
 
 export const USAGE = `npm run torture -- [--minutes N] [--seed N] [--only WORDS | --borders] [--json FILE] [--list]
+npm run torture -- --figures FILE
 
   --minutes N    how long all of them may take together on two cores (default 30)
   --seed N       where everything that is drawn begins, to repeat a run (default: from the time)
   --only WORDS   the runs whose name contains these words
   --json FILE    writes the report there too
   --borders      the attacks on every border, alone
-  --list         names the runs, and starts none
+  --figures FILE writes the figures of such a report into docs/reliability.md, and starts none
+  --list         names the runs with their share of the time, and starts none
 
 With --mutants it plants bugs into copies of the code instead: \`npm run torture -- --mutants --help\`.
 `;
@@ -31,6 +35,7 @@ export function parseOptions(words: string[], nowMs: number): Options | string {
         seed: { type: "string", default: String(nowMs % 1_000_000) },
         only: { type: "string" },
         json: { type: "string" },
+        figures: { type: "string" },
         list: { type: "boolean", default: false },
         borders: { type: "boolean", default: false },
       },
@@ -44,6 +49,7 @@ export function parseOptions(words: string[], nowMs: number): Options | string {
       seed,
       only: values.borders ? "borders" : values.only,
       json: values.json,
+      figures: values.figures,
       list: values.list,
     };
   } catch (error) {

@@ -35,6 +35,7 @@ export const runs: Run[] = [
   {
     name: "slow clients",
     minutes: 1,
+    pace: "fixed",
     files: ["test/receiver/slow-clients.test.ts"],
     environment: () => ({ SLOW_CLIENTS: "real" }),
   },
@@ -47,6 +48,7 @@ export const runs: Run[] = [
   {
     name: "lease in real time",
     minutes: 1,
+    pace: "fixed",
     files: ["test/receiver/postgres/lease.long.ts"],
   },
   {
@@ -57,9 +59,17 @@ export const runs: Run[] = [
   },
   {
     name: "storage errors",
-    minutes: 4,
+    minutes: 3,
     files: ["test/receiver/engines/statement-faults.test.ts"],
-    environment: () => ({ EVERY_ERROR: "1" }),
+    environment: (size) => ({ ERRORS_A_PLACE: times(45, size) }),
+  },
+  {
+    name: "soak",
+    minutes: 30,
+    pace: "beside",
+    script: "test/torture/soak.ts",
+    // It starts with a minute of its own, and ends with one.
+    arguments: (size) => ["--minutes", String(Math.round(30 * size) - 2)],
   },
   {
     name: "errors of PostgreSQL",

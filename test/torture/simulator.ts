@@ -11,6 +11,7 @@ export const runs: Run[] = [
   {
     name: "frames of the dashboard",
     minutes: 1,
+    pace: "alone",
     files: ["test/dashboard/feed.test.ts"],
     environment: () => ({ DASHBOARD_FRAMES: "measured" }),
   },

@@ -15,12 +15,14 @@ export const runs: Run[] = [
   {
     name: "again: lines of verify",
     minutes: 6,
+    pace: "fixed",
     files: ["test/verify/again.test.ts"],
     environment: () => ({ VERIFY_AGAIN: "every check" }),
   },
   {
     name: "every check on every mutant",
     minutes: 2,
+    pace: "fixed",
     files: ["test/mutants"],
     environment: () => ({ VERIFY_MUTANTS: "every check" }),
   },

@@ -17,6 +17,13 @@ export const plantedInOneWorld: PlantedBug[] = [
     tests: SIMULATION,
   },
   {
+    what: "reconcile does not notice that retention goes on while it looks",
+    file: "receiver/operations/reconcile.ts",
+    find: "    sinceMs = await findSince();\n    const missing",
+    replace: "    const missing",
+    tests: SIMULATION,
+  },
+  {
     what: "reconcile remembers a place before its objects are stored",
     file: "receiver/operations/reconcile.ts",
     find: "      await heal(batch, organizationId);\n      report.objectsRead += batch.length;",

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import Database from "better-sqlite3";
+import { z } from "zod";
+
+/**
+ * A receiver and a simulator as users start them, with traffic for so many minutes: each minute the handlers' process is
+ * killed, what is there is made two days old, and retention deletes it. Memory and descriptors of both must stay flat.
+ */
+
+const SECRET = "whsec_of_a_long_night";
+const DAY_MS = 86_400_000;
+/** Happenings a minute; each makes an event and more. */
+const TRAFFIC_PER_MINUTE = 3_000;
+/** What the last third of the minutes may need beyond the middle one. */
+const MOST_GROWTH_MB = 16;
+const MOST_NEW_DESCRIPTORS = 8;
+/** Less tells nothing about growth. */
+const SHORTEST_MINUTES = 6;
+
+type Sample = { rssMb: number; descriptors: number };
+
+const { values } = parseArgs({ options: { minutes: { type: "string", default: "30" } } });
+const minutes = Math.max(SHORTEST_MINUTES, Math.round(Number(values.minutes)));
+const directory = mkdtempSync(join(tmpdir(), "soak-"));
+const file = join(directory, "receiver.db");
+const environment = {
+  ...process.env,
+  SIGNING_SECRET: SECRET,
+  DATABASE_URL: `sqlite:${file}`,
+  RETENTION_DAYS: "1",
+  ID_RETENTION_DAYS: "2",
+  PORT: "0",
+  ADMIN_PORT: "0",
+  LOG_LEVEL: "warn",
+};
+
+const started: ChildProcess[] = [];
+try {
+  await soak();
+} finally {
+  for (const { pid } of started) endGroup(pid);
+  rmSync(directory, { recursive: true, force: true });
+}
+
+async function soak(): Promise<void> {
+  const receiver = await start(["receiver/main.ts"], { ...environment, LOG_LEVEL: "info" });
+  const { url, admin_url: adminUrl } = z
+    .object({ url: z.string(), admin_url: z.string() })
+    .parse(receiver.said);
+  const simulator = await start(
+    ["simulator/main.ts", "serve", "--port", "0", "--json", "--calls", "0", "--keep", "10000"].concat([
+      "--traffic",
+      String(TRAFFIC_PER_MINUTE),
+      "--forward-to",
+      url,
+      "--secret",
+      SECRET,
+    ]),
+    process.env,
+  );
+  const service = z.object({ url: z.string() }).parse(simulator.said);
+  let prunedEvents = 0;
+  const samples: { receiver: Sample; simulator: Sample }[] = [];
+
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    await sleep(50_000);
+    const [worker] = childrenOf(receiver.pid);
+    const sample = { receiver: look(receiver.pid), simulator: look(simulator.pid) };
+    samples.push(sample);
+    const pruned = prune();
+    prunedEvents += pruned;
+    const said = [
+      `receiver ${describe(sample.receiver)}`,
+      `handlers ${worker === undefined ? "restarting" : describe(look(worker))}`,
+      `simulator ${describe(sample.simulator)}`,
+      `pruned ${String(pruned)}`,
+    ];
+    process.stdout.write(`minute ${String(minute)}: ${said.join("; ")}\n`);
+    if (worker !== undefined) process.kill(worker, "SIGKILL");
+    await sleep(10_000);
+  }
+
+  await stopTraffic(service.url);
+  const events = prunedEvents + (await finished(adminUrl));
+  receiver.child.kill("SIGTERM");
+  assert.equal(await receiver.exited, 0, "the receiver ends in order");
+  const growth = { receiver: growthOf("receiver"), simulator: growthOf("simulator") };
+  process.stdout.write(`figure: minutes = ${String(minutes)}\nfigure: events = ${String(events)}\n`);
+  for (const [name, { rssMb, descriptors }] of Object.entries(growth)) {
+    process.stdout.write(
+      `figure: growth of the ${name} = ${rssMb.toFixed(1)} MB, ${String(descriptors)} descriptors\n`,
+    );
+    assert.ok(rssMb <= MOST_GROWTH_MB, `the ${name} grows: ${rssMb.toFixed(1)} MB in a third of the time`);
+    assert.ok(
+      descriptors <= MOST_NEW_DESCRIPTORS,
+      `the ${name} keeps ${String(descriptors)} descriptors open`,
+    );
+  }
+
+  /** The least of the last third of the minutes beside that of the middle one: what is garbage by then does not count. */
+  function growthOf(name: "receiver" | "simulator"): Sample {
+    const third = Math.floor(samples.length / 3);
+    const least = (of: typeof samples, what: keyof Sample): number =>
+      Math.min(...of.map((sample) => sample[name][what]));
+    const [middle, last] = [samples.slice(third, 2 * third), samples.slice(-third)];
+    return {
+      rssMb: least(last, "rssMb") - least(middle, "rssMb"),
+      descriptors: least(last, "descriptors") - least(middle, "descriptors"),
+    };
+  }
+}
+
+/** Starts a program, and answers the first line of JSON that names its address. */
+async function start(words: string[], env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, words, { env, stdio: ["ignore", "pipe", "inherit"], detached: true });
+  started.push(child);
+  const exited = new Promise<number | null>((resolve) => void child.once("exit", resolve));
+  const said = await new Promise<unknown>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line.startsWith("{") && line.includes("url")) resolve(JSON.parse(line));
+    });
+    child.once("exit", () => reject(new Error(`${words[0] ?? ""} ended before it listened`)));
+  });
+  return { child, said, exited, pid: child.pid ?? 0 };
+}
+
+/** Makes everything two days older, and has the receiver's own command delete what has been kept long enough. */
+function prune(): number {
+  const db = new Database(file, { timeout: 5_000 });
+  db.prepare("UPDATE events SET received_at_ms = received_at_ms - ? WHERE body IS NOT NULL").run(2 * DAY_MS);
+  db.close();
+  const words = ["receiver/main.ts", "inbox", "prune", "--json"];
+  const { stdout, status, stderr } = spawnSync(process.execPath, words, {
+    env: environment,
+    encoding: "utf8",
+  });
+  assert.equal(status, 0, stderr);
+  return z.looseObject({ bodies: z.number() }).parse(JSON.parse(stdout)).bodies;
+}
+
+/** Waits until every event has ended, and answers how many were handled. */
+async function finished(adminUrl: string): Promise<number> {
+  for (let tries = 0; tries < 90; tries += 1) {
+    const text = await (await fetch(new URL("/metrics", adminUrl))).text();
+    const value = (name: string): number =>
+      Number(new RegExp(`^${name} (\\d+)`, "m").exec(text)?.[1] ?? Number.NaN);
+    const left =
+      value('receiver_inbox_events\\{state="pending"\\}') +
+      value('receiver_inbox_events\\{state="claimed"\\}');
+    if (left === 0) return value('receiver_inbox_events\\{state="done"\\}');
+    await sleep(1_000);
+  }
+  throw new Error("events are left that nobody has handled");
+}
+
+async function stopTraffic(url: string): Promise<void> {
+  const response = await fetch(new URL("/control/traffic", url), {
+    method: "PATCH",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ per_minute: 0 }),
+  });
+  assert.equal(response.status, 200, await response.text());
+}
+
+function look(pid: number): Sample {
+  const status = readFileSync(`/proc/${String(pid)}/status`, "utf8");
+  const rssKb = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]);
+  return { rssMb: rssKb / 1_024, descriptors: readdirSync(`/proc/${String(pid)}/fd`).length };
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, "utf8");
+  return children.split(" ").filter(Boolean).map(Number);
+}
+
+function describe({ rssMb, descriptors }: Sample): string {
+  return `${rssMb.toFixed(0)} MB, ${String(descriptors)} descriptors`;
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}
+
+async function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms));
+}
