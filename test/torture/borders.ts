@@ -4,7 +4,7 @@ import type { Run } from "./run.ts";
 export const runs: Run[] = [
   {
     name: "borders of the receiver",
-    minutes: 2,
+    minutes: 1,
     pace: "fixed",
     files: ["test/borders/receiver.test.ts"],
     // Twenty times what npm test plays: 4,000 connections at once, for instance, or as many as the system lets us open.
@@ -12,7 +12,7 @@ export const runs: Run[] = [
   },
   {
     name: "borders of the simulator",
-    minutes: 2,
+    minutes: 1,
     pace: "fixed",
     files: ["test/borders/simulator.test.ts"],
     environment: () => ({ BORDERS: "20" }),
@@ -32,7 +32,7 @@ export const runs: Run[] = [
   },
   {
     name: "borders of verify, the REST client and addresses",
-    minutes: 2,
+    minutes: 0.5,
     pace: "fixed",
     files: [
       "test/verify/hostile-receivers.test.ts",

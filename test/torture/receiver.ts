@@ -34,7 +34,7 @@ export const runs: Run[] = [
   },
   {
     name: "slow clients",
-    minutes: 1,
+    minutes: 0.5,
     pace: "fixed",
     files: ["test/receiver/slow-clients.test.ts"],
     environment: () => ({ SLOW_CLIENTS: "real" }),

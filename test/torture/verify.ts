@@ -14,7 +14,7 @@ export const runs: Run[] = [
   },
   {
     name: "again: lines of verify",
-    minutes: 6,
+    minutes: 3,
     pace: "fixed",
     files: ["test/verify/again.test.ts"],
     environment: () => ({ VERIFY_AGAIN: "every check" }),
