@@ -37,26 +37,32 @@ describe("a database that another process holds", () => {
   );
 });
 
+/** An engine whose writer gets into trouble, until the file `over` exists. */
+async function openTroubled(trouble: string) {
+  const directory = temporaryDirectory();
+  const over = join(directory, "over");
+  process.env["TROUBLE"] = trouble;
+  process.env["TROUBLE_OVER"] = over;
+  onTestFinished(() => {
+    delete process.env["TROUBLE"];
+    delete process.env["TROUBLE_OVER"];
+  });
+  const engine = await openSqliteEngine({
+    file: join(directory, "receiver.db"),
+    clock: systemClock,
+    retry,
+    writerThreadFile: new URL("./troubled-writer-thread.ts", import.meta.url),
+  });
+  onTestFinished(engine.close);
+  return { engine, over };
+}
+
 describe.for([
   ["full", "full"],
   ["read-only", "read_only"],
 ] as const)("a database that is %s", ([trouble, reason]) => {
   test("takes nothing, says so, and is used again when it is mended", { timeout: 60_000 }, async () => {
-    const directory = temporaryDirectory();
-    const over = join(directory, "over");
-    process.env["TROUBLE"] = trouble;
-    process.env["TROUBLE_OVER"] = over;
-    onTestFinished(() => {
-      delete process.env["TROUBLE"];
-      delete process.env["TROUBLE_OVER"];
-    });
-    const engine = await openSqliteEngine({
-      file: join(directory, "receiver.db"),
-      clock: systemClock,
-      retry,
-      writerThreadFile: new URL("./troubled-writer-thread.ts", import.meta.url),
-    });
-    onTestFinished(engine.close);
+    const { engine, over } = await openTroubled(trouble);
     const event = () => ({
       id: newEventId(),
       type: "t",
@@ -90,21 +96,7 @@ describe.for([
 
 describe("a writer thread that dies", () => {
   test("leaves what it had in hand of unknown outcome, and is followed by another", async () => {
-    const directory = temporaryDirectory();
-    const over = join(directory, "over");
-    process.env["TROUBLE"] = "dies";
-    process.env["TROUBLE_OVER"] = over;
-    onTestFinished(() => {
-      delete process.env["TROUBLE"];
-      delete process.env["TROUBLE_OVER"];
-    });
-    const engine = await openSqliteEngine({
-      file: join(directory, "receiver.db"),
-      clock: systemClock,
-      retry,
-      writerThreadFile: new URL("./troubled-writer-thread.ts", import.meta.url),
-    });
-    onTestFinished(engine.close);
+    const { engine, over } = await openTroubled("dies");
     expect(await engine.intake.probe()).toEqual({ ok: true });
     writeFileSync(over, "");
     expect(await engine.intake.accept([newEvent(), newEvent()])).toEqual({
