@@ -33,6 +33,11 @@ for (const folder of ["receiver", "simulator", "shared"]) {
     filter: (source) => !/\.[^/.]+$/.test(source) || READ_AT_RUN_TIME.test(source.replaceAll("\\", "/")),
   });
 }
+// What `mcp` reads to assistants.
+cpSync("docs", join(dist, "docs"), {
+  recursive: true,
+  filter: (source) => !/\/(?:decisions|images)$/.test(source),
+});
 publishDeclarations();
 for (const file of PROGRAMS) chmodSync(join(dist, file), 0o755);
 console.log(`Built ${dist}: ${PROGRAMS.join(", ")}`);

@@ -78,6 +78,11 @@ export const COMMANDS: readonly { name: string; summary: string; load: () => Pro
     load: async () => (await import("./health.ts")).healthCommand(),
   },
   {
+    name: "mcp",
+    summary: "serve the running simulator to a developer's assistant, over stdio",
+    load: async () => (await import("./mcp.ts")).mcpCommand(),
+  },
+  {
     name: "doctor",
     summary: "check that this machine can run the simulator",
     load: async () => (await import("./doctor.ts")).doctorCommand(),

@@ -1,0 +1,46 @@
+import { Command } from "commander";
+import { createTools } from "../mcp/tools.ts";
+import { answerProblem } from "../mcp/answer.ts";
+import { VERSION } from "../version.ts";
+import { CommandError } from "./command-error.ts";
+import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+
+/** `mcp`: the control API's verbs for developers' assistants, over standard input and output, until the input ends. */
+export function mcpCommand(): Command {
+  return addSimulatorOptions(new Command("mcp"))
+    .description("serve a running simulator to a developer's assistant: Model Context Protocol over stdio")
+    .action(async (flags: SimulatorFlags) => {
+      const { McpServer, StdioServerTransport } = await loadSdk();
+      const server = new McpServer({ name: "voice-agent-simulator", version: VERSION });
+      for (const { name, description, input, run } of createTools(createControlClient(flags))) {
+        server.registerTool(name, { description, inputSchema: input }, async (given: unknown) =>
+          run(given).catch((error: unknown) =>
+            answerProblem(error instanceof Error ? error.message : String(error), flags.token),
+          ),
+        );
+      }
+      const ended = new Promise<void>((resolve) => {
+        process.stdin.once("end", resolve);
+        process.stdin.once("close", resolve);
+      });
+      await server.connect(new StdioServerTransport());
+      await ended;
+      await server.close();
+    });
+}
+
+/** The official SDK brings a hundred packages along, which nobody needs who has no assistant: it is optional. */
+async function loadSdk() {
+  try {
+    const [{ McpServer }, { StdioServerTransport }] = await Promise.all([
+      import("@modelcontextprotocol/sdk/server/mcp.js"),
+      import("@modelcontextprotocol/sdk/server/stdio.js"),
+    ]);
+    return { McpServer, StdioServerTransport };
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    throw new CommandError(
+      "mcp needs the package @modelcontextprotocol/sdk, which is not installed: npm install @modelcontextprotocol/sdk@1.32.2",
+    );
+  }
+}
