@@ -262,7 +262,7 @@ export const plantedInReceiver: PlantedBug[] = [
     file: "receiver/intake/group-commit.ts",
     find: "    const result = await accept(batch.map(({ event }) => event));\n",
     replace:
-      "    for (const held of batch) answer(held, { ok: true, acceptance: { duplicate: false } });\n    const result = await accept(batch.map(({ event }) => event));\n",
+      "    for (const { answer } of batch) answer({ ok: true, acceptance: { duplicate: false } });\n    const result = await accept(batch.map(({ event }) => event));\n",
     tests: ["test/simulation/receiver.test.ts"],
   },
   {
