@@ -3,6 +3,34 @@ import type { PlantedBug } from "./planted-bug.ts";
 /** Bugs in `simulator/`, but for what has a list of its own. */
 export const plantedInSimulator: PlantedBug[] = [
   {
+    what: "a reset over https goes to the TLS socket, which has none",
+    file: "simulator/sender/connection.ts",
+    find: "tcp.resetAndDestroy()",
+    replace: "socket.resetAndDestroy()",
+    tests: ["test/simulator/sender/stages.test.ts"],
+  },
+  {
+    what: "that --calls has no effect is not said",
+    file: "simulator/simulator.ts",
+    find: "given !== undefined && given !== kept",
+    replace: "given !== undefined && given === kept",
+    tests: ["test/simulator/database.test.ts"],
+  },
+  {
+    what: "a slow watcher of the stream is buffered for ever",
+    file: "simulator/control/stream.ts",
+    find: "response.writableLength > LARGEST_BACKLOG_BYTES",
+    replace: "response.writableLength < 0",
+    tests: ["test/simulator/control/stream.test.ts"],
+  },
+  {
+    what: "a connection that the receiver may have closed is used again",
+    file: "simulator/sender/pool.ts",
+    find: "next.connection.isOpen() && wall.monotonicMs() < next.untilMs",
+    replace: "next.connection.isOpen()",
+    tests: ["test/simulator/sender/keep-alive.test.ts"],
+  },
+  {
     what: "a request that comes before the routes are loaded is never answered",
     file: "simulator/server.ts",
     find: "(handle) => void handle(request, response),",
@@ -86,5 +114,26 @@ export const plantedInSimulator: PlantedBug[] = [
     find: "16 * 1024",
     replace: "16 * 1024 + 1",
     tests: ["test/simulator/sender/stages.test.ts", "test/simulator/sender/hostile.test.ts"],
+  },
+  {
+    what: "a lost cursor takes the item of another organization",
+    file: "simulator/domain/world/world.ts",
+    find: "if (isOwn) items.forget(id);",
+    replace: "items.forget(id);",
+    tests: ["test/simulator/api/faults.test.ts"],
+  },
+  {
+    what: "one scenario too many",
+    file: "simulator/domain/stories.ts",
+    find: "known.size >= MOST_SCENARIOS",
+    replace: "known.size > MOST_SCENARIOS",
+    tests: ["test/simulator/borders/control.test.ts"],
+  },
+  {
+    what: "one step too few lies ahead",
+    file: "simulator/domain/stories.ts",
+    find: "story.steps.length > MOST_STEPS_AHEAD",
+    replace: "story.steps.length >= MOST_STEPS_AHEAD",
+    tests: ["test/simulator/borders/control.test.ts"],
   },
 ];
