@@ -96,4 +96,5 @@ function table(results: Result[]): string {
 }
 
 if (process.argv.includes("--mutants")) await import("./planted/main.ts");
+else if (process.argv.includes("--hogs")) await import("./hogs.ts");
 else process.exitCode = await main();
