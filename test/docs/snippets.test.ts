@@ -180,7 +180,7 @@ function parserOf(words: string[]): { problem: Parser; words: string[] } | undef
 }
 
 const parseTorture: Parser = async (words) => {
-  if (words.includes("--mutants")) return undefined;
+  if (words.includes("--mutants") || words.includes("--hogs")) return undefined;
   const options = parseOptions([...words], 0);
   return typeof options === "string" ? options : undefined;
 };
