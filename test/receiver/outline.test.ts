@@ -73,6 +73,17 @@ describe("the outline of JSON", () => {
     );
   });
 
+  const FLAWS =
+    String.raw`{"id":1,} [1,] {,} [,] {"id"} {"id":} {"id" 1} {id:1} {"a":1_"b":2} [1_2] {"id":1}} [ { " "\ "\u00 "\u00g0" "\x" 01 -01 - 1. .5 1e 1e+ +1 nul truee """" 1_2 _`.split(
+      " ",
+    );
+
+  test.each(FLAWS)("takes no %s", (flaw) => {
+    const text = flaw.replaceAll("_", " ");
+    expect(parsed(text)).toBeUndefined();
+    expect(outline(Buffer.from(text), READ, 64)).toBeUndefined();
+  });
+
   test("ends at the level that it is given", () => {
     const nested = (levels: number): Buffer => Buffer.from("[".repeat(levels) + "]".repeat(levels));
     const inObjects = (levels: number): Buffer =>
