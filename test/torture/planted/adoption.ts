@@ -1,4 +1,103 @@
 import type { PlantedBug } from "./planted-bug.ts";
 
 /** Bugs in the commands, the library and the fork. */
-export const plantedInAdoption: PlantedBug[] = [];
+export const plantedInAdoption: PlantedBug[] = [
+  {
+    what: "an option that there is not changes nothing, silently",
+    file: "simulator/library/refusals.ts",
+    find: "if (known.includes(name)) continue;",
+    replace: "if (known.length > 0) continue;",
+    tests: ["test/simulator/library/refusals.test.ts"],
+  },
+  {
+    what: "a number one beyond its bound is taken",
+    file: "simulator/option-bounds.ts",
+    find: "value <= most)",
+    replace: "value <= most + 1)",
+    tests: ["test/simulator/library/refusals.test.ts"],
+  },
+  {
+    what: "a clock mode that there is not is taken",
+    file: "simulator/library/refusals.ts",
+    find: "value === undefined || words.includes(value)",
+    replace: "value === undefined || words.length > 0",
+    tests: ["test/simulator/library/refusals.test.ts"],
+  },
+  {
+    what: "fields that an event has not are made up",
+    file: "simulator/library/start.ts",
+    find: "if (problem !== undefined) throw new Error(`${EMIT}",
+    replace: "if (problem === undefined && object === null) throw new Error(`${EMIT}",
+    tests: ["test/simulator/library/refusals.test.ts"],
+  },
+  {
+    what: "what was not awaited is undefined",
+    file: "simulator/index.ts",
+    find: 'return asynchronous("startSimulator()", NAMES, start(options));',
+    replace: 'return asynchronous("startSimulator()", NAMES.slice(0, 0), start(options));',
+    tests: ["test/simulator/library/refusals.test.ts"],
+  },
+  {
+    what: "a closed simulator is asked on",
+    file: "simulator/library/refusals.ts",
+    find: 'if (typeof value === "function") refuseClosed();',
+    replace: 'if (typeof value === "string") refuseClosed();',
+    tests: ["test/simulator/library/refusals.test.ts"],
+  },
+  {
+    what: "a Node.js that is one minor version too old is let in",
+    file: "shared/node-minimum.ts",
+    find: "minor >= MINIMUM[1])",
+    replace: "minor >= MINIMUM[1] - 1)",
+    tests: ["test/simulator/library/refusals.test.ts"],
+  },
+  {
+    what: "an assistant's answers have no end",
+    file: "simulator/mcp/answer.ts",
+    find: "if (text.length <= MOST_CHARACTERS) return text;",
+    replace: "if (text.length >= 0) return text;",
+    tests: ["test/simulator/mcp/mcp.test.ts"],
+  },
+  {
+    what: "an assistant reads the token in a hint",
+    file: "simulator/mcp/answer.ts",
+    find: 'message.replaceAll(token, "…")',
+    replace: "message",
+    tests: ["test/simulator/mcp/mcp.test.ts"],
+  },
+  {
+    what: "an assistant reads any page of the machine",
+    file: "simulator/mcp/docs.ts",
+    find: "docsPages().includes(name)",
+    replace: 'name !== ""',
+    tests: ["test/simulator/mcp/mcp.test.ts"],
+  },
+  {
+    what: "an assistant reads what passed before what failed",
+    file: "simulator/mcp/tools.ts",
+    find: 'filter(({ outcome }) => outcome !== "passed")',
+    replace: 'filter(({ outcome }) => outcome !== "failed")',
+    tests: ["test/simulator/mcp/mcp.test.ts"],
+  },
+  {
+    what: "doctor does without the folder of the database",
+    file: "receiver/operations/doctor.ts",
+    find: "engine ? await databaseFindings(engine, config) : noDatabaseFindings(config)",
+    replace: "engine ? await databaseFindings(engine, config) : []",
+    tests: ["test/receiver/no-folders.test.ts"],
+  },
+  {
+    what: "backup makes the folders that a typo names",
+    file: "receiver/engines/sqlite/care.ts",
+    find: "if (!existsSync(above)) throw",
+    replace: 'if (above === "") throw',
+    tests: ["test/receiver/no-folders.test.ts"],
+  },
+  {
+    what: "nobody who listens is asked",
+    file: "simulator/processes/receiver-search.ts",
+    find: "listeners.filter(isWanted)",
+    replace: "listeners.filter(({ port }) => port < 0)",
+    tests: ["test/simulator/commands/dev-search.test.ts"],
+  },
+];
