@@ -3,11 +3,13 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { get, idOf, newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
 import { startTestReceiver } from "../receiver/helpers/receiver.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
+import { figuresOf, valueOf } from "../repository/figures.ts";
 import { filesOf, ROOT } from "../repository/files.ts";
 import { startService } from "../simulator/commands/in-process.ts";
 import { runReceiver } from "../usage/receiver-in-process.ts";
@@ -95,6 +97,29 @@ test("a backup that was put back has what was acknowledged before it", async () 
   const restored = { ...environment, DATABASE_URL: `sqlite:${join(folder, "receiver.db")}` };
   expect((await runReceiver(["inbox", "show", idOf(body)], restored)).code).toBe(0);
   expect((await runReceiver(["inbox", "show", idOf(later)], restored)).code).toBe(2);
+});
+
+test("a proxy's limits are wider than the receiver's, which are those that the page says", () => {
+  const cells = pageAt(PAGE)
+    .split("\n")
+    .filter((line) => /^\| (?:the service waits|size of a body|an idle connection)/.test(line))
+    .map((line) => line.split("|").slice(2, 4).map(figuresOf));
+  const answerMs = valueOf("receiver/intake/group-commit.ts LIMIT_MS");
+  const bodyBytes = valueOf("receiver/config.ts MAX_BODY_BYTES");
+  const idleMs = valueOf("receiver/intake/server.ts KEEP_ALIVE_MS");
+  expect(cells).toEqual([
+    [[answerMs], [RESPONSE_TIMEOUT_MS]],
+    [[bodyBytes], [bodyBytes, bodyBytes]],
+    [[idleMs], [idleMs]],
+  ]);
+
+  const nginx = blockUnder(PAGE, "Behind a proxy", "nginx");
+  const figure = (pattern: RegExp): number => Number(pattern.exec(nginx)?.[1]);
+  expect(figure(/proxy_read_timeout (\d+)s;/) * 1_000).toBeGreaterThan(RESPONSE_TIMEOUT_MS);
+  expect(figure(/client_max_body_size (\d+)m;/) * 1_024 ** 2).toBeGreaterThan(bodyBytes);
+  // No connection to us is kept, so none is used that we have just closed.
+  expect(nginx).toContain('proxy_set_header Connection "";');
+  expect(nginx).not.toMatch(/^\s*keepalive /m);
 });
 
 describe("the systemd unit", () => {
