@@ -17,15 +17,9 @@ const dist = resolve(folder);
 process.chdir(root);
 rmSync(dist, { recursive: true, force: true });
 
-const compiler = spawnSync(
-  "tsc",
-  ["--project", "tools/tsconfig.build.json", "--outDir", dist, ...compilerOptions],
-  {
-    stdio: "inherit",
-    shell: process.platform === "win32",
-  },
-);
-if (compiler.status !== 0) process.exit(compiler.status ?? 1);
+// Comments stay where an editor shows them: with the declarations.
+compile("--emitDeclarationOnly");
+compile("--declaration", "false", "--removeComments", "--noCheck");
 
 for (const folder of ["receiver", "simulator", "shared"]) {
   cpSync(folder, join(dist, folder), {
@@ -59,4 +53,13 @@ function publishDeclarations(): void {
   };
   reach(join(dist, "simulator", "index.d.ts"));
   for (const file of globSync(join(dist, "**/*.d.ts"))) if (!reached.has(file)) rmSync(file);
+}
+
+function compile(...pass: string[]): void {
+  const { status } = spawnSync(
+    "tsc",
+    ["--project", "tools/tsconfig.build.json", "--outDir", dist, ...pass, ...compilerOptions],
+    { stdio: "inherit", shell: process.platform === "win32" },
+  );
+  if (status !== 0) process.exit(status ?? 1);
 }

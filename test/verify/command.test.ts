@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -241,6 +241,7 @@ describe("verify", { timeout: 60_000 }, () => {
         value.startsWith("t=") ? CORRECT.takeApart(value, state) : { ts: [], v1s: [] },
     });
     const file = (name: string): string => join(folder, "advice", name);
+    mkdirSync(join(folder, "advice"));
     const reports = ["json", "junit", "markdown", "github"].flatMap((format) => [
       "--report",
       `${format}=${file(format)}`,

@@ -147,7 +147,7 @@ test("a report or baseline that cannot be is told before anything is sent, in on
   mkdirSync(join(folder, "folder"));
   const wrong = [
     ["--report", `json=${join(folder, "folder")}`, "it cannot be written (it is a directory)"],
-    ["--report", `junit=${join(file, "verify.xml")}`, "it cannot be written (E"],
+    ["--report", `junit=${join(file, "verify.xml")}`, `it cannot be written (${file} is a file)`],
     ["--baseline", folder, "it is a directory"],
     ["--baseline", "/dev/zero", "it is larger than 65536 KiB"],
     ["--baseline", file, "this is no JSON report of verify"],

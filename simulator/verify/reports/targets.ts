@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { readBoundedFile } from "../../bounded-file.ts";
@@ -49,7 +49,9 @@ export function unwritableTarget(targets: readonly ReportTarget[]): string | und
 function whyUnwritable(file: string): string | undefined {
   try {
     const folder = dirname(file);
-    if (!existsSync(folder)) return `there is no folder ${folder}: make it`;
+    const above = statSync(folder, { throwIfNoEntry: false });
+    if (above === undefined) return `there is no folder ${folder}: make it`;
+    if (!above.isDirectory()) return `${folder} is a file`;
     const known = statSync(file, { throwIfNoEntry: false });
     if (known?.isDirectory() === true) return "it is a directory";
     accessSync(known === undefined ? folder : file, constants.W_OK);
