@@ -9,7 +9,7 @@ import type { Report } from "../../simulator/verify/report.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { startReceiver } from "../../simulator/processes/receiver-process.ts";
 import { runInBash } from "../verify/bash.ts";
-import { freePort } from "../verify/free-port.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { type Example, pathOf } from "./receivers.ts";
 
 const READY_WITHIN_MS = 30_000;

@@ -9,7 +9,7 @@ import { createObserver } from "../../simulator/observer/observer.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { startReceiver } from "../../simulator/processes/receiver-process.ts";
-import { freePort } from "../verify/free-port.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { CRASH_MUTANTS } from "./crash-mutants.ts";
 import { idsOf, QUICK } from "./judge.ts";
 

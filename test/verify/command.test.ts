@@ -14,7 +14,7 @@ import { QUICK } from "../mutants/judge.ts";
 import { type Behaviour, CORRECT, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
 import { run } from "../simulator/commands/in-process.ts";
 import { verifyCli } from "./cli.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 let folder: string;
 const running: RunningReceiver[] = [];

@@ -10,7 +10,7 @@ import { SECRET, startMutant } from "../mutants/receiver.ts";
 import { isAlive, run as runProcess } from "../helpers/process.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";
 import { run } from "../simulator/commands/in-process.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 async function start(): Promise<string> {
   const receiver = await startMutant({}, Date.now);

@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../helpers/simulator.ts";
 import { CRASH_MUTANTS } from "../mutants/crash-mutants.ts";
 import { DELIVERY_MUTANTS, SIGNATURE_MUTANTS } from "../mutants/mutants.ts";
 import { type Behaviour, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 /** A receiver with a planted bug, and the check that is meant to fail it. */
 export type Failing = {

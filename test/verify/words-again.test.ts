@@ -5,7 +5,7 @@ import { runChecks } from "../../simulator/verify/run.ts";
 import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verify-receiver.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 /** The words that run again what nobody was there for. */
 async function wordsOf(options: Partial<VerifyOptions>): Promise<string> {

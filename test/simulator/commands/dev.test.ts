@@ -1,10 +1,10 @@
-import { createServer, type AddressInfo } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { startSimulator } from "../../../simulator/index.ts";
+import { freePort } from "../../helpers/free-port.ts";
 import { isAlive, run as spawnRun } from "../../helpers/process.ts";
 import { run } from "./in-process.ts";
 
@@ -117,12 +117,3 @@ test.each([
   expect(result.code).toBe(code);
   expect(result.err).toContain(message);
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}

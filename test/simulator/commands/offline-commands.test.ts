@@ -1,11 +1,11 @@
 import { execFile, execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { freePort } from "../../helpers/free-port.ts";
 import { openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
 import { run, startService } from "./in-process.ts";
 
@@ -187,12 +187,3 @@ test("doctor: one line for each problem, with the fix, and exit code 1", async (
     expect.stringMatching(/^port {2}Port \d+ is taken by a program that does not answer like a simulator/),
   ]);
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}

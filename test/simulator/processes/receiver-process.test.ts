@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { isAlive } from "../../helpers/process.ts";
-import { freePort } from "../../verify/free-port.ts";
+import { freePort } from "../../helpers/free-port.ts";
 import { type ReceiverProcess, startReceiver } from "../../../simulator/processes/receiver-process.ts";
 
 const LISTENER = `
