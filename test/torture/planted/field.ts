@@ -2,9 +2,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stripVTControlCharacters } from "node:util";
 import type { PlantedBug } from "./planted-bug.ts";
 import type { Verdict } from "./record.ts";
+import { testsOutcome } from "./tests-outcome.ts";
 
 /** Tests of a bug that makes something wait for ever are ended; that is a failure like any other. */
 const LONGEST_MS = 5 * 60_000;
@@ -23,7 +23,7 @@ export function createField(): { plant: (bug: PlantedBug) => Promise<Verdict>; c
   /** Whether these tests pass when nothing is planted. */
   const sound = new Map<string, boolean>();
 
-  async function passes(tests: string[]): Promise<"passed" | "failed" | "nothing ran"> {
+  async function run(tests: string[]): Promise<ReturnType<typeof testsOutcome>> {
     const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "--bail=1", ...tests], {
       cwd: directory,
       stdio: ["ignore", "pipe", "ignore"],
@@ -37,8 +37,7 @@ export function createField(): { plant: (bug: PlantedBug) => Promise<Verdict>; c
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
     clearTimeout(timer);
     end(child.pid);
-    if (code === 0) return "passed";
-    return /^\s*Tests\s+\d/m.test(stripVTControlCharacters(printed)) ? "failed" : "nothing ran";
+    return testsOutcome(code, printed);
   }
 
   return {
@@ -47,14 +46,14 @@ export function createField(): { plant: (bug: PlantedBug) => Promise<Verdict>; c
       const original = readFileSync(path, "utf8");
       if (original.split(find).length !== 2) return "misfit";
       const key = tests.join(" ");
-      if (!sound.has(key)) sound.set(key, (await passes(tests)) === "passed");
+      if (!sound.has(key)) sound.set(key, (await run(tests)) === "passed");
       if (!sound.get(key)) return "misfit";
       writeFileSync(
         path,
         original.replace(find, () => replace),
       );
       try {
-        const outcome = await passes(tests);
+        const outcome = await run(tests);
         if (outcome === "passed") return "survived";
         return outcome === "failed" ? "caught" : "misfit";
       } finally {

@@ -10,7 +10,7 @@ const verdictSchema = z.enum(["caught", "survived", "misfit"]);
 
 /**
  * `caught`: a test failed. `survived`: all passed. `misfit`: the bug can't be judged, because its text no longer stands
- * in the file, or the tests fail without it too.
+ * in the file, the tests fail without it too, or none ran.
  */
 export type Verdict = z.infer<typeof verdictSchema>;
 
