@@ -26,7 +26,7 @@ test(
     proxy.setAway(true);
     const cutAtMs = performance.now();
     const other = await opened(url, { times: { lookMs: 1_000 } });
-    const { handled } = driven(other, done, "another");
+    const { handled } = driven(other, done, { workerId: "another" });
     await until(
       () => handled,
       ({ length }) => length > 0,

@@ -1,5 +1,4 @@
-import { Client } from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent, newEvents, record } from "../engine-suite/harness.ts";
@@ -178,23 +177,6 @@ test("a lost LISTEN connection is replaced, and polling stands in for it meanwhi
   );
   expect(after).not.toEqual(before);
   await handledAll(3);
-});
-
-test("an exhausted pool refuses what it can't serve in time, and serves again when there is room", async () => {
-  const { url } = await postgresBackend();
-  const engine = await opened(url, { times: { connectTimeoutMs: 300, acceptTimeoutMs: 1_000 } });
-  await accept(engine, [newEvent()]);
-  const blocker = new Client({ connectionString: url });
-  await blocker.connect();
-  onTestFinished(async () => blocker.end());
-  await blocker.query("BEGIN; LOCK TABLE receiver.ids IN ACCESS EXCLUSIVE MODE");
-  const results = await Promise.all(
-    Array.from({ length: 6 }, async () => engine.intake.accept([newEvent()])),
-  );
-  const reasons = results.map((result) => (result.ok ? "ok" : result.reason));
-  expect(new Set(reasons)).toEqual(new Set(["overloaded", "timeout"]));
-  await blocker.query("ROLLBACK");
-  await accept(engine, [newEvent()]);
 });
 
 test("a server that isn't there is refused as a lost connection, and handling goes on when it is back", async () => {

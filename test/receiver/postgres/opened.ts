@@ -27,7 +27,7 @@ export async function opened(url: string, options: Options = {}): Promise<Engine
 export function driven(
   engine: Engine,
   handle: (claim: Claim) => Promise<Outcome>,
-  workerId = "worker",
+  { workerId = "worker", concurrency = 4 }: { workerId?: string; concurrency?: number } = {},
 ): { handled: Handled[]; troubles: unknown[]; processor: Processor } {
   const handled: Handled[] = [];
   const troubles: unknown[] = [];
@@ -35,7 +35,7 @@ export function driven(
     handle: async (claim) =>
       handle(claim).catch((error: unknown) => ({ kind: "failed", error: String(error) })),
     workerId,
-    concurrency: 4,
+    concurrency,
     onHandled: (one) => void handled.push(one),
     onTrouble: (error) => void troubles.push(error),
   });

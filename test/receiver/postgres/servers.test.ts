@@ -166,8 +166,8 @@ test.skipIf(pgbouncer === "")(
     await until(isListening, (listening) => listening);
     target.port = String(port);
     const [engine, other] = [await opened(target.href), await opened(target.href)];
-    driven(engine, record, "one");
-    driven(other, record, "another");
+    driven(engine, record, { workerId: "one" });
+    driven(other, record, { workerId: "another" });
     for (let batch = 0; batch < 10; batch += 1) await accept(batch % 2 === 0 ? engine : other, newEvents(20));
     await until(
       () => engine.ledger.counts(),

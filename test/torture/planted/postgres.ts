@@ -147,7 +147,7 @@ export const plantedInPostgres: PlantedBug[] = [
     file: "receiver/engines/postgres/handler-transaction.ts",
     find: "if (failure !== undefined) throw failure;",
     replace: "",
-    tests: ["test/receiver/engines/postgres.test.ts", "-t", "swallows the error"],
+    tests: ["test/receiver/engines/postgres.test.ts", "-t", "even if the handler swallows"],
   },
   {
     what: "an unknown outcome is called busy",
@@ -186,11 +186,11 @@ export const plantedInPostgres: PlantedBug[] = [
     tests: ["test/receiver/postgres/lines.test.ts", "-t", "lost LISTEN"],
   },
   {
-    what: "dead events are pruned",
+    what: "what is requeued while it is pruned is gone",
     file: "receiver/engines/postgres/retention.ts",
     find: "WHERE seq = ANY ($1::bigint[]) AND state IN ('done', 'ignored')",
     replace: "WHERE seq = ANY ($1::bigint[])",
-    tests: ["test/receiver/engines/postgres.test.ts", "-t", "prun"],
+    tests: ["test/receiver/postgres/race.test.ts", "-t", "is requeued between"],
   },
   {
     what: "a requeued event keeps its attempts",
@@ -198,5 +198,26 @@ export const plantedInPostgres: PlantedBug[] = [
     find: "due_at = NULL, attempts = 0, crashes = 0, token = token + 1,",
     replace: "due_at = NULL, crashes = 0, token = token + 1,",
     tests: ["test/receiver/engines/postgres.test.ts", "-t", "requeues"],
+  },
+  {
+    what: "handlers and acknowledgements share their connections",
+    file: "receiver/engines/postgres/index.ts",
+    find: 'intake: createIntake(pool("intake", { answerTimeoutMs: acceptTimeoutMs }), prepare),',
+    replace: "intake: createIntake(handlers, prepare),",
+    tests: ["test/receiver/postgres/pools.test.ts", "-t", "keeps neither"],
+  },
+  {
+    what: "handlers and operators share their connections",
+    file: "receiver/engines/postgres/index.ts",
+    find: 'const handlers = pool("handlers", { pipeline: true });',
+    replace: "const handlers = operators;",
+    tests: ["test/receiver/postgres/pools.test.ts", "-t", "keeps neither"],
+  },
+  {
+    what: "transactions that are left open stay open",
+    file: "receiver/engines/postgres/connection.ts",
+    find: "    onConnect: setUpSession,\n",
+    replace: "",
+    tests: ["test/receiver/postgres/pools.test.ts", "-t", "lost client leaves"],
   },
 ];
