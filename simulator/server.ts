@@ -52,7 +52,6 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
       port,
       close: () =>
         new Promise((resolve) => {
-          app.cancel();
           server.close(() => resolve());
           // Streams and kept-alive connections would hold it open for ever.
           server.closeAllConnections();
@@ -67,20 +66,13 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
  */
 function loadOnce(simulator: Simulator, options: AppOptions) {
   let loading: Promise<ReturnType<typeof createApp>> | undefined;
-  let soon: NodeJS.Immediate | undefined;
 
   function get(): NonNullable<typeof loading> {
     loading ??= import("./app.ts").then((module) => module.createApp(simulator, options));
     return loading;
   }
 
-  return {
-    get,
-    getSoon(): void {
-      soon = setImmediate(() => void get().catch(options.onError));
-    },
-    cancel: (): void => clearImmediate(soon),
-  };
+  return { get, getSoon: (): void => void setImmediate(() => void get().catch(options.onError)) };
 }
 
 function bind(server: Server, options: ServerOptions): Promise<string | undefined> {

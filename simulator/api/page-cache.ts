@@ -56,6 +56,5 @@ export function createPageCache(options: { version: () => readonly unknown[]; mo
       keep(key, ready);
       return ready;
     },
-    keptBytes: () => keptBytes,
   };
 }

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { z } from "zod";
-import { parseReadings, READINGS } from "../domain/readings.ts";
+import { listReadings, parseReadings } from "../domain/readings.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { listOf, readingSchema } from "./control-schemas.ts";
@@ -19,7 +19,7 @@ export function readingsCommand(): Command {
     .option("--json", "print JSON")
     .action((flags: { json?: boolean }) => {
       const output = createOutput({ json: flags.json === true });
-      const readings = Object.entries(READINGS).map(([name, reading]) => ({ name, ...reading }));
+      const readings = listReadings();
       output.value({ object: "list", data: readings });
       for (const { name, choices, default: chosen, section, summary, reason } of readings) {
         const shown = choices.map((choice) => (choice === chosen ? `${choice} (default)` : choice));

@@ -2,7 +2,7 @@ import { Router } from "express";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { FAULTS } from "../domain/faults.ts";
-import { parseReadings, READINGS } from "../domain/readings.ts";
+import { listReadings, parseReadings } from "../domain/readings.ts";
 import { ourProgram } from "../invocation.ts";
 import type { Simulator } from "../simulator.ts";
 import { VERSION } from "../version.ts";
@@ -51,14 +51,11 @@ export function worldRoutes(simulator: Simulator): Router {
   });
 
   router.get("/readings", (_request, response) => {
-    const readings = simulator.readings();
-    const current = new Map<string, string>(Object.entries(readings));
-    const data = Object.entries(READINGS).map(([name, reading]) => ({
-      name,
-      choice: current.get(name) ?? reading.default,
-      ...reading,
-    }));
-    answerList(response, data);
+    const choices = simulator.readings();
+    answerList(
+      response,
+      listReadings().map(({ name, ...reading }) => ({ name, choice: choices[name], ...reading })),
+    );
   });
 
   router.patch("/readings", (request, response) => {

@@ -172,6 +172,13 @@ export type Readings = { [Name in ReadingName]: (typeof READINGS)[Name]["choices
 /** Every reading as it is unless chosen otherwise. */
 export const DEFAULT_READINGS: Readings = complete({});
 
+/** Every reading with its name, in their order. */
+export function listReadings(): ({ name: ReadingName } & Reading)[] {
+  return Object.keys(READINGS)
+    .filter(isReadingName)
+    .map((name) => ({ name, ...READINGS[name] }));
+}
+
 export type ParsedReadings = { ok: true; readings: Readings } | { ok: false; message: string };
 
 /** The default readings with `NAME=CHOICE` assignments applied; of two for one name the later counts. */

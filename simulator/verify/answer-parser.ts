@@ -16,6 +16,8 @@ const HEAD_MAXIMUM_BYTES = 64 * 1_024;
 /** Of all interim answers before the final one. */
 const INTERIM_MAXIMUM_BYTES = 256 * 1_024;
 const INTERIM_KEPT = 8;
+/** Of what comes behind an answer before anybody has taken it. */
+const AHEAD_MAXIMUM_BYTES = 1_024 * 1_024;
 
 /** What is still to come of a body: bytes, chunks (the present one's rest first), or all up to the connection's end. */
 type Rest =
@@ -23,7 +25,10 @@ type Rest =
   | { kind: "chunks"; part: "size" | "data" | "line end" | "trailers"; left: number }
   | { kind: "until_end" };
 
-/** Reads HTTP/1.x answers from chunks of bytes, as strictly as a sender has to, and bounded in memory whatever comes. */
+/**
+ * Reads HTTP/1.x answers from chunks of bytes, as strictly as a sender has to. What it keeps is
+ * bounded as long as nothing is fed to it that comes after it says that it is sated.
+ */
 export function createAnswerParser() {
   let buffered: Buffer = Buffer.alloc(0);
   let current: Answer | undefined;
@@ -146,7 +151,10 @@ export function createAnswerParser() {
     /** Whether there is nothing more to wait for: the answer is complete, or its body is past help. */
     done: (): boolean => current?.complete === true || isGivenUp,
     /** Whether whatever else comes is of no use, so that nobody need read it. */
-    isSated: (): boolean => broken !== undefined || isGivenUp,
+    isSated: (): boolean =>
+      broken !== undefined ||
+      isGivenUp ||
+      (current?.complete === true && buffered.length > AHEAD_MAXIMUM_BYTES),
     broken: (): string | undefined => broken,
     interim: (): readonly number[] => interim,
     /** Hands over the present answer and starts on the next one of the connection. */

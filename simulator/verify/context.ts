@@ -36,10 +36,10 @@ export function createContext(options: {
   ledger: Ledger;
   clock: ReceiverClock;
   kills: KillRounds;
-  clockVariable?: string;
+  clockVariable?: string | undefined;
   now: () => number;
-  observe?: Observer;
-  receiver?: ReceiverProcess;
+  observe?: Observer | undefined;
+  receiver?: ReceiverProcess | undefined;
 }): CheckContext {
   const { checkId, clock, ledger, now, timing } = options;
   const target = parseTarget(options.url);

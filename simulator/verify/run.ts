@@ -29,22 +29,22 @@ export type RunOptions = {
   invocation?: Report["invocation"];
   checks: readonly Check[];
   /** The event types that the endpoint is registered for; all unless given. */
-  events?: readonly EventType[];
+  events?: readonly EventType[] | undefined;
   /** Reads effects back; without it what needs them is unverified. */
-  observe?: Observer;
+  observe?: Observer | undefined;
   /** The receiver's process, in the command form; without it crash checks are unverified. */
-  receiver?: ReceiverProcess;
+  receiver?: ReceiverProcess | undefined;
   /** The variable through which the receiver's clock can be moved ahead by seconds, at a start. */
-  clockVariable?: string;
+  clockVariable?: string | undefined;
   timing?: Partial<Timing>;
   /** Wall time in milliseconds. */
   now: () => number;
   /** Ends the run at once, with what it has found so far. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Told each time a check is done, for progress. */
-  onProgress?: (progress: { done: number; total: number; title: string }) => void;
+  onProgress?: ((progress: { done: number; total: number; title: string }) => void) | undefined;
   /** Told what was found, as soon as it is; what passed has its last exchanges with it, too. */
-  onResult?: (result: CheckResult) => void;
+  onResult?: ((result: CheckResult) => void) | undefined;
 };
 
 /**

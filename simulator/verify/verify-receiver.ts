@@ -76,7 +76,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
             API_BASE_URL,
             API_KEY,
           },
-          ...(signal !== undefined && { signal }),
+          signal,
         });
   if (started?.ok === false) {
     const redact = createRedactor([secret]);
@@ -111,13 +111,13 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       invocation: invocationOf(options),
       timing: timingFor(options),
       now: options.now,
-      ...(options.events !== undefined && { events: options.events }),
-      ...(options.clockVariable !== undefined && { clockVariable: options.clockVariable }),
-      ...(options.observeUrl !== undefined && { observe: createObserver(options.observeUrl) }),
-      ...(receiver !== undefined && { receiver }),
-      ...(signal !== undefined && { signal }),
-      ...(options.onProgress !== undefined && { onProgress: options.onProgress }),
-      ...(options.onResult !== undefined && { onResult: options.onResult }),
+      events: options.events,
+      clockVariable: options.clockVariable,
+      observe: options.observeUrl === undefined ? undefined : createObserver(options.observeUrl),
+      receiver,
+      signal,
+      onProgress: options.onProgress,
+      onResult: options.onResult,
     });
     const results =
       options.baseline === undefined ? report.results : markKnown(report.results, options.baseline);

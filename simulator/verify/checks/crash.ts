@@ -1,4 +1,4 @@
-import type { Check, CheckContext, HandledCounts, Verdict } from "../check.ts";
+import type { Check, CheckContext, HandledCounts, Named, Verdict } from "../check.ts";
 import { allAcknowledged, every, handledTimes, whenSettled } from "../judge.ts";
 import type { Round } from "../kill-rounds.ts";
 import { RULES } from "../rules.ts";
@@ -13,25 +13,27 @@ const KEEP_IDS_HINT =
 export const crashChecks: Check[] = [
   {
     ...crash(
-      "restarts",
-      "comes back after kill -9 and acknowledges again",
-      STORE_HINT,
+      { name: "restarts", title: "comes back after kill -9 and acknowledges again", hint: STORE_HINT },
       ({ kills }) => kills.acknowledged(),
       ({ revived }) => allAcknowledged(revived),
     ),
     needs: ["command"],
   },
   crash(
-    "acknowledged-survives",
-    "handles an event that it acknowledged right before kill -9",
-    STORE_HINT,
+    {
+      name: "acknowledged-survives",
+      title: "handles an event that it acknowledged right before kill -9",
+      hint: STORE_HINT,
+    },
     ({ kills }) => kills.acknowledged(),
     ({ last }, handled) => once(last, handled),
   ),
   crash(
-    "stored-before-answer",
-    "handles every event of a stream of which kill -9 followed an answer within microseconds",
-    "Answer when the event is stored, not before and not meanwhile: between the two there is always a moment to be killed in.",
+    {
+      name: "stored-before-answer",
+      title: "handles every event of a stream of which kill -9 followed an answer within microseconds",
+      hint: "Answer when the event is stored, not before and not meanwhile: between the two there is always a moment to be killed in.",
+    },
     ({ kills }) => kills.streamed(),
     ({ exchanges, kills, closestMs }, handled) => {
       const verdict = once(exchanges, handled);
@@ -46,30 +48,34 @@ export const crashChecks: Check[] = [
     },
   ),
   crash(
-    "duplicate-after-restart",
-    "handles an event once whose duplicate comes after kill -9 and restart",
-    KEEP_IDS_HINT,
+    {
+      name: "duplicate-after-restart",
+      title: "handles an event once whose duplicate comes after kill -9 and restart",
+      hint: KEEP_IDS_HINT,
+    },
     ({ kills }) => kills.acknowledged(),
     ({ duplicate }, handled) => once(duplicate, handled),
   ),
   crash(
-    "handled-before",
-    "does not handle an event again that it had handled before kill -9",
-    KEEP_IDS_HINT,
+    {
+      name: "handled-before",
+      title: "does not handle an event again that it had handled before kill -9",
+      hint: KEEP_IDS_HINT,
+    },
     ({ kills }) => kills.acknowledged(),
     ({ handled: sent }, handled) => once(sent, handled),
   ),
   crash(
-    "burst",
-    "handles each event of a burst once that kill -9 interrupted",
-    STORE_HINT,
+    { name: "burst", title: "handles each event of a burst once that kill -9 interrupted", hint: STORE_HINT },
     ({ kills }) => kills.burst(),
     ({ exchanges }, handled) => once(exchanges, handled),
   ),
   crash(
-    "terminated",
-    "handles an event that it acknowledged right before SIGTERM",
-    "On SIGTERM finish what is being answered, and leave the rest stored for the next start.",
+    {
+      name: "terminated",
+      title: "handles an event that it acknowledged right before SIGTERM",
+      hint: "On SIGTERM finish what is being answered, and leave the rest stored for the next start.",
+    },
     ({ kills }) => kills.terminated(),
     ({ exchanges }, handled) => once(exchanges, handled),
   ),
@@ -77,19 +83,16 @@ export const crashChecks: Check[] = [
 
 /** A check by a round of kills, judged when all is at rest. */
 function crash<Played extends Round>(
-  name: string,
-  title: string,
-  hint: string,
+  { name, ...about }: Named<"title" | "hint">,
   play: (context: CheckContext) => Promise<Played>,
   judge: (round: Played, handled: HandledCounts) => Verdict,
 ): Check {
   return {
+    ...about,
     id: `crash.${name}`,
-    title,
     level: "must",
     group: "crash",
     spec: RULES.once,
-    hint,
     phase: "crash",
     needs: ["command", "observe"],
     run: async (context) => {

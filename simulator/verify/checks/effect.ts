@@ -1,6 +1,5 @@
-import type { Check, CheckContext, Handled, HandledCounts, Verdict } from "../check.ts";
+import type { Check, CheckContext, Handled, HandledCounts, Named, Verdict } from "../check.ts";
 import { whenSettled } from "../judge.ts";
-import type { Rule } from "../rules.ts";
 
 /** How often an event may have been handled. */
 export const ONCE = { least: 1, most: 1 };
@@ -14,19 +13,14 @@ export const ONCE_HINT =
 
 /** A check that sends something and judges, when all has come to rest, how often it was handled. */
 export function effect(
-  name: string,
-  title: string,
-  spec: Rule,
-  hint: string,
+  { name, ...about }: Named<"title" | "spec" | "hint">,
   send: (context: CheckContext) => Promise<(handled: HandledCounts) => Verdict>,
 ): Check {
   return {
+    ...about,
     id: `effects.${name}`,
-    title,
     level: "must",
     group: "effects",
-    spec,
-    hint,
     needs: ["observe"],
     run: async (context) => whenSettled(await send(context)),
   };

@@ -1,10 +1,10 @@
 import { type EventType, EVENT_TYPES } from "../../../shared/events.ts";
 import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
-import type { Check, CheckContext, Handled } from "../check.ts";
+import type { Check, CheckContext, Handled, Named } from "../check.ts";
 import type { Exchange } from "../delivery.ts";
 import { attempts } from "../attempts.ts";
 import { every, handledTimes } from "../judge.ts";
-import { type Rule, RULES } from "../rules.ts";
+import { RULES } from "../rules.ts";
 import { AT_MOST_ONCE, effect, HANDLE_HINT, isHandled, ONCE, ONCE_HINT } from "./effect.ts";
 
 const LANES = 8;
@@ -12,17 +12,22 @@ const EVENTS_A_CONNECTION = 20;
 
 /** Genuine events are handled once, however often and in whatever form they arrive. */
 export const onceEffectChecks: Check[] = [
-  effect("each-type", "handles an event of every type once", RULES.once, HANDLE_HINT, async (context) => {
-    const exchanges = await Promise.all(
-      EVENT_TYPES.map(async (type) => attempts(context, context.event(type))),
-    );
-    return (handled) => handledTimes(handled, exchanges.flat(), ONCE);
-  }),
   effect(
-    "in-sequence",
-    "handles an event once that arrives six times",
-    RULES.duplicates,
-    ONCE_HINT,
+    { name: "each-type", title: "handles an event of every type once", spec: RULES.once, hint: HANDLE_HINT },
+    async (context) => {
+      const exchanges = await Promise.all(
+        EVENT_TYPES.map(async (type) => attempts(context, context.event(type))),
+      );
+      return (handled) => handledTimes(handled, exchanges.flat(), ONCE);
+    },
+  ),
+  effect(
+    {
+      name: "in-sequence",
+      title: "handles an event once that arrives six times",
+      spec: RULES.duplicates,
+      hint: ONCE_HINT,
+    },
     async ({ deliver, event }) => {
       const envelope = event("order.created");
       const exchanges: Exchange[] = [];
@@ -33,10 +38,12 @@ export const onceEffectChecks: Check[] = [
     },
   ),
   effect(
-    "at-once",
-    "handles an event once that arrives ten times at once",
-    RULES.duplicates,
-    ONCE_HINT,
+    {
+      name: "at-once",
+      title: "handles an event once that arrives ten times at once",
+      spec: RULES.duplicates,
+      hint: ONCE_HINT,
+    },
     async ({ deliver, event }) => {
       const envelopes = [event("order.created"), event("booking.created"), event("call.completed")];
       const exchanges = await Promise.all(
@@ -46,10 +53,12 @@ export const onceEffectChecks: Check[] = [
     },
   ),
   effect(
-    "after-handling",
-    "handles an event once whose duplicate comes after it was handled",
-    RULES.duplicates,
-    "Keep the ids of handled events: a duplicate may come hours later. Ids that are deleted with the work protect nothing.",
+    {
+      name: "after-handling",
+      title: "handles an event once whose duplicate comes after it was handled",
+      spec: RULES.duplicates,
+      hint: "Keep the ids of handled events: a duplicate may come hours later. Ids that are deleted with the work protect nothing.",
+    },
     async ({ deliver, event, handledNow, timing, waitUntil }) => {
       const envelope = event("booking.created");
       const exchanges = [await deliver(envelope)];
@@ -67,10 +76,12 @@ export const onceEffectChecks: Check[] = [
   ),
   {
     ...effect(
-      "after-many-others",
-      "handles an event once whose duplicate comes after many others",
-      RULES.duplicates,
-      "Remember ids in the database for as long as retries may come (14 h 36 min and more), not in a list of the latest.",
+      {
+        name: "after-many-others",
+        title: "handles an event once whose duplicate comes after many others",
+        spec: RULES.duplicates,
+        hint: "Remember ids in the database for as long as retries may come (14 h 36 min and more), not in a list of the latest.",
+      },
       async (context) => {
         const { deliver, event, timing } = context;
         const envelope = event("order.created");
@@ -84,10 +95,12 @@ export const onceEffectChecks: Check[] = [
   },
   {
     ...effect(
-      "lost-answer",
-      "handles an event once whose first answer was lost",
-      RULES.duplicates,
-      ONCE_HINT,
+      {
+        name: "lost-answer",
+        title: "handles an event once whose first answer was lost",
+        spec: RULES.duplicates,
+        hint: ONCE_HINT,
+      },
       async ({ deliver, event, timing }) => {
         const envelope = event("order.created");
         const lost = await deliver(envelope, {
@@ -106,10 +119,12 @@ export const onceEffectChecks: Check[] = [
     phase: "alone",
   },
   effect(
-    "reserialized-retry",
-    "handles an event once whose retry is written differently",
-    RULES.duplicates,
-    "De-duplicate by id, not by a hash of the body.",
+    {
+      name: "reserialized-retry",
+      title: "handles an event once whose retry is written differently",
+      spec: RULES.duplicates,
+      hint: "De-duplicate by id, not by a hash of the body.",
+    },
     async (context) => {
       const envelope = context.event("order.created");
       const again = Buffer.from(JSON.stringify(envelope, null, 2));
@@ -119,26 +134,32 @@ export const onceEffectChecks: Check[] = [
   ),
   {
     ...twoOfOneObject(
-      "same-call-two-types",
-      "handles both events of one call",
-      RULES.types,
-      "call.completed and call.transferred of one call are two events: de-duplicate by event id, not by call id.",
+      {
+        name: "same-call-two-types",
+        title: "handles both events of one call",
+        spec: RULES.types,
+        hint: "call.completed and call.transferred of one call are two events: de-duplicate by event id, not by call id.",
+      },
       ["call.transferred", "call.completed"],
     ),
     about: ["call.transferred", "call.completed"],
   },
   twoOfOneObject(
-    "distinct-ids",
-    "handles two events about one object",
-    RULES.duplicates,
-    "De-duplicate by event id, not by the object's id.",
+    {
+      name: "distinct-ids",
+      title: "handles two events about one object",
+      spec: RULES.duplicates,
+      hint: "De-duplicate by event id, not by the object's id.",
+    },
     ["voicemail.created", "voicemail.created"],
   ),
   effect(
-    "id-case",
-    "handles events once whose ids differ in the case of their digits alone",
-    RULES.duplicates,
-    "Whether they are one event or two is not stated; compare ids in one way everywhere, and handle neither twice.",
+    {
+      name: "id-case",
+      title: "handles events once whose ids differ in the case of their digits alone",
+      spec: RULES.duplicates,
+      hint: "Whether they are one event or two is not stated; compare ids in one way everywhere, and handle neither twice.",
+    },
     async ({ deliver, event, ledger, timing }) => {
       const lower = event("order.created");
       const upper = { ...lower, id: `evt_${lower.id.slice("evt_".length).toUpperCase()}` };
@@ -193,13 +214,10 @@ function isClose([name, value]: [string, string]): boolean {
  * that keeps one effect an object is right too.
  */
 function twoOfOneObject(
-  name: string,
-  title: string,
-  spec: Rule,
-  hint: string,
+  about: Named<"title" | "spec" | "hint">,
   [firstType, secondType]: [EventType, EventType],
 ): Check {
-  return effect(name, title, spec, hint, async (context) => {
+  return effect(about, async (context) => {
     const { event, later, handledNow, waitUntil, timing } = context;
     const first = event(firstType);
     const before = await attempts(context, first);

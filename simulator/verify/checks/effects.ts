@@ -11,10 +11,12 @@ const FORGED_HINT = "Verify before you store, and keep nothing of what fails: no
 /** What must never be handled, what must be handled soon, and the ledger of the whole run. */
 export const effectChecks: Check[] = [
   effect(
-    "after-forgery",
-    "handles an event although a forged one bore its id before",
-    RULES.forged,
-    FORGED_HINT,
+    {
+      name: "after-forgery",
+      title: "handles an event although a forged one bore its id before",
+      spec: RULES.forged,
+      hint: FORGED_HINT,
+    },
     async (context) => {
       const envelope = context.event("order.created");
       const forged = await context.deliver(envelope, { secret: "not-the-secret", forged: true });
@@ -22,20 +24,25 @@ export const effectChecks: Check[] = [
       return (handled) => handledTimes(handled, exchanges, ONCE);
     },
   ),
-  effect("forged", "never handles a forged event", RULES.forged, FORGED_HINT, async ({ deliver, event }) => {
-    const exchanges = [
-      await deliver(event("order.created"), { secret: "not-the-secret", forged: true }),
-      await deliver(event("order.created"), { signature: [], forged: true }),
-      await deliver(event("booking.created"), { ageSeconds: 3_600, forged: true }),
-    ];
-    return (handled) => handledTimes(handled, exchanges, NEVER);
-  }),
+  effect(
+    { name: "forged", title: "never handles a forged event", spec: RULES.forged, hint: FORGED_HINT },
+    async ({ deliver, event }) => {
+      const exchanges = [
+        await deliver(event("order.created"), { secret: "not-the-secret", forged: true }),
+        await deliver(event("order.created"), { signature: [], forged: true }),
+        await deliver(event("booking.created"), { ageSeconds: 3_600, forged: true }),
+      ];
+      return (handled) => handledTimes(handled, exchanges, NEVER);
+    },
+  ),
   {
     ...effect(
-      "cut-short",
-      "never handles an event of which only half arrived",
-      RULES.http,
-      "Handle nothing before the body is complete and verified.",
+      {
+        name: "cut-short",
+        title: "never handles an event of which only half arrived",
+        spec: RULES.http,
+        hint: "Handle nothing before the body is complete and verified.",
+      },
       async ({ deliver, event }) => {
         const exchange = await deliver(event("order.created"), {
           forged: true,
@@ -54,10 +61,7 @@ export const effectChecks: Check[] = [
   },
   {
     ...effect(
-      "burst",
-      "handles each event of a burst once",
-      RULES.once,
-      HANDLE_HINT,
+      { name: "burst", title: "handles each event of a burst once", spec: RULES.once, hint: HANDLE_HINT },
       async ({ deliver, event, timing }) => {
         const envelopes = Array.from({ length: timing.burst }, (_, n) =>
           event(EVENT_TYPES[n % EVENT_TYPES.length]),
@@ -93,10 +97,12 @@ export const effectChecks: Check[] = [
   },
   {
     ...effect(
-      "ledger",
-      "handles every other event of the run as often as it acknowledged it",
-      RULES.once,
-      ONCE_HINT,
+      {
+        name: "ledger",
+        title: "handles every other event of the run as often as it acknowledged it",
+        spec: RULES.once,
+        hint: ONCE_HINT,
+      },
       async ({ ledger }) => {
         return (handled) => {
           const others = ledger

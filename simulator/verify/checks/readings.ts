@@ -1,7 +1,7 @@
 import { digest, header, T, V1 } from "../../signature-recipe/recipe.ts";
-import type { Check } from "../check.ts";
+import type { Check, Named } from "../check.ts";
 import { accepts, allAcknowledged, every } from "../judge.ts";
-import { type Rule, RULES } from "../rules.ts";
+import { RULES } from "../rules.ts";
 
 const SHAPE_HINT =
   "Require nothing of an order or a booking but that it is an object: its fields are not published.";
@@ -11,62 +11,81 @@ const FORM_HINT =
 /** Whether the receiver depends on anything that the specification leaves open: one check for each such reading. */
 export const readingChecks: Check[] = [
   reading(
-    "transfer-to-string",
-    "accepts transfer_to as a string",
-    RULES.unstatedForm,
-    FORM_HINT,
-    "call.transferred",
+    {
+      name: "transfer-to-string",
+      title: "accepts transfer_to as a string",
+      spec: RULES.unstatedForm,
+      hint: FORM_HINT,
+      type: "call.transferred",
+    },
     {
       transfer_to: "+12125550101",
     },
   ),
   reading(
-    "transfer-to-object",
-    "accepts transfer_to as an object",
-    RULES.unstatedForm,
-    FORM_HINT,
-    "call.transferred",
+    {
+      name: "transfer-to-object",
+      title: "accepts transfer_to as an object",
+      spec: RULES.unstatedForm,
+      hint: FORM_HINT,
+      type: "call.transferred",
+    },
     {
       transfer_to: { name: "Front desk", phone: "+12125550101" },
     },
   ),
   reading(
-    "transfer-succeeded-string",
-    "accepts transfer_succeeded as a string",
-    RULES.unstatedForm,
-    FORM_HINT,
-    "call.transferred",
+    {
+      name: "transfer-succeeded-string",
+      title: "accepts transfer_succeeded as a string",
+      spec: RULES.unstatedForm,
+      hint: FORM_HINT,
+      type: "call.transferred",
+    },
     { transfer_succeeded: "answered" },
   ),
   reading(
-    "transfer-failed",
-    "accepts a transfer that nobody answered",
-    RULES.unstatedForm,
-    FORM_HINT,
-    "call.transferred",
+    {
+      name: "transfer-failed",
+      title: "accepts a transfer that nobody answered",
+      spec: RULES.unstatedForm,
+      hint: FORM_HINT,
+      type: "call.transferred",
+    },
     {
       transfer_succeeded: false,
     },
   ),
   minimal("minimal-order", "accepts an order with nothing but its kind", "order.created"),
   minimal("minimal-booking", "accepts a booking with nothing but its kind", "booking.created"),
-  reading("rich-order", "accepts an order with many fields", RULES.orderShape, SHAPE_HINT, "order.created", {
-    customer: { name: "Jordan Ellis", phone: "+12125550177", address: null },
-    items: Array.from({ length: 60 }, (_, n) => ({
-      sku: `P${n}`,
-      quantity: n,
-      unit_price: 11.5,
-      options: [],
-    })),
-    totals: { net: "690.00", tax: 0.19, currency: "EUR" },
-    notes: null,
-  }),
   reading(
-    "rich-booking",
-    "accepts a booking with many fields",
-    RULES.orderShape,
-    SHAPE_HINT,
-    "booking.created",
+    {
+      name: "rich-order",
+      title: "accepts an order with many fields",
+      spec: RULES.orderShape,
+      hint: SHAPE_HINT,
+      type: "order.created",
+    },
+    {
+      customer: { name: "Jordan Ellis", phone: "+12125550177", address: null },
+      items: Array.from({ length: 60 }, (_, n) => ({
+        sku: `P${n}`,
+        quantity: n,
+        unit_price: 11.5,
+        options: [],
+      })),
+      totals: { net: "690.00", tax: 0.19, currency: "EUR" },
+      notes: null,
+    },
+  ),
+  reading(
+    {
+      name: "rich-booking",
+      title: "accepts a booking with many fields",
+      spec: RULES.orderShape,
+      hint: SHAPE_HINT,
+      type: "booking.created",
+    },
     {
       customer: { name: "Jordan Ellis", phone: "+12125550177" },
       window: { from: "2026-02-03T09:00:00Z", to: null },
@@ -175,16 +194,18 @@ export const readingChecks: Check[] = [
 ];
 
 function reading(
-  name: string,
-  title: string,
-  spec: Rule,
-  hint: string,
-  type: "call.completed" | "call.transferred" | "order.created" | "booking.created",
+  {
+    name,
+    type,
+    ...about
+  }: Named<"title" | "spec" | "hint"> & {
+    type: "call.completed" | "call.transferred" | "order.created" | "booking.created";
+  },
   object: Record<string, unknown>,
 ): Check {
   return accepts(
     "readings",
-    { id: `readings.${name}`, title, level: "must", about: [type], spec, hint },
+    { ...about, id: `readings.${name}`, level: "must", about: [type] },
     ({ deliver, event }) => deliver(event(type, object)),
   );
 }

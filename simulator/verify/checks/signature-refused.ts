@@ -1,9 +1,9 @@
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
 import { BODY, digest, header, moment, type Part, T, V1 } from "../../signature-recipe/recipe.ts";
-import type { Check } from "../check.ts";
+import type { Check, Level, Named } from "../check.ts";
 import type { DeliverOptions, Exchange } from "../delivery.ts";
 import { refuses } from "../judge.ts";
-import { type Rule, RULES } from "../rules.ts";
+import { RULES } from "../rules.ts";
 
 /** Right in form, but over something else and with another key. */
 const UNRELATED = digest({ message: ["x"], key: "wrong" });
@@ -31,16 +31,17 @@ export const refusedSignatureChecks: Check[] = [
     },
     ({ deliver, event }) => deliver(event(), { forged: true, signature: [] }),
   ),
-  forged("empty-header", "refuses an empty signature header", RULES.missing, [[]]),
-  forged("no-t", "refuses a header without t", RULES.missing, [header`v1=${V1}`]),
-  forged("empty-t", "refuses an empty t, though the rest is signed", RULES.missing, [
+  forged({ name: "empty-header", title: "refuses an empty signature header", spec: RULES.missing }, [[]]),
+  forged({ name: "no-t", title: "refuses a header without t", spec: RULES.missing }, [header`v1=${V1}`]),
+  forged({ name: "empty-t", title: "refuses an empty t, though the rest is signed", spec: RULES.missing }, [
     header`t=,v1=${digest({ message: [".", BODY] })}`,
   ]),
-  forged("no-v1", "refuses a header without v1", RULES.missing, [header`t=${T}`]),
-  forged("empty-v1", "refuses an empty v1", RULES.missing, [header`t=${T},v1=`]),
-  forged("other-scheme", "refuses a right digest under another key than v1", RULES.missing, [
-    header`t=${T},v0=${V1}`,
-  ]),
+  forged({ name: "no-v1", title: "refuses a header without v1", spec: RULES.missing }, [header`t=${T}`]),
+  forged({ name: "empty-v1", title: "refuses an empty v1", spec: RULES.missing }, [header`t=${T},v1=`]),
+  forged(
+    { name: "other-scheme", title: "refuses a right digest under another key than v1", spec: RULES.missing },
+    [header`t=${T},v0=${V1}`],
+  ),
   refuses(
     "signature",
     {
@@ -109,32 +110,36 @@ export const refusedSignatureChecks: Check[] = [
       ];
     },
   ),
-  forged("changed-t", "refuses a t that was changed after signing", RULES.signedString, [
-    header`t=${T},v1=${digest({ message: [moment(2), ".", BODY] })}`,
-  ]),
-  forged("body-only", "refuses a digest over the body alone", RULES.signedString, [
+  forged(
+    { name: "changed-t", title: "refuses a t that was changed after signing", spec: RULES.signedString },
+    [header`t=${T},v1=${digest({ message: [moment(2), ".", BODY] })}`],
+  ),
+  forged({ name: "body-only", title: "refuses a digest over the body alone", spec: RULES.signedString }, [
     header`t=${T},v1=${digest({ message: [BODY] })}`,
   ]),
-  forged("no-period", "refuses a digest over t and body without the period", RULES.signedString, [
-    header`t=${T},v1=${digest({ message: [T, BODY] })}`,
-  ]),
-  forged("first-digit", "refuses a digest whose first digit is wrong", RULES.compare, [
+  forged(
+    {
+      name: "no-period",
+      title: "refuses a digest over t and body without the period",
+      spec: RULES.signedString,
+    },
+    [header`t=${T},v1=${digest({ message: [T, BODY] })}`],
+  ),
+  forged({ name: "first-digit", title: "refuses a digest whose first digit is wrong", spec: RULES.compare }, [
     header`t=${T},v1=${digest({ wrongDigit: "first" })}`,
   ]),
-  forged("last-digit", "refuses a digest whose last digit is wrong", RULES.compare, [
+  forged({ name: "last-digit", title: "refuses a digest whose last digit is wrong", spec: RULES.compare }, [
     header`t=${T},v1=${digest({ wrongDigit: "last" })}`,
   ]),
   {
     ...forged(
-      "short-digest",
-      "refuses a digest that was cut short",
-      RULES.compare,
+      { name: "short-digest", title: "refuses a digest that was cut short", spec: RULES.compare },
       [1, 2, 8, 32, 62, 63].map((keep) => header`t=${T},v1=${digest({ keep })}`),
     ),
     phase: "alone",
   },
   {
-    ...forged("long-digest", "refuses a digest with more behind it", RULES.compare, [
+    ...forged({ name: "long-digest", title: "refuses a digest with more behind it", spec: RULES.compare }, [
       header`t=${T},v1=${V1}0`,
       header`t=${T},v1=${V1}00`,
       header`t=${T},v1=${V1}${V1}`,
@@ -143,9 +148,7 @@ export const refusedSignatureChecks: Check[] = [
   },
   {
     ...forged(
-      "not-hexadecimal",
-      "refuses a digest that is not hexadecimal",
-      RULES.digest,
+      { name: "not-hexadecimal", title: "refuses a digest that is not hexadecimal", spec: RULES.digest },
       ["z".repeat(64), "0".repeat(64), "undefined", "null", "0x", "%00"].map(
         (odd) => header`t=${T},v1=${odd}`,
       ),
@@ -153,35 +156,38 @@ export const refusedSignatureChecks: Check[] = [
     phase: "alone",
   },
   {
-    ...forged("multibyte-digest", "refuses a digest of characters beyond ASCII", RULES.compare, [
-      header`t=${T},v1=${Buffer.from("é".repeat(64), "latin1")}`,
-      header`t=${T},v1=${"é".repeat(32)}`,
-      header`t=${T},v1=${"é".repeat(64)}`,
-    ]),
+    ...forged(
+      { name: "multibyte-digest", title: "refuses a digest of characters beyond ASCII", spec: RULES.compare },
+      [
+        header`t=${T},v1=${Buffer.from("é".repeat(64), "latin1")}`,
+        header`t=${T},v1=${"é".repeat(32)}`,
+        header`t=${T},v1=${"é".repeat(64)}`,
+      ],
+    ),
     phase: "alone",
   },
   {
-    ...forged("long-header", "refuses a signature header of thousands of characters", RULES.compare, [
-      header`t=${T},v1=${"0".repeat(6_000)}`,
-      [...header`t=${T}`, ...Array.from({ length: 60 }, () => header`,v1=${UNRELATED}`).flat()],
-      header`t=${T},${",".repeat(4_000)}`,
-    ]),
+    ...forged(
+      {
+        name: "long-header",
+        title: "refuses a signature header of thousands of characters",
+        spec: RULES.compare,
+      },
+      [
+        header`t=${T},v1=${"0".repeat(6_000)}`,
+        [...header`t=${T}`, ...Array.from({ length: 60 }, () => header`,v1=${UNRELATED}`).flat()],
+        header`t=${T},${",".repeat(4_000)}`,
+      ],
+    ),
     phase: "alone",
   },
   forged(
-    "upper-case",
-    "refuses a digest in upper case",
-    RULES.digest,
+    { name: "upper-case", title: "refuses a digest in upper case", spec: RULES.digest, level: "advice" },
     [header`t=${T},v1=${digest({ spelling: "upper-case hex" })}`],
-    "advice",
   ),
-  forged(
-    "base64",
-    "refuses a digest in base64",
-    RULES.digest,
-    [header`t=${T},v1=${digest({ spelling: "base64url" })}`],
-    "advice",
-  ),
+  forged({ name: "base64", title: "refuses a digest in base64", spec: RULES.digest, level: "advice" }, [
+    header`t=${T},v1=${digest({ spelling: "base64url" })}`,
+  ]),
   refuses(
     "signature",
     {
@@ -204,11 +210,8 @@ export const refusedSignatureChecks: Check[] = [
 
 /** A check that each of `headers` is refused. */
 function forged(
-  name: string,
-  title: string,
-  spec: Rule,
+  { name, title, spec, level = "must" }: Named<"title" | "spec"> & { level?: Level },
   headers: Part[][],
-  level: Check["level"] = "must",
 ): Check {
   return refuses(
     "signature",

@@ -1,5 +1,5 @@
 import { header, moment, type Part, T, V1 } from "../../signature-recipe/recipe.ts";
-import type { Check } from "../check.ts";
+import type { Check, Named } from "../check.ts";
 import type { Exchange } from "../delivery.ts";
 import { allAcknowledged, allRefused, refuses } from "../judge.ts";
 import { RULES } from "../rules.ts";
@@ -17,29 +17,71 @@ const NUMBER_HINT =
 
 /** Whether t is held against the clock, on both sides, to the second. */
 export const signatureTimeChecks: Check[] = [
-  limit("past-299", "accepts a delivery signed 299 s ago", "must", 299, allAcknowledged),
+  limit(
+    { name: "past-299", title: "accepts a delivery signed 299 s ago", level: "must", ageSeconds: 299 },
+    allAcknowledged,
+  ),
   // A clock that is read with fractions is past 300 s within the same second, so the two at 300 s ask for whole seconds.
-  limit("past-300", "accepts a delivery signed exactly 300 s ago", "advice", 300, allAcknowledged),
-  limit("past-301", "refuses a delivery signed 301 s ago", "must", 301, allRefused),
-  limit("future-299", "accepts a t 299 s ahead of the clock", "must", -299, allAcknowledged),
-  limit("future-300", "accepts a t exactly 300 s ahead of the clock", "advice", -300, allAcknowledged),
-  limit("future-301", "refuses a t 301 s ahead of the clock", "must", -301, allRefused),
+  limit(
+    {
+      name: "past-300",
+      title: "accepts a delivery signed exactly 300 s ago",
+      level: "advice",
+      ageSeconds: 300,
+    },
+    allAcknowledged,
+  ),
+  limit(
+    { name: "past-301", title: "refuses a delivery signed 301 s ago", level: "must", ageSeconds: 301 },
+    allRefused,
+  ),
+  limit(
+    { name: "future-299", title: "accepts a t 299 s ahead of the clock", level: "must", ageSeconds: -299 },
+    allAcknowledged,
+  ),
+  limit(
+    {
+      name: "future-300",
+      title: "accepts a t exactly 300 s ahead of the clock",
+      level: "advice",
+      ageSeconds: -300,
+    },
+    allAcknowledged,
+  ),
+  limit(
+    { name: "future-301", title: "refuses a t 301 s ahead of the clock", level: "must", ageSeconds: -301 },
+    allRefused,
+  ),
   aged("stale-hour", "refuses a delivery signed an hour ago", HOUR_SECONDS),
   aged("stale-day", "refuses a delivery signed a day ago", DAY_SECONDS),
   aged("future-hour", "refuses a t an hour ahead", -HOUR_SECONDS),
   aged("future-decade", "refuses a t ten years ahead", -3_650 * DAY_SECONDS),
-  timestamps("milliseconds", "refuses a t in milliseconds", "must", LIMIT_HINT, [[NOW, "000"]]),
-  timestamps("epoch", "refuses a t of zero or below", "must", LIMIT_HINT, [["0"], ["-1"], ["-", NOW]]),
-  timestamps("not-a-number", "refuses a t that is not a number", "advice", NUMBER_HINT, [
-    ["NaN"],
-    ["abc"],
-    ["undefined"],
+  timestamps(
+    { name: "milliseconds", title: "refuses a t in milliseconds", level: "must", hint: LIMIT_HINT },
+    [[NOW, "000"]],
+  ),
+  timestamps({ name: "epoch", title: "refuses a t of zero or below", level: "must", hint: LIMIT_HINT }, [
+    ["0"],
+    ["-1"],
+    ["-", NOW],
   ]),
-  timestamps("trailing-garbage", "refuses a t with something behind the digits", "advice", NUMBER_HINT, [
-    [NOW, "abc"],
-    [NOW, ".5"],
-    [NOW, " "],
-  ]),
+  timestamps(
+    { name: "not-a-number", title: "refuses a t that is not a number", level: "advice", hint: NUMBER_HINT },
+    [["NaN"], ["abc"], ["undefined"]],
+  ),
+  timestamps(
+    {
+      name: "trailing-garbage",
+      title: "refuses a t with something behind the digits",
+      level: "advice",
+      hint: NUMBER_HINT,
+    },
+    [
+      [NOW, "abc"],
+      [NOW, ".5"],
+      [NOW, " "],
+    ],
+  ),
   refuses(
     "signature",
     {
@@ -64,10 +106,7 @@ export const signatureTimeChecks: Check[] = [
  * between, so it is sent early in one, and unverified where nobody can tell when that is.
  */
 function limit(
-  name: string,
-  title: string,
-  level: Check["level"],
-  ageSeconds: number,
+  { name, title, level, ageSeconds }: Named<"title" | "level"> & { ageSeconds: number },
   judge: (exchanges: Exchange[]) => ReturnType<typeof allRefused>,
 ): Check {
   return {
@@ -118,16 +157,10 @@ function aged(name: string, title: string, ageSeconds: number): Check {
 }
 
 /** A check that a `t` written in each of these ways is refused, although the whole is signed with the right secret. */
-function timestamps(
-  name: string,
-  title: string,
-  level: Check["level"],
-  hint: string,
-  values: Part[][],
-): Check {
+function timestamps({ name, ...about }: Named<"title" | "level" | "hint">, values: Part[][]): Check {
   return refuses(
     "signature",
-    { id: `signature.${name}`, title, level, spec: RULES.tolerance, hint },
+    { ...about, id: `signature.${name}`, spec: RULES.tolerance },
     ({ deliver, event }) =>
       Promise.all(values.map((timestamp) => deliver(event(), { timestamp, forged: true }))),
   );

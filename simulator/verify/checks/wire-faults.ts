@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Check, CheckContext, Level, Verdict } from "../check.ts";
+import type { Check, CheckContext, Named, Verdict } from "../check.ts";
 import type { Deliverable, DeliverOptions } from "../delivery.ts";
 import { attempts, taken } from "../attempts.ts";
 import { allAcknowledged, allRefused, every } from "../judge.ts";
-import { type Rule, RULES } from "../rules.ts";
+import { RULES } from "../rules.ts";
 
 const SURVIVE_HINT =
   "Catch what a request handler throws, and answer 4xx. Nothing that a stranger sends may end the process or leave it stuck.";
@@ -26,17 +26,17 @@ const NO_UTF8 = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0xc3, 0x28, 0x7
  */
 export const wireFaultChecks: Check[] = [
   survives(
-    "reset-mid-body",
-    "survives a connection cut in the middle of a body",
-    "must",
+    { name: "reset-mid-body", title: "survives a connection cut in the middle of a body", level: "must" },
     async ({ deliver, event }) => {
       await deliver(event(), { forged: true, manner: cutAfter("head and half of the body", 0.5) });
     },
   ),
   survives(
-    "reset-mid-head",
-    "survives a connection cut in the middle of the headers",
-    "must",
+    {
+      name: "reset-mid-head",
+      title: "survives a connection cut in the middle of the headers",
+      level: "must",
+    },
     async ({ open, compose, event }) => {
       const wire = await open();
       const { head } = compose(event());
@@ -45,9 +45,11 @@ export const wireFaultChecks: Check[] = [
     },
   ),
   survives(
-    "body-ends-early",
-    "survives a client that ends before its body is complete",
-    "must",
+    {
+      name: "body-ends-early",
+      title: "survives a client that ends before its body is complete",
+      level: "must",
+    },
     async ({ deliver, event }) => {
       await deliver(event(), {
         forged: true,
@@ -63,9 +65,7 @@ export const wireFaultChecks: Check[] = [
     },
   ),
   survives(
-    "half-close",
-    "survives a client that ends its side after the request",
-    "must",
+    { name: "half-close", title: "survives a client that ends its side after the request", level: "must" },
     async ({ deliver, event, timing }) => {
       // Whether an answer still reaches such a client differs among HTTP servers; the retry has to be taken in any case.
       const envelope = event();
@@ -82,29 +82,33 @@ export const wireFaultChecks: Check[] = [
       return taken(await attempts({ deliver, timing }, envelope));
     },
   ),
-  survives("not-http", "survives bytes that are not HTTP", "must", async ({ open }) => {
-    for (const rubbish of [
-      Buffer.from("\0\u0001\u0002 rubbish \r\n\r\n"),
-      Buffer.from("160301020001000001fc0303", "hex"),
-      Buffer.from("POST\r\n\r\n"),
-      Buffer.from("POST / HTTP/1.1\r\nContent-Length: -5\r\nContent-Length: 7\r\n\r\n"),
-      Buffer.alloc(20_000, 0x41),
-    ]) {
-      const wire = await open();
-      await wire.write(rubbish);
-      wire.halfClose();
-      await wire.answer({ timeoutMs: 200 });
-      wire.close();
-    }
-  }),
-  survives("large-head", "survives headers of 200 KB", "must", async ({ deliver, event }) => {
-    await deliver(event(), { forged: true, headers: [["X-Large", "0".repeat(200_000)]], timeoutMs: 2_000 });
-  }),
+  survives(
+    { name: "not-http", title: "survives bytes that are not HTTP", level: "must" },
+    async ({ open }) => {
+      for (const rubbish of [
+        Buffer.from("\0\u0001\u0002 rubbish \r\n\r\n"),
+        Buffer.from("160301020001000001fc0303", "hex"),
+        Buffer.from("POST\r\n\r\n"),
+        Buffer.from("POST / HTTP/1.1\r\nContent-Length: -5\r\nContent-Length: 7\r\n\r\n"),
+        Buffer.alloc(20_000, 0x41),
+      ]) {
+        const wire = await open();
+        await wire.write(rubbish);
+        wire.halfClose();
+        await wire.answer({ timeoutMs: 200 });
+        wire.close();
+      }
+    },
+  ),
+  survives(
+    { name: "large-head", title: "survives headers of 200 KB", level: "must" },
+    async ({ deliver, event }) => {
+      await deliver(event(), { forged: true, headers: [["X-Large", "0".repeat(200_000)]], timeoutMs: 2_000 });
+    },
+  ),
   {
     ...survives(
-      "large-forgery",
-      "refuses a forged body of 2 MB and lives on",
-      "must",
+      { name: "large-forgery", title: "refuses a forged body of 2 MB and lives on", level: "must" },
       async ({ deliver, event }) => {
         const body = Buffer.alloc(2_000_000, JSON.stringify(event()));
         return allRefused([await deliver(body, { secret: "not-the-secret", forged: true })]);
@@ -115,9 +119,11 @@ export const wireFaultChecks: Check[] = [
   },
   {
     ...survives(
-      "forged-rubbish",
-      "refuses forged bodies that are no events, and lives on",
-      "must",
+      {
+        name: "forged-rubbish",
+        title: "refuses forged bodies that are no events, and lives on",
+        level: "must",
+      },
       async ({ deliver }) => {
         const forged = [...NO_JSON, ...NO_EVENT, DEEP, NO_UTF8].map((body) =>
           deliver(body, { secret: "not-the-secret", forged: true }),
@@ -133,18 +139,21 @@ export const wireFaultChecks: Check[] = [
   signedOddity("deep-nesting", "survives signed JSON of a hundred thousand levels", [DEEP]),
   signedOddity("invalid-utf8", "survives a signed body that is not UTF-8", [NO_UTF8]),
   {
-    ...survives("odd-requests", "survives other methods and paths", "must", async ({ target, open }) => {
-      for (const line of ["GET", "PUT", "DELETE", "OPTIONS", "HEAD"].map(
-        (method) => `${method} ${target.path}`,
-      )) {
-        const wire = await open();
-        await wire.write(
-          Buffer.from(`${line} HTTP/1.1\r\nHost: ${target.host}\r\nConnection: close\r\n\r\n`),
-        );
-        await wire.answer({ timeoutMs: 500 });
-        wire.close();
-      }
-    }),
+    ...survives(
+      { name: "odd-requests", title: "survives other methods and paths", level: "must" },
+      async ({ target, open }) => {
+        for (const line of ["GET", "PUT", "DELETE", "OPTIONS", "HEAD"].map(
+          (method) => `${method} ${target.path}`,
+        )) {
+          const wire = await open();
+          await wire.write(
+            Buffer.from(`${line} HTTP/1.1\r\nHost: ${target.host}\r\nConnection: close\r\n\r\n`),
+          );
+          await wire.answer({ timeoutMs: 500 });
+          wire.close();
+        }
+      },
+    ),
   },
   {
     id: "wire.stalled-clients",
@@ -196,18 +205,15 @@ export const wireFaultChecks: Check[] = [
 
 /** A check that does something hostile, alone, and then needs an ordinary delivery to be acknowledged. */
 function survives(
-  name: string,
-  title: string,
-  level: Level,
+  { name, title, level }: Named<"title" | "level">,
   attack: (context: CheckContext) => Promise<Verdict | void>,
-  spec: Rule = RULES.robust,
 ): Check {
   return {
     id: `wire.${name}`,
     title,
     level,
     group: "wire",
-    spec,
+    spec: RULES.robust,
     hint: SURVIVE_HINT,
     phase: "alone",
     run: async (context) => {
@@ -219,7 +225,7 @@ function survives(
 
 /** What the service would never sign: its answer is free, but the receiver had better live on. */
 function signedOddity(name: string, title: string, bodies: Deliverable[]): Check {
-  return survives(name, title, "advice", async ({ deliver }) => {
+  return survives({ name, title, level: "advice" }, async ({ deliver }) => {
     for (const body of bodies) await deliver(body, { timeoutMs: 2_000 });
   });
 }

@@ -38,14 +38,6 @@ export const plantedInSimulator: PlantedBug[] = [
     tests: ["test/simulator/library/library.test.ts"],
   },
   {
-    what: "what is ahead of a closed simulator is loaded all the same",
-    file: "simulator/server.ts",
-    find: "app.cancel();",
-    replace: "",
-    tests: ["test/simulator/library/library.test.ts"],
-    survives: "what is loaded then is asked by nobody",
-  },
-  {
     what: "a retry too many on the page",
     file: "simulator/dashboard/router.ts",
     find: "JSON.stringify(RETRY_DELAYS_SECONDS)",
@@ -135,5 +127,12 @@ export const plantedInSimulator: PlantedBug[] = [
     find: "story.steps.length > MOST_STEPS_AHEAD",
     replace: "story.steps.length >= MOST_STEPS_AHEAD",
     tests: ["test/simulator/borders/control.test.ts"],
+  },
+  {
+    what: "pages are remembered without an end",
+    file: "simulator/api/page-cache.ts",
+    find: "if (keptBytes <= mostBytes) return;",
+    replace: "if (keptBytes >= 0) return;",
+    tests: ["test/simulator/api/page-cache.test.ts"],
   },
 ];

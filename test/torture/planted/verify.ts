@@ -198,4 +198,11 @@ export const plantedInVerify: PlantedBug[] = [
     replace: "about.some((type)",
     tests: ["test/verify/docs.test.ts"],
   },
+  {
+    what: "what follows an answer is kept without an end",
+    file: "simulator/verify/answer-parser.ts",
+    find: "buffered.length > AHEAD_MAXIMUM_BYTES",
+    replace: "buffered.length < 0",
+    tests: ["test/verify/answer-parser.test.ts"],
+  },
 ];

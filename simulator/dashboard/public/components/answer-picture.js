@@ -41,7 +41,7 @@ export function AnswerPicture({ endpoint }) {
     >
       ${attempts.map((attempt, index) => html`<${Bar} key=${`${attempt.delivery_id} ${attempt.number}`} attempt=${attempt} x=${WIDTH - (attempts.length - index) * STEP} />`)}
     </svg>
-    <dl>
+    <dl class="facts">
       <div
         title=${`${acknowledged} of the last ${counted} attempts; what we made fail on purpose is left out`}
       >
