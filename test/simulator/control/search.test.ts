@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
+import { systemTime } from "../../../simulator/domain/wall-time.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { startService } from "../../helpers/service.ts";
 import { emit, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
@@ -93,8 +94,12 @@ describe("lists", () => {
   });
 
   test("end early in a list that is too long for one look, and say from where to go on", async () => {
-    const { simulator, ask } = await startService();
-    for (let round = 0; round < 3; round++) emit(simulator, "call.completed", 8_000);
+    let monotonicMs = 0;
+    // A machine so slow that each look at its clock is a millisecond later than the one before.
+    const { simulator, ask } = await startService({
+      wall: { ...systemTime, monotonicMs: () => (monotonicMs += 1) },
+    });
+    emit(simulator, "call.completed", 100);
     const { body } = await ask("GET", "/events?q=no%20such%20text");
     expect(body).toMatchObject({ data: [], has_more: true, next_cursor: expect.stringMatching(/^evt_/) });
     const rest = await ask("GET", `/events?q=x&limit=1&starting_after=${String(body["next_cursor"])}`);
