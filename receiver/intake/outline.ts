@@ -1,7 +1,14 @@
-/** Members that are read, by name: `true` as they are, others for what is read within them. */
+/** Members that are read, by name, of letters: `true` as they are, others for what is read within them. */
 export type Wanted = { readonly [name: string]: Wanted | true };
 
 const NOTHING: Wanted = {};
+
+/** JSON that is written only when it is known that nothing of the same name comes behind it. */
+type Held = () => string;
+
+const ZERO_HELD: Held = () => "0";
+const EMPTY_ARRAY: Held = () => "[]";
+const EMPTY_OBJECT: Held = () => "{}";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -34,9 +41,9 @@ export function outline(json: Buffer, wanted: Wanted, levels: number): string | 
   let textLength = 0;
   const outlined = value(wanted, levels);
   space();
-  return at === json.length ? outlined : undefined;
+  return at === json.length ? outlined?.() : undefined;
 
-  function value(read: Wanted | true, levelsLeft: number): string | undefined {
+  function value(read: Wanted | true, levelsLeft: number): Held | undefined {
     space();
     const from = at;
     const first = json[at];
@@ -44,17 +51,20 @@ export function outline(json: Buffer, wanted: Wanted, levels: number): string | 
       return levelsLeft === 0 ? undefined : members(read === true ? NOTHING : read, levelsLeft - 1);
     if (first === OPENING_BRACKET) return levelsLeft === 0 ? undefined : items(levelsLeft - 1);
     if (!(first === QUOTE ? text() : scalar())) return undefined;
-    return read === true ? json.toString("utf8", from, at) : "0";
+    if (read !== true) return ZERO_HELD;
+    const end = at;
+    return () => json.toString("utf8", from, end);
   }
 
-  function members(read: Wanted, levelsLeft: number): string | undefined {
-    const names = Object.keys(read);
-    const kept: string[] = [];
+  function members(read: Wanted, levelsLeft: number): Held | undefined {
+    const names = read === NOTHING ? [] : Object.keys(read);
+    // By name: of two members the last one counts, as for JSON.parse.
+    const kept: Record<string, Held> = {};
     at += 1;
     space();
     if (json[at] === CLOSING_BRACE) {
       at += 1;
-      return "{}";
+      return EMPTY_OBJECT;
     }
     for (;;) {
       space();
@@ -66,22 +76,22 @@ export function outline(json: Buffer, wanted: Wanted, levels: number): string | 
       at += 1;
       const held = value((name === undefined ? undefined : read[name]) ?? NOTHING, levelsLeft);
       if (held === undefined) return undefined;
-      if (name !== undefined) kept.push(`"${name}":${held}`);
-      if (isLast(CLOSING_BRACE)) return `{${kept.join(",")}}`;
+      if (name !== undefined) kept[name] = held;
+      if (isLast(CLOSING_BRACE)) return names.length === 0 ? EMPTY_OBJECT : () => written(kept);
       if (json[at - 1] !== COMMA) return undefined;
     }
   }
 
-  function items(levelsLeft: number): string | undefined {
+  function items(levelsLeft: number): Held | undefined {
     at += 1;
     space();
     if (json[at] === CLOSING_BRACKET) {
       at += 1;
-      return "[]";
+      return EMPTY_ARRAY;
     }
     for (;;) {
       if (value(NOTHING, levelsLeft) === undefined) return undefined;
-      if (isLast(CLOSING_BRACKET)) return "[]";
+      if (isLast(CLOSING_BRACKET)) return EMPTY_ARRAY;
       if (json[at - 1] !== COMMA) return undefined;
     }
   }
@@ -93,11 +103,26 @@ export function outline(json: Buffer, wanted: Wanted, levels: number): string | 
     return json[at - 1] === closing;
   }
 
-  /** The wanted name that was just passed, which may be written with escapes. */
+  /** The wanted name that was just passed. Compared where it stands: there may be a hundred thousand of them. */
   function nameAt(from: number, names: readonly string[]): string | undefined {
-    if (!names.some(({ length }) => length === textLength)) return undefined;
-    const name: unknown = JSON.parse(json.toString("utf8", from, at));
-    return names.find((known) => known === name);
+    return names.find((name) => name.length === textLength && isNamed(from + 1, name));
+  }
+
+  /** Whether a text is this name, which has letters only: none is written in another way than as itself or by `\u`. */
+  function isNamed(from: number, name: string): boolean {
+    let place = from;
+    for (let letter = 0; letter < name.length; letter += 1) {
+      let code = json[place];
+      place += 1;
+      if (code === BACKSLASH) {
+        if (json[place] !== UNICODE) return false;
+        code = 0;
+        for (const end = place + UNICODE_DIGITS; place < end;) code = code * 16 + digitOf(json[(place += 1)]);
+        place += 1;
+      }
+      if (code !== name.charCodeAt(letter)) return false;
+    }
+    return true;
   }
 
   function text(): boolean {
@@ -119,9 +144,8 @@ export function outline(json: Buffer, wanted: Wanted, levels: number): string | 
     at += 1;
     if (!ESCAPES.has(json[at] ?? 0)) return false;
     if (json[at] !== UNICODE) return true;
-    for (const digit of json.subarray(at + 1, at + 1 + UNICODE_DIGITS)) if (!HEX.has(digit)) return false;
-    at += UNICODE_DIGITS;
-    return at < json.length;
+    for (const end = at + UNICODE_DIGITS; at < end;) if (!HEX.has(json[(at += 1)] ?? 0)) return false;
+    return true;
   }
 
   function scalar(): boolean {
@@ -140,6 +164,17 @@ export function outline(json: Buffer, wanted: Wanted, levels: number): string | 
     )
       at += 1;
   }
+}
+
+function written(members: Record<string, Held>): string {
+  return `{${Object.entries(members)
+    .map(([name, held]) => `"${name}":${held()}`)
+    .join(",")}}`;
+}
+
+/** What a digit of an escape stands for. */
+function digitOf(byte = ZERO): number {
+  return byte <= NINE ? byte - ZERO : (byte | 0x20) - 0x57;
 }
 
 function isOfScalar(byte: number): boolean {

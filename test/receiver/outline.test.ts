@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseEnvelope } from "../../receiver/intake/envelope.ts";
 import { outline } from "../../receiver/intake/outline.ts";
 
@@ -94,6 +94,57 @@ describe("the outline of JSON", () => {
       expect(outline(made(500_000), READ, 64)).toBeUndefined();
     }
   });
+
+  /** The bytes of it that are looked at, one after the other or as a text. */
+  function counted(json: Buffer): { json: Buffer; looked: () => number } {
+    let looked = 0;
+    const watched = new Proxy(json, {
+      get: (bytes, name) => {
+        if (name === "length") return bytes.length;
+        if (name === "toString")
+          return (encoding: BufferEncoding, from: number, to: number) => {
+            looked += to - from;
+            return bytes.toString(encoding, from, to);
+          };
+        if (name === "subarray")
+          return (from: number, to: number) => {
+            looked += to - from;
+            return bytes.subarray(from, to);
+          };
+        looked += 1;
+        return bytes[Number(name)];
+      },
+    });
+    return { json: watched, looked: () => looked };
+  }
+
+  // What takes a turn of the loop for a megabyte of the worst, without a clock; the time itself is for the long runs.
+  test.each([
+    ["keys", `"x":1${Array.from({ length: 2_000 }, (_, at) => `,"k${String(at)}":${String(at)}`).join("")}`],
+    ["keys of a wanted length", `"x":1${`,"ix":0`.repeat(2_000)}`],
+    ["wanted members", `"id":"a"${`,"id":"a"`.repeat(2_000)}`],
+    ["brackets", `"x":[${"[],{},".repeat(2_000)}0]`],
+    ["brackets in brackets", `"x":[${`${"[".repeat(30)}${"]".repeat(30)},`.repeat(200)}0]`],
+    ["objects in objects", `"x":[${`${'{"":'.repeat(30)}0${"}".repeat(30)},`.repeat(100)}0]`],
+    ["escapes", `"x":"${String.raw`\u0041\n`.repeat(1_500)}"`],
+    ["digits", `"x":[${"1234567890,".repeat(1_000)}0]`],
+    ["blanks", `"x":[${"0 \n\t ,  ".repeat(1_000)}0]`],
+  ])("looks at no byte of many %s more than five times", (_name, members) => {
+    const { json, looked } = counted(Buffer.from(`{${members},"id":"evt_1"}`));
+    expect(outline(json, READ, 64)).toContain('"id":"evt_1"');
+    expect(looked() / json.length).toBeGreaterThan(1);
+    expect(looked() / json.length).toBeLessThan(5);
+  });
+});
+
+test("of a large body nothing is built but what is read", () => {
+  const parse = vi.spyOn(JSON, "parse");
+  onTestFinished(() => parse.mockRestore());
+  const id = `evt_${"a".repeat(32)}`;
+  const fields = Array.from({ length: 9_000 }, (_, at) => `,"k${String(at)}":${String(at)}`).join("");
+  expect(parseEnvelope(Buffer.from(`{"id":"${id}","type":"t"${fields}}`))).toMatchObject({ ok: true, id });
+  expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(200);
+  expect(parse.mock.calls.length).toBeLessThan(10);
 });
 
 test.each([1, 70_000])(
