@@ -10,12 +10,6 @@ export function usageOf(pid: number): { descriptors: number; peakMegabytes: numb
   };
 }
 
-/** What the main thread of a process of Linux has had of the processor so far. */
-export function processorMsOf(pid: number): number {
-  const [nanoseconds] = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/schedstat`, "utf8").split(" ");
-  return Number(nanoseconds) / 1_000_000;
-}
-
 /** As many as the system lets a process have. Node has raised what may be raised itself when it started. */
 export function mostDescriptors(): number {
   const limits = readFileSync("/proc/self/limits", "utf8");

@@ -45,7 +45,7 @@ const SOURCES: Record<string, string[]> = {
     "receiver/intake/group-commit.ts LIMIT_MS",
   ],
   body: ["receiver/intake/room.ts MAXIMUM_HELD_BYTES"],
-  JSON: ["receiver/intake/envelope.ts DEEPEST"],
+  JSON: ["receiver/intake/envelope.ts DEEPEST", "test/borders/receiver.test.ts LONGEST_TURN_MS"],
   "waiting for a commit": [
     "receiver/intake/group-commit.ts MAXIMUM_HELD_EVENTS",
     "receiver/intake/group-commit.ts MAXIMUM_HELD_BYTES",

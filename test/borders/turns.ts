@@ -1,0 +1,23 @@
+import { isMainThread } from "node:worker_threads";
+
+/** Looked at so often: what is told is a turn of the event loop, and at most this much of those before it. */
+const EVERY_MS = 1;
+
+/**
+ * Loaded into a program (`--import`): at each SIGWINCH it writes how long the longest turn of the main thread's event
+ * loop was since the one before, in milliseconds of the processor. How often it was halted for other programs, and how
+ * many turns there were, doesn't count.
+ */
+if (isMainThread) {
+  let lookedAt = process.threadCpuUsage();
+  let longestMs = 0;
+  setInterval(() => {
+    const { user, system } = process.threadCpuUsage(lookedAt);
+    lookedAt = process.threadCpuUsage();
+    longestMs = Math.max(longestMs, (user + system) / 1_000);
+  }, EVERY_MS).unref();
+  process.on("SIGWINCH", () => {
+    process.stdout.write(`longest turn: ${longestMs.toFixed(1)} ms\n`);
+    longestMs = 0;
+  });
+}
