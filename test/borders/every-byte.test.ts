@@ -64,7 +64,7 @@ describe("a webhook on its way into the receiver", () => {
   });
 });
 
-describe("an answer of the REST API", () => {
+describe("an answer of the REST API", { timeout: STEP === 1 ? 120_000 : 20_000 }, () => {
   const calls = makeCalls(2, Date.UTC(2026, 0, 31, 18));
   const json = JSON.stringify({ object: "list", data: calls, has_more: false });
   const answer = (head: string, body: string): Buffer =>

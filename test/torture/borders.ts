@@ -18,6 +18,13 @@ export const runs: Run[] = [
     environment: () => ({ BORDERS: "20" }),
   },
   {
+    name: "borders of each wire: broken after every byte",
+    minutes: 1.5,
+    pace: "fixed",
+    files: ["test/borders/every-byte.test.ts"],
+    environment: () => ({ BORDERS: "20" }),
+  },
+  {
     name: "borders of an attempt: its deadline",
     minutes: 1,
     pace: "alone",

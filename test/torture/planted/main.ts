@@ -14,7 +14,7 @@ const USAGE = `npm run torture -- --mutants [--changed] [--minutes N] [--only WO
 
   --changed      only bugs whose code or tests differ from the main branch
   --minutes N    begins no bug after that long (with --changed: 10, else 1440)
-  --only WORDS   only bugs whose file or description contains these words
+  --only WORDS   only bugs whose list ("borders:"), file or description contains these words
   --again        forgets what was found before
   --json FILE    writes every verdict there
 `;
@@ -39,12 +39,16 @@ async function main(): Promise<number> {
   const minutes = Number(values.minutes ?? (values.changed ? 10 : 1_440));
   const endsAtMs = performance.now() + minutes * 60_000;
   const changed = values.changed ? changedFiles() : undefined;
-  const chosen = Object.values(lists)
-    .flat()
-    .filter(({ file, what, tests }) => {
+  const chosen = Object.entries(lists).flatMap(([list, bugs]) =>
+    bugs.filter(({ file, what, tests }) => {
       const isChanged = !changed || [file, ...tests].some((name) => changed.has(name));
-      return isChanged && `${file} ${what}`.includes(values.only);
-    });
+      return isChanged && `${list}: ${file} ${what}`.includes(values.only);
+    }),
+  );
+  if (chosen.length === 0 && values.only !== "") {
+    process.stderr.write(`No planted bug is called "${values.only}".\n`);
+    return 2;
+  }
 
   const record = createRecord({ forget: values.again });
   const waiting = [...chosen];
