@@ -47,7 +47,8 @@ export async function reconcile(options: {
   dryRun: boolean;
   /** Of an event: what no webhook could have brought is not stored either. */
   maxBodyBytes: number;
-  onProgress: (objectsRead: number) => void;
+  /** Told after each batch: what would be answered if it ended there. */
+  onProgress: (soFar: ReconcileReport) => void;
 }): Promise<ReconcileReport> {
   const { engine, api, clock, dryRun } = options;
   const unfit: Unfit[] = [];
@@ -94,7 +95,7 @@ export async function reconcile(options: {
       if (!last) return;
       await heal(batch, organizationId);
       report.objectsRead += batch.length;
-      options.onProgress(report.objectsRead);
+      options.onProgress(report);
       batch = [];
       if (!dryRun) await writeBookmark(list, { newestId: newestId ?? last.id, lastId: last.id });
       await clock.sleep(PAUSE_MS);

@@ -6,6 +6,7 @@ import { CommandError, EXIT } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { http, loadHttps } from "../http.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
+import { interruptible } from "./interrupt.ts";
 
 /** Whatever is larger, or comes slower once it has begun, is no answer of a simulator's. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -49,7 +50,10 @@ export function createControlClient(flags: SimulatorFlags) {
         EXIT.wrongUsage,
       );
     }
-    const answer = await exchange(method, url, flags.token, body).catch((error: unknown) => {
+    const answer = await interruptible((signal) =>
+      exchange({ method, url, token: flags.token, body, signal }),
+    ).catch((error: unknown) => {
+      if (error instanceof Error && error.name === "AbortError") throw new CommandError(interrupted());
       throw new CommandError(
         `No simulator answers at ${flags.simulator} (${reasonOf(error)}): start one with ${ourCommand(serveAt(url))}, or name yours with --simulator.`,
       );
@@ -77,6 +81,11 @@ export function createControlClient(flags: SimulatorFlags) {
     return noun === undefined ? "" : ` List them:  ${ourCommand(noun, flags)}`;
   }
 
+  /** What it was asked for, the simulator does all the same. */
+  function interrupted(): string {
+    return `Interrupted: the simulator goes on with what it was asked. How far it is:  ${ourCommand("clock", flags)}`;
+  }
+
   return {
     get: <Schema extends z.ZodType>(path: string, schema: Schema) => call("GET", `/control${path}`, schema),
     post: <Schema extends z.ZodType>(path: string, body: unknown, schema: Schema) =>
@@ -95,13 +104,16 @@ function serveAt({ hostname, port }: URL): string[] {
     : ["serve"];
 }
 
+type Request = {
+  method: string;
+  url: URL;
+  token: string | undefined;
+  body: unknown;
+  signal: AbortSignal;
+};
+
 /** One request without a time limit: the clock may have hours of attempts to make before it answers. */
-function exchange(
-  method: string,
-  url: URL,
-  token: string | undefined,
-  body: unknown,
-): Promise<{ status: number; text: string }> {
+function exchange({ method, url, token, body, signal }: Request): Promise<{ status: number; text: string }> {
   const request = (url.protocol === "https:" ? loadHttps() : http).request;
   const text = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((resolve, reject) => {
@@ -110,6 +122,7 @@ function exchange(
       {
         method,
         agent: false,
+        signal,
         headers: {
           ...(text !== undefined && {
             "content-type": "application/json",

@@ -4,6 +4,7 @@ import { addSimulatorOptions, createControlClient, type SimulatorFlags } from ".
 import { emittedSchema, endpointSchema, listOf, registeredSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { collect, eventSelection, webUrl } from "./option-values.ts";
+import { secretHint } from "./secret-option.ts";
 import { createOutput, type Output } from "./output.ts";
 import { addRotateCommand } from "./rotate.ts";
 import { ourCommand } from "../invocation.ts";
@@ -139,7 +140,7 @@ function print(endpoint: z.infer<typeof endpointSchema>, output: Output): void {
     ["URL", endpoint.url],
     ["Events", selectionText(endpoint.event_types)],
     ["Organization", endpoint.org_id ?? "all"],
-    ["Secret", `ends in ${endpoint.secret_last4}`],
+    ["Secret", secretHint(endpoint.secret_last4)],
     ["Failures", failuresText(endpoint, output)],
     ["Faults", endpoint.faults.length === 0 ? "none" : endpoint.faults.join(" ")],
   ]);

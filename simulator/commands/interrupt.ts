@@ -1,18 +1,11 @@
 const EXIT_INTERRUPTED = 130;
+/** npm, at Ctrl-C, passes on what the terminal has sent already: nobody presses twice so soon. */
+const ECHO_MS = 100;
 
 /** Resolves at Ctrl-C or SIGTERM, so that everything can end in order; a second one ends the process at once. */
 export function untilInterrupted(): Promise<void> {
-  return new Promise((resolve) => {
-    let isEnding = false;
-    // Stays installed: as long as somebody listens, a signal does not end the process, or the receiver below it.
-    const interrupt = () => {
-      if (isEnding) process.exit(EXIT_INTERRUPTED);
-      isEnding = true;
-      resolve();
-    };
-    process.on("SIGINT", interrupt);
-    process.on("SIGTERM", interrupt);
-  });
+  // Stays installed: as long as somebody listens, a signal does not end the process, or the receiver below it.
+  return new Promise((resolve) => void onInterruption(resolve));
 }
 
 /**
@@ -22,16 +15,29 @@ export function untilInterrupted(): Promise<void> {
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const interruption = new AbortController();
   // Stays installed until the work is done: as long as somebody listens, a signal ends neither us nor what we started.
-  const interrupt = () => {
-    if (interruption.signal.aborted) process.exit(EXIT_INTERRUPTED);
-    interruption.abort();
-  };
-  process.on("SIGINT", interrupt);
-  process.on("SIGTERM", interrupt);
+  const stopListening = onInterruption(() => interruption.abort());
   try {
     return await work(interruption.signal);
   } finally {
+    stopListening();
+  }
+}
+
+/** Calls `first` at the first interruption and ends the process at the second; answers how to stop that. */
+function onInterruption(first: () => void): () => void {
+  let firstMs: number | undefined;
+  const interrupt = (): void => {
+    if (firstMs === undefined) {
+      firstMs = performance.now();
+      first();
+    } else if (performance.now() - firstMs >= ECHO_MS) {
+      process.exit(EXIT_INTERRUPTED);
+    }
+  };
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
+  return () => {
     process.off("SIGINT", interrupt);
     process.off("SIGTERM", interrupt);
-  }
+  };
 }

@@ -4,6 +4,7 @@ import { answerProblem } from "../mcp/answer.ts";
 import { VERSION } from "../version.ts";
 import { CommandError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+import { untilInterrupted } from "./interrupt.ts";
 
 /** `mcp`: the control API's verbs for developers' assistants, over standard input and output, until the input ends. */
 export function mcpCommand(): Command {
@@ -24,8 +25,10 @@ export function mcpCommand(): Command {
         process.stdin.once("close", resolve);
       });
       await server.connect(new StdioServerTransport());
-      await ended;
+      await Promise.race([ended, untilInterrupted()]);
       await server.close();
+      // It would keep us running.
+      process.stdin.destroy();
     });
 }
 

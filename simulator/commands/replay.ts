@@ -133,7 +133,12 @@ async function run(
     if (batch.length === 0 || signal.aborted || report.isHopeless()) return;
     await pace();
     if (signal.aborted) return;
-    report.add(await target.send(batch));
+    const results = await target.send(batch).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    // Nobody knows of a batch that was broken off: the next run sends it again.
+    if (results === undefined) return;
+    report.add(results);
     if (!signal.aborted && !report.isHopeless()) state?.save(report.progress());
     batch = [];
   }

@@ -4,6 +4,7 @@ import { addSimulatorOptions, createControlClient, type SimulatorFlags } from ".
 import { registeredSchema } from "./control-schemas.ts";
 import { durationSeconds } from "./option-values.ts";
 import { createOutput } from "./output.ts";
+import { secretHint } from "./secret-option.ts";
 
 type Flags = SimulatorFlags & { secret?: string; overlap: number };
 
@@ -33,7 +34,7 @@ export function addRotateCommand(endpoints: Command): void {
         ["Secret", endpoint.secret],
         [
           "Before",
-          `ends in ${endpoint.previous_secret_last4}, signs until ${endpoint.previous_secret_until}`,
+          `${secretHint(endpoint.previous_secret_last4)}, signs until ${endpoint.previous_secret_until}`,
         ],
       ]);
       output.note("\nThe secret is shown this once. A receiver takes both meanwhile: SIGNING_SECRET=NEW,OLD");

@@ -27,6 +27,11 @@ export function wantWrittenSecret(given: string | undefined): string {
   return given.startsWith("@") ? secretFile(given.slice(1)) : given;
 }
 
+/** How a secret that is not shown is told from another; `last4` is empty where it is too short to show any of it. */
+export function secretHint(last4: string | null): string {
+  return last4 === null || last4 === "" ? "too short to show its end" : `ends in ${last4}`;
+}
+
 function secretFile(path: string): string {
   const content = readBoundedFile(path, MOST_SECRET_BYTES);
   if (content.ok) return content.bytes.toString();

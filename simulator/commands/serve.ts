@@ -8,6 +8,7 @@ import { printLiveLog } from "./live-log.ts";
 import { eventSelection, observeUrl, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
+import { secretHint } from "./secret-option.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
 import { ourCommand } from "../invocation.ts";
 
@@ -51,7 +52,7 @@ export function serveCommand(): Command {
             ["Endpoint", forwarded.url],
             [
               "Secret",
-              forwarded.secret ?? `ends in ${forwarded.secretLast4}; it was shown when it was registered`,
+              forwarded.secret ?? `${secretHint(forwarded.secretLast4)}; it was shown when it was registered`,
             ],
           ],
           "  ",

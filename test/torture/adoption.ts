@@ -1,6 +1,7 @@
 import type { Run } from "./run.ts";
 
-/** What new users do first, on several versions of Node.js. Needs a registry; no seed or size changes it. */
+/** What new users do first, on several versions of Node.js, which needs a registry, and how they end it. No seed or size changes it. */
 export const runs: Run[] = [
   { name: "adoption", minutes: 5, pace: "fixed", script: "test/torture/adoption/trials.ts" },
+  { name: "Ctrl-C in every command", minutes: 0.7, pace: "fixed", files: ["test/e2e/interrupt.long.ts"] },
 ];

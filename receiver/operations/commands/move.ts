@@ -4,6 +4,7 @@ import { loadConfig, type Config } from "../../config.ts";
 import { moveInbox, StillRunning, type MoveReport } from "../../engines/move.ts";
 import { isWorkerGone } from "../../work/worker-id.ts";
 import { EXIT } from "./exit-codes.ts";
+import { interruptible } from "./interrupt.ts";
 import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
@@ -36,14 +37,25 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
   );
   if (!engine) return EXIT.couldNotRun;
   await engine.close();
-  const report = await moveInbox({
-    file,
-    url,
-    finish,
-    nowMs: systemClock.nowMs,
-    isGone: isWorkerGone,
-    onProgress: (events) => terminal.progress(`${String(events)} events moved`),
-  }).catch((error: unknown) => complainOf(error, terminal));
+  let moved = 0;
+  const report = await interruptible(
+    () =>
+      terminal.complain(
+        `interrupted after ${String(moved)} events. Run it again: it goes on where it stopped.`,
+      ),
+    async () =>
+      moveInbox({
+        file,
+        url,
+        finish,
+        nowMs: systemClock.nowMs,
+        isGone: isWorkerGone,
+        onProgress: (events) => {
+          moved = events;
+          terminal.progress(`${String(events)} events moved`);
+        },
+      }),
+  ).catch((error: unknown) => complainOf(error, terminal));
   if (!report) return EXIT.couldNotRun;
   if (options.json === true) terminal.value(present(report));
   else describe(report, finish, terminal);

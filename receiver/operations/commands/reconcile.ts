@@ -4,6 +4,7 @@ import type { Engine } from "../../engine.ts";
 import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
 import { EXIT } from "./exit-codes.ts";
+import { interruptible } from "./interrupt.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs `reconcile` and prints its report. Answers 0 only when it looked at everything. */
@@ -19,18 +20,32 @@ export async function runReconcile(
   }
   const sinceMs = options.sinceSeconds * 1_000;
   const api = createRestClient({ ...config.api, clock: systemClock, random: Math.random });
-  const report = await reconcile({
-    engine,
-    api,
-    clock: systemClock,
-    sinceMs: systemClock.nowMs() - sinceMs,
-    dryRun: options.dryRun === true,
-    maxBodyBytes: config.maxBodyBytes,
-    onProgress: (read) => terminal.progress(`${String(read)} objects read`),
-  });
+  const tell = (report: ReconcileReport): void => {
+    if (options.json === true) terminal.value(present(report));
+    else describe(report, terminal);
+  };
+  let soFar: ReconcileReport | undefined;
+  const report = await interruptible(
+    () => {
+      if (soFar === undefined) terminal.complain("reconcile was interrupted before it had read anything.");
+      else tell({ ...soFar, problem: "it was interrupted." });
+    },
+    async () =>
+      reconcile({
+        engine,
+        api,
+        clock: systemClock,
+        sinceMs: systemClock.nowMs() - sinceMs,
+        dryRun: options.dryRun === true,
+        maxBodyBytes: config.maxBodyBytes,
+        onProgress: (report) => {
+          soFar = report;
+          terminal.progress(`${String(report.objectsRead)} objects read`);
+        },
+      }),
+  );
   await api.close();
-  if (options.json === true) terminal.value(present(report));
-  else describe(report, terminal);
+  tell(report);
   return report.finished ? 0 : 1;
 }
 

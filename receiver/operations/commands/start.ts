@@ -7,6 +7,7 @@ import { exposedFiles, makePrivate } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
 import { startReceiver } from "../../receiver.ts";
 import { EXIT } from "./exit-codes.ts";
+import { endAtSecondInterrupt } from "./interrupt.ts";
 import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
@@ -38,20 +39,12 @@ export async function start(
   closeWithGrace({ delay: config.shutdownTimeoutMs, logger: false }, async ({ signal, err }) => {
     if (err) log.fatal({ err }, "a bug: shutting down");
     else log.info({ signal }, "shutting down");
-    ignoreFurtherSignals();
+    endAtSecondInterrupt();
     await started.stop();
     log.info("stopped");
     log.flush();
   });
   return undefined;
-}
-
-/** Ctrl-C comes twice when npm passes on what the terminal has sent already: that is no reason to break requests. */
-function ignoreFurtherSignals(): void {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.removeAllListeners(signal);
-    process.on(signal, () => undefined);
-  }
 }
 
 function describeListenError(error: unknown, terminal: Terminal): undefined {

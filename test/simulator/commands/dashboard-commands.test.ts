@@ -38,6 +38,11 @@ test("endpoints: added, listed, shown, changed, tested and removed", async () =>
     await sim("endpoints", "rotate", id, "--secret", "whsec_mine", "--overlap", "0", "--json")
   ).json();
   expect(again).toMatchObject({ secret: "whsec_mine", previous_secret_last4: now.slice(-4) });
+  // Whoever chose a short one is not shown half of it.
+  expect((await sim("endpoints", "show", id)).out).toMatch(/^Secret +too short to show its end$/m);
+  expect((await sim("endpoints", "rotate", id)).out).toMatch(
+    /^Before +too short to show its end, signs until /m,
+  );
   expect((await sim("endpoints", "rotate", id, "--overlap", "soon")).code).toBe(2);
   expect((await sim("endpoints", "rotate", id, "--overlap", "31d")).code).not.toBe(0);
 

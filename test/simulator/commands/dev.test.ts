@@ -87,7 +87,10 @@ test("a second Ctrl-C ends both at once, though the receiver ignores the first",
   const pid = Number(/asked (\d+)/.exec(line)?.[1]);
   running.child.kill("SIGINT");
   await running.error((text) => text.includes("no end"));
-  expect(await running.kill("SIGINT")).toEqual({ code: 130, signal: null });
+  // What comes at once is npm's, not a second one.
+  const pressing = setInterval(() => running.child.kill("SIGINT"), 20);
+  expect(await running.exited).toEqual({ code: 130, signal: null });
+  clearInterval(pressing);
   await expect.poll(() => isAlive(pid)).toBe(false);
 });
 

@@ -1,0 +1,41 @@
+import { EXIT } from "./exit-codes.ts";
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+/** What a shell shows of a program that Ctrl-C ended. */
+const EXIT_INTERRUPTED = 130;
+/** npm, at Ctrl-C, passes on what the terminal has sent already: nobody presses twice so soon. */
+const ECHO_MS = 100;
+
+/**
+ * Does `work`, which Ctrl-C or SIGTERM ends at once, after `sayHowFar`. What is stored by then is whole, as after a crash,
+ * so that nothing has to be waited for.
+ */
+export async function interruptible<Result>(
+  sayHowFar: () => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const interrupt = (): void => {
+    sayHowFar();
+    process.exit(EXIT.couldNotRun);
+  };
+  for (const signal of SIGNALS) process.on(signal, interrupt);
+  try {
+    return await work();
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+  }
+}
+
+/**
+ * While the receiver finishes what is running: a second Ctrl-C ends it at once, and further signals of supervisors are no
+ * reason to break requests.
+ */
+export function endAtSecondInterrupt(): void {
+  const firstMs = performance.now();
+  for (const signal of [...SIGNALS, "SIGHUP"] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => {
+      if (signal === "SIGINT" && performance.now() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
+    });
+  }
+}
