@@ -135,4 +135,25 @@ export const plantedInSimulator: PlantedBug[] = [
     replace: "if (keptBytes >= 0) return;",
     tests: ["test/simulator/api/page-cache.test.ts"],
   },
+  {
+    what: "deliveries of a type are sorted anew for every page",
+    file: "simulator/domain/schema.ts",
+    find: "deliveries_by_type ON deliveries (event_type, seq)",
+    replace: "deliveries_by_type ON deliveries (seq, event_type)",
+    tests: ["test/simulator/domain/list-plans.test.ts"],
+  },
+  {
+    what: "events of a type are looked for one by one",
+    file: "simulator/domain/event-summaries.ts",
+    find: "AND type = ? ORDER BY seq DESC",
+    replace: "AND +type = ? ORDER BY created_at DESC, seq DESC",
+    tests: ["test/simulator/domain/list-plans.test.ts"],
+  },
+  {
+    what: "a long list is looked through to its end, however long that takes",
+    file: "simulator/domain/bounded-search.ts",
+    find: "looked >= bounds.rows || monotonicMs() > untilMs",
+    replace: "looked >= bounds.rows",
+    tests: ["test/simulator/control/search.test.ts", "test/simulator/domain/bounded-search.test.ts"],
+  },
 ];

@@ -1,0 +1,55 @@
+import type { Database } from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { openDatabase } from "../../../simulator/database.ts";
+import { createAttempts } from "../../../simulator/domain/attempts.ts";
+import { createDeliverySummaries } from "../../../simulator/domain/delivery-summaries.ts";
+import { createEventSummaries } from "../../../simulator/domain/event-summaries.ts";
+
+/** A database, and what SQLite plans for each statement that is prepared on it from now on. */
+function openPlanned(): { database: Database; plans: string[] } {
+  const opened = openDatabase();
+  if (!opened.ok) throw new Error(opened.message);
+  const { database } = opened;
+  onTestFinished(() => void database.close());
+  const prepare = database.prepare.bind(database);
+  const plans: string[] = [];
+  database.prepare = (sql: string) => {
+    const steps = prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
+    const blanks = Array.from({ length: sql.split("?").length - 1 }, () => null);
+    plans.push(...steps.all(...blanks).map(({ detail }) => detail));
+    return prepare(sql);
+  };
+  return { database, plans };
+}
+
+const monotonicMs = (): number => 0;
+
+test.each([
+  {},
+  { eventId: "evt_1" },
+  { endpointId: "ep_1" },
+  { state: "dead" },
+  { verdict: "ok" },
+  { type: "call.completed" },
+  { text: "lost", state: "delivered", type: "call.completed" },
+] as const)("deliveries of %j are read from an index, in its order, however many there are", (filter) => {
+  const { database, plans } = openPlanned();
+  const attempts = createAttempts({ database });
+  const summaries = createDeliverySummaries({ database, attempts, monotonicMs });
+  plans.length = 0;
+  summaries.page({ limit: 100, ...filter });
+  expect(plans.filter((step) => /^SEARCH d USING .*(?:rowid|seq)<\?/.test(step))).toHaveLength(1);
+  expect(plans.filter((step) => /TEMP B-TREE|SCAN (?:d|deliveries)\b/.test(step))).toEqual([]);
+});
+
+test.each([{}, { type: "call.completed" }, { text: "lost", orgId: "org_1" }] as const)(
+  "events of %j are read from an index, in its order, however many there are",
+  (filter) => {
+    const { database, plans } = openPlanned();
+    const summaries = createEventSummaries({ database, monotonicMs });
+    plans.length = 0;
+    summaries.page({ limit: 100, ...filter });
+    expect(plans.filter((step) => /^SEARCH events USING .*(?:rowid|seq)<\?/.test(step))).toHaveLength(1);
+    expect(plans.filter((step) => /TEMP B-TREE|SCAN events\b/.test(step))).toEqual([]);
+  },
+);
