@@ -132,6 +132,8 @@ function exchange({ method, url, token, body, signal }: Request): Promise<{ stat
         },
       },
       (answer) => {
+        // From here on whoever reads the answer learns what went wrong, and says it better.
+        outgoing.off("error", reject).on("error", () => undefined);
         readText(answer).then((read) => resolve({ status: answer.statusCode ?? 0, text: read }), reject);
       },
     );

@@ -10,7 +10,7 @@ import {
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { openStateFile } from "../../../simulator/replay/state-file.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
@@ -136,6 +136,23 @@ test("a simulator whose answer has no end is left", async () => {
   const { port } = server.address() as AddressInfo;
   const { code, err } = await run("events", "--simulator", `http://127.0.0.1:${port}`);
   expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining("more than 64 MiB came") });
+});
+
+test("a simulator that answers for a minute is left, and that is said", async () => {
+  const minute = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => ended.signal);
+  const ended = new AbortController();
+  const server = createServer((_request, response) => {
+    response.write("[", () => setImmediate(() => ended.abort()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    minute.mockRestore();
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const { code, err } = await run("events", "--simulator", `http://127.0.0.1:${port}`);
+  expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining("it came for a minute") });
 });
 
 test.each([
