@@ -9,7 +9,7 @@ import { temporaryDirectory } from "./helpers/temporary.ts";
  * that could come back, no effect is there without its event being done, and the two files find their way on together.
  */
 
-const IMAGES = Number(process.env["POWER_CUT_IMAGES"] ?? 600);
+const IMAGES = Number(process.env["POWER_CUT_IMAGES"] ?? 250);
 const BATCHES = 120;
 const reason = whyNot();
 if (reason !== undefined) process.stderr.write(`The power-cut tests are skipped: ${reason}.\n`);
