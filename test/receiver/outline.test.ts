@@ -96,14 +96,16 @@ describe("the outline of JSON", () => {
   });
 
   /** The bytes of it that are looked at, one after the other or as a text. */
-  function counted(json: Buffer): { json: Buffer; looked: () => number } {
+  function counted(json: Buffer): { json: Buffer; looked: () => number; built: () => number } {
     let looked = 0;
+    let built = 0;
     const watched = new Proxy(json, {
       get: (bytes, name) => {
         if (name === "length") return bytes.length;
         if (name === "toString")
           return (encoding: BufferEncoding, from: number, to: number) => {
             looked += to - from;
+            if (encoding === "utf8") built += 1;
             return bytes.toString(encoding, from, to);
           };
         if (name === "subarray")
@@ -115,7 +117,7 @@ describe("the outline of JSON", () => {
         return bytes[Number(name)];
       },
     });
-    return { json: watched, looked: () => looked };
+    return { json: watched, looked: () => looked, built: () => built };
   }
 
   // What takes a turn of the loop for a megabyte of the worst, without a clock; the time itself is for the long runs.
@@ -130,10 +132,11 @@ describe("the outline of JSON", () => {
     ["digits", `"x":[${"1234567890,".repeat(1_000)}0]`],
     ["blanks", `"x":[${"0 \n\t ,  ".repeat(1_000)}0]`],
   ])("looks at no byte of many %s more than five times", (_name, members) => {
-    const { json, looked } = counted(Buffer.from(`{${members},"id":"evt_1"}`));
+    const { json, looked, built } = counted(Buffer.from(`{${members},"id":"evt_1"}`));
     expect(outline(json, READ, 64)).toContain('"id":"evt_1"');
     expect(looked() / json.length).toBeGreaterThan(1);
     expect(looked() / json.length).toBeLessThan(5);
+    expect(built()).toBe(1);
   });
 });
 
