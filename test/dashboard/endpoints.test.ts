@@ -66,7 +66,7 @@ test("a secret is rotated: both sign while they overlap, and the new one is show
   await once.getByText("the old one counts, too").waitFor();
   const secret = (await once.locator("code.secret").innerText()).trim();
   await once.getByRole("button", { name: "I have copied it" }).click();
-  const facts = page.locator(".endpoint .facts");
+  const facts = page.locator(".endpoint .facts", { hasText: "Secret" });
   await facts.getByText(`••••${secret.slice(-4)} and ••••${body.secret.slice(-4)} until`).waitFor();
   expect(await page.content()).not.toContain(secret);
 
