@@ -25,6 +25,8 @@ let receiver: Promise<Command> | undefined;
 async function receiverProgram(): Promise<Command> {
   return (receiver ??= (async () => {
     const spy = vi.spyOn(Command.prototype, "parseAsync").mockImplementation(async () => new Command());
+    // Another file of this worker may have loaded it.
+    vi.resetModules();
     await import("../../receiver/program.ts");
     const [program] = spy.mock.contexts;
     spy.mockRestore();
