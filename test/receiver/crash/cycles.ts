@@ -53,9 +53,10 @@ export async function loadUntilGone(
   };
   const clients = Array.from({ length: CONNECTIONS }, client);
   if (options.killAfter?.handled === true) {
+    // What ended an earlier life may be tried again in this one, and end it before anything is handled.
     await until(
-      () => receiver.lines.some((line) => line.includes('"msg":"handled"')),
-      (handled) => handled,
+      () => receiverState.gone || receiver.lines.some((line) => line.includes('"msg":"handled"')),
+      (isOver) => isOver,
     );
   }
   if (options.killAfter?.ms !== undefined) await delay(options.killAfter.ms).then(receiver.kill);
