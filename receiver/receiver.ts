@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { hostInUrl } from "../shared/host.ts";
 import { createAdminApp } from "./operations/admin.ts";
 import { createApp } from "./intake/app.ts";
 import type { Clock } from "./clock.ts";
@@ -90,7 +91,7 @@ export async function startReceiver(options: {
       );
 
     const adminPort = await admin.listen(config.adminPort, config.adminHost);
-    const adminUrl = `http://${inUrl(config.adminHost)}:${String(adminPort)}`;
+    const adminUrl = `http://${hostInUrl(config.adminHost)}:${String(adminPort)}`;
     if (config.role === "worker") {
       log.info({ admin_url: adminUrl, role: config.role }, "working");
       return { url: undefined, adminUrl, stop };
@@ -110,7 +111,7 @@ export async function startReceiver(options: {
     const server = createHttpServer({ app, clock });
     const port = await server.listen(config.port, config.host);
     servers.push(server);
-    const url = `http://${inUrl(config.host)}:${String(port)}${config.webhookPath}`;
+    const url = `http://${hostInUrl(config.host)}:${String(port)}${config.webhookPath}`;
     log.info({ url, admin_url: adminUrl, role: config.role }, "listening");
     return { url, adminUrl, stop };
   } catch (error) {
@@ -149,8 +150,4 @@ async function freeBytes(databaseFile: string | undefined): Promise<number> {
   if (databaseFile === undefined) return Number.POSITIVE_INFINITY;
   const { bavail, bsize } = await statfs(dirname(databaseFile));
   return bavail * bsize;
-}
-
-function inUrl(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { hostInUrl, isWildcard } from "../shared/host.ts";
 import type { AppOptions, createApp } from "./app.ts";
 import { http } from "./http.ts";
 import type { Simulator } from "./simulator.ts";
@@ -38,11 +39,11 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
 
   const { port } = addressOf(server);
   const shownHost = isWildcard(options.host) ? "localhost" : options.host;
-  for (const host of ["localhost", "127.0.0.1", "[::1]", bracketed(options.host)])
+  for (const host of ["localhost", "127.0.0.1", "[::1]", hostInUrl(options.host)])
     ownHosts.add(`${host}:${port}`);
   if (port === 80)
-    for (const host of ["localhost", "127.0.0.1", "[::1]", bracketed(options.host)]) ownHosts.add(host);
-  const url = `http://${bracketed(shownHost)}:${port}`;
+    for (const host of ["localhost", "127.0.0.1", "[::1]", hostInUrl(options.host)]) ownHosts.add(host);
+  const url = `http://${hostInUrl(shownHost)}:${port}`;
   simulator.setBaseUrl(url);
 
   return {
@@ -98,12 +99,4 @@ function addressOf(server: Server): AddressInfo {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("A listening server has an address.");
   return address;
-}
-
-function isWildcard(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }

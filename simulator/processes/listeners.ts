@@ -7,6 +7,7 @@ import {
   parseProcNet,
   type Listening,
 } from "./listener-tables.ts";
+import { isWildcard } from "../../shared/host.ts";
 
 /** A port of this machine at which a receiver could be: where to connect to, and whose it is, as far as that is known. */
 export type Listener = { host: string; port: number; pid: number | null; program: string | null };
@@ -64,7 +65,7 @@ export function offered(listening: readonly Listening[], ownPid = process.pid): 
 
 /** The name by which a listener is reached; undefined for one that only other machines reach. */
 function loopbackHost(address: string): string | undefined {
-  if (["0.0.0.0", "::", "127.0.0.1", "::1"].includes(address)) return "localhost";
+  if (isWildcard(address) || ["127.0.0.1", "::1"].includes(address)) return "localhost";
   return address.startsWith("127.") ? address : undefined;
 }
 

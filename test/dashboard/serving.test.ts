@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, request } from "node:http";
 import express from "express";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { RETRY_DELAYS_SECONDS } from "../../shared/retry-policy.ts";
 import { changeGuard } from "../../simulator/control/guard.ts";
+import { listen } from "../helpers/listen.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
 test("the page lets a browser run our own files and nothing else", async () => {
@@ -110,10 +109,7 @@ test("a change comes from our own page, under whatever name it was reached", asy
   const app = express();
   app.use(changeGuard(() => false));
   app.use((_request, response) => void response.status(204).end());
-  const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const { port } = await listen(createServer(app));
   const post = (headers: Record<string, string>) =>
     rawStatus(port, "/", { "content-type": "application/json", host: "box.lan:4010", ...headers }, "POST");
 

@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createObserver } from "../../simulator/observer/observer.ts";
 import { SOON, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
+import { listen } from "../helpers/listen.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
@@ -21,10 +21,8 @@ async function startForgetful() {
     const id = request.url?.slice(1) ?? "";
     response.end(JSON.stringify({ state: "done", handled: handled.get(id) ?? 0, duplicates: 0 }));
   });
-  await new Promise<void>((resolve) => ledger.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void ledger.close());
-  const { port } = ledger.address() as AddressInfo;
-  return { receiver, observer: createObserver(`http://127.0.0.1:${port}/{id}`) };
+  const { url } = await listen(ledger);
+  return { receiver, observer: createObserver(`${url}/{id}`) };
 }
 
 test("each delivery says whether the receiver did right, and a line at the top sums it up", async () => {

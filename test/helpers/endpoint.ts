@@ -1,7 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
 import { parseSignature } from "../../shared/signature.ts";
+import { listen } from "./listen.ts";
 
 /** A request as it was on the wire. */
 export type Received = {
@@ -42,17 +41,10 @@ export async function startEndpoint(initial: Behaviour = 200) {
       else behaviour(response, received.length, entry);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  onTestFinished(close);
+  const { url, port, close } = await listen(server);
 
   return {
-    url: `http://127.0.0.1:${port}/webhooks`,
+    url: `${url}/webhooks`,
     port,
     received,
     behave(next: Behaviour): void {

@@ -1,6 +1,7 @@
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { listen } from "../helpers/listen.ts";
 import { get, idOf, newBody, post } from "./helpers/events.ts";
 import { runCommand, startProcess } from "./helpers/process.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
@@ -33,10 +34,7 @@ describe("the command line", { timeout: 60_000 }, () => {
   });
 
   test("says which port is taken", async () => {
-    const occupant = createServer().listen(0, "127.0.0.1");
-    onTestFinished(() => void occupant.close());
-    await until(() => occupant.listening, Boolean);
-    const { port } = occupant.address() as { port: number };
+    const { port } = await listen(createServer());
     const result = await runCommand([], {
       SIGNING_SECRET: "s",
       PORT: String(port),

@@ -1,3 +1,5 @@
+import { localHostInUrl } from "../../shared/host.ts";
+
 const DEFAULT_ADMIN_PORT = "3001";
 
 /**
@@ -9,8 +11,5 @@ export function observeAddress(
 ): string | undefined {
   const port = environment["ADMIN_PORT"] || DEFAULT_ADMIN_PORT;
   if (port === "0") return undefined;
-  const host = environment["ADMIN_HOST"] || "127.0.0.1";
-  const reachable =
-    { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? (host.includes(":") ? `[${host}]` : host);
-  return `http://${reachable}:${port}/inbox/{id}`;
+  return `http://${localHostInUrl(environment["ADMIN_HOST"] || "127.0.0.1")}:${port}/inbox/{id}`;
 }

@@ -1,5 +1,6 @@
 import { fetch } from "undici";
 import { z } from "zod";
+import { localHostInUrl } from "../../../shared/host.ts";
 import type { Config } from "../../config.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
@@ -34,6 +35,5 @@ export async function health(config: Config, terminal: Terminal): Promise<number
 /** Where readiness is told: beside the webhooks, or where there are none, at the admin port. */
 function readinessUrl({ role, host, port, adminHost, adminPort }: Config): string {
   const [name, number] = role === "worker" ? [adminHost, adminPort] : [host, port];
-  const here = name === "0.0.0.0" ? "127.0.0.1" : name === "::" ? "::1" : name;
-  return `http://${here.includes(":") ? `[${here}]` : here}:${String(number)}/readyz`;
+  return `http://${localHostInUrl(name)}:${String(number)}/readyz`;
 }

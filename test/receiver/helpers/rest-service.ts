@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { onTestFinished } from "vitest";
 import { sampleAgent, sampleCall, sampleOrganization, sampleVoicemail } from "../../../shared/samples.ts";
 import type { Call, Voicemail } from "../../../shared/resources.ts";
+import { listen } from "../../helpers/listen.ts";
 
 export const API_KEY = "key_test";
 
@@ -45,13 +45,8 @@ export async function startRestService() {
       page(state.voicemails, url.searchParams, "reviewed", answer);
     else answer(404, { error: "not_found", message: "No such path." });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as { port: number };
-  return { state, baseUrl: `http://127.0.0.1:${String(port)}` };
+  const { url } = await listen(server);
+  return { state, baseUrl: url };
 }
 
 function page(

@@ -1,11 +1,10 @@
 import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, request } from "node:http";
 import express from "express";
-import { onTestFinished } from "vitest";
 import type { ApiFaults } from "../../../simulator/api/faults.ts";
 import { createRecordings } from "../../../simulator/api/recordings.ts";
 import { createApi } from "../../../simulator/api/router.ts";
+import { listen } from "../../helpers/listen.ts";
 import { createTestWorld } from "../world/test-world.ts";
 
 type WorldOptions = Parameters<typeof createTestWorld>[0];
@@ -42,16 +41,7 @@ export async function startApi(
     }),
   );
   app.use("/recordings", createRecordings({ world }));
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  const { port } = server.address() as AddressInfo;
+  const { port } = await listen(createServer(app));
 
   async function get(
     path: string,

@@ -8,12 +8,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { openStateFile } from "../../../simulator/replay/state-file.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { listen } from "../../helpers/listen.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 
@@ -128,13 +128,8 @@ test("a simulator whose answer has no end is left", async () => {
     response.on("drain", more);
     more();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const { code, err } = await run("events", "--simulator", `http://127.0.0.1:${port}`);
+  const { url } = await listen(server);
+  const { code, err } = await run("events", "--simulator", url);
   expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining("more than 64 MiB came") });
 });
 
@@ -144,14 +139,9 @@ test("a simulator that answers for a minute is left, and that is said", async ()
   const server = createServer((_request, response) => {
     response.write("[", () => setImmediate(() => ended.abort()));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    minute.mockRestore();
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const { code, err } = await run("events", "--simulator", `http://127.0.0.1:${port}`);
+  onTestFinished(() => minute.mockRestore());
+  const { url } = await listen(server);
+  const { code, err } = await run("events", "--simulator", url);
   expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining("it came for a minute") });
 });
 

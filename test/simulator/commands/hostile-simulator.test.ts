@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { startSimulator } from "../../../simulator/index.ts";
+import { listen } from "../../helpers/listen.ts";
 import { runInBash } from "../../verify/bash.ts";
 import { run } from "./in-process.ts";
 
@@ -22,16 +22,11 @@ async function startHostile() {
     response.end(JSON.stringify(spoiled(JSON.parse(text), "")));
   };
   const server = createServer((request, response) => void pass(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    await simulator.close();
-  });
+  onTestFinished(() => simulator.close());
+  const { url } = await listen(server);
   const [delivery] = simulator.deliveries.list();
-  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     endpoint: endpoint.id,
     delivery: delivery?.id ?? "",
     event: delivery?.eventId ?? "",

@@ -1,9 +1,9 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { listen } from "../../helpers/listen.ts";
 import { run as spawnRun, serve } from "../../helpers/process.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
 import { run } from "./in-process.ts";
@@ -84,10 +84,7 @@ test("--json prints one JSON line for the start and one for each attempt; stoppe
 });
 
 test("a taken port could not be run, and says which other to choose", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const { port } = await listen(createServer());
   const { code, err } = await run("serve", "--port", String(port), "--calls", "0");
   expect(code).toBe(3);
   expect(err).toBe(

@@ -1,9 +1,10 @@
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../../shared/limits.ts";
 import { verify } from "../../../shared/signature.ts";
 import { FAULT_NAMES } from "../../../simulator/domain/faults.ts";
 import { startSimulator, type Envelope, type EventType, type FaultText } from "../../../simulator/index.ts";
+import { listen } from "../../helpers/listen.ts";
 
 const secret = "whsec_of_the_faults_test";
 
@@ -42,10 +43,8 @@ async function startRawEndpoint() {
     });
     socket.on("error", (error: NodeJS.ErrnoException) => (connection.error = error.code));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/webhooks`, connections };
+  const { url } = await listen(server);
+  return { url: `${url}/webhooks`, connections };
 }
 
 /** Sends one event with one fault in force. */

@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import express from "express";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ERROR_STATUS } from "../../../shared/errors.ts";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { createOpenApi } from "../../../simulator/openapi/router.ts";
 import { createOpenApiDocument } from "../../../tools/openapi/document.ts";
+import { listen } from "../../helpers/listen.ts";
 import { startApi } from "../api/test-api.ts";
 
 const file = fileURLToPath(new URL("../../../simulator/openapi/openapi.json", import.meta.url));
@@ -20,16 +20,8 @@ const document = JSON.parse(readFileSync(file, "utf8")) as {
 };
 
 async function startOpenApi() {
-  const server = express().use(createOpenApi()).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = await listen(createServer(express().use(createOpenApi())));
+  return url;
 }
 
 describe("openapi.json", () => {

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   parseCommandLine,
@@ -10,6 +9,7 @@ import {
   parseProcNet,
 } from "../../../simulator/processes/listener-tables.ts";
 import { listListeners, offered } from "../../../simulator/processes/listeners.ts";
+import { listen } from "../../helpers/listen.ts";
 
 describe("the tables of the system", () => {
   test("of Linux: addresses of both families, listeners only", () => {
@@ -113,10 +113,7 @@ test.runIf(process.platform === "linux")(
     const child = spawn(process.execPath, ["-e", script, "x/server.js", "--secret=whsec_1"]);
     onTestFinished(() => void child.kill());
     const [line] = await once(child.stdout, "data");
-    const own = createServer().listen(0, "127.0.0.1");
-    onTestFinished(() => void own.close());
-    await once(own, "listening");
-    const { port: ownPort } = own.address() as AddressInfo;
+    const { port: ownPort } = await listen(createServer());
 
     const listed = await listListeners();
 

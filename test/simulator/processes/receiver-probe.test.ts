@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import { createServer as createTcpServer, type AddressInfo, type Server } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { createServer as createTcpServer } from "node:net";
+import { describe, expect, test } from "vitest";
 import { probeReceiver } from "../../../simulator/processes/receiver-probe.ts";
+import { listen } from "../../helpers/listen.ts";
 
 /** Answers each path of `routes` with its status, and every other with 404, or with that of `*`. */
 async function probeOf(routes: Record<string, number>) {
@@ -10,15 +11,9 @@ async function probeOf(routes: Record<string, number>) {
     seen.push({ line: `${request.method} ${request.url}`, headers: request.headers });
     response.writeHead(routes[request.url ?? ""] ?? routes["*"] ?? 404, { location: "/webhooks" }).end("x");
   };
-  const port = await listening(createServer(listener));
+  const { port } = await listen(createServer(listener));
   const probe = await probeReceiver({ host: "127.0.0.1", port });
   return { probe, port, seen };
-}
-
-async function listening(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
 }
 
 describe("what is found at a port", () => {
@@ -61,7 +56,7 @@ describe("what is found at a port", () => {
   });
 
   test("somebody who does not speak HTTP", async () => {
-    const port = await listening(createTcpServer((socket) => void socket.end("220 mail ready\r\n")));
+    const { port } = await listen(createTcpServer((socket) => void socket.end("220 mail ready\r\n")));
     expect(await probeReceiver({ host: "127.0.0.1", port })).toMatchObject({
       finding: "not_http",
       status: null,

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { isAlive } from "../../helpers/process.ts";
 import { freePort } from "../../helpers/free-port.ts";
+import { listen } from "../../helpers/listen.ts";
 import { type ReceiverProcess, startReceiver } from "../../../simulator/processes/receiver-process.ts";
 
 const LISTENER = `
@@ -93,15 +93,12 @@ describe("startReceiver", () => {
   });
 
   test("does not mistake another process on the port for the receiver", async () => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
+    const { port } = await listen(createServer());
     const result = await startReceiver({
       command: [process.execPath, "-e", LISTENER],
       env: { PORT: String(port) },
       url: `http://127.0.0.1:${port}`,
     });
-    other.close();
 
     expect(result).toMatchObject({ ok: false, reason: "port_taken" });
   });
