@@ -15,7 +15,7 @@
  *    │                                                        └──▶ dead      failed for good, or once too often
  *    └── requeue ◀── dead, ignored
  *
- *    done, ignored ──(prune, after the retention of bodies)──▶ pruned: only the id is left, to recognise a duplicate
+ *    done, ignored ──(prune, after the retention of bodies)──▶ pruned: only the id is left for a time, to recognise a duplicate
  */
 
 /** States of an event, in the words of the diagram above. */
@@ -178,7 +178,7 @@ export type InboxEvent = {
   state: EventState;
   source: EventSource | null;
   attempts: number;
-  /** Handlings that were completed: 1 for good, unless somebody requeued the event. */
+  /** Handlings that were completed: 1 for good once it is done. */
   handled: number;
   /** Deliveries beyond the first. */
   duplicates: number;

@@ -10,7 +10,7 @@ import type { Organization } from "../../shared/resources.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { World } from "../domain/world/world.ts";
 import { type Answer, refusal } from "./answer.ts";
-import { type ApiRequest, createResources } from "./endpoints.ts";
+import { type ApiRequest, createResources } from "./resources.ts";
 import type { ApiFaults } from "./faults.ts";
 import type { ReadyAnswer } from "./page-cache.ts";
 

@@ -12,9 +12,9 @@ const CONCURRENCY_PER_ENDPOINT = 16;
 const LONGEST_SLEEP_MS = 1_000;
 
 /**
- * Makes the attempts when they are due and decides how each delivery goes on (SPEC §6 Retry policy). Due times are
- * stored; this only compares them with the schedule clock, so a restart or a suspended machine loses nothing and causes
- * no burst: what is overdue is attempted once.
+ * Makes the attempts when they are due (SPEC §6 Retry policy); how a delivery goes on from there, the settlement decides.
+ * Due times are stored; this only compares them with the schedule clock, so a restart or a suspended machine loses
+ * nothing and causes no burst: what is overdue is attempted once.
  */
 export function createDispatcher(
   options: FlightParts & {
