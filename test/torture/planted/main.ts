@@ -2,15 +2,17 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { createField } from "./field.ts";
+import { createField, type Sound } from "./field.ts";
 import { lists } from "./lists.ts";
 import type { PlantedBug } from "./planted-bug.ts";
-import { createRecord, type Verdict } from "./record.ts";
+import { createRecord, type Finding, type Verdict } from "./record.ts";
+import { sharesOf } from "./table.ts";
 
 const USAGE = `npm run torture -- --mutants [--changed] [--minutes N] [--only WORDS] [--again] [--json FILE]
 
   Plants small bugs into copies of the code, one at a time, and looks whether a test fails. What was found is kept in
-  node_modules/.cache/planted.json, so that a run that was stopped goes on, and what did not change is not tried again.
+  the user's cache folder with its commit, so that a run that was stopped goes on, in whichever checkout, and a bug whose
+  code and tests did not change since is not tried again.
 
   --changed      only bugs whose code or tests differ from the main branch
   --minutes N    begins no bug after that long (with --changed: 10, else 1440)
@@ -50,39 +52,44 @@ async function main(): Promise<number> {
     return 2;
   }
 
-  const record = createRecord({ forget: values.again });
-  const waiting = [...chosen];
-  const verdicts = new Map<PlantedBug, Verdict>();
+  const commit = git("rev-parse", "--short", "HEAD");
+  const record = createRecord({ commit, forget: values.again });
+  const findings = new Map<PlantedBug, Finding>();
+  for (const bug of chosen) {
+    const finding = record.find(bug);
+    if (finding) findings.set(bug, finding);
+  }
+  const waiting = chosen.filter((bug) => !findings.has(bug));
+  process.stdout.write(`${String(findings.size)} are known, ${String(waiting.length)} to be tried\n`);
+  const sound: Sound = new Map();
   const work = async (): Promise<void> => {
-    const field = createField();
+    const field = createField(sound);
     try {
       for (let bug = waiting.shift(); bug && performance.now() < endsAtMs; bug = waiting.shift()) {
-        const known = record.find(bug);
-        const verdict = known ?? (await field.plant(bug));
-        if (!known) record.keep(bug, verdict);
-        verdicts.set(bug, verdict);
-        const place = `[${String(verdicts.size)}/${String(chosen.length)}]`;
-        process.stdout.write(`${place} ${mark(bug, verdict)} ${bug.file}: ${bug.what}\n`);
+        const finding = record.keep(bug, await field.plant(bug));
+        findings.set(bug, finding);
+        const place = `[${String(findings.size)}/${String(chosen.length)}]`;
+        process.stdout.write(`${place} ${mark(bug, finding.verdict)} ${bug.file}: ${bug.what}\n`);
       }
     } finally {
       field.clear();
     }
   };
-  await Promise.all(Array.from({ length: Math.min(availableParallelism(), chosen.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), waiting.length) }, work));
 
-  process.stdout.write(`\n${table(verdicts)}`);
-  if (chosen.length > verdicts.size)
-    process.stdout.write(`${String(chosen.length - verdicts.size)} were not tried; run it again to go on.\n`);
+  process.stdout.write(`\n${table(findings, commit)}`);
+  if (chosen.length > findings.size)
+    process.stdout.write(`${String(chosen.length - findings.size)} were not tried; run it again to go on.\n`);
   if (values.json !== undefined)
     writeFileSync(
       values.json,
       JSON.stringify(
-        [...verdicts].map(([bug, verdict]) => ({ ...bug, verdict })),
+        [...findings].map(([bug, { verdict, commit: seenAt }]) => ({ ...bug, verdict, commit: seenAt })),
         undefined,
         2,
       ),
     );
-  return [...verdicts].every(([bug, verdict]) => isExpected(bug, verdict)) ? 0 : 1;
+  return [...findings].every(([bug, { verdict }]) => isExpected(bug, verdict)) ? 0 : 1;
 }
 
 function isExpected(bug: PlantedBug, verdict: Verdict): boolean {
@@ -94,28 +101,29 @@ function mark(bug: PlantedBug, verdict: Verdict): string {
 }
 
 /** One line a folder, and then each bug that was not caught. */
-function table(verdicts: Map<PlantedBug, Verdict>): string {
-  const lines: string[] = [];
-  for (const [folder, bugs] of Object.entries(lists)) {
-    const tried = bugs.filter((bug) => verdicts.has(bug));
-    if (tried.length === 0) continue;
-    const caught = tried.filter((bug) => verdicts.get(bug) === "caught").length;
-    const share = Math.floor((100 * caught) / tried.length);
-    lines.push(
-      `${folder.padEnd(20)} ${String(caught).padStart(4)} of ${String(tried.length).padStart(3)} caught  ${String(share).padStart(3)} %\n`,
-    );
-  }
-  for (const [bug, verdict] of verdicts)
+function table(findings: Map<PlantedBug, Finding>, commit: string): string {
+  const lines = sharesOf(lists, (bug) => findings.get(bug))
+    .filter(({ tried }) => tried > 0)
+    .map(({ list, tried, caught }) => {
+      const share = String(Math.floor((100 * caught) / tried)).padStart(3);
+      return `${list.padEnd(20)} ${String(caught).padStart(4)} of ${String(tried).padStart(3)} caught  ${share} %\n`;
+    });
+  const earlier = [...findings.values()].filter((finding) => finding.commit !== commit).length;
+  lines.push(`at ${commit}; ${String(earlier)} were seen at earlier commits, with the same code and tests\n`);
+  for (const [bug, { verdict }] of findings)
     if (verdict !== "caught") lines.push(`${verdict}: ${bug.file}: ${bug.what}. ${bug.survives ?? ""}\n`);
   return lines.join("");
 }
 
 /** What differs from the main branch where this one left it, committed or not. */
 function changedFiles(): Set<string> {
-  const git = (...words: string[]): string[] =>
-    execFileSync("git", words, { encoding: "utf8" }).trim().split("\n");
-  const [base = "HEAD"] = git("merge-base", "HEAD", "main");
-  return new Set([...git("diff", "--name-only", base), ...git("ls-files", "--others", "--exclude-standard")]);
+  const base = git("merge-base", "HEAD", "main");
+  const names = [git("diff", "--name-only", base), git("ls-files", "--others", "--exclude-standard")];
+  return new Set(names.flatMap((list) => list.split("\n")));
+}
+
+function git(...words: string[]): string {
+  return execFileSync("git", words, { encoding: "utf8" }).trim();
 }
 
 process.exitCode = await main();

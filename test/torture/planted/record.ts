@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import * as z from "zod";
+import { createNotebook } from "../notebook.ts";
 import type { PlantedBug } from "./planted-bug.ts";
-
-const FILE = "node_modules/.cache/planted.json";
 
 const verdictSchema = z.enum(["caught", "survived", "misfit"]);
 
@@ -14,29 +12,42 @@ const verdictSchema = z.enum(["caught", "survived", "misfit"]);
  */
 export type Verdict = z.infer<typeof verdictSchema>;
 
-/** What was found about each bug, kept for as long as neither the code nor the tests named with it change. */
-export function createRecord({ forget }: { forget: boolean }): {
-  find: (bug: PlantedBug) => Verdict | undefined;
-  keep: (bug: PlantedBug, verdict: Verdict) => void;
+const findingSchema = z.object({ key: z.string(), verdict: verdictSchema, commit: z.string() });
+
+/** A verdict, and the commit at which it was seen. */
+export type Finding = z.infer<typeof findingSchema>;
+
+/**
+ * What was found about each bug, kept for as long as neither the code nor the tests named with it change, whatever else
+ * does. Every checkout of the project on this machine reads the same.
+ */
+export function createRecord(options: { commit: string; forget: boolean; folder?: string }): {
+  find: (bug: PlantedBug) => Finding | undefined;
+  keep: (bug: PlantedBug, verdict: Verdict) => Finding;
 } {
-  if (forget) rmSync(FILE, { force: true });
-  const found = existsSync(FILE)
-    ? z.record(z.string(), verdictSchema).parse(JSON.parse(readFileSync(FILE, "utf8")))
-    : {};
+  const { commit, forget, folder } = options;
+  const notebook = createNotebook("planted", findingSchema, folder);
+  const found = new Map(forget ? [] : notebook.read().map((finding) => [finding.key, finding]));
+  // Of the code as the copies have it: a file may be edited while its bug is tried.
+  const keys = new Map<PlantedBug, string>();
+  const keyOf = (bug: PlantedBug): string => {
+    const key = keys.get(bug) ?? hash(bug);
+    keys.set(bug, key);
+    return key;
+  };
   return {
-    find: (bug) => found[keyOf(bug)],
+    find: (bug) => found.get(keyOf(bug)),
     keep: (bug, verdict) => {
+      const finding = { key: keyOf(bug), verdict, commit };
       // One that doesn't fit is mended next, and tried again.
-      if (verdict === "misfit") return;
-      found[keyOf(bug)] = verdict;
-      mkdirSync(dirname(FILE), { recursive: true });
-      writeFileSync(FILE, JSON.stringify(found));
+      if (verdict !== "misfit") notebook.add(finding);
+      return finding;
     },
   };
 }
 
-function keyOf(bug: PlantedBug): string {
-  const hash = createHash("sha256").update(JSON.stringify([bug.file, bug.find, bug.replace, bug.tests]));
-  for (const file of [bug.file, ...bug.tests]) if (existsSync(file)) hash.update(readFileSync(file));
-  return hash.digest("hex");
+function hash({ file, find, replace, tests }: PlantedBug): string {
+  const sum = createHash("sha256").update(JSON.stringify([file, find, replace, tests]));
+  for (const name of [file, ...tests]) if (existsSync(name)) sum.update(readFileSync(name));
+  return sum.digest("hex");
 }
