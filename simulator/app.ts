@@ -10,8 +10,8 @@ import type { Simulator } from "./simulator.ts";
 
 export type AppOptions = {
   /** Wanted from everybody once bound wider than loopback. */
-  token?: string;
-  apiFaults?: Parameters<typeof createApi>[0]["faults"];
+  token?: string | undefined;
+  apiFaults?: Parameters<typeof createApi>[0]["faults"] | undefined;
   /** Where bugs go; a caller only learns that there was one. */
   onError: (error: unknown) => void;
   /** Whether a `Host` names this simulator as this machine does, or as others of its network do. */
@@ -28,7 +28,7 @@ export function createApp(simulator: Simulator, options: AppOptions): Express {
   app.set("query parser", "simple");
   app.use(hostGuard((host) => isOwnHost(host) || isNetworkHost(host)));
 
-  app.use("/api/v1", createApi({ world, readings, onError, ...(apiFaults && { faults: apiFaults }) }));
+  app.use("/api/v1", createApi({ world, readings, onError, faults: apiFaults }));
   app.use("/recordings", createRecordings({ world }));
 
   app.use(createOpenApi());

@@ -65,7 +65,7 @@ export function compose(
     seed,
     calls: options.calls ?? DEFAULT_CALLS,
     epochMs: options.isSeedGiven ? SEEDED_EPOCH_MS : startMs - (startMs % DAY_MS),
-    ...(options.organizations !== undefined && { organizations: options.organizations }),
+    organizations: options.organizations,
     readings,
     nowMs: clock.now,
     baseUrl: () => settings.baseUrl,

@@ -77,10 +77,10 @@ function thisStart(): Started {
 
 function targetOptions({ simulator, token }: HintTarget, environment: Started["environment"]): string[] {
   const isToldAlready = token === undefined || token === environment["VOICE_AGENT_SIMULATOR_TOKEN"];
-  return [
-    ...(simulator === DEFAULT_SIMULATOR ? [] : ["--simulator", simulator]),
-    ...(isToldAlready ? [] : ["--token", token]),
-  ];
+  const words: string[] = [];
+  if (simulator !== DEFAULT_SIMULATOR) words.push("--simulator", simulator);
+  if (!isToldAlready) words.push("--token", token);
+  return words;
 }
 
 /** npm finds its script in the folder of the project and below. PowerShell keeps bare dashes to itself. */

@@ -14,14 +14,14 @@ import type { World } from "./domain/world/world.ts";
 
 export type SimulatorOptions = {
   /** Keeps the state in this file; in memory when absent. */
-  dataFile?: string;
+  dataFile?: string | undefined;
   /** Same seed, same ids, same data, same order; drawn at random when absent, since ids must differ between runs. */
-  seed?: number;
+  seed?: number | undefined;
   clock?: ClockMode;
   /** Calls in the generated history. */
-  calls?: number;
+  calls?: number | undefined;
   /** How many organizations there are, at least the restaurant and the service business. */
-  organizations?: number;
+  organizations?: number | undefined;
   readings?: Readings;
   /** Stories beside those that come with the simulator. */
   scenarios?: Scenario[];
@@ -39,7 +39,7 @@ export type SimulatorOptions = {
   /** How much of what was sent is kept; the last 100,000 deliveries or 1 GB, whichever is less, unless told otherwise. */
   retention?: Partial<RetentionBounds> | undefined;
   /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, the network, and who is there. */
-  answerTimeoutMs?: number;
+  answerTimeoutMs?: number | undefined;
   wall?: WallTime;
   send?: Send;
   listListeners?: typeof listListeners;

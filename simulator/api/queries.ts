@@ -33,7 +33,7 @@ export function parseVoicemailsQuery(source: Source): Parsed<PageQuery & { revie
     if (source.readings.invalid_reviewed === "ignore") return page;
     return refused(`reviewed must be true or false, not ${JSON.stringify(value)}.`);
   }
-  return { ok: true, value: { ...page.value, ...(value !== undefined && { reviewed: value === "true" }) } };
+  return { ok: true, value: { ...page.value, reviewed: value === undefined ? undefined : value === "true" } };
 }
 
 function parsePage({ query, readings }: Source): Parsed<PageQuery> {

@@ -43,7 +43,7 @@ export function createResources(options: { world: World; readings: () => Reading
         ok({
           object: "list",
           data: world.agents(organization.id),
-          ...(readings().agents_has_more === "present" && { has_more: false }),
+          has_more: readings().agents_has_more === "present" ? false : undefined,
         }),
       "/calls": ({ organization, query }: ApiRequest) =>
         pages.answer(`calls ${organization.id} ${query.toString()}`, () =>

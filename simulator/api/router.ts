@@ -24,7 +24,7 @@ export function createApi(options: {
   world: World;
   readings: () => Readings;
   /** Trouble for client developers; none unless given. */
-  faults?: ApiFaults;
+  faults?: ApiFaults | undefined;
   onError?: (error: unknown) => void;
 }): RouterType {
   const { world, readings, faults } = options;

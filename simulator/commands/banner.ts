@@ -41,7 +41,7 @@ export function bannerValue(running: RunningSimulator) {
     organizations: simulator.world
       .organizations()
       .map(({ organization, apiKey }) => ({ id: organization.id, name: organization.name, api_key: apiKey })),
-    ...(token !== undefined && { token }),
+    token,
   };
 }
 

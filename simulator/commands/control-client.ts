@@ -13,7 +13,7 @@ const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 const LONGEST_ANSWER_MS = 60_000;
 
 /** How a command reaches the running simulator. */
-export type SimulatorFlags = { simulator: string; token?: string; json?: boolean };
+export type SimulatorFlags = { simulator: string; token?: string | undefined; json?: boolean };
 
 const errorSchema = z.looseObject({ message: z.string() });
 
@@ -116,6 +116,12 @@ type Request = {
 function exchange({ method, url, token, body, signal }: Request): Promise<{ status: number; text: string }> {
   const request = (url.protocol === "https:" ? loadHttps() : http).request;
   const text = body === undefined ? undefined : JSON.stringify(body);
+  const headers: Record<string, string | number> = {};
+  if (text !== undefined) {
+    headers["content-type"] = "application/json";
+    headers["content-length"] = Buffer.byteLength(text);
+  }
+  if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
   return new Promise((resolve, reject) => {
     const outgoing = request(
       url,
@@ -123,13 +129,7 @@ function exchange({ method, url, token, body, signal }: Request): Promise<{ stat
         method,
         agent: false,
         signal,
-        headers: {
-          ...(text !== undefined && {
-            "content-type": "application/json",
-            "content-length": Buffer.byteLength(text),
-          }),
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        },
+        headers,
       },
       (answer) => {
         // From here on whoever reads the answer learns what went wrong, and says it better.

@@ -62,15 +62,16 @@ export function deliveriesCommand(): Command {
         deliverySchema,
       );
       output.value(delivery);
-      output.table([
+      const rows = [
         ["Delivery", delivery.id],
         ["Event", `${delivery.event_id}  ${delivery.event_type ?? ""}`],
         ["Endpoint", delivery.endpoint_id],
         ["State", stateText(delivery, output)],
-        ...(delivery.next_attempt_at === null
-          ? []
-          : [["Next", `${shortTime(delivery.next_attempt_at)} of schedule time`]]),
-      ]);
+      ];
+      if (delivery.next_attempt_at !== null) {
+        rows.push(["Next", `${shortTime(delivery.next_attempt_at)} of schedule time`]);
+      }
+      output.table(rows);
       output.line();
       output.table([
         ["#", "STARTED (schedule)", "TOOK", "RESULT"].map((title) => output.style("dim", title)),

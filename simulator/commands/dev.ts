@@ -215,9 +215,8 @@ function startUserReceiver(
       API_BASE_URL: running.server.url,
       API_KEY: running.simulator.world.organizations()[0]?.apiKey ?? "",
     },
-    ...(flags.quiet !== true && {
-      onLine: (line: string) => output.note(output.style("dim", `receiver | ${line}`)),
-    }),
+    onLine:
+      flags.quiet === true ? undefined : (line) => output.note(output.style("dim", `receiver | ${line}`)),
   });
 }
 

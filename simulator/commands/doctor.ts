@@ -108,21 +108,16 @@ async function checkPort({ port, token }: Flags): Promise<Check[]> {
   if (await isFree(port)) return [{ name: "port", ok: true, message: `port ${port} is free` }];
   const simulator = `http://127.0.0.1:${port}`;
   try {
-    const client = createControlClient({ simulator, ...(token !== undefined && { token }) });
+    const client = createControlClient({ simulator, token });
     const clock = await client.get("/clock", clockSchema);
     const skewMs = Math.abs(Date.parse(clock.wall_now) - Date.now());
-    return [
-      { name: "simulator", ok: true, message: `a simulator answers at ${simulator}, clock ${clock.mode}` },
-      ...(skewMs > LARGEST_SKEW_MS
-        ? [
-            {
-              name: "clock",
-              ok: false,
-              message: `The simulator's clock and this one differ by ${Math.round(skewMs / 1000)} s: set both by a time server, since signatures are good for 300 s.`,
-            },
-          ]
-        : []),
-    ];
+    const answers = `a simulator answers at ${simulator}, clock ${clock.mode}`;
+    const checks: Check[] = [{ name: "simulator", ok: true, message: answers }];
+    if (skewMs > LARGEST_SKEW_MS) {
+      const message = `The simulator's clock and this one differ by ${Math.round(skewMs / 1000)} s: set both by a time server, since signatures are good for 300 s.`;
+      checks.push({ name: "clock", ok: false, message });
+    }
+    return checks;
   } catch (error) {
     const told =
       error instanceof CommandError && error.exitCode === EXIT.wrongUsage ? ` (${error.message})` : "";

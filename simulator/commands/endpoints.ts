@@ -48,7 +48,7 @@ export function endpointsCommand(): Command {
     .option("--secret <secret>", "its signing secret; made up when absent")
     .action(async (url: string, flags: SettingFlags & { secret?: string }) => {
       const output = createOutput({ json: flags.json === true });
-      const body = { url, ...settingsOf(flags), ...(flags.secret !== undefined && { secret: flags.secret }) };
+      const body = { url, ...settingsOf(flags), secret: flags.secret };
       const endpoint = await createControlClient(flags).post("/endpoints", body, registeredSchema);
       output.value(endpoint);
       output.table([
@@ -76,11 +76,7 @@ export function endpointsCommand(): Command {
     .option("--url <url>", "its new address", webUrl)
     .option("--no-faults", "do nothing wrong to it any more")
     .action(async (id: string, flags: SettingFlags & { url?: string }) => {
-      const body = {
-        ...(flags.url !== undefined && { url: flags.url }),
-        ...(flags.faults === false && { faults: [] }),
-        ...settingsOf(flags),
-      };
+      const body = { url: flags.url, ...settingsOf(flags) };
       const endpoint = await createControlClient(flags).patch(pathOf(id), body, endpointSchema);
       print(endpoint, createOutput({ json: flags.json === true }));
     });
@@ -122,10 +118,12 @@ function addSettings(command: Command): Command {
 }
 
 function settingsOf(flags: SettingFlags) {
+  // An empty list takes the faults away that an endpoint has.
+  const isAboutFaults = flags.fault.length > 0 || flags.faults === false;
   return {
-    ...(flags.events && { event_types: flags.events }),
-    ...(flags.org !== undefined && { org_id: flags.org }),
-    ...(flags.fault.length > 0 && { faults: flags.fault }),
+    event_types: flags.events,
+    org_id: flags.org,
+    faults: isAboutFaults ? flags.fault : undefined,
   };
 }
 

@@ -37,7 +37,7 @@ export function explainCommand(): Command {
         body: readBodyInput(file, flags.body).bytes,
         secret,
         nowSeconds: flags.at ?? Math.floor(Date.now() / 1000),
-        ...(flags.computed !== undefined && { computed: flags.computed }),
+        computed: flags.computed,
       });
       output.value({ object: "diagnosis", ...diagnosis, expected: diagnosis.expected ?? null });
       print(diagnosis, output);

@@ -71,7 +71,7 @@ async function measure(
   if (flags.knee === true) {
     const { findKnee } = await import("../load/knee.ts");
     const knee = await findKnee(plan, {
-      ...(flags.rate !== undefined && { firstRate: flags.rate }),
+      firstRate: flags.rate,
       run: (step) => {
         output.progress(`${step.rate} a second …`);
         return runLoad(step, { signal });
@@ -116,7 +116,7 @@ function planOf(url: string, flags: Flags): LoadPlan {
     durationMs: seconds * 1000,
     connections: flags.connections,
     duplicates: flags.duplicates,
-    ...(flags.rate !== undefined && { rate: flags.rate }),
+    rate: flags.rate,
   };
 }
 
@@ -140,14 +140,15 @@ function printResult(url: string, result: LoadResult, output: Output): number {
       max: rounded(latencies.largestMs()),
     },
   });
-  output.table([
+  const rows = [
     ["Acknowledged", `${acknowledged} of ${sent}, ${perSecond.toFixed(0)}/s`],
     ...quantiles.map(([name, ms]) => [name, `${ms.toFixed(1)} ms`]),
     ["max", `${latencies.largestMs().toFixed(1)} ms`],
-    ...(duplicates > 0 ? [["Duplicates", String(duplicates)]] : []),
-    ...(dropped > 0 ? [["Not sent", `${dropped}, since too many were waiting`]] : []),
-    ...Object.entries(failures).map(([word, count]) => ["Failed", `${count} × ${word}`]),
-  ]);
+  ];
+  if (duplicates > 0) rows.push(["Duplicates", String(duplicates)]);
+  if (dropped > 0) rows.push(["Not sent", `${dropped}, since too many were waiting`]);
+  for (const [word, count] of Object.entries(failures)) rows.push(["Failed", `${count} × ${word}`]);
+  output.table(rows);
   if (sent > 0 && failures["refused"] === sent) {
     throw new CommandError(`Nothing listens at ${url}: start your receiver first.`);
   }

@@ -30,7 +30,7 @@ export function simulatorTarget(flags: SimulatorFlags & { newIds?: boolean; faul
     name: flags.simulator,
     batchSize: BATCH_ENVELOPES,
     async send(envelopes) {
-      const body = { envelopes, ...(flags.fault.length > 0 && { faults: flags.fault }) };
+      const body = { envelopes, faults: flags.fault };
       const answer = await client.post("/replay", body, emittedSchema);
       deliveries += answer.deliveries.length;
       return answer.events.map(({ id }) => ({ eventId: id, outcome: "accepted" }));

@@ -22,10 +22,7 @@ export function addRotateCommand(endpoints: Command): void {
     )
     .action(async (id: string, flags: Flags) => {
       const output = createOutput({ json: flags.json === true });
-      const body = {
-        overlap_seconds: flags.overlap,
-        ...(flags.secret !== undefined && { secret: flags.secret }),
-      };
+      const body = { overlap_seconds: flags.overlap, secret: flags.secret };
       const path = `/endpoints/${encodeURIComponent(id)}/rotate`;
       const endpoint = await createControlClient(flags).post(path, body, registeredSchema);
       output.value(endpoint);

@@ -28,8 +28,8 @@ export async function startSimulatorForCommand(flags: ServeFlags): Promise<Runni
     port: flags.port,
     host: flags.host,
     onError,
-    ...(token !== undefined && { token }),
-    ...(flags.apiFaults && { apiFaults: apiFaultsOf(flags.apiFaults, simulator) }),
+    token,
+    apiFaults: flags.apiFaults && apiFaultsOf(flags.apiFaults, simulator),
   });
   if (!listening.ok) {
     await simulator.close();

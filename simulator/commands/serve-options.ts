@@ -110,10 +110,10 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     scenarios: scenariosOf(flags.scenario),
     retention: { deliveries: flags.keep },
     isLongLived: true,
-    ...(flags.data !== undefined && { dataFile: flags.data }),
-    ...(flags.seed !== undefined && { seed: flags.seed }),
-    ...(flags.calls !== undefined && { calls: flags.calls }),
-    ...(flags.organizations !== undefined && { organizations: flags.organizations }),
+    dataFile: flags.data,
+    seed: flags.seed,
+    calls: flags.calls,
+    organizations: flags.organizations,
   };
 }
 

@@ -40,10 +40,7 @@ export function serveCommand(): Command {
           : await forward(running, { url: target, eventTypes, given: flags.secret });
 
       if (observer !== undefined) running.simulator.verdicts.observe(observer, forwarded?.id);
-      output.value({
-        ...bannerValue(running),
-        ...(forwarded?.secret !== undefined && { secret: forwarded.secret }),
-      });
+      output.value({ ...bannerValue(running), secret: forwarded?.secret });
       output.line();
       printBanner(running, output, flags.data);
       if (forwarded !== undefined) {

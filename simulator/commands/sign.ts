@@ -30,16 +30,17 @@ export function signCommand(): Command {
       const input = readBodyInput(file, flags.body);
       const timestampSeconds = flags.timestamp ?? Math.floor(Date.now() / 1000);
       const value = sign({ body: input.bytes, secret, timestampSeconds });
+      const curl = flags.curl === undefined ? undefined : curlCommand(flags.curl, value, input);
       output.value({
         object: "signature",
         header: SIGNATURE_HEADER,
         value,
         timestamp: timestampSeconds,
         body_bytes: input.bytes.byteLength,
-        ...(flags.curl !== undefined && { curl: curlCommand(flags.curl, value, input) }),
+        curl,
       });
-      if (flags.curl !== undefined) {
-        for (const line of curlCommand(flags.curl, value, input).split("\n")) output.line(line);
+      if (curl !== undefined) {
+        for (const line of curl.split("\n")) output.line(line);
         return;
       }
       output.line(`${SIGNATURE_HEADER}: ${value}`);

@@ -68,9 +68,9 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
     {
       type,
       count: flags.count,
-      ...(object && { object }),
-      ...(flags.org !== undefined && { org_id: flags.org }),
-      ...(flags.fault.length > 0 && { faults: flags.fault }),
+      object,
+      org_id: flags.org,
+      faults: flags.fault,
     },
     emittedSchema,
   );

@@ -21,7 +21,7 @@ export type VerifyTarget = {
  */
 export function verifyTarget(words: readonly string[], given: Given): VerifyTarget {
   const receiver = receiverOf(words, given);
-  const urls = [receiver.url, ...(given.observe === undefined ? [] : [given.observe])];
+  const urls = given.observe === undefined ? [receiver.url] : [receiver.url, given.observe];
   const beyond = urls.filter((url) => !isLoopbackHost(url)).map((url) => bareHost(url));
   const hostsBeyond = [...new Set(beyond)];
   for (const host of hostsBeyond) {

@@ -120,12 +120,12 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
   // Loaded only now: --help and a wrong option are answered at once.
   const { selectChecks } = await import("../verify/catalogue.ts");
   const output = createOutput({ json: flags.json === true });
-  const events = flags.events !== undefined && flags.events.length > 0 ? { events: flags.events } : {};
+  const events = someOf(flags.events);
   const selection: Selection = {
-    ...(flags.only.length > 0 && { only: flags.only }),
-    ...(flags.skip.length > 0 && { skip: flags.skip }),
-    ...(flags.level !== undefined && { level: flags.level }),
-    ...events,
+    only: someOf(flags.only),
+    skip: flags.skip,
+    level: flags.level,
+    events,
     thorough: flags.thorough === true || flags.list === true,
   };
   const selected = selectChecks(selection);
@@ -165,13 +165,13 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     failOn: flags.strict === true ? FAIL_ON : flags.failOn,
     now: Date.now,
     signal,
-    ...events,
-    ...(flags.observe !== undefined && { observeUrl: flags.observe }),
+    events,
+    observeUrl: flags.observe,
     thorough: flags.thorough === true,
-    ...(flags.clockVariable !== undefined && { clockVariable: flags.clockVariable }),
-    ...(flags.effectsWithin !== undefined && { effectsWithinMs: flags.effectsWithin * 1_000 }),
-    ...(flags.explore !== undefined && { explore: flags.explore }),
-    ...(baseline !== undefined && { baseline: baseline.baseline }),
+    clockVariable: flags.clockVariable,
+    effectsWithinMs: flags.effectsWithin === undefined ? undefined : flags.effectsWithin * 1_000,
+    explore: flags.explore,
+    baseline: baseline?.baseline,
     onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
   });
   output.clearProgress();
@@ -201,6 +201,11 @@ function failOnValue(value: string, previous: FailOn[]): FailOn[] {
 function variableName(value: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value;
   throw new InvalidArgumentError("Give a variable's name, such as CLOCK_OFFSET_SECONDS.");
+}
+
+/** What was given, or undefined where nothing was: that means all. */
+function someOf<Item>(given: Item[] | undefined): Item[] | undefined {
+  return given === undefined || given.length === 0 ? undefined : given;
 }
 
 function isFailOn(word: string): word is FailOn {

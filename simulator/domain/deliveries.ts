@@ -38,7 +38,7 @@ export type NewDelivery = {
   createdAtMs: number;
   dueAtMs: number;
   faults: Fault[];
-  body?: Buffer;
+  body?: Buffer | null | undefined;
   resendOf?: string;
 };
 

@@ -167,7 +167,7 @@ export function createEmitter(options: {
         // What made the bytes what they are stays with them.
         faults: delivery.faults.filter(({ name }) => FAULTS[name].at === "body"),
         resendOf: delivery.id,
-        ...(delivery.body && { body: delivery.body }),
+        body: delivery.body,
       });
       journal.write({ kind: "delivery.changed", deliveryId: id });
       wake();

@@ -45,7 +45,7 @@ export function fanOut(options: {
         createdAtMs: dueAtMs,
         dueAtMs: atMs,
         faults,
-        ...(body && { body }),
+        body,
       }),
     });
     return dueTimes(names, dueAtMs, options.seed, event).map(create);

@@ -23,7 +23,7 @@ export type SendRequest = Pick<AttemptRequest, "headers" | "body"> & {
   signal: AbortSignal;
 };
 
-export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer };
+export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer | undefined };
 
 /** A delivery whose attempt is to be made now. */
 export type Departure = { delivery: DueDelivery; endpoint: Endpoint };
@@ -115,7 +115,7 @@ export function createFlights(
       outcome,
       isInjected: injectedFaults(delivery.faults, number).length > 0,
       durationMs,
-      ...(answer && { answer }),
+      answer,
     });
     options.onLanding();
   }

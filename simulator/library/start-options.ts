@@ -45,7 +45,7 @@ export function simulatorFrom(options: StartOptions): Simulator {
   if (!chosen.ok) throw new Error(chosen.message);
   const created = createSimulator({
     ...rest,
-    ...(answerTimeoutMs !== undefined && { answerTimeoutMs }),
+    answerTimeoutMs,
     clock,
     readings: chosen.readings,
     faults: faultsFrom(faults),

@@ -32,7 +32,7 @@ const KEEPS_UP = 0.95;
 export async function findKnee(
   plan: Omit<LoadPlan, "rate">,
   options: {
-    firstRate?: number;
+    firstRate?: number | undefined;
     run: (plan: LoadPlan) => Promise<LoadResult>;
     isStopped: () => boolean;
     onStep: (step: KneeStep) => void;

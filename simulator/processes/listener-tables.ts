@@ -56,8 +56,8 @@ export function parseNetstat(text: string): Listening[] {
 export function parseCommandLine(commandLine: string): string | null {
   const [file = "", ...words] = commandLine.split("\0");
   const script = words.find((word, index) => SCRIPT.test(word) && !PRELOADS.test(words[index - 1] ?? ""));
-  const names = [file, ...(script === undefined ? [] : [script])].map((path) => basename(path));
-  return file === "" ? null : names.join(" ");
+  if (file === "") return null;
+  return script === undefined ? basename(file) : `${basename(file)} ${basename(script)}`;
 }
 
 /** Addresses stand there as 32-bit words in the order of bytes of this machine, which is little-endian wherever Node.js runs but on s390x. */

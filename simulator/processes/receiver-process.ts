@@ -50,7 +50,7 @@ export type StartOptions = {
   /** Ends the wait for it, and the receiver with it, when it says so; has no effect on one that listens already. */
   signal?: AbortSignal | undefined;
   /** Called with each line that the receiver writes. */
-  onLine?: (line: string, stream: "stdout" | "stderr") => void;
+  onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
 };
 
 const READY_TIMEOUT_MS = 30_000;

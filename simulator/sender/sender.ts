@@ -48,7 +48,7 @@ export function createSender(options: {
         request.signal.removeEventListener("abort", interrupt);
         if (release === undefined) connection?.destroy();
         else release();
-        resolve({ ...verdict, ...(kept && { answer: kept.answer() }) });
+        resolve({ ...verdict, answer: kept?.answer() });
       };
       const interrupt = () => end({ error: "interrupted" });
       const cancelDeadline = wall.after(timeoutMs, () => end({ error: "timeout" }));

@@ -32,7 +32,7 @@ export function diagnose(options: {
   body: Buffer;
   secret: string;
   nowSeconds: number;
-  computed?: string;
+  computed?: string | undefined;
 }): Diagnosis {
   const { body, secret, nowSeconds, computed } = options;
   const { t, digests, findings } = readHeader(options.header, nowSeconds);

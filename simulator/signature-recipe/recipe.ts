@@ -8,9 +8,9 @@ export type SignatureRecipe = {
   /** The values of the signature header, one header each; none leaves it out. */
   headers: readonly (readonly Part[])[];
   /** Keys the digests in place of the signing secret. */
-  key?: string;
+  key?: string | undefined;
   /** What `BODY` stands for where these bytes are signed, though others are sent. */
-  signedBody?: Uint8Array;
+  signedBody?: Uint8Array | undefined;
 };
 
 /** A piece of a header, of `t`, or of what is hashed: text, bytes, or something that depends on the delivery. */
@@ -33,7 +33,7 @@ export function moment(ageSeconds: number): Moment {
 export type Digest = {
   kind: "digest";
   /** What is hashed; `t`, a period and the body unless given. */
-  message?: readonly Part[];
+  message?: readonly Part[] | undefined;
   /** A text that keys it in place of the secret, or what is made of the secret; a plain text can be shown to anybody. */
   key?: string | ((secret: string) => Uint8Array);
   /** What is made of the body before it takes its place in the message. */
@@ -68,10 +68,7 @@ export const V1 = digest();
 
 /** The value of a header: `` header`t=${T},v1=${V1}` ``. */
 export function header(texts: TemplateStringsArray, ...parts: Part[]): Part[] {
-  return texts.flatMap((text, index) => {
-    const part = parts[index];
-    return [...(text === "" ? [] : [text]), ...(part === undefined ? [] : [part])];
-  });
+  return texts.flatMap((text, index) => [text, parts[index] ?? ""]).filter((part) => part !== "");
 }
 
 /** What the service itself sends. */

@@ -31,20 +31,16 @@ export function shellSignature(recipe: SignatureRecipe, headerName: string): She
   );
   const showsTime = headers.some(namesTime);
   const usesTime = showsTime || signing.some(namesTime);
-  return {
-    lines: [
-      ...(recipe.signedBody === undefined ? [] : [`signed() { ${printfOf(recipe.signedBody)}; }`]),
-      // At a limit of the window the second must not end between signing and arriving; nor where the header does not
-      // say which it was, and a receiver may take its own.
-      ...(moments.some(isAtLimit) || (usesTime && !showsTime)
-        ? ['S=$(date +%s); while [ "$(date +%s)" = "$S" ]; do sleep 0.01; done']
-        : []),
-      ...(sharesTime ? ["NOW=$(date +%s)"] : []),
-      ...(usesTime ? [`T=${wordOf(recipe.t, scene)}`] : []),
-      ...signing,
-    ],
-    headers,
-  };
+  const lines: string[] = [];
+  if (recipe.signedBody !== undefined) lines.push(`signed() { ${printfOf(recipe.signedBody)}; }`);
+  // At a limit of the window the second must not end between signing and arriving; nor where the header does not say
+  // which it was, and a receiver may take its own.
+  if (moments.some(isAtLimit) || (usesTime && !showsTime)) {
+    lines.push('S=$(date +%s); while [ "$(date +%s)" = "$S" ]; do sleep 0.01; done');
+  }
+  if (sharesTime) lines.push("NOW=$(date +%s)");
+  if (usesTime) lines.push(`T=${wordOf(recipe.t, scene)}`);
+  return { lines: [...lines, ...signing], headers };
 }
 
 function namesTime(line: string): boolean {
@@ -71,7 +67,7 @@ function uniqueDigests(parts: readonly Part[]): Digest[] {
 
 /** What makes two digests the same value in a shell. */
 function nameless({ kind, message, key, spelling, body, hash }: Digest): string {
-  return JSON.stringify([kind, messageOf({ kind, ...(message && { message }) }), key, spelling, body, hash]);
+  return JSON.stringify([kind, messageOf({ kind, message }), key, spelling, body, hash]);
 }
 
 /** A command that writes what is hashed. */

@@ -77,8 +77,8 @@ export function createVerificationVerbs(options: {
     const given = {
       url: endpoint.url,
       allowHosts: options.allowedHosts,
-      ...(events.length > 0 && { events }),
-      ...(observeUrl !== undefined && { observeUrl }),
+      events,
+      observeUrl,
     };
     verification.again.invocation = invocationOf(given);
     verification.report = await verifyReceiver({
@@ -111,8 +111,7 @@ export function createVerificationVerbs(options: {
       const refused = refusal(endpointId, endpoint);
       if (refused !== undefined || endpoint === undefined)
         return refused ?? refuse("not_found", "There is no such endpoint.");
-      const events = eventsOf(endpoint);
-      const selected = selectChecks({ ...(only && { only }), ...(events.length > 0 && { events }) });
+      const selected = selectChecks({ only, events: eventsOf(endpoint) });
       if (!selected.ok) return refuse("invalid_request", selected.message);
       const verification: Verification = {
         id: ++lastId,
@@ -148,7 +147,8 @@ export function createVerificationVerbs(options: {
   };
 }
 
-/** What the endpoint has selected; empty means everything. */
-function eventsOf({ eventTypes }: Endpoint): EventType[] {
-  return EVENT_TYPES.filter((type) => eventTypes.includes(type));
+/** What the endpoint has selected; undefined means everything. */
+function eventsOf({ eventTypes }: Endpoint): EventType[] | undefined {
+  const events = EVENT_TYPES.filter((type) => eventTypes.includes(type));
+  return events.length > 0 ? events : undefined;
 }

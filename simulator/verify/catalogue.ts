@@ -38,10 +38,10 @@ export const CATALOGUE: readonly Check[] = [
 ];
 
 export type Selection = {
-  only?: string[];
-  skip?: string[];
-  level?: Level;
-  events?: readonly EventType[];
+  only?: string[] | undefined;
+  skip?: string[] | undefined;
+  level?: Level | undefined;
+  events?: readonly EventType[] | undefined;
   thorough?: boolean;
 };
 

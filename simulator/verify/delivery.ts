@@ -14,7 +14,7 @@ export type Deliverable = Envelope | Uint8Array;
 /** How a delivery differs from the one that the service would send. */
 export type DeliverOptions = {
   /** Signs with another secret. */
-  secret?: string;
+  secret?: string | undefined;
   /** How old `t` is; negative for one in the future. */
   ageSeconds?: number;
   /** What `t` says, in place of the moment that `ageSeconds` gives. */
@@ -53,9 +53,9 @@ export type SentRequest = {
   signature: { headerName: string; recipe: SignatureRecipe };
   httpVersion: "1.0" | "1.1";
   /** How it was sent, or what went on beside it, where that matters: but for pieces, one request alone does not repeat it. */
-  note?: string;
+  note?: string | undefined;
   /** How its body was cut up on its way. */
-  pieces?: Pieces;
+  pieces?: Pieces | undefined;
 };
 
 export type Exchange = { eventId: string; request: SentRequest; outcome: Outcome; durationMs: number };
@@ -89,8 +89,8 @@ export function createDelivery(options: {
       // Header bytes beyond ASCII travel as Latin-1, one byte a character.
       ...signatures.map((value): [string, string] => [headerName, value.toString("latin1")]),
       changes.chunked === true ? ["Transfer-Encoding", "chunked"] : ["Content-Length", String(body.length)],
-      ...(changes.keepAlive === true ? [] : [["Connection", "close"] satisfies [string, string]]),
     ];
+    if (changes.keepAlive !== true) headers.push(["Connection", "close"]);
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     const httpVersion = changes.httpVersion ?? "1.1";
     const requestLine = `POST ${target.path} HTTP/${httpVersion}\r\n`;
@@ -104,8 +104,8 @@ export function createDelivery(options: {
         body,
         signature: { headerName, recipe },
         httpVersion,
-        ...(note !== undefined && { note }),
-        ...(changes.pieces !== undefined && { pieces: changes.pieces }),
+        note,
+        pieces: changes.pieces,
       },
     };
   }
@@ -166,11 +166,10 @@ function recipeOf({
   signedBody,
 }: DeliverOptions): SignatureRecipe {
   return {
-    ...GENUINE,
     t: timestamp ?? [moment(ageSeconds)],
-    ...(signature !== undefined && { headers: signature }),
-    ...(secret !== undefined && { key: secret }),
-    ...(signedBody !== undefined && { signedBody }),
+    headers: signature ?? GENUINE.headers,
+    key: secret,
+    signedBody,
   };
 }
 

@@ -7,13 +7,13 @@ const BODY_SHOWN_CHARACTERS = 600;
 
 /** What was sent and what came back, ready for any format of report. */
 export type Evidence = {
-  sent: { method: "POST"; url: string; headers: [string, string][]; body: string; note?: string };
+  sent: { method: "POST"; url: string; headers: [string, string][]; body: string; note?: string | undefined };
   received:
     | { status: number; headers: [string, string][]; body: string }
     | { error: string; message: string };
   durationMs: number;
   /** Shell lines that repeat it, where curl can. */
-  curl?: string;
+  curl?: string | undefined;
 };
 
 export function evidenceOf({ request, outcome, durationMs }: Exchange): Evidence {
@@ -24,14 +24,14 @@ export function evidenceOf({ request, outcome, durationMs }: Exchange): Evidence
       url: withoutUserInfo(request.url),
       headers: request.headers,
       body: shortened(request.body),
-      ...(request.note !== undefined && { note: request.note }),
+      note: request.note,
     },
     received:
       outcome.kind === "answered"
         ? { status: outcome.status, headers: outcome.headers, body: shortened(outcome.body) }
         : { error: outcome.error, message: outcome.message },
     durationMs: Math.round(durationMs),
-    ...(curl !== undefined && { curl }),
+    curl,
   };
 }
 

@@ -9,7 +9,7 @@ import { whenReady } from "./readiness.ts";
 /** What came of killing the receiver and starting it again. */
 export type Round = {
   /** Why it did not start again. */
-  notRestarted?: string;
+  notRestarted?: string | undefined;
   exchanges: Exchange[];
   /** How long after the closest answer the signal followed. */
   closestMs: number;
@@ -147,7 +147,7 @@ export function createKillRounds(contextOf: () => CheckContext) {
       exchanges,
       closestMs,
       kills: rounds.length,
-      ...(notRestarted !== undefined && { notRestarted }),
+      notRestarted,
     };
   }
 

@@ -7,7 +7,7 @@ export type CheckResult = {
   check: Omit<Check, "run">;
   outcome: "passed" | "failed" | "unverified";
   /** What the receiver did wrong, why nothing could be judged, or what was found out beside a check that passed. */
-  explanation?: string;
+  explanation?: string | undefined;
   /** What was sent and what came back, the telling exchange first. */
   exchanges: Exchange[];
   durationMs: number;
@@ -29,7 +29,7 @@ export function resultOf(
     outcome,
     exchanges: outcome === "failed" ? verdict.exchanges : [],
     durationMs,
-    ...(explanation !== undefined && { explanation: redact.text(explanation) }),
+    explanation: explanation === undefined ? undefined : redact.text(explanation),
   };
 }
 
@@ -43,7 +43,7 @@ export type Report = {
   durationMs: number;
   verdict: "passed" | "failed" | "could_not_run" | "incomplete";
   /** Why the run did not come to its end; only what it found before is in the report. */
-  incomplete?: string;
+  incomplete?: string | undefined;
   results: CheckResult[];
   /** Checks that were selected, but that made no sense after the preflight failed. */
   notRun: number;

@@ -205,7 +205,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     startedAt,
     durationMs: performance.now() - begunAtMs,
     verdict: incomplete === undefined ? verdictOf(ordered) : "incomplete",
-    ...(incomplete !== undefined && { incomplete }),
+    incomplete,
     results: ordered,
     notRun: checks.filter(({ id }) => !results.has(id)).length,
     receiverOutput: options.receiver?.output().map(redact.text) ?? [],

@@ -55,7 +55,7 @@ export const DEFAULT_TIMING: Timing = {
 /** What a user says about time, in place of what is assumed. */
 export function timingFor(said: {
   readyTimeoutMs: number;
-  effectsWithinMs?: number;
+  effectsWithinMs?: number | undefined;
   thorough?: boolean;
 }): Partial<Timing> {
   const { readyTimeoutMs: readyMs, effectsWithinMs, thorough } = said;

@@ -27,23 +27,23 @@ export type VerifyOptions = {
   seed: string;
   checks: readonly Check[];
   /** The event types that the endpoint is registered for; all unless given. */
-  events?: readonly EventType[];
+  events?: readonly EventType[] | undefined;
   /** Hosts beyond this machine that the user says may be sent to; only repeated in the words that start the run again. */
   allowHosts?: readonly string[];
   /** Program and arguments that start the receiver; without it, it runs already. */
   command?: string[];
-  observeUrl?: string;
+  observeUrl?: string | undefined;
   /** How many random schedules to search. */
-  explore?: number;
-  baseline?: Baseline;
+  explore?: number | undefined;
+  baseline?: Baseline | undefined;
   /** How long the receiver has to listen, where we start it, and to answer anything but 503. */
   readyTimeoutMs: number;
   /** Kills more often, and looks for ids that are forgotten after more others. */
   thorough?: boolean;
   /** The variable through which the receiver's clock can be moved ahead. */
-  clockVariable?: string;
+  clockVariable?: string | undefined;
   /** How long it may take to handle what it acknowledged. */
-  effectsWithinMs?: number;
+  effectsWithinMs?: number | undefined;
   /** What fails the run besides failed `must` checks. */
   failOn: readonly FailOn[];
   now: () => number;
@@ -80,6 +80,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
         });
   if (started?.ok === false) {
     const redact = createRedactor([secret]);
+    const isInterrupted = signal?.aborted === true;
     const unreachable = {
       check: reachableCheck,
       outcome: "unverified" as const,
@@ -93,8 +94,8 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       invocation: invocationOf(options),
       startedAt,
       durationMs: options.now() - startedAt.getTime(),
-      verdict: signal?.aborted === true ? "incomplete" : "could_not_run",
-      ...(signal?.aborted === true && { incomplete: "It was interrupted." }),
+      verdict: isInterrupted ? "incomplete" : "could_not_run",
+      incomplete: isInterrupted ? "It was interrupted." : undefined,
       results: [unreachable],
       notRun: checks.length,
       receiverOutput: started.output.map(redact.text),
@@ -157,16 +158,16 @@ export function invocationOf(options: InvocationOptions): Report["invocation"] {
     allowHosts = [],
     failOn = [],
   } = options;
-  const given = [
-    ...(observeUrl === undefined ? [] : ["--observe", withoutUserInfo(observeUrl)]),
-    ...(events === undefined ? [] : ["--events", events.join(",")]),
-    ...(thorough === true ? ["--thorough"] : []),
-    ...(clockVariable === undefined ? [] : ["--clock-variable", clockVariable]),
-    ...(effectsWithinMs === undefined ? [] : ["--effects-within", String(effectsWithinMs / 1_000)]),
-    ...(readyTimeoutMs === DEFAULT_TIMING.readyMs ? [] : ["--ready-timeout", String(readyTimeoutMs / 1_000)]),
-    ...allowHosts.flatMap((host) => ["--allow-host", host]),
-    ...(failOn.length === 0 ? [] : ["--fail-on", failOn.join(",")]),
-  ];
+  const given: string[] = [];
+  if (observeUrl !== undefined) given.push("--observe", withoutUserInfo(observeUrl));
+  if (events !== undefined) given.push("--events", events.join(","));
+  if (thorough === true) given.push("--thorough");
+  if (clockVariable !== undefined) given.push("--clock-variable", clockVariable);
+  if (effectsWithinMs !== undefined) given.push("--effects-within", String(effectsWithinMs / 1_000));
+  if (readyTimeoutMs !== DEFAULT_TIMING.readyMs)
+    given.push("--ready-timeout", String(readyTimeoutMs / 1_000));
+  for (const host of allowHosts) given.push("--allow-host", host);
+  if (failOn.length > 0) given.push("--fail-on", failOn.join(","));
   const more = given.map((word) => ` ${shellWord(word)}`).join("");
   const address = shellWord(withoutUserInfo(url));
   const secret = command === undefined || options.secretGiven === true ? ` --secret "$SIGNING_SECRET"` : "";

@@ -161,7 +161,7 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
 function connect(target: Target): Socket {
   const { hostname: host, port } = target;
   if (!target.secure) return connectTcp({ host, port });
-  return connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }) });
+  return connectTls({ host, port, servername: isIP(host) === 0 ? host : undefined });
 }
 
 function connectedWithin(socket: Socket, target: Target, timeoutMs: number): Promise<boolean> {

@@ -89,9 +89,9 @@ export function converse(options: {
   at: number;
   outcome: Outcome;
   topic?: Topic;
-  language?: Language;
-  caller?: Caller;
-  callerName?: string;
+  language?: Language | undefined;
+  caller?: Caller | undefined;
+  callerName?: string | undefined;
 }): Conversation {
   const { seed, random, business, at, outcome } = options;
   const language = options.language ?? random.weighted(business.languages);

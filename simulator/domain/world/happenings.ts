@@ -93,7 +93,7 @@ export function createHappenings(options: {
       business,
       object: overrides,
       call: facts,
-      ...(caller && { caller }),
+      caller,
     });
     const conversation = converse({ seed, random, business, at, ...plot });
     const id = (prefix: string) => stableId(prefix, 16, { seed, purpose: "happening", index: number });

@@ -11,9 +11,9 @@ type Fields = Readonly<Record<string, unknown>>;
 export type Plot = {
   outcome: Outcome;
   topic?: Topic;
-  language?: Language;
-  caller?: Caller;
-  callerName?: string;
+  language?: Language | undefined;
+  caller?: Caller | undefined;
+  callerName?: string | undefined;
 };
 
 /**
@@ -27,7 +27,7 @@ export function plotOf(options: {
   business: Business;
   object: Fields;
   call: Fields;
-  caller?: Partial<Caller>;
+  caller?: Partial<Caller> | undefined;
 }): Plot {
   const { type, seed, random, business, object, call, caller = {} } = options;
   const phone = [call["phone"], object["phone"], caller.phone].find((given) => typeof given === "string");
@@ -37,9 +37,9 @@ export function plotOf(options: {
   const name = [object["customer_name"], caller.name].find((given) => typeof given === "string");
   return {
     ...storyOf(type, random, call),
-    ...(language && { language }),
-    ...(known && { caller: known }),
-    ...(name !== undefined && { callerName: name }),
+    language,
+    caller: known,
+    callerName: name,
   };
 }
 

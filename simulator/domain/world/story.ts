@@ -11,8 +11,8 @@ export type StoryStep = {
   afterMs: number;
   type: EventType;
   orgId: string;
-  caller?: Partial<Caller>;
-  object?: Record<string, unknown>;
+  caller?: Partial<Caller> | undefined;
+  object?: Record<string, unknown> | undefined;
 };
 
 export type StoryPlan = { ok: true; steps: StoryStep[] } | { ok: false; message: string };
@@ -42,8 +42,8 @@ export function tellStory(options: {
         afterMs: (step.after_seconds + time * step.every_seconds) * 1000,
         type: step.type,
         orgId: business.organization.id,
-        ...(caller && { caller }),
-        ...(step.object && { object: fieldsSchema.parse(fill(step.object, business)) }),
+        caller,
+        object: step.object && fieldsSchema.parse(fill(step.object, business)),
       });
     }
   }

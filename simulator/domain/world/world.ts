@@ -33,7 +33,7 @@ export function createWorld(options: {
   /** Calls of history, shared evenly among the organizations. */
   calls: number;
   /** At least two: the restaurant and the service business with the fixed keys. */
-  organizations?: number;
+  organizations?: number | undefined;
   /** Where the generated history ends; everything in it depends on this and the seed. */
   epochMs: number;
   readings: () => Readings;

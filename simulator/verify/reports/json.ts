@@ -21,7 +21,7 @@ export function jsonReport(report: Report): string {
       started_at: report.startedAt.toISOString(),
       duration_ms: Math.round(report.durationMs),
       verdict: report.verdict,
-      ...(report.incomplete !== undefined && { incomplete: report.incomplete }),
+      incomplete: report.incomplete,
       summary: { ...countResults(report.results), not_run: report.notRun },
       checks: report.results.map((result) => checkValue(report, result)),
       receiver_output: report.receiverOutput,
@@ -44,16 +44,16 @@ export function checkValue(
     title: check.title,
     level: check.level,
     outcome,
-    ...(result.known === true && { known: true }),
+    known: result.known,
     duration_ms: Math.round(result.durationMs),
     rule: check.spec,
-    ...(explanation !== undefined && { explanation }),
+    explanation,
     ...(isTold && {
-      ...(outcome === "failed" && { hint: check.hint }),
+      hint: outcome === "failed" ? check.hint : undefined,
       repeat: repeatCommand(report, result),
       evidence: result.exchanges.map((exchange) => {
         const { sent, received, durationMs, curl } = evidenceOf(exchange);
-        return { sent, received, duration_ms: durationMs, ...(curl !== undefined && { curl }) };
+        return { sent, received, duration_ms: durationMs, curl };
       }),
     }),
   };

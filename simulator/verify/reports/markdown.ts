@@ -16,13 +16,15 @@ export function markdownReport(report: PresentedReport): string {
   const unjudged = new Set(
     report.results.filter(({ standing }) => standing === "unverified").map(({ explanation }) => explanation),
   );
-  return [
+  const lines = [
     `### Webhook receiver: ${word}`,
     "",
     `${passed} passed, ${failed} failed, ${advice} advice, ${unverified} unverified${known > 0 ? `, ${known} known` : ""} · ` +
       `${(report.durationMs / 1_000).toFixed(1)} s · seed ${code(report.seed)}`,
     "",
-    ...(report.incomplete === undefined ? [] : [plain(report.incomplete), ""]),
+  ];
+  if (report.incomplete !== undefined) lines.push(plain(report.incomplete), "");
+  lines.push(
     "| group | passed | failed | advice | unverified |",
     "|---|---:|---:|---:|---:|",
     ...report.groups.map(
@@ -31,15 +33,16 @@ export function markdownReport(report: PresentedReport): string {
     ),
     "",
     ...failures.slice(0, FAILURES_SHOWN).flatMap((result) => details(result)),
-    ...(failures.length > FAILURES_SHOWN
-      ? [`… and ${failures.length - FAILURES_SHOWN} more failures.`, ""]
-      : []),
-    ...(advised.length > 0 ? ["Advice:", ""] : []),
-    ...advised.slice(0, FAILURES_SHOWN).flatMap((result) => details(result)),
-    ...(unjudged.size > 0
-      ? ["Unverified:", "", ...[...unjudged].map((reason) => `- ${plain(reason)}`), ""]
-      : []),
-  ].join("\n");
+  );
+  if (failures.length > FAILURES_SHOWN) {
+    lines.push(`… and ${failures.length - FAILURES_SHOWN} more failures.`, "");
+  }
+  if (advised.length > 0) lines.push("Advice:", "");
+  lines.push(...advised.slice(0, FAILURES_SHOWN).flatMap((result) => details(result)));
+  if (unjudged.size > 0) {
+    lines.push("Unverified:", "", ...[...unjudged].map((reason) => `- ${plain(reason)}`), "");
+  }
+  return lines.join("\n");
 }
 
 function details({ check, explanation, evidence, curl, again }: PresentedResult): string[] {

@@ -7,7 +7,7 @@ import { type CheckResult, countResults, type Report, type Standing, standingOf 
 export type PresentedReport = Pick<Report, "verdict" | "startedAt" | "durationMs" | "notRun"> & {
   seed: string;
   /** Why the run did not come to its end. */
-  incomplete?: string;
+  incomplete?: string | undefined;
   counts: Record<Standing, number>;
   groups: { group: string; results: PresentedResult[]; counts: Record<Standing, number> }[];
   results: PresentedResult[];
@@ -42,7 +42,7 @@ export function present(report: Report): PresentedReport {
     durationMs,
     notRun,
     seed: printable(seed),
-    ...(report.incomplete !== undefined && { incomplete: printable(report.incomplete) }),
+    incomplete: report.incomplete === undefined ? undefined : printable(report.incomplete),
     counts: countResults(results),
     groups: [...groups].map(([group, members]) => ({
       group,

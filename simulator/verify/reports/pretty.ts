@@ -5,6 +5,7 @@ import type { PresentedReport, PresentedResult } from "./presented.ts";
 export type Paint = (style: "red" | "green" | "yellow" | "dim" | "bold", text: string) => string;
 
 const OUTPUT_SHOWN_LINES = 30;
+const SHOWN_STANDINGS = ["passed", "failed", "advice", "known", "unverified"] as const satisfies Standing[];
 
 /** The report for a person: failures with all their evidence, groups in one line where nothing is wrong. */
 export function prettyReport(report: PresentedReport, paint: Paint): string {
@@ -19,14 +20,9 @@ export function prettyReport(report: PresentedReport, paint: Paint): string {
 }
 
 function groupLines({ group, results, counts }: PresentedReport["groups"][number], paint: Paint): string[] {
-  const { passed, failed, advice, unverified, known } = counts;
-  const parts = [
-    `${passed} passed`,
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(advice > 0 ? [`${advice} advice`] : []),
-    ...(known > 0 ? [`${known} known`] : []),
-    ...(unverified > 0 ? [`${unverified} unverified`] : []),
-  ];
+  const parts = SHOWN_STANDINGS.filter((standing) => standing === "passed" || counts[standing] > 0).map(
+    (standing) => `${counts[standing]} ${standing}`,
+  );
   const standings = new Set(results.map(({ standing }) => standing));
   const worst = (["failed", "advice", "unverified"] as const).find((standing) => standings.has(standing));
   const open = results.filter(({ standing }) => standing === "failed" || standing === "advice");

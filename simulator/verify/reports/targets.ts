@@ -9,7 +9,7 @@ import { type Format, FORMATS, isFormat } from "./formats.ts";
 import type { Paint } from "./pretty.ts";
 
 /** One report to write: to a file, or to stdout when there is none. */
-export type ReportTarget = { format: Format; file?: string };
+export type ReportTarget = { format: Format; file?: string | undefined };
 
 /** Reads `format` and `format=file`; when none goes to stdout, the pretty one does, or with `json` the JSON one. */
 export function parseReportTargets(
@@ -26,7 +26,7 @@ export function parseReportTargets(
         message: `--report ${text}: give ${Object.keys(FORMATS).join(", ")}, alone or with a file, such as junit=verify.xml.`,
       };
     }
-    targets.push({ format, ...(file !== "" && { file }) });
+    targets.push({ format, file: file === "" ? undefined : file });
   }
   if (json && targets.some(({ format, file }) => file === undefined && format !== "json")) {
     return { ok: false, message: "With --json stdout carries JSON alone: give the other reports a file." };

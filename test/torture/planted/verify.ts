@@ -103,8 +103,8 @@ export const plantedInVerify: PlantedBug[] = [
   {
     what: "prints the password of the --observe address",
     file: "simulator/verify/verify-receiver.ts",
-    find: '["--observe", withoutUserInfo(observeUrl)]',
-    replace: '["--observe", observeUrl]',
+    find: '"--observe", withoutUserInfo(observeUrl)',
+    replace: '"--observe", observeUrl',
     tests: ["test/verify/words-again.test.ts"],
   },
   {

@@ -24,7 +24,7 @@ export function EditAndSend({ delivery, body, onSent, onClose }) {
         envelopes: [envelope.value],
         new_ids: !isSameId,
         endpoint_id: delivery.endpoint_id,
-        ...(faults.length > 0 && { faults }),
+        faults,
       });
       onSent(sent.deliveries[0]);
     } catch (problem) {

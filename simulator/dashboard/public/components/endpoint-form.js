@@ -32,7 +32,7 @@ export function EndpointForm({ endpoint, firstUrl = "http://localhost:3000/webho
     const settings = { url, event_types: eventTypes, org_id: orgId === "" ? null : orgId, faults };
     try {
       if (endpoint === undefined)
-        onDone(await control.post("/endpoints", { ...settings, ...(secret !== "" && { secret }) }));
+        onDone(await control.post("/endpoints", { ...settings, secret: secret || undefined }));
       else {
         onDone(await control.patch(`/endpoints/${encodeURIComponent(endpoint.id)}`, settings));
         toast("ok", "Saved. Deliveries that wait go to the new address.");

@@ -18,7 +18,7 @@ export function RotateSecret({ endpoint, onDone, onClose }) {
   const [secret, setSecret] = useState("");
   async function submit(event) {
     event.preventDefault();
-    const body = { overlap_seconds: Number(overlap), ...(secret !== "" && { secret }) };
+    const body = { overlap_seconds: Number(overlap), secret: secret || undefined };
     const path = `/endpoints/${encodeURIComponent(endpoint.id)}/rotate`;
     const rotated = await attempt(() => control.post(path, body));
     if (rotated !== undefined) onDone(rotated);

@@ -21,13 +21,8 @@ async function send(method, path, body) {
   // An id can come from the address of the page: it must not climb to another route.
   const { pathname, search } = new URL(url, location.origin);
   if (pathname + search !== url) throw new ApiError(0, `There is nothing at ${url}.`);
-  const response = await reach(url, {
-    method,
-    ...(body !== undefined && {
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    }),
-  });
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  const response = await reach(url, { method, headers, body: JSON.stringify(body) });
   const value = await parse(response);
   if (response.ok) return value;
   throw new ApiError(response.status, wordsOf(response, value));
