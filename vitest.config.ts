@@ -12,8 +12,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts", ...(process.env["LONG_RUNS"] === undefined ? [] : ["test/**/*.long.ts"])],
     globalSetup: ["test/helpers/postgres/global-setup.ts"],
     setupFiles: ["test/helpers/seeded-properties.ts"],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Ends what hangs; on a machine that does other work, an honest test takes several times as long as alone.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // Many tests wait for a process, a socket or a clock: more of them than cores fill those waits.
     maxWorkers: 4,
     // A worker goes on to the next file with what it has loaded: a sixth of the whole time. Tests put back what they change

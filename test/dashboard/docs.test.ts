@@ -49,7 +49,7 @@ describe("the docs of the service", () => {
     await expectShown(page.getByRole("button", { name: "/calls", pressed: true }));
     await page.getByRole("link", { name: "API docs" }).last().click();
     await expectShown(page.getByRole("heading", { name: "REST API" }));
-  }, 60_000);
+  });
 
   test("work the signature out, in this page and in five languages, and print whole", async () => {
     const { url } = await openDashboard({ calls: 0 });
@@ -82,5 +82,5 @@ describe("the docs of the service", () => {
     })`);
     expect(paper.height).toBeGreaterThan(5 * paper.window);
     expect(paper.background).toBe("rgb(250, 250, 250)");
-  }, 60_000);
+  });
 });

@@ -45,7 +45,7 @@ test("the first event needs two clicks: the port, and Send again once the secret
   await dialog.waitFor({ state: "detached" });
   expect(await page.locator(".feed-row").count()).toBe(1);
   expect(await page.content()).not.toContain(receiver.secrets[0]);
-}, 60_000);
+});
 
 test("a port whose path is not found is asked for in the form, which tests only on demand", async () => {
   const receiver = await startReceiver("/voice/events");
@@ -70,7 +70,7 @@ test("a port whose path is not found is asked for in the form, which tests only 
   receiver.secrets.push((await dialog.locator("code.secret").innerText()).trim());
   await dialog.getByRole("button", { name: "Send a test event" }).click();
   await expectShown(dialog.getByText("200 OK"));
-}, 60_000);
+});
 
 test("who cannot see the ports of the machine is told so", async () => {
   const { url } = await openDashboard({
@@ -78,4 +78,4 @@ test("who cannot see the ports of the machine is told so", async () => {
   });
   const page = await browser.openPage(url);
   await expectShown(page.getByText("Not seen here."));
-}, 60_000);
+});

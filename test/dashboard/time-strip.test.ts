@@ -70,7 +70,7 @@ describe("the line of what lies ahead", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Escape");
     await expect.poll(() => slider.getAttribute("aria-valuetext"), SOON).toBe("now");
-  }, 60_000);
+  });
 
   test("moves time by dragging: at once where nothing waits, and onto a mark that is near", async () => {
     const { page, strip, simulator, receiver } = await openStrip([500, 200]);
@@ -88,7 +88,7 @@ describe("the line of what lies ahead", () => {
     await receiver.until(2);
     await expectShown(strip.getByText("Nothing is due"));
     expect(simulator.clock.now()).toBe(nextMs);
-  }, 60_000);
+  });
 
   test("plays from one due moment to the next until nothing waits, scenarios included", async () => {
     const { page, strip, simulator, receiver, origin } = await openStrip([500, 500, 200]);
@@ -126,5 +126,5 @@ describe("the line of what lies ahead", () => {
     await expectShown(dialog.getByText("In 12:00:00"));
     const [line, question] = [dialog.locator(".strip-track"), dialog.locator(".strip-ask")];
     expect((await question.boundingBox())?.width).toBe((await line.boundingBox())?.width);
-  }, 60_000);
+  });
 });

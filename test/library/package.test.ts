@@ -88,4 +88,4 @@ test("the package is small, has what it names, compiles under skipLibCheck: fals
     `import { startSimulator } from "voice-agent-webhook-kit/simulator"; await (await startSimulator({ calls: 0 })).close(); console.log("closed");`,
   );
   expect(project.run("node", "import.mjs")).toEqual({ status: 0, output: "closed\n" });
-}, 60_000);
+});

@@ -36,7 +36,7 @@ test("an `again:` line, read by bash, fails as the check did: one of each group"
     const { code, out } = await runCommand(...(words[index] ?? "").split("\0").slice(0, -1));
     expect({ id, code, isShown: isShown(id, out) }, out).toEqual({ id, code: 1, isShown: true });
   }
-}, 60_000);
+});
 
 test("an `--explore` line finds the same schedule with the same seed, as docs/verify.md shows it", async () => {
   const start = await startCounts();
@@ -60,7 +60,7 @@ test("an `--explore` line finds the same schedule with the same seed, as docs/ve
   const said = out.replaceAll(/evt_\w+/g, "evt_…").replaceAll(/\s+/g, " ");
   const shown = blockUnder("docs/verify.md", "The schedule explorer", "text");
   expect(said).toContain(shown.trim().replaceAll(/\s+/g, " "));
-}, 60_000);
+});
 
 test.for(LONG_RUNS)(
   "every check's `again:` line, pasted into bash, fails as the check did",

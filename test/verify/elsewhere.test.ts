@@ -36,7 +36,7 @@ test("a seed finds the same, in the same order, in another place, language, time
   expect(second).toBe(first);
   for (const found of ["passed", "failed", "unverified"]) expect(first).toContain(` ${found}`);
   expect(first).toMatch(/evt_[0-9a-f]{32}/);
-}, 60_000);
+});
 
 /** What a run with this seed finds there, and the events that show it. */
 async function runOn({ wrapper, env, directory }: Machine): Promise<string> {
