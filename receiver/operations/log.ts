@@ -1,5 +1,5 @@
 import pino from "pino";
-import { printableJson } from "./printable.ts";
+import { printableJson } from "../../shared/printable.ts";
 import { createRedactor } from "./secrets.ts";
 
 export type Log = pino.Logger;

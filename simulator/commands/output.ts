@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
-import { printable, printableJson } from "../printable.ts";
+import { printable, printableJson } from "../../shared/printable.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -35,12 +35,12 @@ export function createOutput(options: { json: boolean }) {
     /** The result itself, for programs: one JSON value on one line, or over several for people. */
     value(value: unknown): void {
       clearProgress();
-      if (options.json) stdout.write(`${printableJson(value)}\n`);
+      if (options.json) stdout.write(`${printableJson(JSON.stringify(value))}\n`);
     },
     /** A JSON value as a result for people; nothing with `--json`. */
     structure(value: unknown): void {
       clearProgress();
-      if (!options.json) stdout.write(`${printableJson(value, 2)}\n`);
+      if (!options.json) stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
     },
     /** What to do next, or what went on meanwhile, with an empty line before or after it; quiet with `--json`. */
     note(text: string): void {

@@ -1,5 +1,6 @@
 import { Command, CommanderError, Help, type Option } from "commander";
-import { describeBug, printable } from "../printable.ts";
+import { printable } from "../../shared/printable.ts";
+import { describeBug } from "../bug.ts";
 import { VERSION } from "../version.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { COMMANDS } from "./catalogue.ts";

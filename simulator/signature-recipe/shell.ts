@@ -1,5 +1,5 @@
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
-import { isPrintable } from "../printable.ts";
+import { isPrintable } from "../../shared/printable.ts";
 import { printfOf, quoted } from "../shell-words.ts";
 import type { Digest, Moment, Part, SignatureRecipe, Spelling } from "./recipe.ts";
 

@@ -2,7 +2,7 @@ import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
-import { describeBug } from "../printable.ts";
+import { describeBug } from "../bug.ts";
 import { createRedactor } from "../redact.ts";
 import { createContext, NEEDS } from "./context.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";

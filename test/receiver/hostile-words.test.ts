@@ -13,7 +13,6 @@ import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import { recover } from "../../receiver/operations/commands/recover.ts";
 import { openEngineOrComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { createLog } from "../../receiver/operations/log.ts";
-import { printable, printableJson } from "../../receiver/operations/printable.ts";
 import { sampleOrganization } from "../../shared/samples.ts";
 import { filesOf } from "../repository/files.ts";
 import { idOf, newBody, post } from "./helpers/events.ts";
@@ -50,21 +49,6 @@ function expectPlain(lines: readonly string[]): void {
 }
 
 describe("printable", () => {
-  test("leaves nothing that steers a terminal of any character, in a text or in JSON", () => {
-    expectPlain([printable(EVERY_UNIT), printable(`  ${HOSTILE}`), printable("\u{e0001}")]);
-    const value = { [EVERY_UNIT]: [EVERY_UNIT, HOSTILE] };
-    const json = printableJson(JSON.stringify(value, null, 2));
-    expectPlain([json]);
-    expect(JSON.parse(json)).toEqual(value);
-  });
-
-  test("leaves what can be seen as it is", () => {
-    const text = `Zoë said "東京 🍕" \\n & <b> 100% ## a::b # [x]`;
-    expect(printable(text)).toBe(text);
-    expect(printableJson(JSON.stringify([text]))).toBe(JSON.stringify([text]));
-    expect(printable(String.raw`\::error::x #\#[x]`)).toBe(String.raw`\::error::x #\#[x]`);
-  });
-
   test("is the only way to a terminal", () => {
     const writing = [...filesOf(/^receiver\/.*\.ts$/)].filter(([, source]) =>
       /\bconsole\.|\bprocess\.std(?:out|err)\.write|\bwriteSync\(/.test(source),

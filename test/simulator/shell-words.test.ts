@@ -1,6 +1,6 @@
 import { sample, string, uint8Array } from "fast-check";
 import { expect, test } from "vitest";
-import { isPrintable } from "../../simulator/printable.ts";
+import { isPrintable } from "../../shared/printable.ts";
 import { printfOf, quoted, shellWord } from "../../simulator/shell-words.ts";
 import { runInBash } from "../verify/bash.ts";
 

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import { styleText } from "node:util";
-import { printable, printableJson } from "../printable.ts";
+import { printable, printableJson } from "../../../shared/printable.ts";
 import { createRedactor } from "../secrets.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { printableJson } from "../../printable.ts";
+import { printableJson } from "../../../shared/printable.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
 import { withoutUserInfo } from "../repeat.ts";
 import { type CheckResult, countResults, type Report } from "../report.ts";
@@ -12,22 +12,20 @@ export const baselineSchema = z.looseObject({
 
 /** The whole report as one JSON value. */
 export function jsonReport(report: Report): string {
-  return `${printableJson(
-    {
-      object: "verify_report",
-      version: 1,
-      url: withoutUserInfo(report.url),
-      seed: report.seed,
-      started_at: report.startedAt.toISOString(),
-      duration_ms: Math.round(report.durationMs),
-      verdict: report.verdict,
-      incomplete: report.incomplete,
-      summary: { ...countResults(report.results), not_run: report.notRun },
-      checks: report.results.map((result) => checkValue(report, result)),
-      receiver_output: report.receiverOutput,
-    },
-    2,
-  )}\n`;
+  const value = {
+    object: "verify_report",
+    version: 1,
+    url: withoutUserInfo(report.url),
+    seed: report.seed,
+    started_at: report.startedAt.toISOString(),
+    duration_ms: Math.round(report.durationMs),
+    verdict: report.verdict,
+    incomplete: report.incomplete,
+    summary: { ...countResults(report.results), not_run: report.notRun },
+    checks: report.results.map((result) => checkValue(report, result)),
+    receiver_output: report.receiverOutput,
+  };
+  return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }
 
 /** One check of a report as a JSON value; evidence that it passed is left out unless asked for. */

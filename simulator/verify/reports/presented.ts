@@ -1,4 +1,4 @@
-import { printable } from "../../printable.ts";
+import { printable } from "../../../shared/printable.ts";
 import type { Check } from "../check.ts";
 import { type Evidence, evidenceOf, repeatCommand } from "../evidence.ts";
 import { type CheckResult, countResults, type Report, type Standing, standingOf } from "../report.ts";

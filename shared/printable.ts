@@ -7,17 +7,19 @@ const BUILD_COMMAND = /##(?=\w*\[)/g;
 /** Two colons do so at the beginning of a line. */
 const WORKFLOW_COMMAND = /^(\s*):(?=:)/;
 
+const SHORT: Record<string, string> = { "\n": String.raw`\n`, "\r": String.raw`\r`, "\t": String.raw`\t` };
+
 /** Nearly every line of a log: ASCII without a number sign. */
 const PLAIN_JSON = /^[\n\x20-\x22\x24-\x7e]*$/;
 
 /**
  * `text` as one line that can be shown to anybody: nothing in it steers a terminal, begins another line, or is a command
- * to a build server that reads its log (`::error::`, `##vso[…]`). What events, the REST API or a database say leaves the
- * program through here or through `printableJson`.
+ * to a build server that reads its log (`::error::`, `##vso[…]`). Whatever others say (events, answers, files, databases)
+ * leaves a program through here or through `printableJson`. What is printable already stays as it is.
  */
 export function printable(text: string): string {
   return text
-    .replaceAll(UNPRINTABLE, escape)
+    .replaceAll(UNPRINTABLE, (character) => SHORT[character] ?? escape(character))
     .replace(WORKFLOW_COMMAND, String.raw`$1\:`)
     .replaceAll(BUILD_COMMAND, String.raw`#\#`);
 }
@@ -29,6 +31,11 @@ export function printableJson(json: string): string {
   return json
     .replaceAll(UNPRINTABLE, (character) => (character === "\n" ? character : escape(character)))
     .replaceAll(BUILD_COMMAND, String.raw`#\u0023`);
+}
+
+/** Whether each character of `text` can be seen, and pasted into a terminal without being taken for a key. */
+export function isPrintable(text: string): boolean {
+  return text.search(UNPRINTABLE) === -1;
 }
 
 /** The UTF-16 units of a character as JSON and JavaScript write them. */

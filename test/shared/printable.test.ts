@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPrintable, printable, printableJson } from "../../simulator/printable.ts";
+import { isPrintable, printable, printableJson } from "../../shared/printable.ts";
 
 const EVERY_UNIT = Array.from({ length: 0x1_00_00 }, (_, unit) => String.fromCharCode(unit)).join("");
 
@@ -15,6 +15,7 @@ test("nothing that steers a terminal is left of any character", () => {
 test("what can be seen stays as it is", () => {
   const text = `Zoë said "東京 🍕" \\n & <b> 100% ## a::b # [x]`;
   expect(printable(text)).toBe(text);
+  expect(printableJson(JSON.stringify([text]))).toBe(JSON.stringify([text]));
 });
 
 test.each([
@@ -31,7 +32,7 @@ test.each([
 
 test("JSON means the same to a program, and holds nothing that a terminal acts on", () => {
   const value = { [EVERY_UNIT]: [EVERY_UNIT, "##vso[x] ##[error]", "::error::"] };
-  for (const json of [printableJson(value), printableJson(value, 2)]) {
+  for (const json of [JSON.stringify(value), JSON.stringify(value, null, 2)].map(printableJson)) {
     expect(JSON.parse(json)).toEqual(value);
     expect(json.split("\n").filter((line) => !isPrintable(line))).toEqual([]);
     expect(json).not.toMatch(/##(?:\w*\[)|^\s*::/m);
