@@ -192,8 +192,10 @@ export function createProcessor(
       ? await writeDown(() => (claims.return(event) ? "returned" : undefined))
       : await writeDown(() => settle(event, outcome));
     // The commit that the handler's writes share with others' may come after its time was up.
-    if (written === undefined) report(transaction.committed() ? "done" : "lost");
-    else if (written !== "returned") report(written, "error" in outcome ? outcome.error : undefined);
+    if (written === undefined && transaction.committed()) return report("done");
+    // One that failed, and yet came about, is lost with the reason why.
+    const error = "error" in outcome ? outcome.error : undefined;
+    if (written !== "returned") report(written ?? "lost", error);
   }
 
   /**

@@ -107,6 +107,34 @@ export function describeRetention(name: string, createBackend: CreateBackend): v
       expect(await other.ledger.prunedBeforeMs()).toBe(markMs);
     });
 
+    test("waits for the transaction of a handler, and prunes what it was asked to", async () => {
+      const { engine, pass, processing, ended } = await setUp(createBackend);
+      await accept(engine, [newEvent({ type: "done" })]);
+      const [inside, leave] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      processing(async (claim) => {
+        if (claim.type === "done") return done();
+        await claim.atomically(claim.signal)(async (db) => {
+          await db.query("INSERT INTO effects VALUES ($1, 1)", [claim.id]);
+          inside.resolve();
+          await leave.promise;
+        });
+        return { kind: "done" };
+      });
+      await ended(1);
+      await pass(40 * DAY_MS);
+      await accept(engine, [newEvent({ type: "slow" })]);
+      await inside.promise;
+      const pruned = engine.ledger.prune({
+        bodiesOlderThanMs: 30 * DAY_MS,
+        idsOlderThanMs: 400 * DAY_MS,
+      });
+      // Answered after the pruning has begun: both are asked of the same.
+      for (let questions = 0; questions < 3; questions += 1) await engine.ledger.counts();
+      leave.resolve();
+      expect(await pruned).toEqual({ bodies: 1, ids: 0 });
+      await ended(2);
+    });
+
     test("lets acknowledgements and handlers through while it prunes a great deal", async () => {
       const { engine, pass, processing, ended, handled } = await setUp(createBackend);
       await accept(engine, newEvents(1_000));

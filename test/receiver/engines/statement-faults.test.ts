@@ -49,6 +49,22 @@ test.for(PHASES)(
   },
 );
 
+// Two manners of which only some places of the loop show what they do: all of these, in the short form too.
+test.for([
+  { manner: "after", code: "SQLITE_IOERR_FSYNC", from: 1, to: 26 },
+  { manner: "rolled back", code: "SQLITE_FULL", from: 16, to: 26 },
+] as const)(
+  "$code $manner leaves nothing claimed or unsaid, wherever it comes",
+  async ({ from, to, ...how }) => {
+    for (let nth = from; nth <= to; nth += 1) {
+      const struck = await playTroubled({ phase: "process", nth, ...how }).catch((error: unknown) => {
+        throw new Error(`${how.manner} ${String(nth)}`, { cause: error });
+      });
+      expect(struck).toBe(true);
+    }
+  },
+);
+
 test("each error has a word for whoever is refused", () => {
   const words = CODES.map((code) => [code, unavailability(new Database.SqliteError("", code))]);
   expect(Object.fromEntries(words)).toEqual(WORDS);

@@ -4,6 +4,8 @@ const SIMULATION = ["test/simulation/receiver.test.ts", "-t", "break no promise"
 
 /** The world needs more than a hundred seeds for these; each has a test of its own since. */
 const RECONCILE = ["test/receiver/reconcile.test.ts"];
+const RECONCILED = ["test/receiver/engines/sqlite.test.ts", "-t", "accepting what reconcile found"];
+const PROCESSOR = ["test/receiver/engines/processor.test.ts"];
 const STATEMENTS = ["test/receiver/engines/statement-faults.test.ts"];
 
 /**
@@ -45,7 +47,7 @@ export const plantedInOneWorld: PlantedBug[] = [
     file: "receiver/engines/sqlite/retention.ts",
     find: "object_id = CASE source WHEN 'reconcile' THEN object_id END",
     replace: "object_id = NULL",
-    tests: SIMULATION,
+    tests: RECONCILED,
   },
   {
     what: "retention does not write down how far back it pruned",
@@ -73,7 +75,7 @@ export const plantedInOneWorld: PlantedBug[] = [
     file: "receiver/engines/sqlite/accept.ts",
     find: "return seq === undefined ? insert(event, nowMs) : duplicateOf(seq, event, nowMs);",
     replace: "return insert(event, nowMs);",
-    tests: SIMULATION,
+    tests: RECONCILED,
   },
   {
     what: "the service's own event is stored beside what reconcile found",
@@ -87,14 +89,14 @@ export const plantedInOneWorld: PlantedBug[] = [
     file: "receiver/engines/sqlite/processor.ts",
     find: "if (draining.signal.aborted) throw error;",
     replace: "throw error;",
-    tests: SIMULATION,
+    tests: PROCESSOR,
   },
   {
     what: "a worker that ends keeps what it had claimed",
     file: "receiver/engines/sqlite/processor.ts",
     find: "      for (const event of held()) claims.return(event);\n",
     replace: "",
-    tests: SIMULATION,
+    tests: ["test/receiver/engines/sqlite.test.ts", "-t", "workers that stop"],
   },
   {
     what: "a stopped worker's claims are taken while it stands, and it writes all the same",
@@ -122,7 +124,7 @@ export const plantedInOneWorld: PlantedBug[] = [
     file: "receiver/engines/sqlite/processor.ts",
     find: "new Set(held().map(({ seq }) => seq))",
     replace: "new Set(batch.map(({ seq }) => seq))",
-    tests: SIMULATION,
+    tests: ["test/receiver/engines/sqlite-files.test.ts", "-t", "goes on giving its sign of life"],
   },
   {
     what: "a commit that fails is taken for one that succeeded",
@@ -144,5 +146,19 @@ export const plantedInOneWorld: PlantedBug[] = [
     find: "            if (!db.inTransaction) throw error;\n",
     replace: "",
     tests: STATEMENTS,
+  },
+  {
+    what: "a commit that said it had failed, though it hadn't, leaves no word of it",
+    file: "receiver/engines/sqlite/processor.ts",
+    find: 'report(written ?? "lost", error)',
+    replace: 'report(written ?? "lost", written && error)',
+    tests: STATEMENTS,
+  },
+  {
+    what: "retention is skipped while a handler's transaction is open",
+    file: "receiver/engines/sqlite/transactions.ts",
+    find: 'if (unavailability(error) !== "busy" || clock.monotonicMs() >= giveUpAtMs) throw error;',
+    replace: "if (clock.monotonicMs() <= giveUpAtMs) throw error;",
+    tests: ["test/receiver/engines/sqlite.test.ts", "-t", "waits for the transaction of a handler"],
   },
 ];

@@ -328,4 +328,18 @@ export const plantedInReceiver: PlantedBug[] = [
     replace: "((..._two: Uint8Array[]) => true)(",
     tests: ["test/shared/signature.test.ts"],
   },
+  {
+    what: "RetryAfter makes a due time of a fraction of a millisecond",
+    file: "receiver/work/handling.ts",
+    find: "Math.ceil(seconds * 1_000)",
+    replace: "seconds * 1_000",
+    tests: ["test/receiver/handling.test.ts"],
+  },
+  {
+    what: "of a burst that is refused, one event in ten thousand keeps its room",
+    file: "receiver/intake/group-commit.ts",
+    find: "      batch.forEach(release);",
+    replace: "      batch.slice(batch.length === MAXIMUM_BATCH_EVENTS ? 0 : 1).forEach(release);",
+    tests: ["test/receiver/group-commit.test.ts"],
+  },
 ];

@@ -156,4 +156,11 @@ export const plantedInSimulator: PlantedBug[] = [
     replace: "looked >= bounds.rows",
     tests: ["test/simulator/control/search.test.ts", "test/simulator/domain/bounded-search.test.ts"],
   },
+  {
+    what: "an override that has no way to become text ends the trigger with an error",
+    file: "simulator/domain/world/happenings.ts",
+    find: 'typeof value === "string" ? value : JSON.stringify(value ?? null)',
+    replace: "String(value)",
+    tests: ["test/simulator/world/happenings.test.ts"],
+  },
 ];
