@@ -10,6 +10,7 @@ export const attemptSchema = z.looseObject({
   duration_ms: z.number().nullable(),
   http_status: z.number().nullable(),
   error: z.string().nullable(),
+  error_detail: z.string().nullable(),
 });
 
 export const deliverySchema = z.looseObject({
@@ -19,6 +20,7 @@ export const deliverySchema = z.looseObject({
   endpoint_id: z.string(),
   state: z.string(),
   next_attempt_at: z.string().nullable(),
+  verdict: z.looseObject({ sentence: z.string(), why: z.string().nullable() }),
   attempts: z.array(attemptSchema),
 });
 

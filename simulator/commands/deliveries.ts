@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { DELIVERY_STATES } from "../domain/outcome.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { deliverySchema, listOf, type DeliveryValue } from "./control-schemas.ts";
+import { deliverySchema, endpointSchema, listOf, type DeliveryValue } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -35,38 +35,40 @@ export function deliveriesCommand(): Command {
         return;
       }
       output.table([
-        ["DELIVERY", "EVENT", "TYPE", "STATE", "ATTEMPTS", "LAST", "NEXT (schedule)"].map((title) =>
-          output.style("dim", title),
+        ["DELIVERY", "EVENT", "TYPE", "ENDPOINT", "STATE", "ATTEMPTS", "LAST", "NEXT (schedule)"].map(
+          (title) => output.style("dim", title),
         ),
         ...list.data.map((delivery) => [
           delivery.id,
           delivery.event_id,
           delivery.event_type ?? "",
+          delivery.endpoint_id,
           stateText(delivery, output),
           String(delivery.attempts.length),
           lastResult(delivery),
           shortTime(delivery.next_attempt_at),
         ]),
       ]);
-      const stuck = list.data.find(({ state }) => state === "dead");
+      const stuck = list.data.find(({ verdict }) => verdict.why !== null);
       if (stuck) output.note(`\nWhat went wrong:  ${ourCommand(["deliveries", "show", stuck.id], flags)}`);
     });
 
   addSimulatorOptions(command.command("show"))
-    .description("one delivery with all of its attempts")
+    .description("one delivery with all of its attempts, and what is wrong with it")
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
       const output = createOutput({ json: flags.json === true });
-      const delivery = await createControlClient(flags).get(
-        `/deliveries/${encodeURIComponent(id)}`,
-        deliverySchema,
-      );
+      const client = createControlClient(flags);
+      const delivery = await client.get(`/deliveries/${encodeURIComponent(id)}`, deliverySchema);
       output.value(delivery);
+      const { data: endpoints } = await client.get("/endpoints", listOf(endpointSchema));
+      const endpoint = endpoints.find((one) => one.id === delivery.endpoint_id);
       const rows = [
         ["Delivery", delivery.id],
         ["Event", `${delivery.event_id}  ${delivery.event_type ?? ""}`],
-        ["Endpoint", delivery.endpoint_id],
+        ["Endpoint", `${delivery.endpoint_id}  ${endpoint?.url ?? "deleted"}`],
         ["State", stateText(delivery, output)],
+        ["Verdict", delivery.verdict.sentence],
       ];
       if (delivery.next_attempt_at !== null) {
         rows.push(["Next", `${shortTime(delivery.next_attempt_at)} of schedule time`]);
@@ -79,9 +81,13 @@ export function deliveriesCommand(): Command {
           String(attempt.number),
           shortTime(attempt.started_at),
           attempt.duration_ms === null ? "" : `${attempt.duration_ms} ms`,
-          resultOf(attempt),
+          [resultOf(attempt), attempt.error_detail ?? ""].join("  ").trimEnd(),
         ]),
       ]);
+      if (delivery.verdict.why !== null) {
+        output.line();
+        output.line(delivery.verdict.why);
+      }
       if (delivery.state === "dead")
         output.note(`\nOnce it is mended:  ${ourCommand(["deliveries", "resend", delivery.id], flags)}`);
     });

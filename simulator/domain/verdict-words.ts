@@ -17,6 +17,16 @@ export const WHY = {
   unfamiliarRefused:
     "New fields and new types are no breaking change (SPEC §9 Versioning): acknowledge them, and ignore what you do not know.",
   tooSlow: "There was no answer within 10 seconds: answer 2xx first, and do the work afterwards.",
-  unreachable: "There was no answer: look whether your receiver runs, and listens at this address.",
+  refused:
+    "Nobody listens at this address: look whether your receiver runs, and at which port. One that listens at ::1 alone, or inside a container, is not reached from here.",
+  unknownName:
+    "No address was found for this name: correct it, or wait until its DNS record is known everywhere.",
+  badCertificate:
+    "The certificate was not accepted, and nothing was sent: it has to be valid for this very name, not expired, signed by an authority that is known everywhere, and to come with those between.",
+  cutOff:
+    "Somebody took the connection and ended it without an answer: look into your receiver's log for what broke, and into that of the proxy in front of it.",
+  notHttp: "What came back is no HTTP answer: something else listens there, or it expects https.",
+  redirected: "A redirect is not followed: register the address behind it.",
+  noSuchPath: "It is reached, but takes no POST at this path: register the path that it has.",
   failed: "Only a 2xx counts: look into your receiver's log at the time of the attempt.",
 } as const;

@@ -145,12 +145,24 @@ function judgeHandling(meant: string, { attempts, handling }: DeliveryFacts, nee
 }
 
 function whyRefused(meant: string, { httpStatus, error }: Attempt): string {
+  if (error !== null) return WHY_NO_ANSWER[error];
   if (meant === "Duplicate") return WHY.duplicateRefused;
   if (meant === "Unfamiliar on purpose") return WHY.unfamiliarRefused;
   if (httpStatus === 401 || httpStatus === 403) return WHY.honestRefused;
-  if (error === "timeout") return WHY.tooSlow;
-  return error === null ? WHY.failed : WHY.unreachable;
+  if (httpStatus === 404 || httpStatus === 405) return WHY.noSuchPath;
+  return httpStatus !== null && httpStatus >= 300 && httpStatus <= 399 ? WHY.redirected : WHY.failed;
 }
+
+const WHY_NO_ANSWER: Record<NonNullable<Attempt["error"]>, string> = {
+  dns: WHY.unknownName,
+  refused: WHY.refused,
+  reset: WHY.cutOff,
+  closed: WHY.cutOff,
+  tls: WHY.badCertificate,
+  timeout: WHY.tooSlow,
+  protocol: WHY.notHttp,
+  interrupted: WHY.failed,
+};
 
 function isForged({ injected }: Attempt): boolean {
   return injected.some(({ name }) => FAULTS[name].at === "signature");

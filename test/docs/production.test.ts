@@ -33,7 +33,7 @@ describe("rotating the secret", () => {
       expect((await sim("trigger", "call.completed")).code).toBe(0);
       await simulator.deliveries.settled();
       const { out } = await sim("deliveries", "list");
-      expect(out.match(/ delivered +1 +200/g)).toHaveLength(count);
+      expect(out.match(/ delivered +1 +200/g), out).toHaveLength(count);
     };
 
     const [serve = "", first = ""] = blockUnder(PAGE, HEADING, "sh").trim().split("\n");

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { freePort } from "../helpers/free-port.ts";
+import { startRawServer } from "../helpers/raw-server.ts";
 import { startMutant, SECRET } from "../mutants/receiver.ts";
 import { post } from "../receiver/helpers/events.ts";
 import { startTestReceiver } from "../receiver/helpers/receiver.ts";
@@ -85,12 +86,16 @@ describe("nothing arrives", () => {
 
   test("or it does, and the result of the delivery says how it went", async () => {
     const { sim, simulator } = await startService({ answerTimeoutMs: 500 });
+    const secured = await startRawServer(() => undefined, { tls: {} });
     const said = new Map<string, string>([
       ["refused", `http://127.0.0.1:${String(await freePort())}/webhooks`],
+      ["dns", "https://hooks.example.invalid/webhooks"],
+      ["tls", `${secured.tlsUrl}webhooks`],
     ]);
     for (const status of [404, 401, 302]) said.set(String(status), (await startEndpoint(status)).url);
     said.set("timeout", (await startEndpoint(() => undefined)).url);
     const added = [...said].map(([word, url]) => ({ word, ...simulator.endpoints.add({ url }) }));
+    const whys = new Set<string>();
     for (const { id } of added) await sim("endpoints", "test", id);
     await simulator.deliveries.settled();
     for (const { word, id } of added) {
@@ -98,7 +103,14 @@ describe("nothing arrives", () => {
         new RegExp(`attempting +1 +${word} `),
       );
       expect(pageAt(PAGE)).toContain(word === "302" ? "| a 3xx " : `\`${word}\``);
+      const [delivery] = simulator.deliveries.list({ endpointId: id });
+      const { out } = await sim("deliveries", "show", delivery?.id ?? "");
+      expect(out).toContain(`${id}  ${said.get(word) ?? ""}\n`);
+      whys.add(out.trimEnd().split("\n").at(-1) ?? "");
     }
+    // Each has a sentence of its own that says what to do.
+    expect(whys.size).toBe(said.size);
+    expect([...whys].filter((why) => !/^[A-Z].{30,}\.$/.test(why))).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@ import { blameOf } from "../../../simulator/domain/blame.ts";
 import { injectedFaults, parseFault, type Fault } from "../../../simulator/domain/faults.ts";
 import { judgeDelivery, type DeliveryFacts, type Handling } from "../../../simulator/domain/verdict.ts";
 
-type Ending = number | "closed" | "timeout" | "refused" | "interrupted" | "flying";
+type Ending = number | NonNullable<DeliveryFacts["attempts"][number]["error"]> | "flying";
 
 function faultsOf(texts: readonly string[]): Fault[] {
   return texts.map(parseFault).flatMap((parsed) => (parsed.ok ? [parsed.fault] : []));
@@ -189,5 +189,31 @@ describe("an event that came again, was unfamiliar, or slow", () => {
     ["slow", delivery([200], { faults: ["slow-body"] }), "ok", "Slow on purpose, acknowledged"],
   ] as const)("%s", (_name, verdict, result, sentence) => {
     expect(verdict).toMatchObject({ result, sentence });
+  });
+});
+
+describe("what to do about a delivery that was not acknowledged", () => {
+  test.each([
+    ["dns", /^No address was found for this name: /],
+    ["refused", /^Nobody listens at this address: /],
+    ["tls", /^The certificate was not accepted/],
+    ["reset", /ended it without an answer/],
+    ["closed", /ended it without an answer/],
+    ["protocol", /^What came back is no HTTP answer/],
+    ["timeout", /within 10 seconds/],
+    [401, /signed with the endpoint's secret/],
+    [404, /takes no POST at this path/],
+    [405, /takes no POST at this path/],
+    [300, /^A redirect is not followed/],
+    [399, /^A redirect is not followed/],
+    [400, /receiver's log/],
+    [500, /receiver's log/],
+  ] as const)("after %s", (ended, why) => {
+    expect(delivery([ended]).why).toMatch(why);
+  });
+
+  test("after no answer it is the address, even where a duplicate was meant", () => {
+    expect(delivery(["refused"], { isAgain: true }).why).toMatch(/^Nobody listens/);
+    expect(delivery([409], { isAgain: true }).why).toMatch(/that you have already/);
   });
 });
