@@ -102,7 +102,9 @@ const npxManifestSchema = z.looseObject({ _npx: z.looseObject({ packages: z.arra
 function npxPackage(folder: string): string {
   try {
     const manifest = npxManifestSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
-    return manifest._npx.packages[0] ?? PACKAGE;
+    const [given = PACKAGE] = manifest._npx.packages;
+    // npx would run a file by its whole path, not install it.
+    return /^(?:\/|[A-Za-z]:[\\/])/.test(given) ? `file:${given}` : given;
   } catch {
     return PACKAGE;
   }

@@ -2,7 +2,12 @@ import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { isListening } from "../processes/listening.ts";
 import { isInGroup } from "../processes/process-group.ts";
-import { searchReceivers, takesWebhooks, type FoundReceiver } from "../processes/receiver-search.ts";
+import {
+  likeliestReceiver,
+  searchReceivers,
+  takesWebhooks,
+  type FoundReceiver,
+} from "../processes/receiver-search.ts";
 import { CommandError } from "./command-error.ts";
 import type { Output } from "./output.ts";
 
@@ -73,11 +78,12 @@ export async function findRunningReceiver(options: {
       return isNew && (pid === undefined ? listener.pid !== null : listener.pid === pid);
     });
     if (!search.ok) throw new CommandError(`${search.message} Name your receiver's address with --url.`);
-    const [first] = search.found;
-    if (first !== undefined && (takesWebhooks(first) || pid !== undefined)) return first;
+    const found = pid === undefined ? likeliestReceiver(search.found) : search.found[0];
+    if (found !== undefined) return found;
     for (const { listener, sentence } of search.found) {
       output.note(`  localhost:${listener.port} (${listener.program ?? "?"}): ${sentence}`);
     }
+    if (search.found.length > 0) output.note("One of these is yours? Name its address with --url.");
     if (!isTold) onNone();
     isTold = true;
     await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});

@@ -132,7 +132,8 @@ async function attend(flags: Flags, output: Output, interruption: AbortSignal): 
     if (found !== undefined)
       output.note(`Found ${found.listener.program ?? "a receiver"} at ${url}. ${found.sentence}`);
     const endpoint = endpointFor(url, { secret }, running);
-    if (flags.secret === undefined) output.note(`Its secret: SIGNING_SECRET=${endpoint.secret}`);
+    if (flags.secret === undefined)
+      output.note(`Its secret: SIGNING_SECRET=${endpoint.secret} (the one that it has: give it as --secret)`);
     return await accompany(undefined, flags, { output, running, endpointId: endpoint.id, interruption });
   } finally {
     await running.close();

@@ -78,8 +78,10 @@ const SENTENCES: Record<Finding, (status: number | null, path: string) => string
     status === null
       ? `${path} did not answer a request without a signature within ${TIMEOUT_MS / 1_000} s.`
       : `${path} is there, and fails on a request without a signature (${status}): answer 401 instead.`,
-  everywhere: (status) =>
-    `Somebody answers ${status} at every path: if that is your receiver, say at which path it takes webhooks.`,
+  everywhere: (status, path) =>
+    status !== null && kindOf(status) === "refuses_unsigned"
+      ? `It refuses what is not signed at every path (${status}): if that is your receiver, ${path} will do.`
+      : `Somebody answers ${status} at every path: if that is your receiver, say at which path it takes webhooks.`,
   no_path: () =>
     `Somebody answers, but at none of the usual paths (${USUAL_PATHS.join(", ")}): say at which path your receiver takes webhooks.`,
   not_http: () => "Somebody listens, but does not speak HTTP: this is no receiver.",

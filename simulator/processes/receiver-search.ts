@@ -41,3 +41,16 @@ export async function searchReceivers(isWanted: (listener: Listener) => boolean)
 export function takesWebhooks({ finding }: Probe): boolean {
   return finding === "refuses_unsigned" || finding === "takes_unsigned" || finding === "fails";
 }
+
+/**
+ * The one that webhooks can be sent to without asking: it takes them at a path, or it is the only one that refuses, at
+ * whatever path, what nobody signed, as a receiver without routes does. Undefined where that could be anybody.
+ */
+export function likeliestReceiver(found: readonly FoundReceiver[]): FoundReceiver | undefined {
+  const [surest] = found;
+  if (surest !== undefined && takesWebhooks(surest)) return surest;
+  const refusing = found.filter(
+    ({ finding, status }) => finding === "everywhere" && status !== null && status >= 400 && status <= 499,
+  );
+  return refusing.length === 1 ? refusing[0] : undefined;
+}

@@ -68,8 +68,15 @@ describe("a hint begins with the words that start us where the user is", () => {
     mkdirSync(folder, { recursive: true });
     const how = started({ script: join(folder, "node_modules/.bin/voice-agent-simulator") });
     expect(ourProgram(how)).toBe("npx voice-agent-webhook-kit");
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ _npx: { packages: ["./my kit.tgz"] } }));
-    expect(ourProgram(how)).toBe("npx './my kit.tgz'");
+    const given = (spec: string) => {
+      writeFileSync(join(folder, "package.json"), JSON.stringify({ _npx: { packages: [spec] } }));
+      return ourProgram(how);
+    };
+    expect(given("./my kit.tgz")).toBe("npx './my kit.tgz'");
+    expect(given("file:../kit.tgz")).toBe("npx file:../kit.tgz");
+    // By its whole path it would be taken for a program.
+    expect(given("/there/kit.tgz")).toBe("npx file:/there/kit.tgz");
+    expect(given("C:\\there\\kit.tgz")).toBe("npx 'file:C:\\there\\kit.tgz'");
   });
 });
 
