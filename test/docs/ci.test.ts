@@ -33,6 +33,10 @@ createServer(async (request, response) => {
 }).listen(process.env.PORT);
 `;
 
+const { version: VERSION } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")));
+
 /** A folder with a receiver in it, as its project would have it, and with an \`npx\` that runs what stands here. */
 async function project(duplicateStatus: number) {
   const folder = mkdtempSync(join(tmpdir(), "ci-"));
@@ -44,7 +48,7 @@ async function project(duplicateStatus: number) {
     "start-receiver": `exec node "$(dirname "$0")/server.js"`,
     // The checkout is installed here already.
     npm: "exit 0",
-    npx: `[ "$1 $2 $3 $4" = "--yes --package voice-agent-webhook-kit voice-agent-simulator" ] || exit 99
+    npx: `[ "$1 $2 $3 $4" = "--yes --package file:voice-agent-webhook-kit-${VERSION}.tgz voice-agent-simulator" ] || exit 99
 shift 5; exec node ${ROOT}simulator/main.ts verify ${FEW} "$@"`,
   };
   for (const [name, text] of Object.entries(scripts)) {

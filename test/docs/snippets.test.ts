@@ -172,6 +172,9 @@ function parserOf(words: string[]): { problem: Parser; words: string[] } | undef
   if (/^npm run receiver(?: |$)/.test(line)) return { problem: parseReceiver, words: after(3) };
   if (line.startsWith("npm run torture ")) return { problem: parseTorture, words: after(3) };
   const simulator = words.indexOf("voice-agent-simulator");
+  const packed = words.findIndex((word) => /^file:\S+\.tgz$/.test(word));
+  if (words[0] === "npx" && simulator === -1 && packed > 0)
+    return { problem: parseSimulator, words: words.slice(packed + 1) };
   if (simulator === 0 || words[0] === "npx")
     return { problem: parseSimulator, words: words.slice(simulator + 1) };
   if (words[0] === "voice-agent-receiver") return { problem: parseReceiver, words: words.slice(1) };
