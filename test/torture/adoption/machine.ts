@@ -19,8 +19,11 @@ function waysToTheRegistry(): Record<string, string> {
   return ways;
 }
 
-/** Installs the newest Node.js of a major version, from npm's packages of it, and puts it first on the path. */
-export function machineWith(nodeMajor: number) {
+/**
+ * Installs the newest Node.js of a major version, from npm's packages of it, and puts it first on the path. What was
+ * fetched lies in `cache`, and need not be fetched a second time.
+ */
+export function machineWith(nodeMajor: number, { cache }: { cache: string }) {
   const folder = mkdtempSync(join(tmpdir(), `node-${nodeMajor}-`));
   const node = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}@${nodeMajor}`;
   const install = ["install", "--prefix", join(folder, "node"), "--no-audit", "--no-fund", node];
@@ -33,14 +36,15 @@ export function machineWith(nodeMajor: number) {
       ...(process.env["PATH"] ?? "").split(delimiter).filter((one) => !one.includes("node_modules")),
     ].join(delimiter),
     HOME: folder,
-    // What is installed a second time need not be fetched a second time.
-    npm_config_cache: process.env["npm_config_cache"] ?? join(process.env["HOME"] ?? folder, ".npm"),
+    npm_config_cache: cache,
     ...waysToTheRegistry(),
     NO_COLOR: "1",
   };
 
   return {
     folder,
+    /** Whether its Node.js is older than what the kit runs on. */
+    isTooOld: nodeMajor < 22,
     /** Runs words as a command line to its end; answers its exit code and all that it wrote. */
     run(
       line: string,
