@@ -166,16 +166,8 @@ export function createProcessor(
   async function run({ event, abort }: Running, release: () => void): Promise<void> {
     const startedAtMs = clock.monotonicMs();
     const { id, type, body, receivedAtMs, attempts: attempt } = event;
-    const transaction = engine.handlerTransaction(event, release);
-    const claim: Claim = {
-      id,
-      type,
-      body,
-      attempt,
-      receivedAtMs,
-      signal: abort.signal,
-      atomically: transaction.atomically,
-    };
+    const { atomically, committed } = engine.handlerTransaction(event, release);
+    const claim: Claim = { id, type, body, attempt, receivedAtMs, signal: abort.signal, atomically };
     const outcome = await options.handle(claim);
     const report = (ending: Handled["outcome"], error?: string): void =>
       options.onHandled({
@@ -186,16 +178,15 @@ export function createProcessor(
         durationMs: clock.monotonicMs() - startedAtMs,
         ...(error === undefined ? {} : { error }),
       });
-    if (transaction.committed()) return report("done");
+    if (committed()) return report("done");
     // A drain gives it back; what was lost cannot be given.
     const written = abort.signal.aborted
       ? await writeDown(() => (claims.return(event) ? "returned" : undefined))
       : await writeDown(() => settle(event, outcome));
     // The commit that the handler's writes share with others' may come after its time was up.
-    if (written === undefined && transaction.committed()) return report("done");
+    if (written === undefined && committed()) return report("done");
     // One that failed, and yet came about, is lost with the reason why.
-    const error = "error" in outcome ? outcome.error : undefined;
-    if (written !== "returned") report(written ?? "lost", error);
+    if (written !== "returned") report(written ?? "lost", "error" in outcome ? outcome.error : undefined);
   }
 
   /**
