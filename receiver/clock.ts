@@ -1,5 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 /** Where the receiver gets the time from, and the only thing that sets timers. */
 export type Clock = {
   /** Milliseconds of Unix time. May jump, in both directions. */
@@ -19,10 +17,17 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: async (ms, signal) => {
-    // An aborted sleep has ended like any other: whoever woke it knows why.
-    await delay(Math.min(ms, LONGEST_TIMER_MS), undefined, signal ? { signal } : {}).catch(() => undefined);
-  },
+  sleep: async (ms, signal) =>
+    new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
+      if (signal?.aborted === true) end();
+      else signal?.addEventListener("abort", end);
+    }),
   after: (ms, run) => {
     const timer = setTimeout(run, Math.min(ms, LONGEST_TIMER_MS));
     timer.unref();

@@ -43,11 +43,11 @@ const GIVE_UP = `
   UPDATE work SET state = 'dead', due_at_ms = NULL, finished_at_ms = ?, last_error = 'Its envelope is not in the inbox file.'
   WHERE seq = ? AND state = 'pending'`;
 
-const HELD = `WHERE seq = $seq AND token = $token AND state = 'claimed'`;
+const HELD = `WHERE seq = ? AND token = ? AND state = 'claimed'`;
 const FINISH = `
-  UPDATE work SET state = $state, handled = handled + $handled, finished_at_ms = $now, last_error = $error, worker = NULL ${HELD}`;
+  UPDATE work SET state = ?, handled = handled + ?, finished_at_ms = ?, last_error = ?, worker = NULL ${HELD}`;
 const RETRY = `
-  UPDATE work SET state = 'pending', due_at_ms = $dueAt, last_error = $error, worker = NULL ${HELD}`;
+  UPDATE work SET state = 'pending', due_at_ms = ?, last_error = ?, worker = NULL ${HELD}`;
 const RETURN = `
   UPDATE work SET state = 'pending', due_at_ms = 0, attempts = attempts - 1, worker = NULL ${HELD}`;
 
@@ -74,9 +74,9 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
   const findDue = db.prepare<[number, number, number], { seq: number; crashes: number }>(FIND_DUE);
   const claim = db.prepare<[number, number], WorkRow>(CLAIM);
   const giveUp = db.prepare<[number, number]>(GIVE_UP);
-  const finish = db.prepare(FINISH);
-  const retryAt = db.prepare(RETRY);
-  const giveBack = db.prepare(RETURN);
+  const finish = db.prepare<[string, number, number, string | null, number, number]>(FINISH);
+  const retryAt = db.prepare<[number, string, number, number]>(RETRY);
+  const giveBack = db.prepare<[number, number]>(RETURN);
   const returnUnheard = db.prepare<[number]>(RETURN_UNHEARD);
   const findClaimedBy = db.prepare<[number], { seq: number; attempts: number }>(FIND_CLAIMED_BY);
   const takeBack = db.prepare(TAKE_BACK);
@@ -103,15 +103,17 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
       return [...first, ...fresh, ...rest.flatMap((seq) => again(seq, options))];
     },
 
-    complete: (lease: Lease, nowMs: number): boolean => end(lease, nowMs, { state: "done", handled: 1 }),
-    ignore: (lease: Lease, nowMs: number): boolean => end(lease, nowMs, { state: "ignored" }),
+    complete: ({ seq, token }: Lease, nowMs: number): boolean =>
+      finish.run("done", 1, nowMs, null, seq, token).changes === 1,
+    ignore: ({ seq, token }: Lease, nowMs: number): boolean =>
+      finish.run("ignored", 0, nowMs, null, seq, token).changes === 1,
     /** Makes the event a dead letter: it waits for somebody to requeue it. */
-    deadLetter: (lease: Lease, nowMs: number, error: string): boolean =>
-      end(lease, nowMs, { state: "dead", error }),
-    retry: (lease: Lease, dueAtMs: number, error: string): boolean =>
-      retryAt.run({ seq: lease.seq, token: lease.token, dueAt: dueAtMs, error }).changes === 1,
+    deadLetter: ({ seq, token }: Lease, nowMs: number, error: string): boolean =>
+      finish.run("dead", 0, nowMs, error, seq, token).changes === 1,
+    retry: ({ seq, token }: Lease, dueAtMs: number, error: string): boolean =>
+      retryAt.run(dueAtMs, error, seq, token).changes === 1,
     /** Gives an event back unhandled: its worker is shutting down, so the attempt doesn't count. */
-    return: (lease: Lease): boolean => giveBack.run({ seq: lease.seq, token: lease.token }).changes === 1,
+    return: ({ seq, token }: Lease): boolean => giveBack.run(seq, token).changes === 1,
 
     /** Returns what a worker has claimed without having heard of it: a commit may fail, and have succeeded all the same. */
     returnUnheard(worker: number, heard: ReadonlySet<number>): void {
@@ -160,14 +162,6 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
     }
     const work = claim.get(worker, seq);
     return work ? [toClaimed(event, event.body, work)] : [];
-  }
-
-  function end(
-    { seq, token }: Lease,
-    now: number,
-    { handled = 0, error = null, state }: { state: string; handled?: number; error?: string | null },
-  ): boolean {
-    return finish.run({ seq, token, now, state, handled, error }).changes === 1;
   }
 }
 

@@ -80,7 +80,8 @@ export function createProcessor(
   /** Until a slot is free with nothing to fill it, or for so long. */
   async function rest(ms: number): Promise<void> {
     const patience = new AbortController();
-    wake = () => patience.abort();
+    // Without a reason of its own, an abort makes an error each time.
+    wake = () => patience.abort("woken");
     await clock.sleep(ms, patience.signal);
     wake = () => undefined;
   }

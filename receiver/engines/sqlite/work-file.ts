@@ -18,7 +18,9 @@ const MIGRATIONS = [
   -- An event gets its row when it is claimed for the first time; those beyond the position have none, and are pending.
   CREATE TABLE work (
     seq INTEGER PRIMARY KEY,              -- of the event in the inbox file
-    state TEXT NOT NULL CHECK (state IN ('pending', 'claimed', 'done', 'ignored', 'dead', 'pruned')),
+    -- Not IN with a list: of more than two SQLite builds a table, anew for every row that is written.
+    state TEXT NOT NULL CHECK (
+      state = 'pending' OR state = 'claimed' OR state = 'done' OR state = 'ignored' OR state = 'dead' OR state = 'pruned'),
     attempts INTEGER NOT NULL,
     token INTEGER NOT NULL,               -- fencing: only who holds the latest may write
     worker INTEGER,                       -- who claimed it

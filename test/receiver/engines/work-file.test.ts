@@ -63,3 +63,23 @@ test("two files of different inboxes are refused together", async () => {
   db.close();
   await expect(create(one)).rejects.toThrow(/does not belong to/);
 });
+
+test("a row of the work file is written without building a table of the words that it may hold", async () => {
+  const directory = temporaryDirectory();
+  await create(directory);
+  const work = new Database(join(directory, "receiver.work.db"));
+  onTestFinished(() => {
+    work.close();
+  });
+  const explain = (sql: string): unknown[] =>
+    work
+      .prepare<[], { opcode: string }>(`EXPLAIN ${sql}`)
+      .all()
+      .map(({ opcode }) => opcode);
+  expect(explain("UPDATE work SET state = 'done' WHERE seq = 1")).not.toContain("OpenEphemeral");
+  // The control: so it would be seen.
+  expect(explain("SELECT 1 WHERE 'a' || random() IN ('a', 'b', 'c')")).toContain("OpenEphemeral");
+  expect(() => work.exec("INSERT INTO work (seq, state, attempts, token) VALUES (9, 'lost', 1, 1)")).toThrow(
+    /CHECK/,
+  );
+});

@@ -101,8 +101,8 @@ export const plantedInOneWorld: PlantedBug[] = [
   {
     what: "a stopped worker's claims are taken while it stands, and it writes all the same",
     file: "receiver/engines/sqlite/claims.ts",
-    find: "const HELD = `WHERE seq = $seq AND token = $token AND state = 'claimed'`",
-    replace: "const HELD = `WHERE seq = $seq AND ($token OR 1)`",
+    find: "const HELD = `WHERE seq = ? AND token = ? AND state = 'claimed'`",
+    replace: "const HELD = `WHERE seq = ? AND (? OR 1)`",
     tests: SIMULATION,
   },
   {

@@ -201,8 +201,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     what: "a claim is known by its event, not by its token",
     file: "receiver/engines/sqlite/claims.ts",
-    find: "AND token = $token AND state = 'claimed'`;",
-    replace: "AND $token > 0 AND state = 'claimed'`;",
+    find: "AND token = ? AND state = 'claimed'`;",
+    replace: "AND ? > 0 AND state = 'claimed'`;",
     tests: ["test/receiver/engines/claims.test.ts"],
   },
   {

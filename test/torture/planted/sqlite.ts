@@ -12,15 +12,15 @@ export const plantedInSqlite: PlantedBug[] = [
   {
     what: "a late worker may write with an old token",
     file: "receiver/engines/sqlite/claims.ts",
-    find: "AND token = $token AND state = 'claimed'`",
-    replace: "AND state = 'claimed'`",
+    find: "AND token = ? AND state = 'claimed'`",
+    replace: "AND ? IS NOT NULL AND state = 'claimed'`",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "late"],
   },
   {
     what: "what ends after a drain may still finish its event",
     file: "receiver/engines/sqlite/claims.ts",
-    find: "AND token = $token AND state = 'claimed'`",
-    replace: "AND token = $token`",
+    find: "AND token = ? AND state = 'claimed'`",
+    replace: "AND token = ?`",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "stop"],
   },
   {
@@ -162,5 +162,19 @@ export const plantedInSqlite: PlantedBug[] = [
     find: "if (thread === started) thread = undefined;",
     replace: "",
     tests: ["test/receiver/storage-faults.test.ts", "-t", "dies"],
+  },
+  {
+    what: "the words of a state are checked with a list, which SQLite makes a table of at every write",
+    file: "receiver/engines/sqlite/work-file.ts",
+    find: "state = 'pending' OR state = 'claimed' OR state = 'done' OR state = 'ignored' OR state = 'dead' OR state = 'pruned'),",
+    replace: "state IN ('pending', 'claimed', 'done', 'ignored', 'dead', 'pruned')),",
+    tests: ["test/receiver/engines/work-file.test.ts"],
+  },
+  {
+    what: "a sleep whose signal was aborted before takes its time",
+    file: "receiver/clock.ts",
+    find: "if (signal?.aborted === true) end();\n      else signal",
+    replace: "signal",
+    tests: ["test/receiver/clock.test.ts"],
   },
 ];

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+
+test("a sleep ends as soon as its signal is aborted, and like any other", async () => {
+  const patience = new AbortController();
+  const sleeping = systemClock.sleep(60_000, patience.signal);
+  patience.abort(new Error("never seen"));
+  await expect(sleeping).resolves.toBeUndefined();
+});
+
+test("a sleep whose signal was aborted before is none", async () => {
+  await expect(systemClock.sleep(60_000, AbortSignal.abort())).resolves.toBeUndefined();
+});
+
+test("a sleep takes its time when nobody aborts it", async () => {
+  const { signal } = new AbortController();
+  const startedAtMs = systemClock.monotonicMs();
+  await systemClock.sleep(5, signal);
+  expect(systemClock.monotonicMs() - startedAtMs).toBeGreaterThan(3);
+});
