@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 const TRAFFIC_PER_MINUTE = 3_000;
 /** What the last third of the minutes may need beyond the middle one. */
 const MOST_GROWTH_HELD_MB = 6;
-const MOST_GROWTH_MB = 48;
+const MOST_GROWTH_MB = 16;
 const MOST_NEW_DESCRIPTORS = 8;
 /** Less tells nothing about growth. */
 const SHORTEST_MINUTES = 6;
@@ -137,7 +137,7 @@ async function start(words: string[], env: NodeJS.ProcessEnv) {
     createInterface({ input: child.stderr }).on("line", (line) => {
       const url = /^Debugger listening on (ws:.+)$/.exec(line)?.[1];
       if (url !== undefined) resolve(url);
-      else process.stderr.write(`${line}\n`);
+      else if (!/^Debugger |^For help, see/.test(line)) process.stderr.write(`${line}\n`);
     });
   });
   const exited = new Promise<number | null>((resolve) => void child.once("exit", resolve));

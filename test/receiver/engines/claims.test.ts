@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
 import { createClaims } from "../../../receiver/engines/sqlite/claims.ts";
 import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
@@ -22,7 +23,7 @@ function setUp({ events }: { events: number }) {
   onTestFinished(() => void inbox.close());
   const claims = createClaims(db, inbox, { maximumAttempts: 5, backoffMs: () => HOUR_MS });
   createAccept(inbox)(newEvents(events), NOW_MS);
-  const claim = (options: { nowMs?: number; running?: number; limit?: number } = {}) =>
+  const claim = (options: { nowMs?: number; running?: number; limit?: number; worker?: number } = {}) =>
     claims.claim({ nowMs: NOW_MS, worker: 1, limit: 10, running: 0, ...options });
   return { inbox, db, claims, claim };
 }
@@ -174,6 +175,17 @@ describe("a worker", () => {
     expect(workers.vanished(mine)).toEqual([]);
     expect(workers.vanished(mine, (id) => id === "other")).toEqual([other]);
     pass(1);
+    expect(workers.vanished(mine)).toEqual([other]);
+  });
+
+  test("that removed itself and could not return everything is gone at once", () => {
+    const { db, claim } = setUp({ events: 1 });
+    const workers = createWorkers(db, systemClock);
+    const mine = workers.register("mine");
+    const other = workers.register("other");
+    claim({ worker: other });
+    expect(workers.vanished(mine)).toEqual([]);
+    workers.remove(other);
     expect(workers.vanished(mine)).toEqual([other]);
   });
 

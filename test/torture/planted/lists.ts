@@ -1,5 +1,8 @@
 import { plantedInAdoption } from "./adoption.ts";
 import { plantedInBorders } from "./borders.ts";
+import { plantedInChecks } from "./checks.ts";
+import { plantedInCornersOfTheSimulator } from "./corners-simulator.ts";
+import { plantedInCorners } from "./corners.ts";
 import { plantedInDashboard } from "./dashboard.ts";
 import { plantedInDelivery } from "./delivery.ts";
 import { plantedInDocs } from "./docs.ts";
@@ -28,4 +31,7 @@ export const lists: Record<string, PlantedBug[]> = {
   borders: plantedInBorders,
   adoption: plantedInAdoption,
   docs: plantedInDocs,
+  corners: plantedInCorners,
+  "corners of the simulator": plantedInCornersOfTheSimulator,
+  "verify's checks": plantedInChecks,
 };

@@ -319,7 +319,7 @@ export const plantedInReceiver: PlantedBug[] = [
     file: "receiver/engines/sqlite/workers.ts",
     find: "return [...gone.map((other) => other.number), ...findOrphaned.all()];",
     replace: "return gone.map((other) => other.number);",
-    tests: ["test/simulation/receiver.test.ts", "test/receiver/engines/sqlite.test.ts"],
+    tests: ["test/receiver/engines/claims.test.ts"],
   },
   {
     what: "the signature is not compared",
