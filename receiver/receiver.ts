@@ -97,16 +97,14 @@ export async function startReceiver(options: {
       return { url: undefined, adminUrl, stop };
     }
 
-    const commit = createGroupCommit({ accept: engine.intake.accept, clock });
-    const inbox = createInbox({
-      secrets: config.signingSecrets,
-      clock,
-      store: async (event) => {
-        const stored = await commit(event);
-        if (stored.ok && !stored.acceptance.duplicate) storedBytes += event.body.byteLength;
-        return stored;
-      },
-    });
+    const accept: Engine["intake"]["accept"] = async (batch) => {
+      const result = await engine.intake.accept(batch);
+      for (const [index, { body }] of batch.entries())
+        if (result.ok && result.acceptances[index]?.duplicate === false) storedBytes += body.byteLength;
+      return result;
+    };
+    const store = createGroupCommit({ accept, clock });
+    const inbox = createInbox({ secrets: config.signingSecrets, clock, store });
     const app = createApp({ ...config, inbox, health, log, metrics, clock });
     const server = createHttpServer({ app, clock });
     const port = await server.listen(config.port, config.host);

@@ -41,7 +41,7 @@ export function createApp(options: {
     const startedAtMs = clock.monotonicMs();
     const { method = "" } = request;
     const path = pathOf(request);
-    const { answer, refused, receipt } = await respond(request, response, path).catch(bug);
+    const { answer, refused, receipt } = await answerTo(request, response, path);
     // Looked up now: the drain may have begun while the event was being stored.
     send(response, answer, { close: health.draining() });
     if (refused !== undefined) metrics.refused(refused);
@@ -49,12 +49,16 @@ export function createApp(options: {
     logRequest({ method, path, status: answer.status, durationMs, refused, receipt });
   }
 
-  function bug(error: unknown): Result {
-    log.error({ err: error }, "a bug: this request failed");
-    return { answer: ANSWERS.failed, refused: "bug" };
+  async function answerTo(request: IncomingMessage, response: ServerResponse, path: string): Promise<Result> {
+    try {
+      return await route(request, response, path);
+    } catch (error) {
+      log.error({ err: error }, "a bug: this request failed");
+      return { answer: ANSWERS.failed, refused: "bug" };
+    }
   }
 
-  async function respond(request: IncomingMessage, response: ServerResponse, path: string): Promise<Result> {
+  function route(request: IncomingMessage, response: ServerResponse, path: string): Result | Promise<Result> {
     if (request.headers.host === undefined && request.httpVersion === "1.1")
       return { answer: ANSWERS.host_missing, refused: "host_missing" };
     if (path === webhookPath)
@@ -62,7 +66,7 @@ export function createApp(options: {
     if (path !== "/healthz" && path !== "/readyz") return { answer: notFound };
     if (request.method !== "GET" && request.method !== "HEAD") return { answer: ANSWERS.method_of_check };
     if (path === "/healthz") return { answer: jsonAnswer(200, { status: "ok" }) };
-    return { answer: readinessAnswer(await health.readiness()) };
+    return health.readiness().then((readiness) => ({ answer: readinessAnswer(readiness) }));
   }
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<Result> {

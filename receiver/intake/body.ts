@@ -25,7 +25,7 @@ export function createBodyReader(options: {
 }): BodyReader {
   const room = createRoom(options.maximumHeldBytes);
 
-  return async (request) =>
+  return (request) =>
     new Promise((resolve) => {
       const announced = announcedBytes(request);
       const guest = room.enter(() => finish({ ok: false, problem: "gave_way" }));

@@ -38,7 +38,7 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
   let heldBytes = 0;
   let running = false;
 
-  return async (event) =>
+  return (event) =>
     new Promise((answer) => {
       if (heldEvents >= MAXIMUM_HELD_EVENTS || heldBytes + event.body.byteLength > MAXIMUM_HELD_BYTES) {
         answer(OVERLOADED);

@@ -5,7 +5,7 @@ import { createRedactor } from "./secrets.ts";
 export type Log = pino.Logger;
 
 /** Lines are written by the page, or after this long. */
-const PAGE_BYTES = 4_096;
+const PAGE_BYTES = 16_000;
 const FLUSH_MS = 20;
 
 /** What a reader that has stopped reading makes us keep. */
@@ -22,16 +22,7 @@ export function createLog(options: {
   secrets?: readonly string[];
   destination?: pino.DestinationStream;
 }): Log {
-  // Asynchronous: a reader of our output that stops reading must not stop the acknowledgements. What it doesn't read is
-  // dropped beyond a megabyte instead of piling up.
-  const destination =
-    options.destination ??
-    pino.destination({
-      sync: false,
-      minLength: PAGE_BYTES,
-      periodicFlush: FLUSH_MS,
-      maxLength: MAXIMUM_WAITING_BYTES,
-    });
+  const destination = options.destination ?? standardOutput();
   const redact = createRedactor(options.secrets ?? []);
   return pino(
     {
@@ -45,6 +36,22 @@ export function createLog(options: {
     },
     destination,
   );
+}
+
+/**
+ * Asynchronous: a reader of our output that stops reading must not stop the acknowledgements. What it doesn't read is
+ * dropped beyond a megabyte instead of piling up. What is left at the end of the process is written then.
+ */
+function standardOutput(): pino.DestinationStream {
+  const output: { write(line: string | Buffer): boolean } = pino.destination({
+    sync: false,
+    minLength: PAGE_BYTES,
+    periodicFlush: FLUSH_MS,
+    maxLength: MAXIMUM_WAITING_BYTES,
+    contentMode: "buffer",
+  });
+  // As a text each line would have the whole page before it counted and copied again.
+  return { write: (line) => void output.write(Buffer.from(line)) };
 }
 
 /** Of an error that may say anything about anybody: what kind it is, and where in the code it arose. */

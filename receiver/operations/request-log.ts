@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Receipt } from "../intake/inbox.ts";
 import type { Log } from "./log.ts";
 import { knownType } from "./privacy.ts";
@@ -27,7 +26,6 @@ export function createRequestLog(log: Log): (request: AnsweredRequest) => void {
     if (!log.isLevelEnabled(level)) return;
     log[level](
       {
-        request_id: randomUUID(),
         method,
         path: path.slice(0, LONGEST_PATH),
         status,

@@ -38,7 +38,7 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
   process.on("uncaughtException", (error) => {
     // Nobody knows which event it quotes, so its message stays here.
     log.fatal(describePlace(error), "an error that a handler did not wait for ends its process");
-    log.flush(() => process.exit(EXIT_BUG));
+    process.exit(EXIT_BUG);
   });
   const metrics = createHandlingMetrics();
   startWatchdog({ graceMs: config.shutdownTimeoutMs + FAREWELL_MS });
@@ -89,7 +89,6 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
       .catch((error: unknown) => log.error({ err: error }, "could not return events"));
     await tellAlive();
     await engine.close();
-    log.flush();
     process.exit(code);
   }
 

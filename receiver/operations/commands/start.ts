@@ -42,7 +42,6 @@ export async function start(
     endAtSecondInterrupt();
     await started.stop();
     log.info("stopped");
-    log.flush();
   });
   return undefined;
 }

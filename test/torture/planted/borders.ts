@@ -10,6 +10,20 @@ export const plantedInBorders: PlantedBug[] = [
     tests: ["test/receiver/hostile-words.test.ts"],
   },
   {
+    what: "a log that nobody reads piles up",
+    file: "receiver/operations/log.ts",
+    find: "    maxLength: MAXIMUM_WAITING_BYTES,\n",
+    replace: "",
+    tests: ["test/receiver/unread-log.test.ts"],
+  },
+  {
+    what: "a log that nobody reads stops the receiver",
+    file: "receiver/operations/log.ts",
+    find: "    sync: false,\n",
+    replace: "    sync: true,\n",
+    tests: ["test/receiver/unread-log.test.ts"],
+  },
+  {
     what: "the log keeps secrets",
     file: "receiver/operations/log.ts",
     find: "streamWrite: (line) => printableJson(redact(line))",
