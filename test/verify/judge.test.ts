@@ -9,6 +9,9 @@ import {
   noneAcknowledged,
 } from "../../simulator/verify/judge.ts";
 import { taken } from "../../simulator/verify/attempts.ts";
+import { resultOf } from "../../simulator/verify/report.ts";
+import { createRedactor } from "../../simulator/redact.ts";
+import { reachableCheck } from "../../simulator/verify/preflight.ts";
 import type { NoAnswer } from "../../simulator/verify/wire.ts";
 
 describe("a delivery counts as acknowledged", () => {
@@ -130,3 +133,14 @@ function exchange(outcome: Exchange["outcome"]): Exchange {
     durationMs: 1,
   };
 }
+
+test("what a report says of a check holds no secret that the receiver repeated", () => {
+  const redact = createRedactor(["whsec_repeated_by_it"]);
+  const problem = "It answered 500: whsec_repeated_by_it is wrong.";
+  const result = resultOf(
+    reachableCheck,
+    { outcome: "failed", problem, exchanges: [] },
+    { durationMs: 1, redact },
+  );
+  expect(result.explanation).toBe("It answered 500: [redacted] is wrong.");
+});

@@ -51,7 +51,7 @@ export const plantedInChecks: PlantedBug[] = [
     file: "simulator/verify/report.ts",
     find: "redact.text(explanation)",
     replace: "explanation",
-    tests: ["test/verify/reports.test.ts", "test/verify/elsewhere.test.ts", "test/verify/command.test.ts"],
+    tests: ["test/verify/judge.test.ts"],
   },
   {
     what: "a run that was not finished exits as passed",
@@ -79,21 +79,21 @@ export const plantedInChecks: PlantedBug[] = [
     file: "simulator/verify/explore/fault-proxy.ts",
     find: 'if (fate === "late 2xx") return undefined;',
     replace: "",
-    tests: ["test/verify/explore.test.ts"],
+    tests: ["test/verify/schedules.test.ts"],
   },
   {
     what: "a simpler schedule loses only its last step",
     file: "simulator/verify/explore/schedule.ts",
     find: "schedule.toSpliced(index, 1)",
     replace: "schedule.slice(0, -1)",
-    tests: ["test/verify/explore.test.ts"],
+    tests: ["test/verify/schedules.test.ts"],
   },
   {
     what: "a shorter schedule is described without its last success",
     file: "simulator/verify/explore/schedule.ts",
     find: "succeeds || schedule.length === MAXIMUM_ATTEMPTS ? []",
     replace: "true ? []",
-    tests: ["test/verify/explore.test.ts"],
+    tests: ["test/verify/schedules.test.ts"],
   },
   {
     what: "a copy's refusal in a schedule is forgotten",

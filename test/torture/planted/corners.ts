@@ -273,6 +273,6 @@ export const plantedInCorners: PlantedBug[] = [
     file: "tools/start/observe-address.ts",
     find: 'if (port === "0") return undefined;',
     replace: "",
-    tests: ["test/start"],
+    tests: ["test/start/observe-address.test.ts"],
   },
 ];

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import * as z from "zod";
 import { createNotebook } from "../notebook.ts";
 import type { PlantedBug } from "./planted-bug.ts";
@@ -48,6 +48,7 @@ export function createRecord(options: { commit: string; forget: boolean; folder?
 
 function hash({ file, find, replace, tests }: PlantedBug): string {
   const sum = createHash("sha256").update(JSON.stringify([file, find, replace, tests]));
-  for (const name of [file, ...tests]) if (existsSync(name)) sum.update(readFileSync(name));
+  for (const name of [file, ...tests])
+    if (statSync(name, { throwIfNoEntry: false })?.isFile()) sum.update(readFileSync(name));
   return sum.digest("hex");
 }
