@@ -79,6 +79,12 @@ describe("rotating the secret", () => {
   });
 });
 
+test("the folder above a backup is made by whoever follows the pages", () => {
+  const made = pageAt(PAGE).indexOf('\nmkdir -p backups\nnpm run receiver -- backup "backups/');
+  expect(made).toBeGreaterThan(0);
+  expect(pageAt("docs/upgrading.md")).toContain("`mkdir -p backups && npm run receiver -- backup backups/");
+});
+
 test("a backup that was put back has what was acknowledged before it", async () => {
   const receiver = await startTestReceiver();
   const body = newBody();

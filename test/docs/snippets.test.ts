@@ -39,7 +39,7 @@ const NOT_TRIED: Record<string, string> = {
 
 /** Programs of others that the documentation calls; a name that is not here is likely a slip. */
 const OTHERS = new Set(
-  "cat cd cp cut curl date docker env exec gh git install node npm npx openssl printf python3 ruby sh sudo systemctl go useradd".split(
+  "cat cd cp cut curl date docker env exec gh git install mkdir node npm npx openssl printf python3 ruby sh sudo systemctl go useradd".split(
     " ",
   ),
 );
