@@ -21,8 +21,8 @@ const program = new Command("npm run fork --")
     // npm runs scripts in the kit's folder; the path is meant from where it was typed.
     const target = resolve(process.env["INIT_CWD"] ?? ".", folder);
     const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version });
-    if (result.ok) console.log(result.lines.join("\n"));
-    else console.error(result.message);
+    if (result.ok) process.stdout.write(`${result.lines.join("\n")}\n`);
+    else process.stderr.write(`${result.message}\n`);
     if (!result.ok) process.exitCode = EXIT_USAGE;
   });
 
@@ -31,7 +31,7 @@ try {
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
   else {
-    console.error(error instanceof Error ? error.message : String(error));
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = EXIT_COULD_NOT_RUN;
   }
 }

@@ -35,6 +35,16 @@ export function addSimulatorOptions(command: Command): Command {
 
 export type ControlClient = ReturnType<typeof createControlClient>;
 
+/** Where a path of a simulator is; what is no address of one ends the command. */
+export function simulatorUrl(simulator: string, path: string): URL {
+  const url = URL.canParse(path, simulator) ? new URL(path, simulator) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  throw new CommandError(
+    `--simulator ${simulator} is no URL: write it in full, such as ${DEFAULT_SIMULATOR}.`,
+    EXIT.wrongUsage,
+  );
+}
+
 /** Speaks the control API; what goes wrong ends the command with a line that says what to do. */
 export function createControlClient(flags: SimulatorFlags) {
   async function call<Schema extends z.ZodType>(
@@ -43,13 +53,7 @@ export function createControlClient(flags: SimulatorFlags) {
     schema: Schema,
     body?: unknown,
   ): Promise<z.infer<Schema>> {
-    const url = URL.canParse(path, flags.simulator) ? new URL(path, flags.simulator) : undefined;
-    if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      throw new CommandError(
-        `--simulator ${flags.simulator} is no URL: write it in full, such as ${DEFAULT_SIMULATOR}.`,
-        EXIT.wrongUsage,
-      );
-    }
+    const url = simulatorUrl(flags.simulator, path);
     const answer = await interruptible((signal) =>
       exchange({ method, url, token: flags.token, body, signal }),
     ).catch((error: unknown) => {

@@ -30,6 +30,11 @@ export function deliveriesCommand(): Command {
         listOf(deliverySchema),
       );
       output.value(list);
+      const isAsked = [flags.state, flags.endpoint, flags.event].some((word) => word !== undefined);
+      if (list.data.length === 0 && isAsked) {
+        output.note(`No delivery is so. All there are:  ${ourCommand("deliveries list", flags)}`);
+        return;
+      }
       if (list.data.length === 0) {
         output.note(`No deliveries. Let something happen: ${ourCommand("trigger call.completed", flags)}`);
         return;

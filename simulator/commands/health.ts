@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import { fetch } from "undici";
 import { DEFAULT_SIMULATOR } from "../invocation.ts";
 import { CommandError } from "./command-error.ts";
+import { simulatorUrl } from "./control-client.ts";
 import { createOutput } from "./output.ts";
 
 const LONGEST_MS = 4_000;
@@ -18,7 +19,7 @@ export function healthCommand(): Command {
     .option("--json", "print JSON")
     .action(async (flags: { simulator: string; json?: boolean }) => {
       const output = createOutput({ json: flags.json === true });
-      const answers = await fetch(new URL("/openapi.json", flags.simulator), {
+      const answers = await fetch(simulatorUrl(flags.simulator, "/openapi.json"), {
         signal: AbortSignal.timeout(LONGEST_MS),
       }).then(
         async ({ ok, body }) => {

@@ -3,7 +3,12 @@ import { createTools } from "../mcp/tools.ts";
 import { answerProblem } from "../mcp/answer.ts";
 import { VERSION } from "../version.ts";
 import { CommandError } from "./command-error.ts";
-import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+import {
+  addSimulatorOptions,
+  createControlClient,
+  simulatorUrl,
+  type SimulatorFlags,
+} from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
 
 /** `mcp`: the control API's verbs for developers' assistants, over standard input and output, until the input ends. */
@@ -11,6 +16,8 @@ export function mcpCommand(): Command {
   return addSimulatorOptions(new Command("mcp"))
     .description("serve a running simulator to a developer's assistant: Model Context Protocol over stdio")
     .action(async (flags: SimulatorFlags) => {
+      // Whoever configures it hears of a mistake now, not an assistant later.
+      simulatorUrl(flags.simulator, "/");
       const { McpServer, StdioServerTransport } = await loadSdk();
       const server = new McpServer({ name: "voice-agent-simulator", version: VERSION });
       for (const { name, description, input, run } of createTools(createControlClient(flags))) {

@@ -10,7 +10,11 @@ export function docsPages(): string[] {
     .toSorted();
 }
 
-/** A page of the documentation by its name; undefined where there is none of that name. */
-export function docsPage(name: string): string | undefined {
+/** A page of the documentation by its name, or by a link of another page to it; undefined where there is none. */
+export function docsPage(link: string): string | undefined {
+  const name = link
+    .replace(/#.*$/, "")
+    .replace(/^docs\//, "")
+    .replace(/\.md$/, "");
   return docsPages().includes(name) ? readFileSync(new URL(`${name}.md`, FOLDER), "utf8") : undefined;
 }

@@ -114,6 +114,11 @@ describe("the history of a fork", () => {
     const target = join(temporaryDirectory(), "my-receiver");
     expect(upgrade(target, later)).toMatchObject({
       ok: false,
+      message: expect.stringContaining("no folder"),
+    });
+    mkdirSync(target);
+    expect(upgrade(target, later)).toMatchObject({
+      ok: false,
       message: expect.stringContaining('no git branch "kit"'),
     });
     fork(target);

@@ -49,7 +49,9 @@ export function makeFork({ kit, target, kitVersion }: Request): ForkResult {
  * touched.
  */
 export function upgradeFork({ kit, target, kitVersion }: Request): ForkResult {
-  const branch = existsSync(target) ? readKitBranch(target) : undefined;
+  if (!existsSync(target))
+    return { ok: false, message: `There is no folder ${target}: name that of your fork.` };
+  const branch = readKitBranch(target);
   if (branch === undefined) {
     return {
       ok: false,

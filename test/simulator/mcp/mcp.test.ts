@@ -89,6 +89,9 @@ describe("an assistant, over stdio", () => {
       pages: expect.arrayContaining(["signature", "verify"]),
     });
     expect((await call("docs", { page: "signature" })).text).toContain("X-Service-Signature");
+    // As the pages link to each other.
+    for (const page of ["signature.md", "docs/signature.md", "signature.md#the-rules"])
+      expect((await call("docs", { page })).text).toContain("X-Service-Signature");
     const other = await call("docs", { page: "../package" });
     expect(other).toMatchObject({
       isError: true,
