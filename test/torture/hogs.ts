@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { busyPlaySchema, busyRuns } from "./busy-runs.ts";
 import { createNotebook } from "./notebook.ts";
+import { countFrom } from "./options.ts";
 import { testsOutcome } from "./planted/tests-outcome.ts";
 
 /**
@@ -29,8 +30,8 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-const runs = Number(values.runs);
-const endsAtMs = performance.now() + Number(values.minutes) * 60_000;
+const runs = countFrom("--runs", values.runs, 1_000);
+const endsAtMs = performance.now() + countFrom("--minutes", values.minutes, 1_440) * 60_000;
 const commit = git("describe", "--always", "--dirty", "--exclude=*").trim();
 const folders = git("ls-files", "test/*.test.ts").match(/^test\/[^/]+\//gm) ?? [];
 // Files that are named are one part, and no whole run.

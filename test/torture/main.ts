@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execute, type Result } from "./execute.ts";
-import { parseOptions, USAGE } from "./options.ts";
+import { isWrongUsage, parseOptions, USAGE } from "./options.ts";
 import { plan, type Planned } from "./plan.ts";
-import { createReport, reportSchema, withFigures } from "./report.ts";
+import { createReport, reportSchema, withFigures, type Report } from "./report.ts";
 import { RUNS } from "./runs.ts";
 
 const TAIL_LINES = 40;
@@ -69,7 +69,11 @@ function listed({ run, minutes }: Planned): string {
 
 /** Puts the figures of a report into the page. */
 function writeFigures(file: string): number {
-  const report = reportSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+  const report = readReport(file);
+  if (report === undefined) {
+    process.stderr.write(`--figures ${file}: this is no report that --json wrote.\n`);
+    return 2;
+  }
   const page = withFigures(readFileSync(PAGE, "utf8"), report);
   if (page === undefined) {
     process.stderr.write(`${PAGE} has no place for figures.\n`);
@@ -77,6 +81,14 @@ function writeFigures(file: string): number {
   }
   writeFileSync(PAGE, page);
   return 0;
+}
+
+function readReport(file: string): Report | undefined {
+  try {
+    return reportSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch {
+    return undefined;
+  }
 }
 
 function say(line: string): void {
@@ -95,6 +107,12 @@ function table(results: Result[]): string {
   return lines.join("");
 }
 
-if (process.argv.includes("--mutants")) await import("./planted/main.ts");
-else if (process.argv.includes("--hogs")) await import("./hogs.ts");
-else process.exitCode = await main();
+try {
+  if (process.argv.includes("--mutants")) await import("./planted/main.ts");
+  else if (process.argv.includes("--hogs")) await import("./hogs.ts");
+  else process.exitCode = await main();
+} catch (error) {
+  if (!isWrongUsage(error)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

@@ -27,6 +27,23 @@ on where it was stopped: \`npm run torture -- --hogs [--runs 50] [--minutes N] [
 With --mutants it plants bugs into copies of the code instead: \`npm run torture -- --mutants --help\`.
 `;
 
+/** Something is wrong with the words of a command; the message says what. */
+export class WrongUsage extends Error {}
+
+/** The number that an option gives, a whole one from 1 to `most`. */
+export function countFrom(option: string, text: string, most: number): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+  throw new WrongUsage(`${option} ${text}: give a whole number from 1 to ${String(most)}.`);
+}
+
+/** Whether an error is about the words of a command, ours or those of the parser. */
+export function isWrongUsage(error: unknown): error is Error {
+  const isParsers =
+    error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
+  return isParsers || error instanceof WrongUsage;
+}
+
 /** Reads the words behind `npm run torture --`; an answer of type string says what is wrong with them. */
 export function parseOptions(words: string[], nowMs: number): Options | string {
   try {

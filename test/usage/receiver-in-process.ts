@@ -1,14 +1,23 @@
 import { vi } from "vitest";
 
+type Ran = { code: number; out: string; err: string };
+
 /** Runs a command of the receiver in this process as its own would; for commands that end, in tests of what is refused. */
-export async function runReceiver(
+export const runReceiver = async (
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
-): Promise<{ code: number; out: string; err: string }> {
+): Promise<Ran> => runProgram(async () => import("../../receiver/program.ts"), words, environment);
+
+/** The same for any program that begins when it is loaded. */
+export async function runProgram(
+  load: () => Promise<unknown>,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<Ran> {
   const out: string[] = [];
   const err: string[] = [];
   /** What there was when it would have ended. */
-  let ended: { code: number; out: string; err: string } | undefined;
+  let ended: Ran | undefined;
   const spies = [
     vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),
     vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0),
@@ -20,12 +29,12 @@ export async function runReceiver(
   const streams = [process.stdout, process.stderr];
   const listening = streams.map((stream) => stream.listeners("error"));
   const before = { argv: process.argv, exitCode: process.exitCode };
-  process.argv = ["node", "receiver", ...words];
+  process.argv = ["node", "program", ...words];
   process.exitCode = undefined;
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   try {
     vi.resetModules();
-    await import("../../receiver/program.ts");
+    await load();
     return ended ?? { code: exitCode(), out: out.join(""), err: err.join("") };
   } finally {
     vi.unstubAllEnvs();

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { countFrom } from "../options.ts";
 import { createField, type Sound } from "./field.ts";
 import { lists } from "./lists.ts";
 import type { PlantedBug } from "./planted-bug.ts";
@@ -38,7 +39,7 @@ async function main(): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  const minutes = Number(values.minutes ?? (values.changed ? 10 : 1_440));
+  const minutes = countFrom("--minutes", values.minutes ?? (values.changed ? "10" : "1440"), 1_440);
   const endsAtMs = performance.now() + minutes * 60_000;
   const changed = values.changed ? changedFiles() : undefined;
   const chosen = Object.entries(lists).flatMap(([list, bugs]) =>
