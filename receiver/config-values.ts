@@ -43,11 +43,11 @@ export const secrets = z.string().transform((text, context) => {
   return given;
 });
 
-/** A file for SQLite, or the address of a PostgreSQL database. */
+/** A file for SQLite, or the address of a PostgreSQL database; the other is undefined. */
 export const databaseUrl = z
   .string()
   .default("sqlite:data/receiver.db")
-  .transform((url, context) => {
+  .transform((url, context): { databaseFile: string | undefined; databaseUrl: string | undefined } => {
     if (/^postgres(ql)?:/.test(url)) {
       if (URL.canParse(url)) return { databaseUrl: url, databaseFile: undefined };
       context.addIssue("is no address: write it as postgres://user:password@host:5432/database.");

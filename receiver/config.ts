@@ -4,41 +4,9 @@ import { z } from "zod";
 import { choice, databaseUrl, hosts, integer, secrets, token } from "./config-values.ts";
 
 /** Every setting of the receiver, read once at the start. Each has the name of its variable in docs/operations.md. */
-export type Config = {
-  port: number;
-  host: string;
-  webhookPath: string;
-  /** Active secrets; the first is the current one, others are there while rotating. Empty in the role `worker`. */
-  signingSecrets: string[];
-  /** Path of the SQLite inbox file; undefined where events are kept in PostgreSQL. */
-  databaseFile: string | undefined;
-  /** Address of the PostgreSQL database; undefined where events are kept in SQLite. */
-  databaseUrl: string | undefined;
-  role: "all" | "ingest" | "worker";
-  adminPort: number;
-  adminHost: string;
-  /** What the admin port wants to be shown; undefined where it asks nobody. */
-  adminToken: string | undefined;
-  /** The names that the admin port answers to, without a port; undefined where a token is enough. */
-  adminAllowedHosts: string[] | undefined;
-  api: { baseUrl: string; key: string } | undefined;
-  workerConcurrency: number;
-  handlerTimeoutMs: number;
-  /** Of the handlers' process: what its JavaScript may take. */
-  handlerMemoryMegabytes: number;
-  maximumAttempts: number;
-  maxBodyBytes: number;
-  retentionDays: number;
-  idRetentionDays: number;
-  minimumFreeBytes: number;
-  shutdownTimeoutMs: number;
-  logLevel: (typeof LOG_LEVELS)[number];
-};
+export type Config = z.output<typeof configSchema>;
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
-
-const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
-const ROLES = ["all", "ingest", "worker"] as const;
 
 const RETENTION_DAYS = 30;
 const ID_RETENTION_DAYS = 400;
@@ -56,13 +24,13 @@ const SHORTEST_ID_RETENTION_DAYS = 2;
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): ConfigResult {
   const problems: string[] = [];
   const given = withSecretsFromFiles(environment, problems);
-  const parsed = environmentSchema.safeParse(given);
+  const parsed = configSchema.safeParse(given);
   if (!parsed.success) {
     problems.push(...parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
   }
   problems.push(...problemsTogether(given, problems));
   if (problems.length > 0 || !parsed.success) return { ok: false, problems: problems.toSorted() };
-  return { ok: true, config: toConfig(parsed.data) };
+  return { ok: true, config: parsed.data };
 }
 
 const SECRET_MISSING =
@@ -145,7 +113,7 @@ const environmentSchema = z.object({
     .default("/webhooks"),
   SIGNING_SECRET: secrets.optional(),
   DATABASE_URL: databaseUrl,
-  RECEIVER_ROLE: choice(ROLES, "all"),
+  RECEIVER_ROLE: choice(["all", "ingest", "worker"], "all"),
   ADMIN_PORT: integer({ default: 3_001, minimum: 0, maximum: 65_535 }),
   ADMIN_HOST: z.string().default(ADMIN_HOST),
   ADMIN_TOKEN: token.optional(),
@@ -174,37 +142,39 @@ const environmentSchema = z.object({
   }),
   MIN_FREE_DISK_BYTES: integer({ default: 67_108_864, minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   SHUTDOWN_TIMEOUT_SECONDS: integer({ default: 15, minimum: 1, maximum: 3_600 }),
-  LOG_LEVEL: choice(LOG_LEVELS, "info"),
+  LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], "info"),
 });
 
-function toConfig(values: z.output<typeof environmentSchema>): Config {
-  return {
-    port: values.PORT,
-    host: values.HOST,
-    webhookPath: values.WEBHOOK_PATH,
-    signingSecrets: values.SIGNING_SECRET ?? [],
-    ...values.DATABASE_URL,
-    role: values.RECEIVER_ROLE,
-    adminPort: values.ADMIN_PORT,
-    adminHost: values.ADMIN_HOST,
-    adminToken: values.ADMIN_TOKEN,
-    adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),
-    api:
-      values.API_BASE_URL !== undefined && values.API_KEY !== undefined
-        ? { baseUrl: values.API_BASE_URL, key: values.API_KEY }
-        : undefined,
-    workerConcurrency: values.WORKER_CONCURRENCY,
-    handlerTimeoutMs: values.HANDLER_TIMEOUT_SECONDS * 1_000,
-    handlerMemoryMegabytes: values.HANDLER_MEMORY_MEGABYTES,
-    maximumAttempts: values.MAX_ATTEMPTS,
-    maxBodyBytes: values.MAX_BODY_BYTES,
-    retentionDays: values.RETENTION_DAYS,
-    idRetentionDays: values.ID_RETENTION_DAYS,
-    minimumFreeBytes: values.MIN_FREE_DISK_BYTES,
-    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_SECONDS * 1_000,
-    logLevel: values.LOG_LEVEL,
-  };
-}
+const configSchema = environmentSchema.transform((values) => ({
+  port: values.PORT,
+  host: values.HOST,
+  webhookPath: values.WEBHOOK_PATH,
+  /** Active secrets; the first is the current one, others are there while rotating. Empty in the role `worker`. */
+  signingSecrets: values.SIGNING_SECRET ?? [],
+  ...values.DATABASE_URL,
+  role: values.RECEIVER_ROLE,
+  adminPort: values.ADMIN_PORT,
+  adminHost: values.ADMIN_HOST,
+  /** What the admin port wants to be shown; undefined where it asks nobody. */
+  adminToken: values.ADMIN_TOKEN,
+  /** The names that the admin port answers to, without a port; undefined where a token is enough. */
+  adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),
+  api:
+    values.API_BASE_URL !== undefined && values.API_KEY !== undefined
+      ? { baseUrl: values.API_BASE_URL, key: values.API_KEY }
+      : undefined,
+  workerConcurrency: values.WORKER_CONCURRENCY,
+  handlerTimeoutMs: values.HANDLER_TIMEOUT_SECONDS * 1_000,
+  /** Of the handlers' process: what its JavaScript may take. */
+  handlerMemoryMegabytes: values.HANDLER_MEMORY_MEGABYTES,
+  maximumAttempts: values.MAX_ATTEMPTS,
+  maxBodyBytes: values.MAX_BODY_BYTES,
+  retentionDays: values.RETENTION_DAYS,
+  idRetentionDays: values.ID_RETENTION_DAYS,
+  minimumFreeBytes: values.MIN_FREE_DISK_BYTES,
+  shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_SECONDS * 1_000,
+  logLevel: values.LOG_LEVEL,
+}));
 
 /** On loopback a token is one thing and our own names another: a web page knows neither, but could get itself a name. */
 function allowedHosts(adminHost: string, named: string[] | undefined): string[] | undefined {

@@ -38,7 +38,7 @@ export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
   const outlined = bytes.length > LARGE_BYTES ? outline(bytes, READ, DEEPEST) : undefined;
   const json = parseJson(outlined ?? bytes.toString("utf8"));
   if (!json.ok) return invalidJson("The body is not JSON.");
-  if (outlined === undefined && isDeeper(body, DEEPEST))
+  if (outlined === undefined && isDeeper(json.value, DEEPEST))
     return invalidEvent(`The body is nested deeper than ${String(DEEPEST)} levels.`);
 
   const event = eventSchema.safeParse(json.value);
@@ -68,41 +68,8 @@ function parseJson(text: string): { ok: true; value: unknown } | { ok: false } {
   }
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
-
-/** Whether valid JSON is nested deeper than `levels`; without recursion, since a sender may well try a million brackets. */
-function isDeeper(json: Uint8Array, levels: number): boolean {
-  // Nearly every body is done with here.
-  if (!hasMoreThan(json, levels)) return false;
-  let level = 0;
-  let quoted = false;
-  for (let at = 0; at < json.length; at += 1) {
-    const byte = json[at];
-    if (quoted) {
-      if (byte === BACKSLASH) at += 1;
-      else if (byte === QUOTE) quoted = false;
-    } else if (byte === QUOTE) quoted = true;
-    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
-      level += 1;
-      if (level > levels) return true;
-    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) level -= 1;
-  }
-  return false;
-}
-
-/** Whether there are more opening brackets than `levels`, wherever they stand. */
-function hasMoreThan(json: Uint8Array, levels: number): boolean {
-  let found = 0;
-  for (const bracket of [OPENING_BRACKET, OPENING_BRACE]) {
-    for (let at = json.indexOf(bracket); at !== -1; at = json.indexOf(bracket, at + 1)) {
-      found += 1;
-      if (found > levels) return true;
-    }
-  }
-  return false;
+/** Whether a value of JSON is nested deeper than `levels`. Looks no further down than that, whatever a sender tries. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }

@@ -270,6 +270,20 @@ export const plantedInBorders: PlantedBug[] = [
     tests: ["test/receiver/outline.test.ts"],
   },
   {
+    what: "an envelope of 65 levels is taken",
+    file: "receiver/intake/envelope.ts",
+    find: "levels === 0 ||",
+    replace: "levels < 0 ||",
+    tests: ["test/receiver/answers.test.ts"],
+  },
+  {
+    what: "depth counts only where every member is as deep",
+    file: "receiver/intake/envelope.ts",
+    find: ".some((inner)",
+    replace: ".every((inner)",
+    tests: ["test/receiver/answers.test.ts"],
+  },
+  {
     what: "every name is built to see whether it is wanted",
     file: "receiver/intake/outline.ts",
     find: "name.length === textLength && isNamed(from + 1, name)",
