@@ -16,8 +16,6 @@ const BY_CODE: Record<string, AttemptError> = {
   ECONNABORTED: "reset",
   EPIPE: "reset",
   ETIMEDOUT: "timeout",
-  // The parser's word for a connection that ended within the headers.
-  HPE_INVALID_EOF_STATE: "closed",
   EPROTO: "tls",
 };
 
@@ -43,8 +41,6 @@ export function classifyError(error: unknown): Outcome {
 
 function wordFor(code: string, cause: Error): AttemptError {
   if (code === "ECONNRESET" && HANDSHAKE_ENDED.test(cause.message)) return "tls";
-  // A reset comes from a system call; an orderly end has the same code and none.
-  if (code === "ECONNRESET" && !("syscall" in cause)) return "closed";
   const known = BY_CODE[code];
   if (known !== undefined) return known;
   if (DNS_CODE.test(code)) return "dns";

@@ -21,6 +21,28 @@ export async function attempts(
   return exchanges;
 }
 
+/** Six deliveries of the same event, acknowledged or not, each signed a second later than the one before. */
+export async function sixInARow(
+  { deliver }: Pick<CheckContext, "deliver">,
+  what: Deliverable,
+): Promise<Exchange[]> {
+  const exchanges = [];
+  for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt += 1) {
+    exchanges.push(await deliver(what, { ageSeconds: MAXIMUM_ATTEMPTS - attempt }));
+  }
+  return exchanges;
+}
+
+/** `count` deliveries of the same event at one time; the evidence says so. */
+export function copiesAtOnce(
+  { deliver }: Pick<CheckContext, "deliver">,
+  what: Deliverable,
+  count: 10 | 30,
+): Promise<Exchange[]> {
+  const note = `One of ${count === 10 ? "ten" : "thirty"} copies at once.`;
+  return Promise.all(Array.from({ length: count }, () => deliver(what, { note })));
+}
+
 /** Passed when the last of an event's attempts was acknowledged. */
 export function taken(exchanges: Exchange[]): Verdict {
   return allAcknowledged(exchanges.slice(-1));

@@ -67,16 +67,11 @@ export function createVoicemail(
 }
 
 /** Everything beside `object` is made up: the service does not publish the fields of an order. */
-export function createOrder(source: Source & { id: string; call: WorldObject }): Order {
+export function createOrder(source: Confirmed): Order {
   const { conversation } = source;
   return {
     object: "order",
-    id: source.id,
-    call_id: source.call["id"],
-    agent_id: source.call["agent_id"],
-    customer_name: conversation.caller.name,
-    phone: conversation.caller.phone,
-    status: "confirmed",
+    ...confirmed(source),
     items: conversation.items.map(({ name, quantity, priceCents }) => ({
       name,
       quantity,
@@ -89,20 +84,29 @@ export function createOrder(source: Source & { id: string; call: WorldObject }):
 }
 
 /** Everything beside `object` is made up: the service does not publish the fields of a booking. */
-export function createBooking(source: Source & { id: string; call: WorldObject }): Booking {
+export function createBooking(source: Confirmed): Booking {
   const { conversation } = source;
   return {
     object: "booking",
-    id: source.id,
-    call_id: source.call["id"],
-    agent_id: source.call["agent_id"],
-    customer_name: conversation.caller.name,
-    phone: conversation.caller.phone,
-    status: "confirmed",
+    ...confirmed(source),
     service: conversation.service,
     starts_at: timestamp(conversation.startsAt),
     duration_min: conversation.serviceMinutes,
     created_at: timestamp(source.at),
+  };
+}
+
+type Confirmed = Source & { id: string; call: WorldObject };
+
+/** What an order and a booking both say: who wants it, and on which call it was confirmed. */
+function confirmed({ id, call, conversation }: Confirmed) {
+  return {
+    id,
+    call_id: call["id"],
+    agent_id: call["agent_id"],
+    customer_name: conversation.caller.name,
+    phone: conversation.caller.phone,
+    status: "confirmed",
   };
 }
 

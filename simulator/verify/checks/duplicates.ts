@@ -1,7 +1,6 @@
-import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
 import type { Check } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
-import { attempts, taken } from "../attempts.ts";
+import { attempts, copiesAtOnce, sixInARow, taken } from "../attempts.ts";
 import { accepts, allAcknowledged, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
@@ -19,15 +18,7 @@ export const duplicateChecks: Check[] = [
       spec: RULES.duplicates,
       hint: ACKNOWLEDGE_HINT,
     },
-    async ({ deliver, event }) => {
-      const envelope = event("voicemail.created");
-      const exchanges = [];
-      // Each signed a little later than the one before, as attempts are.
-      for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt += 1) {
-        exchanges.push(await deliver(envelope, { ageSeconds: MAXIMUM_ATTEMPTS - attempt }));
-      }
-      return exchanges;
-    },
+    (context) => sixInARow(context, context.event("voicemail.created")),
   ),
   {
     id: "duplicates.at-once",
@@ -36,13 +27,8 @@ export const duplicateChecks: Check[] = [
     group: "duplicates",
     spec: RULES.duplicates,
     hint: "Let the database decide who was first (a unique id, insert or ignore); the others are acknowledged as duplicates.",
-    run: async ({ deliver, event }) => {
-      const envelope = event("booking.created");
-      const note = "One of ten copies at once.";
-      return allAcknowledged(
-        await Promise.all(Array.from({ length: 10 }, () => deliver(envelope, { note }))),
-      );
-    },
+    run: async (context) =>
+      allAcknowledged(await copiesAtOnce(context, context.event("booking.created"), 10)),
   },
   {
     id: "duplicates.at-once-any",
@@ -51,10 +37,8 @@ export const duplicateChecks: Check[] = [
     group: "duplicates",
     spec: RULES.duplicates,
     hint: "Copies that arrive together must not shut each other out for good.",
-    run: async ({ deliver, event }) => {
-      const envelope = event("order.created");
-      const note = "One of ten copies at once.";
-      const exchanges = await Promise.all(Array.from({ length: 10 }, () => deliver(envelope, { note })));
+    run: async (context) => {
+      const exchanges = await copiesAtOnce(context, context.event("order.created"), 10);
       if (exchanges.some(isAcknowledged)) return { outcome: "passed" };
       return { outcome: "failed", problem: "None of ten copies of an event was acknowledged.", exchanges };
     },

@@ -1,8 +1,6 @@
 import { type EventType, EVENT_TYPES } from "../../../shared/events.ts";
-import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
 import type { Check, CheckContext, Handled, Named } from "../check.ts";
-import type { Exchange } from "../delivery.ts";
-import { attempts } from "../attempts.ts";
+import { attempts, sixInARow } from "../attempts.ts";
 import { every, handledTimes } from "../judge.ts";
 import { RULES } from "../rules.ts";
 import { AT_MOST_ONCE, effect, HANDLE_HINT, isHandled, ONCE, ONCE_HINT } from "./effect.ts";
@@ -28,12 +26,8 @@ export const onceEffectChecks: Check[] = [
       spec: RULES.duplicates,
       hint: ONCE_HINT,
     },
-    async ({ deliver, event }) => {
-      const envelope = event("order.created");
-      const exchanges: Exchange[] = [];
-      for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt += 1) {
-        exchanges.push(await deliver(envelope, { ageSeconds: MAXIMUM_ATTEMPTS - attempt }));
-      }
+    async (context) => {
+      const exchanges = await sixInARow(context, context.event("order.created"));
       return (handled) => handledTimes(handled, exchanges, ONCE);
     },
   ),

@@ -1,5 +1,5 @@
 import { type Envelope, EVENT_TYPES } from "../../../shared/events.ts";
-import { attempts, taken } from "../attempts.ts";
+import { attempts, copiesAtOnce, taken } from "../attempts.ts";
 import type { Check, CheckContext } from "../check.ts";
 import { allAcknowledged, noneAcknowledged, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
@@ -44,13 +44,7 @@ export const loadChecks: Check[] = [
     spec: RULES.duplicates,
     hint: "Duplicates compete for one row: let them wait for each other no longer than a moment.",
     phase: "alone",
-    run: async ({ deliver, event }) => {
-      const envelope = event();
-      const note = "One of thirty copies at once.";
-      return allAcknowledged(
-        await Promise.all(Array.from({ length: 30 }, () => deliver(envelope, { note }))),
-      );
-    },
+    run: async (context) => allAcknowledged(await copiesAtOnce(context, context.event(), 30)),
   },
   {
     id: "load.among-forgeries",

@@ -246,6 +246,19 @@ test("an address where nothing listens could not be run, and is not tried for ev
   expect(err).toContain("Nothing answers at http://127.0.0.1:1/ (refused).");
 });
 
+test("a line that is no envelope is named by its number, the last one too, though it does not end", async () => {
+  const file = join(temporaryDirectory(), "inbox.jsonl");
+  const good = `${JSON.stringify(sampleEnvelope("call.completed"))}\n`;
+  for (const [text, number] of [
+    [`\n${good}{}\n${good}`, 3],
+    [`\n${good}\n{}`, 4],
+  ] as const) {
+    writeFileSync(file, text);
+    const { err } = await run("replay", file, "--to", "http://localhost:9/", "--secret", secret);
+    expect(err).toContain(`inbox.jsonl:${number}: this is no event envelope`);
+  }
+});
+
 test.each([
   [["call.complete"], 'Did you mean "call.completed"?'],
   [["nothing.jsonl"], "nothing.jsonl is no event id (evt_…), no file and no event type."],

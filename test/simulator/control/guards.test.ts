@@ -114,6 +114,9 @@ describe("a change", () => {
         expect({ path, type, status: answer.status }).toEqual({ path, type, status: 415 });
       }
     }
+    const chunked = { "transfer-encoding": "chunked" };
+    expect((await raw(port, "DELETE", "/control/endpoints/ep_0", chunked, "{}")).status).toBe(415);
+    expect((await raw(port, "DELETE", "/control/endpoints/ep_0", {})).status).toBe(404);
   });
 
   test("from our own page is accepted", async () => {

@@ -92,6 +92,35 @@ describe("endpoints", () => {
     expect((await ask("GET", path)).body).toMatchObject({ org_id: null });
   });
 
+  test("are those of one organization, and of all again", async () => {
+    const { ask, simulator } = await startService();
+    const [first] = simulator.world.organizations();
+    const orgId = first?.organization.id;
+    const { body } = await ask("POST", "/endpoints", { url: "http://localhost:3000/", org_id: orgId });
+    const path = `/endpoints/${String(body["id"])}`;
+    expect((await ask("PATCH", path, { faults: [] })).body).toMatchObject({ org_id: orgId });
+    expect((await ask("PATCH", path, { org_id: null })).body).toMatchObject({ org_id: null });
+    expect((await ask("GET", path)).body).toMatchObject({ org_id: null });
+  });
+
+  test("tell how they have answered lately, the oldest attempt first", async () => {
+    const statuses = [200, 500, 503];
+    const send = async () => ({ outcome: { status: statuses.pop() ?? 200 }, durationMs: 20 });
+    const { ask, simulator } = await startService({ clock: "manual", send });
+    const { body } = await ask("POST", "/endpoints", { url: "http://localhost:9/" });
+    for (let count = 0; count < 3; count++) {
+      await ask("POST", "/events", { type: "call.completed" });
+      await simulator.settled();
+    }
+    const path = `/endpoints/${String(body["id"])}/answers`;
+    expect((await ask("GET", path)).body).toMatchObject({
+      counted: 3,
+      acknowledged: 1,
+      p95_ms: 20,
+      attempts: [{ http_status: 503 }, { http_status: 500 }, { http_status: 200 }],
+    });
+  });
+
   test("keep their secret to themselves: it cannot be changed or asked for", async () => {
     const { ask } = await startService();
     const { body } = await ask("POST", "/endpoints", { url: "http://localhost:3000/" });
@@ -449,10 +478,8 @@ describe("the rest", () => {
       org_id: "org_5f2c81d0a7b94e63",
       later: true,
     };
-    for (const newIds of [false, false, true]) {
-      expect(await ask("POST", "/replay", { envelopes: [envelope], new_ids: newIds })).toMatchObject({
-        status: 202,
-      });
+    for (const ids of [{}, { new_ids: false }, { new_ids: true }]) {
+      expect(await ask("POST", "/replay", { envelopes: [envelope], ...ids })).toMatchObject({ status: 202 });
     }
     await endpoint.until(3);
     const sent = endpoint.received.map(({ body }) => JSON.parse(body.toString()) as { id: string });

@@ -33,6 +33,8 @@ describe("lists", () => {
     expect(await ids("/deliveries?type=voicemail.created&state=delivered")).toHaveLength(4);
     expect(await ids("/deliveries?type=voicemail.created&state=dead")).toEqual([]);
     expect(await ids("/deliveries?type=call.archived")).toEqual([]);
+    expect(await ids("/deliveries?type=voicemail.created&verdict=ok")).toHaveLength(4);
+    expect(await ids("/deliveries?verdict=not")).toEqual([]);
   });
 
   test("of deliveries find text in ids, type, address, payload and summary, whatever its case", async () => {

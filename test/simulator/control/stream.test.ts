@@ -146,6 +146,14 @@ describe("the stream", () => {
     expect((await stream.until(() => true)).event).toBe("clock");
   });
 
+  test("does not keep the simulator from ending", async () => {
+    const { server, url } = await startService();
+    const stream = await watch(url);
+    await stream.until(({ event }) => event === "clock");
+    await server.close();
+    await expect(stream.until(() => false)).rejects.toThrow(/terminated|ended/);
+  });
+
   test("forgets a watcher that has gone", async () => {
     const { url, simulator } = await startService();
     const streams = await Promise.all([watch(url), watch(url), watch(url)]);

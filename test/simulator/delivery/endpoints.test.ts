@@ -145,6 +145,7 @@ describe("while deliveries wait", () => {
     const id = emitOne(simulator);
     await simulator.settled();
     simulator.endpoints.remove(endpointId);
+    expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", nextAttemptAtMs: null });
     await simulator.clock.run();
     expect(endpoint.received).toHaveLength(1);
     expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", attemptsMade: 1 });

@@ -1,26 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
+import { waitingForTheSecondAttempt } from "../../helpers/second-attempt.ts";
 import { deliveryOf, emit, emitOne, nextEntry, openSimulator, register } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 const HOUR_MS = 3_600_000;
-
-/** One failed attempt behind, the second due in 60 s, on a machine whose time the test owns. */
-async function waitingForTheSecondAttempt() {
-  const endpoint = await startEndpoint(500);
-  const wall = createVirtualWall();
-  const simulator = openSimulator({ clock: "real", wall });
-  register(simulator, endpoint.url);
-  const id = emitOne(simulator);
-  await simulator.settled();
-  /** Lets a second of wall time pass and everything that is due by then come to its end. */
-  const second = async () => {
-    wall.pass(1_000);
-    await simulator.settled();
-  };
-  return { endpoint, wall, simulator, id, second };
-}
 
 describe("a machine that sleeps for twelve hours", () => {
   test("makes each overdue attempt once, within a second of waking", async () => {

@@ -188,6 +188,8 @@ describe("emission_order", () => {
     expect(result.ok && result.emitted.map(({ event }) => event.type)).toEqual(types);
     const [newest, before] = simulator.events.page({ limit: 2 }).events;
     expect([before?.type, newest?.type]).toEqual(types);
+    const completed = simulator.events.live({ type: "call.completed" });
+    expect(completed.ok && completed.emitted.map(({ event }) => event.type)).toEqual(["call.completed"]);
   });
 });
 

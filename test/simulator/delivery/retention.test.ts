@@ -56,19 +56,19 @@ describe("what is kept", () => {
   });
 
   test("are the newest of the finished ones, delivered or dead", async () => {
-    const simulator = keepOnly(5, {
+    const simulator = keepOnly(6, {
       send: async ({ url }) => ({ outcome: { status: url.includes("gone") ? 500 : 200 }, durationMs: 1 }),
     });
     const { id } = register(simulator, "http://localhost:9/gone", { eventTypes: ["order.created"] });
-    const dead = emit(simulator, "order.created", 2);
+    const dead = emit(simulator, "order.created", 3);
     await simulator.settled();
     simulator.endpoints.remove(id);
-    const delivered = emit(simulator, "call.completed", 3);
+    const delivered = emit(simulator, "call.completed", 2);
     await simulator.settled();
     await simulator.settled();
     const all = [...dead, ...delivered];
-    expect(allDeliveries(simulator).map((delivery) => delivery.id)).toEqual(all.slice(-5).toReversed());
-    expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 4, dead: 1 });
+    expect(allDeliveries(simulator).map((delivery) => delivery.id)).toEqual(all.slice(-6).toReversed());
+    expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 4, dead: 2 });
   });
 
   test("are no more where all of them wait, and never less than those under way", async () => {
@@ -159,6 +159,20 @@ describe("what is kept", () => {
     await second.settled();
     await second.settled();
     expect(second.counts.deliveries().total).toBe(15);
+  });
+
+  test("is not less than it may be where finished ones go and then some that wait", async () => {
+    const dataFile = join(temporaryDirectory(), "simulator.db");
+    const statuses = [500, 500, 500, 200];
+    const send = async () => ({ outcome: { status: statuses.pop() ?? 200 }, durationMs: 1 });
+    const first = keepOnly(100, { dataFile, send });
+    const ids = emit(first, "call.completed", 4);
+    await first.settled();
+    await first.close();
+    const second = keepOnly(2, { dataFile });
+    await second.settled();
+    await second.settled();
+    expect(allDeliveries(second).map(({ id }) => id)).toEqual(ids.slice(-2).toReversed());
   });
 
   test("is as much after hours of traffic as after minutes", { timeout: 30_000 }, async () => {

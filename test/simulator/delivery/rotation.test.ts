@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verify } from "../../../shared/signature.ts";
+import { deliveryDetailView } from "../../../simulator/control/views.ts";
 import type { Readings } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import {
@@ -56,6 +57,10 @@ describe("a rotated secret", () => {
     await signersOf(opened);
     await simulator.clock.advance(OVERLAP_SECONDS);
     const [delivery] = simulator.deliveries.page({ limit: 1 }).deliveries;
+    const detail = simulator.deliveries.detail(delivery?.id ?? "");
+    expect(detail && deliveryDetailView(detail).attempts).toMatchObject([
+      { signature: { matches: true, verdict: "accepted" } },
+    ]);
     const signed = simulator.deliveries.signAgain(delivery?.id ?? "", 1);
     const { body, headers } = signed.ok ? signed.request : { body: Buffer.alloc(0), headers: [] };
     const header = new Map(headers).get("x-service-signature") ?? "";

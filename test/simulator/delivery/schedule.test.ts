@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
 import { verify } from "../../../shared/signature.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { waitingForTheSecondAttempt } from "../../helpers/second-attempt.ts";
 import {
   deliveryOf,
   emitOne,
@@ -81,13 +82,8 @@ describe("an endpoint that always answers 500", () => {
 
 describe("moving the clock", () => {
   test("by another mode is noticed at once, not at the next look", async () => {
-    const endpoint = await startEndpoint(500);
     // Its timers never fire: only what is told wakes the simulator.
-    const wall = createVirtualWall();
-    const simulator = openSimulator({ clock: "real", wall });
-    register(simulator, endpoint.url);
-    const id = emitOne(simulator);
-    await simulator.settled();
+    const { simulator, id } = await waitingForTheSecondAttempt();
     const dead = nextEntry(
       simulator,
       (entry) => entry.kind === "attempt.ended" && entry.number === 6 && entry.deliveryId === id,
@@ -109,6 +105,19 @@ describe("moving the clock", () => {
     expect(passed.map(([name]) => name).toSorted()).toEqual(["first", "second"]);
     await simulator.clock.advance(1);
     expect(simulator.clock.now() - fromMs).toBe(361_000);
+  });
+
+  test("that skips goes as far as it is told, and only then on by itself", async () => {
+    const simulator = openSimulator({
+      clock: "skip",
+      send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
+    });
+    register(simulator, "http://localhost:9/");
+    const id = emitOne(simulator);
+    await simulator.clock.advance(90);
+    expect(simulator.deliveries.attempts(id)).toHaveLength(2);
+    await simulator.settled();
+    expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", attemptsMade: 6 });
   });
 
   test("to the end of the schedule and further at once comes to both", async () => {
@@ -204,6 +213,19 @@ describe("the manual clock", () => {
     expect(simulator.clock.now()).toBe(beforeMs);
   });
 
+  test("goes on from where it stands when it is changed for another, and that one stops where it is", () => {
+    const wall = createVirtualWall();
+    const simulator = openSimulator({ clock: "manual", wall });
+    const beforeMs = simulator.clock.now();
+    wall.jump(3_600_000);
+    simulator.clock.setMode("real");
+    expect(simulator.clock.now()).toBe(beforeMs);
+    wall.jump(5_000);
+    simulator.clock.setMode("manual");
+    wall.jump(3_600_000);
+    expect(simulator.clock.now()).toBe(beforeMs + 5_000);
+  });
+
   test("stays on whole milliseconds when it is advanced by less", async () => {
     const endpoint = await startEndpoint(500);
     const simulator = openSimulator({ clock: "manual" });
@@ -229,12 +251,7 @@ describe("the manual clock", () => {
 
 describe("the real clock", () => {
   test("makes the second attempt after 60 s of wall time and not before", async () => {
-    const endpoint = await startEndpoint(500);
-    const wall = createVirtualWall();
-    const simulator = openSimulator({ clock: "real", wall });
-    register(simulator, endpoint.url);
-    emitOne(simulator);
-    await simulator.settled();
+    const { endpoint, wall, simulator } = await waitingForTheSecondAttempt();
     wall.pass(59_999);
     await simulator.settled();
     expect(endpoint.received).toHaveLength(1);
@@ -244,12 +261,7 @@ describe("the real clock", () => {
   });
 
   test("goes through the whole schedule in 14 h 36 min", async () => {
-    const endpoint = await startEndpoint(500);
-    const wall = createVirtualWall();
-    const simulator = openSimulator({ clock: "real", wall });
-    register(simulator, endpoint.url);
-    const id = emitOne(simulator);
-    await simulator.settled();
+    const { endpoint, wall, simulator, id } = await waitingForTheSecondAttempt();
     for (const delaySeconds of DELAYS_SECONDS) {
       const ended = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
       wall.pass(delaySeconds * 1000);
@@ -261,22 +273,12 @@ describe("the real clock", () => {
   });
 
   test("holds no timer longer than a second", async () => {
-    const endpoint = await startEndpoint(500);
-    const wall = createVirtualWall();
-    const simulator = openSimulator({ clock: "real", wall });
-    register(simulator, endpoint.url);
-    emitOne(simulator);
-    await simulator.settled();
+    const { wall } = await waitingForTheSecondAttempt();
     expect(wall.nextTimerInMs()).toBeLessThanOrEqual(1_000);
   });
 
   test("can be changed for another while deliveries wait", async () => {
-    const endpoint = await startEndpoint(500);
-    const wall = createVirtualWall();
-    const simulator = openSimulator({ clock: "real", wall });
-    register(simulator, endpoint.url);
-    const id = emitOne(simulator);
-    await simulator.settled();
+    const { simulator, id } = await waitingForTheSecondAttempt();
     simulator.clock.setMode("skip");
     await simulator.settled();
     expect(gapsSeconds(simulator, id)).toEqual([...DELAYS_SECONDS]);

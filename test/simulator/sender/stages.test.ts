@@ -188,6 +188,15 @@ describe("names", () => {
     expect(await wordOf(result)).toBe("dns");
   });
 
+  test("of which one address is forbidden are connected to at the others alone", async () => {
+    const server = await startRawServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"));
+    const url = `http://localhost:${new URL(server.url).port}/`;
+    // The first is no address of a receiver, and leads to this machine; nobody listens at the second.
+    expect(await wordOf(await attempt(url, ["0.0.0.0", "127.0.0.3"]))).toBe("refused");
+    expect((await attempt(url, ["0.0.0.0", "127.0.0.1"])).outcome).toEqual({ status: 200 });
+    await server.close();
+  });
+
   test("that point elsewhere by now are not connected to", async () => {
     for (const [url, address] of [
       ["http://receiver.localhost/", "10.0.0.5"],

@@ -87,7 +87,8 @@ describe("a mistake in the user's own code is named from what it computed", () =
     ["message-header-included", hex(secret, `${header}.${text}`)],
     ["message-event-id", hex(secret, `${envelope.id}.${t}.${text}`)],
     ["message-milliseconds", hex(secret, `${t}000.${text}`)],
-    ["message-own-clock", hex(secret, `${nowSeconds - 3}.${text}`)],
+    ["message-own-clock", hex(secret, `${nowSeconds - 300}.${text}`)],
+    ["message-own-clock", hex(secret, `${nowSeconds + 300}.${text}`)],
     ["digest-sha1", hmac(secret, `${t}.${text}`, "sha1").toString("hex")],
     ["digest-sha512", hmac(secret, `${t}.${text}`, "sha512").toString("hex")],
     ["digest-secret-first", createHash("sha256").update(`${secret}${t}.${text}`).digest("hex")],
@@ -217,6 +218,8 @@ test("a computed digest that is right beside a header that is not points to anot
   const other = `t=${t},v1=${hex("whsec_old", `${t}.${text}`)}`;
   const diagnosis = diagnose({ header: other, body, secret, nowSeconds, computed: right });
   expect(diagnosis).toMatchObject({ explained: false, findings: [{ id: "other-secret" }] });
+  const late = diagnose({ header: other, body, secret, nowSeconds: nowSeconds + 3_600, computed: right });
+  expect(late.findings.map(({ id }) => id)).toEqual(["other-secret", "timestamp-too-old"]);
 });
 
 function hex(key: string | Buffer, message: string | Buffer): string {

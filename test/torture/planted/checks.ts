@@ -19,10 +19,9 @@ export const plantedInChecks: PlantedBug[] = [
   },
   {
     what: "an event in sequence is judged after its first arrival",
-    file: "simulator/verify/checks/effects-once.ts",
-    find: "attempt <= MAXIMUM_ATTEMPTS; attempt += 1) {\n        exchanges.push(await deliver(envelope, { ageSeconds: MAXIMUM_ATTEMPTS - attempt }));",
-    replace:
-      "attempt <= 1; attempt += 1) {\n        exchanges.push(await deliver(envelope, { ageSeconds: MAXIMUM_ATTEMPTS - attempt }));",
+    file: "simulator/verify/attempts.ts",
+    find: "attempt <= MAXIMUM_ATTEMPTS; attempt += 1",
+    replace: "attempt <= 1; attempt += 1",
     tests: ["test/mutants/delivery.test.ts"],
   },
   {

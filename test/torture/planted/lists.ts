@@ -6,14 +6,17 @@ import { plantedInCorners } from "./corners.ts";
 import { plantedInDashboard } from "./dashboard.ts";
 import { plantedInDelivery } from "./delivery.ts";
 import { plantedInDocs } from "./docs.ts";
+import { plantedInEdges } from "./edges.ts";
 import { plantedInFirstSteps } from "./first-steps.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInPostgres } from "./postgres.ts";
 import { plantedInReceiver } from "./receiver.ts";
 import { plantedInMove } from "./move.ts";
 import { plantedInOneWorld } from "./one-world.ts";
+import { plantedInService } from "./service.ts";
 import { plantedInSimulator } from "./simulator.ts";
 import { plantedInSqlite } from "./sqlite.ts";
+import { plantedInSteady } from "./steady.ts";
 import { plantedInVerify } from "./verify.ts";
 
 /** Every planted bug, by what it is in. */
@@ -25,6 +28,9 @@ export const lists: Record<string, PlantedBug[]> = {
   move: plantedInMove,
   delivery: plantedInDelivery,
   simulator: plantedInSimulator,
+  steady: plantedInSteady,
+  service: plantedInService,
+  edges: plantedInEdges,
   verify: plantedInVerify,
   dashboard: plantedInDashboard,
   "first steps": plantedInFirstSteps,

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { createLatencies } from "../../../simulator/load/latencies.ts";
+import { findKnee } from "../../../simulator/load/knee.ts";
+import type { LoadPlan, LoadResult } from "../../../simulator/load/run.ts";
+
+const PLAN = {
+  url: "http://localhost:9/",
+  secret: "whsec_test",
+  durationMs: 1_000,
+  connections: 1,
+  duplicates: 0,
+};
+
+/** What a receiver makes of a rate that keeps up with `most` requests a second, and of more `drops` or answers late. */
+function receiver(most: number, drops: boolean) {
+  return async ({ rate = 0 }: LoadPlan): Promise<LoadResult> => {
+    const latencies = createLatencies();
+    const isTooMuch = rate > most;
+    latencies.add(isTooMuch && !drops ? 100 : 30);
+    const dropped = isTooMuch && drops ? 1 : 0;
+    return {
+      sent: rate,
+      acknowledged: rate,
+      duplicates: 0,
+      dropped,
+      failures: {},
+      elapsedMs: 1_000,
+      latencies,
+    };
+  };
+}
+
+test.each([
+  ["late answers", false],
+  ["requests that were not sent", true],
+])("the knee is doubled up to and then halved down to: by %s", async (_, drops) => {
+  const steps: [number, boolean][] = [];
+  const knee = await findKnee(PLAN, {
+    run: receiver(330, drops),
+    isStopped: () => false,
+    onStep: ({ rate, holds }) => steps.push([rate, holds]),
+  });
+  expect(steps).toEqual([
+    [50, true],
+    [100, true],
+    [200, true],
+    [400, false],
+    [300, true],
+    [350, false],
+    [325, true],
+  ]);
+  expect(knee).toMatchObject({ rate: 325, stopped: false });
+});
