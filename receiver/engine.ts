@@ -96,7 +96,8 @@ export type Atomically = <Result>(work: (db: HandlerDatabase) => Promise<Result>
 export type Claim = {
   id: string;
   type: string;
-  body: Uint8Array;
+  /** The envelope, as the text that its bytes are in UTF-8. */
+  body: string;
   /** Counted from 1, and counted when claimed: an event that kills its worker runs out of attempts too. */
   attempt: number;
   receivedAtMs: number;

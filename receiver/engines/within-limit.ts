@@ -11,18 +11,20 @@ export async function withinLimit<Result>(
   work: () => Promise<Result>,
   { signals, clock }: { signals: Iterable<AbortSignal>; clock: Clock },
 ): Promise<Result> {
-  const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
-  const watched = [...new Set(signals)].map((signal) => {
-    signal.throwIfAborted();
-    return { signal, stop: () => giveUp(signal.reason) };
-  });
-  for (const { signal, stop } of watched) signal.addEventListener("abort", stop);
-  const cancel = clock.after(LIMIT_MS, () => giveUp(new TransactionTooLong()));
+  const watched = [...new Set(signals)];
+  for (const signal of watched) signal.throwIfAborted();
+  let stop = (): void => undefined;
+  let cancel = stop;
   try {
-    return await Promise.race([given, work()]);
+    return await new Promise<Result>((resolve, reject) => {
+      stop = () => reject(watched.find(({ aborted }) => aborted)?.reason);
+      for (const signal of watched) signal.addEventListener("abort", stop);
+      cancel = clock.after(LIMIT_MS, () => reject(new TransactionTooLong()));
+      work().then(resolve, reject);
+    });
   } finally {
     cancel();
-    for (const { signal, stop } of watched) signal.removeEventListener("abort", stop);
+    for (const signal of watched) signal.removeEventListener("abort", stop);
   }
 }
 

@@ -19,7 +19,7 @@ export type HandlerLog = Readonly<Record<(typeof LEVELS)[number], Write>>;
  */
 export function createHandlerLog(
   log: Log,
-  event: { id: string; type: string; attempt: number; body: Uint8Array },
+  event: { id: string; type: string; attempt: number; body: string },
 ): HandlerLog {
   let ready: { lines: Log; scrub: Scrubber } | undefined;
   const prepare = (): { lines: Log; scrub: Scrubber } => ({

@@ -1,4 +1,5 @@
 import pino from "pino";
+import { systemClock } from "../clock.ts";
 import { printableJson } from "../../shared/printable.ts";
 import { createRedactor } from "./secrets.ts";
 
@@ -28,7 +29,7 @@ export function createLog(options: {
     {
       level: options.level,
       base: options.name === undefined ? null : { part: options.name },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: createTimestamp(systemClock.nowMs),
       formatters: { level: (level) => ({ level }) },
       serializers: { err: describeError },
       // Paths, types and errors come from others, and logs are read on terminals and by build servers.
@@ -52,6 +53,18 @@ function standardOutput(): pino.DestinationStream {
   });
   // As a text each line would have the whole page before it counted and copied again.
   return { write: (line) => void output.write(Buffer.from(line)) };
+}
+
+/** The time as a part of a line, made once for all the lines of a millisecond. */
+function createTimestamp(nowMs: () => number): () => string {
+  let atMs: number | undefined;
+  let text = "";
+  return () => {
+    const ms = nowMs();
+    if (ms !== atMs) text = `,"time":"${new Date(ms).toISOString()}"`;
+    atMs = ms;
+    return text;
+  };
 }
 
 /** Of an error that may say anything about anybody: what kind it is, and where in the code it arose. */

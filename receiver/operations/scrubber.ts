@@ -27,7 +27,7 @@ const SHORT_TEXT = 40;
 export type Scrubber = { text: (text: string) => string; name: (name: string) => string };
 
 /** `text` without phone numbers and without anything of the event that `body` holds: safe to log and to store. */
-export function scrub(text: string, body: Uint8Array): string {
+export function scrub(text: string, body: string): string {
   return createScrubber(body).text(text);
 }
 
@@ -35,7 +35,7 @@ export function scrub(text: string, body: Uint8Array): string {
  * Answers what takes out of a text whatever it repeats of the event: phone numbers, quotations of eight characters
  * and more wherever they begin and end, also as JSON writes them, and single words and numbers. What is harmless stays.
  */
-export function createScrubber(body: Uint8Array): Scrubber {
+export function createScrubber(body: string): Scrubber {
   const { texts, words, values, harmless } = contentsOf(parseOrNothing(body));
 
   return { text: scrubText, name: (name) => (values.has(name) ? REDACTED_TEXT : name) };
@@ -139,9 +139,9 @@ function withoutMarked(input: string, marked: Uint8Array): string {
   return output;
 }
 
-function parseOrNothing(body: Uint8Array): unknown {
+function parseOrNothing(body: string): unknown {
   try {
-    return JSON.parse(Buffer.from(body).toString("utf8"));
+    return JSON.parse(body);
   } catch {
     return undefined;
   }

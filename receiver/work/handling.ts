@@ -35,7 +35,7 @@ export function createHandling(options: {
     const handler = handlers.get(claim.type);
     if (!handler) return { kind: "ignored" };
     try {
-      const prepared = handler.prepare(parse(claim.body));
+      const prepared = handler.prepare(JSON.parse(claim.body));
       if (!prepared.ok) return { kind: "dead", error: scrub(options.redact(prepared.problem), claim.body) };
       return await attempt(claim, prepared.run);
     } catch (error) {
@@ -135,11 +135,6 @@ class NotAwaited extends Error {
       "The handler returned while its atomically() was still running, so that was rolled back: await it.",
     );
   }
-}
-
-function parse({ buffer, byteOffset, byteLength }: Uint8Array): unknown {
-  // A look at the same bytes, not a copy.
-  return JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString("utf8"));
 }
 
 function asError(reason: unknown): Error {

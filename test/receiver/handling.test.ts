@@ -37,7 +37,7 @@ async function handle(
   const claim: Claim = {
     id: idOf(body),
     type: options.type ?? "known",
-    body,
+    body: body.toString(),
     attempt: 3,
     receivedAtMs: 0,
     signal: new AbortController().signal,
@@ -105,7 +105,7 @@ test("an event without what its handler needs is dead, and the reason names the 
   const outcome = await handling({
     id: idOf(body),
     type: "call.completed",
-    body,
+    body: body.toString(),
     attempt: 1,
     receivedAtMs: 0,
     signal: new AbortController().signal,
@@ -240,7 +240,7 @@ function createBench(
     return {
       id: idOf(body),
       type: "known",
-      body,
+      body: body.toString(),
       attempt: 1,
       receivedAtMs: 0,
       signal: new AbortController().signal,

@@ -92,7 +92,7 @@ describe("an exported envelope", () => {
 });
 
 describe("an error message", () => {
-  const body = Buffer.from(JSON.stringify(sampleEnvelope("voicemail.created")));
+  const body = JSON.stringify(sampleEnvelope("voicemail.created"));
 
   test("loses what it repeats of the event, and keeps the ids that find it", () => {
     const message =
@@ -110,7 +110,7 @@ describe("an error message", () => {
   ])("loses %s", ([, message, secret]) => {
     const envelope = sampleEnvelope("voicemail.created");
     const quoted = { ...envelope, note: 'Hi, "please" call\nme tomorrow' };
-    const scrubbed = scrub(message, Buffer.from(JSON.stringify(quoted)));
+    const scrubbed = scrub(message, JSON.stringify(quoted));
     expect(message).toContain(secret);
     expect(scrubbed).not.toContain(secret);
     expect(scrubbed.slice(0, 3)).toBe(message.slice(0, 3));
@@ -118,12 +118,12 @@ describe("an error message", () => {
 
   test("loses a text of which JSON leaves no eight characters as they were", () => {
     const note = '"ab" "cd" '.repeat(6);
-    const event = Buffer.from(JSON.stringify({ ...sampleEnvelope("call.completed"), note }));
+    const event = JSON.stringify({ ...sampleEnvelope("call.completed"), note });
     expect(scrub(`at ${JSON.stringify({ note })}`, event)).not.toMatch(/ab|cd/);
   });
 
   test.for(Object.keys(PLACES))("loses what stands in %s", (place) => {
-    const event = Buffer.from(JSON.stringify({ ...sampleEnvelope("call.completed"), ...PLACES[place] }));
+    const event = JSON.stringify({ ...sampleEnvelope("call.completed"), ...PLACES[place] });
     const scrubbed = scrub(`no such thing: ${NAME} or ${String(PHONE)} it was`, event);
     expect(scrubbed).not.toContain(JSON.stringify(PLACES[place]).includes(NAME) ? NAME : String(PHONE));
   });
@@ -132,7 +132,7 @@ describe("an error message", () => {
     const message = "Error: connect ECONNREFUSED 127.0.0.1:5432 while charging for call_e8f1a4630bd24c97";
     expect(scrub(message, body)).toBe(message);
     expect(scrub("y".repeat(5_000), body)).toHaveLength(1_000);
-    expect(scrub("+4915112345678 of another", Buffer.from("not JSON"))).toBe("+10000000000 of another");
+    expect(scrub("+4915112345678 of another", "not JSON")).toBe("+10000000000 of another");
   });
 
   test("never holds eight characters in a row of a text of the event, wherever the quotation begins and ends", () => {
@@ -145,7 +145,7 @@ describe("an error message", () => {
         (text, from, length, around) => {
           const start = from % text.length;
           const quotation = text.slice(start, start + 8 + (length % text.length));
-          const event = Buffer.from(JSON.stringify({ unknown: [{ text }] }));
+          const event = JSON.stringify({ unknown: [{ text }] });
           const scrubbed = scrub(`${around}${quotation}${around}`, event);
           // What the mark itself and the frame say may stand in the text as well.
           const said = scrubbed.replaceAll("[redacted]", "\u0001").replaceAll(around, "\u0001");
@@ -161,7 +161,7 @@ describe("an error message", () => {
 
 describe("what a handler logs", () => {
   const envelope = sampleEnvelope("voicemail.created");
-  const body = Buffer.from(JSON.stringify({ ...envelope, account: 987654 }));
+  const body = JSON.stringify({ ...envelope, account: 987654 });
 
   function logged(write: (log: ReturnType<typeof createHandlerLog>) => void): Record<string, unknown> {
     const lines: string[] = [];
@@ -202,7 +202,7 @@ describe("what a handler logs", () => {
     const event = sampleEnvelope("call.completed", { data: { object: call } });
     const lines: string[] = [];
     const log = createLog({ level: "info", destination: { write: (line) => void lines.push(line) } });
-    const context = { id: event.id, type: event.type, attempt: 1, body: Buffer.from(JSON.stringify(event)) };
+    const context = { id: event.id, type: event.type, attempt: 1, body: JSON.stringify(event) };
     createHandlerLog(log, context).info({ call_id, status: "kept", outcome: 3 }, "call logged");
     expect(JSON.parse(lines[0]!)).toMatchObject({
       call_id,
@@ -232,7 +232,14 @@ describe("what a handler logs", () => {
 
   test("costs nothing below the level", () => {
     const log = createLog({ level: "warn", destination: { write: () => expect.unreachable() } });
-    const unreadable = new Proxy(body, { get: () => expect.unreachable() });
-    createHandlerLog(log, { id: "x", type: "y", attempt: 1, body: unreadable }).info({ a: 1 }, "unheard");
+    const event = {
+      id: "x",
+      type: "y",
+      attempt: 1,
+      get body(): string {
+        return expect.unreachable();
+      },
+    };
+    createHandlerLog(log, event).info({ a: 1 }, "unheard");
   });
 });

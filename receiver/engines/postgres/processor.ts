@@ -169,7 +169,7 @@ export function createProcessor(
     const claim: Claim = {
       id: event.id,
       type: event.type,
-      body: event.body,
+      body: event.body.toString("utf8"),
       attempt: event.attempts,
       receivedAtMs: event.receivedAtMs,
       signal: over.signal,

@@ -1,6 +1,5 @@
 import type Database from "better-sqlite3";
 import type { RetryPolicy } from "../../engine.ts";
-import { idOf } from "./inbox-file.ts";
 
 /** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
 const LONGEST_DUE_MS = 2 * 86_400_000;
@@ -13,18 +12,19 @@ export type ClaimedEvent = Lease & {
   id: string;
   type: string;
   receivedAtMs: number;
-  body: Buffer;
+  body: string;
   attempts: number;
   /** How often its worker vanished: such an event may be the reason for it. */
   crashes: number;
 };
 
-type EventRow = { seq: number; key: Buffer; type: string; received_at_ms: number; body: Buffer | null };
+type EventRow = { seq: number; id: string; type: string; receivedAtMs: number; body: string | null };
 type WorkRow = { attempts: number; token: number; crashes: number };
 
 const FIND_POSITION = `SELECT seq FROM position`;
 const MOVE_POSITION = `UPDATE position SET seq = $seq, deleted = deleted + $deleted`;
-const EVENT_COLUMNS = `seq, key, type, received_at_ms, body`;
+const EVENT_COLUMNS = `
+  seq, 'evt_' || lower(hex(key)) AS id, type, received_at_ms AS receivedAtMs, CAST(body AS TEXT) AS body`;
 const FIND_ARRIVED = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`;
 const FIND_EVENT = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`;
 const CLAIM_ARRIVED = `INSERT INTO work (seq, state, attempts, token, worker) VALUES (?, 'claimed', 1, 1, ?)`;
@@ -167,7 +167,7 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
 
 export type Claims = ReturnType<typeof createClaims>;
 
-function toClaimed(event: EventRow, body: Buffer, work: WorkRow): ClaimedEvent {
-  const { seq, key, type, received_at_ms: receivedAtMs } = event;
-  return { seq, id: idOf(key), type, receivedAtMs, body, ...work };
+function toClaimed({ seq, id, type, receivedAtMs }: EventRow, body: string, work: WorkRow): ClaimedEvent {
+  const { attempts, token, crashes } = work;
+  return { seq, id, type, receivedAtMs, body, attempts, token, crashes };
 }

@@ -57,12 +57,12 @@ export function createHandlerTransaction(options: {
     let open = true;
     const query: HandlerDatabase["query"] = async (sql, parameters = []) => {
       if (!open) throw new Error("This transaction has ended: await every query inside atomically().");
-      const statement = prepare(sql);
-      // SQLite takes $1, $2, … as names; as names they are the same SQL as on PostgreSQL.
-      const named: Record<string, unknown> = {};
-      for (const [index, value] of parameters.entries()) named[String(index + 1)] = value;
-      if (statement.reader) return statement.all(named);
-      statement.run(named);
+      const { statement, numbers } = prepare(sql);
+      const wanted = Math.max(0, ...numbers);
+      if (parameters.length !== wanted) throw new WrongValues(wanted, parameters.length);
+      const values = numbers.map((number) => parameters[number - 1]);
+      if (statement.reader) return statement.all(values);
+      statement.run(values);
       return [];
     };
     try {
@@ -73,15 +73,35 @@ export function createHandlerTransaction(options: {
   }
 }
 
-function createStatementCache(db: Database.Database) {
-  type Statement = Database.Statement<[Record<string, unknown>], Record<string, unknown>>;
-  const statements = new Map<string, Statement>();
-  return (sql: string): Statement => {
+class WrongValues extends Error {
+  override readonly name = "WrongValues";
+
+  constructor(wanted: number, given: number) {
+    super(`The statement has placeholders for ${String(wanted)} values and was given ${String(given)}.`);
+  }
+}
+
+/** A statement, and the number of the value that each of its placeholders stands for. */
+type Prepared = { statement: Database.Statement<[unknown[]], Record<string, unknown>>; numbers: number[] };
+
+function createStatementCache(db: Database.Database): (sql: string) => Prepared {
+  const statements = new Map<string, Prepared>();
+  return (sql) => {
     const known = statements.get(sql);
     if (known) return known;
     if (statements.size >= LARGEST_CACHE) statements.clear();
-    const statement = db.prepare<[Record<string, unknown>], Record<string, unknown>>(sql);
-    statements.set(sql, statement);
-    return statement;
+    const numbers: number[] = [];
+    // SQLite would take $1, $2, … as names, which is a third of what a small statement costs.
+    const positional = sql.replaceAll(PLACEHOLDER, (found, number: string | undefined) => {
+      if (number === undefined) return found;
+      numbers.push(Number(number));
+      return "?";
+    });
+    const prepared = { statement: db.prepare<[unknown[]], Record<string, unknown>>(positional), numbers };
+    statements.set(sql, prepared);
+    return prepared;
   };
 }
+
+/** A placeholder, or what may hold something that only looks like one: texts, quoted names and comments. */
+const PLACEHOLDER = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\$([0-9]+)/g;

@@ -47,6 +47,41 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       ]);
     });
 
+    test("puts a value wherever its number stands, and nowhere else", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      await accept(engine, [newEvent()]);
+      const answered = signalled<unknown>();
+      processing(async (claim) => {
+        const result = await claim.atomically(claim.signal)(async (db) =>
+          db.query(
+            `SELECT CAST($10 AS text) AS "ten $1", 'it''s $1' AS quoted, /* $2 */ CAST($1 AS text) AS one, -- $3
+              ${[9, 8, 7, 6, 5, 4, 3, 2, 1].map((number) => `CAST($${String(number)} AS text)`).join(" || ")} AS down`,
+            Array.from({ length: 10 }, (_, index) => String(index + 1)),
+          ),
+        );
+        answered.give(result);
+        return { kind: "done" };
+      });
+      await ended(1);
+      expect(await answered.promise).toEqual([
+        { "ten $1": "10", quoted: "it's $1", one: "1", down: "987654321" },
+      ]);
+    });
+
+    test.for([1, 3])("fails a statement for two values that is given %i", async (given) => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      await accept(engine, [newEvent()]);
+      const values = ["a", 1, 2].slice(0, given);
+      processing(async (claim) =>
+        outcomeOf(
+          claim.atomically(claim.signal)(async (db) =>
+            db.query("INSERT INTO effects VALUES ($1, $2)", values),
+          ),
+        ),
+      );
+      expect(await ended(1)).toMatchObject([{ outcome: "failed" }]);
+    });
+
     test("writes texts whatever they contain, and numbers as large as an envelope has them", async () => {
       const { engine, processing, ended, rows } = await setUp(createBackend);
       await accept(engine, [newEvent()]);

@@ -12,7 +12,7 @@ function engineOfOne() {
     id: "evt_1",
     type: "any",
     receivedAtMs: 0,
-    body: Buffer.from("{}"),
+    body: "{}",
     attempts: 1,
     crashes: 0,
   };

@@ -96,8 +96,8 @@ export const plantedInSqlite: PlantedBug[] = [
   {
     what: "a handler's transaction may stay open for ever",
     file: "receiver/engines/within-limit.ts",
-    find: "const cancel = clock.after(LIMIT_MS, () => giveUp(new TransactionTooLong()));",
-    replace: "const cancel = (): void => undefined;",
+    find: "cancel = clock.after(LIMIT_MS, () => reject(new TransactionTooLong()));",
+    replace: "",
     tests: ["test/receiver/engines/transactions.test.ts"],
   },
   {
@@ -176,5 +176,26 @@ export const plantedInSqlite: PlantedBug[] = [
     find: "if (signal?.aborted === true) end();\n      else signal",
     replace: "signal",
     tests: ["test/receiver/clock.test.ts"],
+  },
+  {
+    what: "a placeholder in a text is taken for one",
+    file: "receiver/engines/sqlite/handler-transaction.ts",
+    find: "/'(?:[^']|'')*'|",
+    replace: "/",
+    tests: ["test/receiver/engines/sqlite.test.ts", "-t", "wherever its number stands"],
+  },
+  {
+    what: "a value that is missing is written as null",
+    file: "receiver/engines/sqlite/handler-transaction.ts",
+    find: "if (parameters.length !== wanted) throw",
+    replace: "if (parameters.length > wanted) throw",
+    tests: ["test/receiver/engines/sqlite.test.ts", "-t", "for two values"],
+  },
+  {
+    what: "a handler's transaction goes on after its attempt is over",
+    file: "receiver/engines/within-limit.ts",
+    find: 'for (const signal of watched) signal.addEventListener("abort", stop);',
+    replace: "",
+    tests: ["test/receiver/engines/sqlite.test.ts"],
   },
 ];
