@@ -56,8 +56,17 @@ const CLAIM_SUSPECT = `
   WITH ${NOT_SYNCED}, suspects AS MATERIALIZED (${SUSPECTS} LIMIT 1 FOR UPDATE SKIP LOCKED)
   ${CLAIM("SELECT seq FROM suspects")}`;
 
-const SETTLE = `
-  WITH ${NOT_SYNCED}
+/**
+ * Of events that are found by their seq. Not `state = 'claimed'`, for which the index of what is claimed would do: it looks
+ * small when statements are planned, and is full of what has ended since.
+ */
+const HELD_BY = (worker: string): string => `events.state || '' = 'claimed' AND worker = ${worker}`;
+
+export const SETTLE = `
+  WITH ${NOT_SYNCED}, ended AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($2) AS ended(
+      seq bigint, token integer, state text, error text, "delayMs" double precision, uncounted boolean)
+  )
   UPDATE receiver.events SET
     state = ended.state,
     due_at = clock_timestamp() + ended."delayMs" * interval '1 ms',
@@ -65,18 +74,21 @@ const SETTLE = `
     handled = handled + (ended.state = 'done')::integer,
     finished_at = CASE WHEN ended.state <> 'pending' THEN clock_timestamp() END,
     last_error = ended.error, worker = NULL
-  FROM settings, json_to_recordset($2) AS ended(
-    seq bigint, token integer, state text, error text, "delayMs" double precision, uncounted boolean)
-  WHERE events.seq = ended.seq AND events.token = ended.token AND worker = $1 AND events.state = 'claimed'
+  FROM settings, ended
+  WHERE events.seq = ANY (ARRAY(SELECT seq FROM ended)) AND events.seq = ended.seq AND events.token = ended.token
+    AND ${HELD_BY("$1")}
   RETURNING events.seq`;
 
-/** Divides by the rows that it changed: a claim that was lost fails the statement, and with it the transaction. */
-const COMPLETE = `
+/**
+ * The last statement of a handler's transaction. It divides by the rows that it changed: a claim that was lost fails it,
+ * and with it the transaction.
+ */
+export const COMPLETE = `
   WITH completed AS (
     UPDATE receiver.events SET state = 'done', handled = handled + 1, finished_at = clock_timestamp(),
       due_at = NULL, last_error = NULL, worker = NULL
-    WHERE seq = $1 AND token = $2 AND worker = $3 AND state = 'claimed' RETURNING 1)
-  SELECT 1 / count(*) FROM completed`;
+    WHERE seq = $1 AND token = $2 AND ${HELD_BY("$3")} RETURNING 1)
+  SELECT FROM completed HAVING 1 / count(*) = 0`;
 const DIVISION_BY_ZERO = "22012";
 const IS_COMPLETED = `SELECT state = 'done' AND token = $2 AS completed FROM receiver.events WHERE seq = $1`;
 
@@ -170,16 +182,13 @@ export function createClaims(pool: Pool, prepare: Prepare, retry: RetryPolicy) {
       return (await run(RELEASE, [worker, retry.maximumAttempts, crashBackoffsMs(retry)])).length;
     },
 
-    /** The last statement of a handler's transaction, to be sent with its COMMIT. */
-    completing: ({ seq, token }: ClaimedEvent, worker: string) => prepare(COMPLETE, [seq, token, worker]),
-
     /** Whether the transaction that was to complete this claim was committed, when its answer was lost. */
     isCompleted: async ({ seq, token }: ClaimedEvent): Promise<boolean> =>
       (await run<{ completed: boolean }>(IS_COMPLETED, [seq, token]))[0]?.completed === true,
   };
 }
 
-/** Whether that is what `completing` failed with because somebody else has the event. */
+/** Whether that is what `COMPLETE` failed with because somebody else has the event. */
 export function isLostClaim(error: unknown): boolean {
   return sqlState(error) === DIVISION_BY_ZERO;
 }

@@ -18,7 +18,10 @@ const SESSION = `
   SET idle_in_transaction_session_timeout = '15s'`;
 
 /** The pool waits for what this answers, though its types don't say so. */
-const setUpSession: (client: pg.ClientBase) => unknown = async (client) => client.query(SESSION);
+const setUpSession =
+  (greet?: (client: pg.ClientBase) => Promise<void>): ((client: pg.ClientBase) => unknown) =>
+  async (client) =>
+    Promise.all([client.query(SESSION), greet?.(client)]);
 
 /** Opens no connection yet. `purpose` is what `pg_stat_activity` shows. */
 export function createPool(
@@ -29,8 +32,8 @@ export function createPool(
     connections: number;
     /** Until a connection is there, whether it has to be opened or waited for. */
     connectTimeoutMs: number;
-    /** Whether statements go out before those before them are answered. */
-    pipeline?: boolean;
+    /** What a new session is to know beyond the usual; statements then go out before those before them are answered. */
+    greet?: (client: pg.ClientBase) => Promise<void>;
     /** Until a statement is answered; after that its connection is given up. */
     answerTimeoutMs?: number;
   },
@@ -44,8 +47,8 @@ export function createPool(
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
-    pipeline: options.pipeline ?? false,
-    onConnect: setUpSession,
+    pipeline: options.greet !== undefined,
+    onConnect: setUpSession(options.greet),
     application_name: `voice-agent-receiver ${options.purpose}`,
     types,
     ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
@@ -57,26 +60,29 @@ export function createPool(
   return pool;
 }
 
-/** Makes a statement that PostgreSQL parses and plans once a connection, where connections are our own. */
-export type Prepare = (text: string, values: unknown[]) => pg.QueryConfig;
+/** Makes a statement that PostgreSQL parses and plans once a session, where sessions are our own. */
+export type Prepare = (text: string, values: unknown[]) => pg.QueryConfig<unknown[]>;
+
+export type Sessions = { areOurs: boolean; prepare: Prepare };
 
 /**
- * A pooler in between gives every transaction to another session, which knows none of the statements prepared in the
- * last. It shows by the number of the session, which is another than the one that we were greeted by.
+ * Whose the sessions are that we get. A pooler in between gives every transaction to another, which knows none of the
+ * statements prepared in the last. It shows by the session's number, which is another than the one that we were greeted by.
  */
-export async function preparing(pool: Pool): Promise<Prepare> {
-  const isOurs = await withClient(pool, async (client) => {
+export async function findSessions(pool: Pool): Promise<Sessions> {
+  const areOurs = await withClient(pool, async (client) => {
     const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
     return "processID" in client && client.processID === rows[0]?.pid;
   });
-  if (!isOurs) return (text, values) => ({ text, values });
+  if (!areOurs) return { areOurs, prepare: (text, values) => ({ text, values }) };
   const names = new Map<string, string>();
-  return (text, values) => {
+  const prepare: Prepare = (text, values) => {
     const name =
       names.get(text) ?? `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
     names.set(text, name);
     return { name, text, values };
   };
+  return { areOurs, prepare };
 }
 
 /** Runs `work` on a connection of its own. One on which anything failed is not used again. */
@@ -92,17 +98,6 @@ export async function withClient<Result>(
     return result;
   } finally {
     client.release(!sound);
-  }
-}
-
-/** Has all that `send` asks for go out in one piece: writing to a socket costs more than what is written. */
-export function inOnePiece<Result>(client: Client, send: () => Result): Result {
-  const { stream } = client.connection;
-  stream.cork();
-  try {
-    return send();
-  } finally {
-    stream.uncork();
   }
 }
 

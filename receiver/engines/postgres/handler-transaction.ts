@@ -1,7 +1,8 @@
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
 import { isLostClaim, type ClaimedEvent, type Claims } from "./claims.ts";
-import { inOnePiece, isAnswered, type Client, type Pool } from "./connection.ts";
+import { isAnswered, type Client, type Pool } from "./connection.ts";
+import type { Spoken } from "./spoken.ts";
 import { storable } from "./text.ts";
 import { withinLimit } from "../within-limit.ts";
 
@@ -15,7 +16,7 @@ export type HandlerTransaction = {
   end: () => Promise<"none" | "committed" | "forgotten">;
 };
 
-type Means = { pool: Pool; claims: Claims; clock: Clock; worker: string };
+type Means = { pool: Pool; spoken: Spoken; claims: Claims; clock: Clock; worker: string };
 
 /** Makes the transactions of handlers: their writes commit together with `done`, or not at all; not once `lost` is aborted. */
 export function createHandlerTransaction(
@@ -58,31 +59,27 @@ async function transact<Result>(
 ): Promise<Result> {
   for (const signal of signals) signal.throwIfAborted();
   const client = await means.pool.connect();
-  let sound = false;
+  const transaction = open(means.spoken, client);
+  let isSound = false;
   try {
-    const transaction = open(client);
-    try {
-      const working = inOnePiece(client, async () => {
-        // Not awaited: the connection is a pipeline, and this goes out together with the first statement.
-        client.query("BEGIN").catch(() => undefined);
-        return withinLimit(async () => work(transaction.database), { signals, clock: means.clock });
-      });
-      const result = await working;
-      await transaction.close();
-      for (const signal of signals) signal.throwIfAborted();
-      await complete(means, client, event);
-      return result;
-    } finally {
-      sound = await transaction.leave();
-    }
+    const result = await withinLimit(async () => work(transaction.database), {
+      signals,
+      clock: means.clock,
+    });
+    await transaction.close();
+    for (const signal of signals) signal.throwIfAborted();
+    await complete(means, client, event);
+    isSound = client.getTransactionStatus() === "I";
+    return result;
   } finally {
-    client.release(!sound);
+    client.release(!(isSound || (await transaction.leave())));
   }
 }
 
 /** The transaction as a handler sees it. */
-function open(client: Client) {
+function open(spoken: Spoken, client: Client) {
   let isOpen = true;
+  let hasBegun = false;
   let failure: unknown;
   const running = new Set<Promise<unknown>>();
   const query = async (
@@ -93,11 +90,12 @@ function open(client: Client) {
     if (ENDS_TRANSACTION.test(sql)) {
       throw new Error("atomically() begins and commits the transaction itself: leave that statement out.");
     }
-    const statement = { text: sql, values: parameters.map(storableValue), queryMode: "extended" };
-    const promise = client.query<Record<string, unknown>>(statement);
+    const say = hasBegun ? spoken.say : spoken.begin;
+    hasBegun = true;
+    const promise = say(client, sql, parameters.map(storableValue));
     running.add(promise);
     try {
-      return (await promise).rows;
+      return await promise;
     } catch (error) {
       failure ??= error;
       throw error;
@@ -114,12 +112,13 @@ function open(client: Client) {
       // PostgreSQL goes on with nothing after a failed statement, even if the handler would.
       if (failure !== undefined) throw failure;
     },
-    /** Rolls back what is still open. Answers whether the connection can be used again. */
+    /** Rolls back what was not committed. Answers whether the connection can be used again. */
     leave: async (): Promise<boolean> => {
       isOpen = false;
       // A statement that is still running would have to be waited for; the server undoes all when the client is gone.
       if (running.size > 0) return false;
-      if (client.getTransactionStatus() === "I") return true;
+      // What failed before it was sent has left its connection between two statements.
+      if (failure !== undefined && !isAnswered(failure)) return false;
       return client.query("ROLLBACK").then(
         () => true,
         () => false,
@@ -136,19 +135,16 @@ function storableValue(value: SqlValue): SqlValue {
 const ENDS_TRANSACTION = /^\s*(begin|start|commit|end|abort|prepare|rollback(?!\s+to\b))\b/i;
 
 async function complete(
-  { claims, clock, worker }: Means,
+  { spoken, claims, clock, worker }: Means,
   client: Client,
   event: ClaimedEvent,
 ): Promise<void> {
-  // Both go out together. After a failure, COMMIT is a rollback.
-  const statements = inOnePiece(client, () => [
-    client.query(claims.completing(event, worker)),
-    client.query("COMMIT"),
-  ]);
-  const failed = (await Promise.allSettled(statements)).find(({ status }) => status === "rejected");
-  if (failed?.status !== "rejected") return;
-  if (isLostClaim(failed.reason)) throw new LeaseLost(event.id);
-  if (isAnswered(failed.reason) || !(await wasCompleted(claims, event, clock))) throw failed.reason;
+  try {
+    await spoken.commit(client, event, worker);
+  } catch (error) {
+    if (isLostClaim(error)) throw new LeaseLost(event.id);
+    if (isAnswered(error) || !(await wasCompleted(claims, event, clock))) throw error;
+  }
 }
 
 /** Whether the transaction was committed whose answer was lost with its connection. */

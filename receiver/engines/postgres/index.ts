@@ -1,12 +1,14 @@
 import type { Clock } from "../../clock.ts";
 import type { Engine, HandlerMigrations, RetryPolicy } from "../../engine.ts";
 import { createClaims } from "./claims.ts";
-import { createPool, preparing, type Pool, type Prepare } from "./connection.ts";
+import type { ClientBase } from "pg";
+import { createPool, findSessions, type Pool, type Sessions } from "./connection.ts";
 import { createIntake } from "./intake.ts";
 import { createLedger } from "./ledger.ts";
 import { loadPackages } from "./packages.ts";
 import { createProcessor } from "./processor.ts";
 import { migrate } from "./schema.ts";
+import { createSpoken } from "./spoken.ts";
 import { milliseconds } from "./text.ts";
 import { startTrigger } from "./trigger.ts";
 
@@ -44,7 +46,7 @@ export async function openPostgresEngine(options: {
   const pools: Pool[] = [];
   const pool = (
     purpose: keyof typeof CONNECTIONS,
-    how: { answerTimeoutMs?: number; pipeline?: boolean } = {},
+    how: { answerTimeoutMs?: number; greet?: (client: ClientBase) => Promise<void> } = {},
   ): Pool => {
     const created = createPool(packages, {
       url,
@@ -64,16 +66,18 @@ export async function openPostgresEngine(options: {
   };
 
   const operators = pool("operators");
-  let prepare: Prepare;
+  let sessions: Sessions;
   try {
-    prepare = await preparing(operators);
+    sessions = await findSessions(operators);
     await migrate(operators, packages, options.migrations ?? []);
   } catch (error) {
     await close();
     throw error;
   }
+  const { prepare } = sessions;
   const claims = createClaims(pool("claims"), prepare, retry);
-  const handlers = pool("handlers", { pipeline: true });
+  const spoken = createSpoken(packages, sessions);
+  const handlers = pool("handlers", { greet: spoken.greet });
   const jobs = pool("jobs");
 
   return {
@@ -87,6 +91,7 @@ export async function openPostgresEngine(options: {
             retry,
             lookMs,
             pool: handlers,
+            spoken,
             startTrigger: async (wake, onTrouble) => startTrigger(jobs, packages, { wake, onTrouble }),
           },
           processing,

@@ -11,6 +11,7 @@ import type { Pool } from "./connection.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
 import { createLease } from "./lease.ts";
 import { createSettling, endingOf, outcomeOf } from "./settling.ts";
+import type { Spoken } from "./spoken.ts";
 import type { Trigger } from "./trigger.ts";
 
 /** Events claimed beyond those that can be begun at once, when they end faster than a statement takes. */
@@ -34,6 +35,7 @@ export function createProcessor(
   engine: {
     claims: Claims;
     pool: Pool;
+    spoken: Spoken;
     clock: Clock;
     retry: RetryPolicy;
     /** How often to look for what nobody tells: retries that have become due, the claims of the dead. */
@@ -44,7 +46,7 @@ export function createProcessor(
 ): Processor {
   const { claims, clock, retry, lookMs } = engine;
   const { workerId: worker, concurrency } = options;
-  const means = { pool: engine.pool, claims, clock, worker };
+  const means = { pool: engine.pool, spoken: engine.spoken, claims, clock, worker };
   /** What we know we hold, by its seq: to be begun, running, or being settled. */
   const held = new Map<number, Held>();
   const ready: Held[] = [];

@@ -5,14 +5,14 @@ export const plantedInPostgres: PlantedBug[] = [
   {
     what: "a late worker may settle an event that another holds",
     file: "receiver/engines/postgres/claims.ts",
-    find: "WHERE events.seq = ended.seq AND events.token = ended.token AND worker = $1",
-    replace: "WHERE events.seq = ended.seq AND worker = $1",
+    find: "events.seq = ended.seq AND events.token = ended.token\n",
+    replace: "events.seq = ended.seq\n",
     tests: ["test/receiver/postgres/lines.test.ts", "-t", "holds an event twice"],
   },
   {
     what: "a transaction completes an event whoever holds it",
     file: "receiver/engines/postgres/claims.ts",
-    find: "WHERE seq = $1 AND token = $2 AND worker = $3 AND state = 'claimed' RETURNING 1)",
+    find: 'WHERE seq = $1 AND token = $2 AND ${HELD_BY("$3")} RETURNING 1)',
     replace: "WHERE seq = $1 AND worker = $3 RETURNING 1)",
     tests: ["test/receiver/engines/postgres.test.ts", "-t", "workers that come back late"],
   },
@@ -110,8 +110,8 @@ export const plantedInPostgres: PlantedBug[] = [
   {
     what: "a transaction that the server undid counts as committed",
     file: "receiver/engines/postgres/handler-transaction.ts",
-    find: 'if (failed?.status !== "rejected") return;',
-    replace: "if (failed) return;",
+    find: "if (isLostClaim(error)) throw new LeaseLost(event.id);\n",
+    replace: "if (isAnswered(error)) return;\n",
     tests: ["test/receiver/postgres/faults.test.ts"],
   },
   {
@@ -138,8 +138,8 @@ export const plantedInPostgres: PlantedBug[] = [
   {
     what: "a lost COMMIT counts as failed",
     file: "receiver/engines/postgres/handler-transaction.ts",
-    find: "if (isAnswered(failed.reason) || !(await wasCompleted(claims, event, clock))) throw failed.reason;",
-    replace: "throw failed.reason;",
+    find: "if (isAnswered(error) || !(await wasCompleted(claims, event, clock))) throw error;",
+    replace: "throw error;",
     tests: ["test/receiver/postgres/lines.test.ts", "-t", "commit whose answer was lost counts"],
   },
   {
@@ -209,15 +209,50 @@ export const plantedInPostgres: PlantedBug[] = [
   {
     what: "handlers and operators share their connections",
     file: "receiver/engines/postgres/index.ts",
-    find: 'const handlers = pool("handlers", { pipeline: true });',
+    find: 'const handlers = pool("handlers", { greet: spoken.greet });',
     replace: "const handlers = operators;",
     tests: ["test/receiver/postgres/pools.test.ts", "-t", "keeps neither"],
   },
   {
     what: "transactions that are left open stay open",
     file: "receiver/engines/postgres/connection.ts",
-    find: "    onConnect: setUpSession,\n",
-    replace: "",
+    find: "Promise.all([client.query(SESSION), greet?.(client)]);",
+    replace: "greet?.(client);",
     tests: ["test/receiver/postgres/pools.test.ts", "-t", "lost client leaves"],
+  },
+  {
+    what: "an ended claim is looked for among all that were claimed",
+    file: "receiver/engines/postgres/claims.ts",
+    find: "`events.state || '' = 'claimed' AND worker = ${worker}`",
+    replace: "`events.state = 'claimed' AND worker = ${worker}`",
+    tests: ["test/receiver/postgres/handler-statements.test.ts", "-t", "by its event's key"],
+  },
+  {
+    what: "a statement whose table has changed is never planned anew",
+    file: "receiver/engines/postgres/spoken.ts",
+    find: "if (sqlState(error) === PLAN_IS_OLD && known.has(text)) known.set(text, false);",
+    replace: "",
+    tests: ["test/receiver/postgres/handler-statements.test.ts", "-t", "changes under a prepared"],
+  },
+  {
+    what: "a connection is used again that failed before anything was sent",
+    file: "receiver/engines/postgres/handler-transaction.ts",
+    find: "      if (failure !== undefined && !isAnswered(failure)) return false;\n",
+    replace: "",
+    tests: ["test/receiver/postgres/handler-statements.test.ts", "-t", "can't be sent"],
+  },
+  {
+    what: "a handler's second statement begins a second transaction",
+    file: "receiver/engines/postgres/handler-transaction.ts",
+    find: "    hasBegun = true;\n",
+    replace: "",
+    tests: ["test/receiver/postgres/handler-statements.test.ts", "-t", "begins once"],
+  },
+  {
+    what: "a transaction that failed is left open on its connection",
+    file: "receiver/engines/postgres/handler-transaction.ts",
+    find: 'return client.query("ROLLBACK").then(',
+    replace: 'return client.query("SELECT 1").then(',
+    tests: ["test/receiver/engines/postgres.test.ts", "-t", "leaves nothing behind"],
   },
 ];

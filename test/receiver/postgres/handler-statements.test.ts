@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { COMPLETE, SETTLE } from "../../../receiver/engines/postgres/claims.ts";
+import { administer } from "../../helpers/postgres/shared.ts";
+import { accept, newEvent, newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
+import { until } from "../helpers/until.ts";
+import { postgresBackend } from "./backend.ts";
+import { driven, opened } from "./opened.ts";
+
+test("a table that changes under a prepared statement costs its handlers one attempt, not all of them", async () => {
+  const { url } = await postgresBackend();
+  const engine = await opened(url);
+  const { handled } = driven(
+    engine,
+    async (claim) =>
+      outcomeOf(claim.atomically(claim.signal)(async (db) => db.query("SELECT * FROM effects"))),
+    { concurrency: 1 },
+  );
+  const handledOf = async (): Promise<string[]> => {
+    const event = newEvent();
+    await accept(engine, [event]);
+    const ended = await until(
+      () => handled.filter(({ id }) => id === event.id),
+      (all) => all.at(-1)?.outcome === "done",
+    );
+    return ended.map(({ outcome, error }) => error ?? outcome);
+  };
+  expect(await handledOf()).toEqual(["done"]);
+  await administer(url, "ALTER TABLE effects ADD COLUMN more text");
+  expect(await handledOf()).toEqual(["error: cached plan must not change result type", "done"]);
+});
+
+test("a value that can't be sent leaves no transaction open, nor one for the next handler", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  const circular: { self?: unknown } = {};
+  circular.self = circular;
+  await accept(engine, [newEvent()]);
+  const { handled } = driven(engine, async (claim) =>
+    outcomeOf(
+      claim.atomically(claim.signal)(async (db) => {
+        await db.query("INSERT INTO effects VALUES ($1, $2)", [
+          claim.id,
+          // What a handler without types may do.
+          claim.attempt === 1 ? (circular as never) : claim.attempt,
+        ]);
+      }),
+    ),
+  );
+  await until(
+    () => handled.map(({ outcome }) => outcome),
+    (outcomes) => outcomes.join() === "failed,done",
+  );
+  expect(await rows("SELECT attempt FROM effects")).toEqual([{ attempt: 2 }]);
+  expect(
+    await rows(
+      `SELECT pid FROM pg_stat_activity WHERE state LIKE 'idle in%' AND datname = current_database()`,
+    ),
+  ).toEqual([]);
+});
+
+test("a transaction begins once, with the first of the statements sent at once; without any the event is done", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  const events = newEvents(6);
+  await accept(engine, events);
+  const answers: unknown[] = [];
+  const { handled } = driven(
+    engine,
+    async (claim) =>
+      outcomeOf(
+        claim.atomically(claim.signal)(async (db) => {
+          if (claim.id === events[0]?.id) return;
+          answers.push(
+            await Promise.all([
+              db.query("INSERT INTO effects VALUES ($1, 1) RETURNING attempt", [claim.id]),
+              db.query("INSERT INTO effects VALUES ($1, 2)", [claim.id]),
+              db.query("SELECT count(*)::int AS mine FROM effects WHERE event_id = $1", [claim.id]),
+              db.query("INSERT INTO effects VALUES ($1, 1) RETURNING attempt", [claim.id]),
+            ]),
+          );
+        }),
+      ),
+    { concurrency: 6 },
+  );
+  await until(
+    () => handled.length,
+    (length) => length === events.length,
+  );
+  expect(handled.map(({ outcome }) => outcome)).toEqual(events.map(() => "done"));
+  expect(answers).toEqual(
+    Array.from({ length: 5 }, () => [[{ attempt: 1 }], [], [{ mine: 2 }], [{ attempt: 1 }]]),
+  );
+  expect(await rows("SELECT count(*)::int AS effects FROM effects")).toEqual([{ effects: 15 }]);
+});
+
+test("a claim ends by its event's key, however little was claimed when its statement was planned", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  await accept(engine, newEvents(20));
+  const { handled } = driven(engine, record);
+  await until(
+    () => handled.length,
+    (length) => length === 20,
+  );
+  await administer(url, "ANALYZE receiver.events");
+  for (const statement of [COMPLETE, SETTLE]) {
+    const plan = (await rows(`EXPLAIN (GENERIC_PLAN) ${statement}`)).map((row) => String(row["QUERY PLAN"]));
+    expect(plan.join("\n")).not.toMatch(/events_claimed/);
+  }
+});
