@@ -28,6 +28,10 @@ describe.concurrent("kill -9 at the wrong moment", () => {
     const report = await judgeKilled("");
     expect(idsOf(report, "failed"), story(report)).toEqual([]);
     expect(idsOf(report, "unverified")).toEqual([]);
+    // A kill after the last answer would not interrupt a burst.
+    const burst = report.results.find(({ check: { id } }) => id === "crash.burst")?.explanation ?? "";
+    const [answered = 0, sent = 0] = (burst.match(/\d+/g) ?? []).map(Number);
+    expect(answered, burst).toBeLessThan(sent);
   }, 90_000);
 
   test.each(Object.entries(CRASH_MUTANTS))(

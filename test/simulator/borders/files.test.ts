@@ -11,6 +11,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
+import { readBoundedFile } from "../../../simulator/bounded-file.ts";
 import { openStateFile } from "../../../simulator/replay/state-file.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { listen } from "../../helpers/listen.ts";
@@ -56,6 +57,13 @@ function written(file: string, text: string): string {
 test.each(SOURCES)("replay refuses %s", async (_what, make, says) => {
   const { code, err } = await run("replay", make(temporaryDirectory()), ...TARGET);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(says) });
+});
+
+test("a file may be as large as its bound, and not a byte larger", () => {
+  const file = join(temporaryDirectory(), "body.json");
+  writeFileSync(file, "x".repeat(1_024));
+  expect(readBoundedFile(file, 1_024)).toMatchObject({ ok: true, bytes: { length: 1_024 } });
+  expect(readBoundedFile(file, 1_023)).toEqual({ ok: false, reason: "it is larger than 1 KiB" });
 });
 
 test("JSON lines with empty ones among them, and without a last line end, are read to the end", async () => {

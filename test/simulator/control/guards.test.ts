@@ -119,6 +119,15 @@ describe("a change", () => {
     expect((await raw(port, "DELETE", "/control/endpoints/ep_0", {})).status).toBe(404);
   });
 
+  test("without a body needs JSON too, unless it deletes; one that deletes with a body in chunks does", async () => {
+    const { port } = await startService();
+    const none = { "content-length": "0" };
+    expect((await raw(port, "POST", "/control/reset", none)).status).toBe(415);
+    expect((await raw(port, "DELETE", "/control/endpoints/ep_0", none)).status).toBe(404);
+    const chunked = { "transfer-encoding": "chunked" };
+    expect((await raw(port, "DELETE", "/control/endpoints/ep_0", chunked, "{}")).status).toBe(415);
+  });
+
   test("from our own page is accepted", async () => {
     const { port } = await startService();
     for (const name of ["localhost", "127.0.0.1"]) {

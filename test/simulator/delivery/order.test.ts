@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
-import { allEvents } from "../../helpers/records.ts";
+import { allEvents, openAttempts } from "../../helpers/records.ts";
 import {
   deliveryOf,
   emit,
@@ -48,6 +48,26 @@ test("what gave up is sent again once, and then only when it has given up again"
   expect(simulator.deliveries.resendAll().ids).toEqual([]);
   await simulator.settled();
   expect(simulator.deliveries.resendAll().ids).toHaveLength(2);
+});
+
+test("an attempt that is under way is none of an endpoint's answers yet", async () => {
+  const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const simulator = openSimulator({
+    clock: "skip",
+    send: async () => {
+      begun.resolve();
+      await answer.promise;
+      return SUCCEEDS();
+    },
+  });
+  const { id: endpointId } = register(simulator, "http://localhost:9/");
+  emit(simulator);
+  await begun.promise;
+  expect(openAttempts(simulator)).toHaveLength(1);
+  expect(simulator.deliveries.answersOf(endpointId).attempts).toEqual([]);
+  answer.resolve();
+  await simulator.settled();
+  expect(simulator.deliveries.answersOf(endpointId).attempts).toHaveLength(1);
 });
 
 test("a call stays for as long as one delivery of its event does", async () => {

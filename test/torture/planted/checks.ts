@@ -15,7 +15,7 @@ export const plantedInChecks: PlantedBug[] = [
     file: "simulator/verify/checks/load.ts",
     find: "every(...honest.map(taken), noneAcknowledged(await Promise.all(forged)))",
     replace: "every(...honest.map(taken))",
-    tests: ["test/mutants/signature.test.ts", "test/mutants/delivery.test.ts", "test/verify/judge.test.ts"],
+    tests: ["test/mutants/signature.test.ts"],
   },
   {
     what: "an event in sequence is judged after its first arrival",

@@ -42,7 +42,7 @@ export const plantedInCornersOfTheSimulator: PlantedBug[] = [
     file: "simulator/verbs/deliveries.ts",
     find: ".filter(({ endedAtMs }) => endedAtMs !== null)",
     replace: ".filter(({ endedAtMs }) => endedAtMs !== 0)",
-    tests: ["test/simulator/control/routes.test.ts", "test/simulator/delivery/endpoints.test.ts"],
+    tests: ["test/simulator/delivery/order.test.ts"],
   },
   {
     what: "a name whose address is private by now is connected to",

@@ -154,11 +154,4 @@ export const plantedInOneWorld: PlantedBug[] = [
     replace: 'report(written ?? "lost", written && "error" in outcome ? outcome.error : undefined)',
     tests: STATEMENTS,
   },
-  {
-    what: "retention is skipped while a handler's transaction is open",
-    file: "receiver/engines/sqlite/transactions.ts",
-    find: 'if (unavailability(error) !== "busy" || clock.monotonicMs() >= giveUpAtMs) throw error;',
-    replace: "if (clock.monotonicMs() <= giveUpAtMs) throw error;",
-    tests: ["test/receiver/engines/sqlite.test.ts", "-t", "waits for the transaction of a handler"],
-  },
 ];
