@@ -118,6 +118,8 @@ describe("a fork", () => {
     );
     expect(dead).toEqual([]);
     expect(files.get("README.md")).toContain("[How handlers work](docs/handlers.md)");
+    // A folder is a place to lead to.
+    expect(files.get("README.md")).toContain("](receiver/handlers/)");
     expect(files.get("README.md")).not.toContain("{{");
   });
 

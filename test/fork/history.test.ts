@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { makeFork, upgradeFork } from "../../tools/fork/fork.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { ROOT } from "../repository/files.ts";
@@ -67,6 +67,19 @@ describe("the history of a fork", () => {
     expect(git(target, "ls-files")).not.toMatch(/^\.env$/m);
     expect(readFileSync(join(target, ".env"), "utf8")).toMatch(/^SIGNING_SECRET=whsec_[0-9a-f]{48}$/m);
     expect(statSync(join(target, ".env")).mode & 0o777).toBe(0o600);
+  });
+
+  test("is its own, also where git's variables name another repository, as in a hook", () => {
+    const other = temporaryDirectory();
+    git(other, "init", "--quiet");
+    vi.stubEnv("GIT_DIR", join(other, ".git"));
+    vi.stubEnv("GIT_INDEX_FILE", join(other, ".git/index"));
+    const target = join(temporaryDirectory(), "my-receiver");
+    const made = fork(target);
+    vi.unstubAllEnvs();
+    expect(made).toMatchObject({ ok: true });
+    expect(git(target, "log", "--format=%s", "kit")).toBe("Fork voice-agent-webhook-kit 0.1.0");
+    expect(git(other, "branch", "--all")).toBe("");
   });
 
   test("takes a later version in by a merge, beside one's own handlers and what one deleted", () => {

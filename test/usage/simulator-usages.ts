@@ -452,4 +452,15 @@ export const SIMULATOR_USAGES: readonly (readonly [words: string, code: number, 
     2,
     "error: too many arguments for 'advance'. Expected 1 argument but got 2: next, 5m.",
   ],
+  ["sign --secret s --body {} {dir}/bad.json", 2, "Give the body once: as a file, or with --body."],
+  [
+    "load http://localhost:1/x --secret s --rate 0",
+    2,
+    "error: option '--rate <number>' argument '0' is invalid. Give events a second, such as 50, 0.5 or 5…",
+  ],
+  [
+    "verify http://localhost:1/w --secret s --observe http://example.com/{id}",
+    2,
+    "verify sends hundreds of deliveries, forged and broken ones among them, to this machine only, and e…",
+  ],
 ];

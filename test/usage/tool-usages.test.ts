@@ -60,6 +60,13 @@ const USAGES: [program: keyof typeof PROGRAMS, words: string, code: number, line
   ["torture", "--hogs --runs some", 2, "--runs some: give a whole number from 1 to 1000."],
 ];
 
+test("a fork is meant from where npm was called, not from where the kit is", async () => {
+  const { err } = await runProgram(PROGRAMS.fork, ["full"], { INIT_CWD: folder });
+  expect(err).toBe(
+    `${folder}/full is not empty (it has of): name a folder that is empty or not there yet.\n`,
+  );
+});
+
 test.each(USAGES)("npm run %s -- %s", async (program, words, code, line) => {
   const given = words.replaceAll("{dir}", folder).split(" ");
   const ran = await runProgram(PROGRAMS[program], words === "" ? [] : given, {});

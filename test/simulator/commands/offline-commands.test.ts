@@ -45,6 +45,12 @@ test("sign: a file byte for byte, the secret from a file or the environment, as 
     timestamp: 1_700_000_000,
     body_bytes: Buffer.byteLength(body) + 1,
   });
+  // Saved on Windows.
+  writeFileSync(join(directory, "secret"), `${secret}\r\n`);
+  const again = await run("sign", "--body", body, "--secret", `@${join(directory, "secret")}`, ...options);
+  expect(again.json()).toMatchObject({ value: opensslHeader(body) });
+  const atTheFirst = await run("sign", "--body", body, "--secret", secret, "--timestamp", "0");
+  expect(atTheFirst.out).toMatch(/: t=0,v1=/);
   process.env["SIGNING_SECRET"] = secret;
   onTestFinished(() => void delete process.env["SIGNING_SECRET"]);
   expect((await run("sign", "--body", body, ...options)).json()).toMatchObject({

@@ -1,6 +1,7 @@
 import { plantedInAdoption } from "./adoption.ts";
 import { plantedInBorders } from "./borders.ts";
 import { plantedInChecks } from "./checks.ts";
+import { plantedInCommands } from "./commands.ts";
 import { plantedInCornersOfTheSimulator } from "./corners-simulator.ts";
 import { plantedInCorners } from "./corners.ts";
 import { plantedInDashboard } from "./dashboard.ts";
@@ -36,6 +37,7 @@ export const lists: Record<string, PlantedBug[]> = {
   "first steps": plantedInFirstSteps,
   borders: plantedInBorders,
   adoption: plantedInAdoption,
+  commands: plantedInCommands,
   docs: plantedInDocs,
   corners: plantedInCorners,
   "corners of the simulator": plantedInCornersOfTheSimulator,
