@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { z } from "zod";
-import { shellWordFor, type Shell } from "./shell-words.ts";
+import { shellDashes, shellWordFor, type Shell } from "./shell-words.ts";
 
 /** How this program was started, as far as hints depend on it. */
 export type Started = {
@@ -57,7 +57,8 @@ export function ourProgram(started: Started = thisStart()): string {
 }
 
 /** The shell that hints are for: PowerShell and cmd quote in ways of their own. */
-export function shellOf({ platform, environment }: Pick<Started, "platform" | "environment">): Shell {
+export function shellOf(started: Pick<Started, "platform" | "environment"> = thisStart()): Shell {
+  const { platform, environment } = started;
   const { SHELL = "", MSYSTEM, PSModulePath = "" } = environment;
   if (/\bpwsh(?:\.exe)?$/.test(SHELL)) return "powershell";
   if (platform !== "win32" || SHELL !== "" || MSYSTEM !== undefined) return "posix";
@@ -83,13 +84,13 @@ function targetOptions({ simulator, token }: HintTarget, environment: Started["e
   return words;
 }
 
-/** npm finds its script in the folder of the project and below. PowerShell keeps bare dashes to itself. */
+/** npm finds its script in the folder of the project and below. */
 function fromCheckout({ script, directory }: Started, shell: Shell): string {
   const root = dirname(dirname(script));
   const prefix = isWithin(directory, root)
     ? ""
     : `--prefix ${shellWordFor(relative(directory, root), shell)} `;
-  return `npm ${prefix}run simulator ${shell === "powershell" ? "'--'" : "--"}`;
+  return `npm ${prefix}run simulator ${shellDashes(shell)}`;
 }
 
 function isWithin(directory: string, root: string): boolean {

@@ -17,6 +17,16 @@ export function shellWordFor(text: string, shell: Shell): string {
   return `"${printable.replaceAll('"', '""').replaceAll("%", '"^%"')}"`;
 }
 
+/** The value of a variable of the environment, as one word of the shell. */
+export function shellVariable(name: string, shell: Shell): string {
+  return { posix: `"$${name}"`, powershell: `$env:${name}`, cmd: `"%${name}%"` }[shell];
+}
+
+/** What divides our options from a command: PowerShell keeps bare dashes to itself. */
+export function shellDashes(shell: Shell): string {
+  return shell === "powershell" ? "'--'" : "--";
+}
+
 /**
  * Text or bytes as one word of bash or zsh, in quotes; what cannot be pasted is written as escapes. A zero byte ends the
  * word, since no word can hold one.

@@ -1,4 +1,5 @@
-import { shellWord } from "../shell-words.ts";
+import { shellOf } from "../invocation.ts";
+import { shellWordFor } from "../shell-words.ts";
 import type { Exchange } from "./delivery.ts";
 import { curlFor, withoutUserInfo } from "./repeat.ts";
 import type { CheckResult, Report } from "./report.ts";
@@ -41,7 +42,7 @@ export function repeatCommand(
   { check }: CheckResult,
 ): string {
   const options = check.again ?? `--only ${check.id}`;
-  return `${[invocation.start, options].join(" ").trimEnd()} --seed ${shellWord(seed)}${invocation.end}`;
+  return `${[invocation.start, options].join(" ").trimEnd()} --seed ${shellWordFor(seed, shellOf())}${invocation.end}`;
 }
 
 function shortened(body: Buffer): string {

@@ -1,8 +1,8 @@
 import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
 import { createRedactor } from "../redact.ts";
-import { ourCommand } from "../invocation.ts";
-import { shellWord } from "../shell-words.ts";
+import { ourCommand, shellOf } from "../invocation.ts";
+import { shellDashes, shellVariable, shellWordFor } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
 import { exploreCheck } from "./explore/explore.ts";
@@ -144,7 +144,7 @@ type InvocationOptions = Pick<
 > &
   Partial<Pick<VerifyOptions, "readyTimeoutMs" | "failOn">>;
 
-/** The words that start the same run again, for a shell; the secret and user info stay out of them. */
+/** The words that start the same run again, for the user's shell; the secret and user info stay out of them. */
 export function invocationOf(options: InvocationOptions): Report["invocation"] {
   const {
     url,
@@ -168,11 +168,14 @@ export function invocationOf(options: InvocationOptions): Report["invocation"] {
     given.push("--ready-timeout", String(readyTimeoutMs / 1_000));
   for (const host of allowHosts) given.push("--allow-host", host);
   if (failOn.length > 0) given.push("--fail-on", failOn.join(","));
-  const more = given.map((word) => ` ${shellWord(word)}`).join("");
-  const address = shellWord(withoutUserInfo(url));
-  const secret = command === undefined || options.secretGiven === true ? ` --secret "$SIGNING_SECRET"` : "";
+  const shell = shellOf();
+  const quote = (word: string): string => shellWordFor(word, shell);
+  const more = given.map((word) => ` ${quote(word)}`).join("");
+  const address = quote(withoutUserInfo(url));
+  const isSecretGiven = command === undefined || options.secretGiven === true;
+  const secret = isSecretGiven ? ` --secret ${shellVariable("SIGNING_SECRET", shell)}` : "";
   const start = (words: string): string => ourCommand(`verify ${words}${secret}${more}`);
   if (command === undefined) return { start: start(address), end: "" };
-  const words = command.map(shellWord).join(" ");
-  return { start: start(`--url ${address}`), end: ` -- ${words}` };
+  const words = command.map(quote).join(" ");
+  return { start: start(`--url ${address}`), end: ` ${shellDashes(shell)} ${words}` };
 }

@@ -1,8 +1,9 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { repeatCommand } from "../../simulator/verify/evidence.ts";
+import { acceptsCheck } from "../../simulator/verify/preflight.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
-import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verify-receiver.ts";
+import { invocationOf, verifyReceiver, type VerifyOptions } from "../../simulator/verify/verify-receiver.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 import { freePort } from "../helpers/free-port.ts";
@@ -56,6 +57,24 @@ test("a line that starts the receiver again names a secret that was given, and n
   expect(await wordsOf({ url, command })).toBe(`${start} --seed 7 -- sh -c 'exit 4'`);
   expect(await wordsOf({ url, command, secretGiven: true })).toBe(
     `${start} --secret "$SIGNING_SECRET" --seed 7 -- sh -c 'exit 4'`,
+  );
+});
+
+test.each([
+  ["/usr/bin/pwsh", ["'http://127.0.0.1:1/it''s'", "$env:SIGNING_SECRET", "'--'"]],
+  ["/bin/sh", [URL_WORD, '"$SIGNING_SECRET"', "--"]],
+])("the line is written for the shell, which is %s", (shell, [url, secret, dashes]) => {
+  vi.stubEnv("SHELL", shell);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const invocation = invocationOf({
+    url: "http://127.0.0.1:1/it's",
+    command: ["node", "my server.js"],
+    secretGiven: true,
+  });
+  const check = { ...acceptsCheck, id: "raw-bytes.unicode", again: "--only raw-bytes.unicode" };
+  const result = { check, outcome: "failed" as const, exchanges: [], durationMs: 0 };
+  expect(repeatCommand({ invocation, seed: "$HOME" }, result)).toBe(
+    `voice-agent-simulator verify --url ${url} --secret ${secret} --only raw-bytes.unicode --seed '$HOME' ${dashes} node 'my server.js'`,
   );
 });
 

@@ -2,7 +2,8 @@ import { accessSync, constants, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { readBoundedFile } from "../../bounded-file.ts";
-import { shellWord } from "../../shell-words.ts";
+import { shellOf } from "../../invocation.ts";
+import { shellWordFor } from "../../shell-words.ts";
 import { type Baseline, readBaseline } from "../baseline.ts";
 import type { Report } from "../report.ts";
 import { type Format, FORMATS, isFormat } from "./formats.ts";
@@ -91,7 +92,7 @@ export function loadBaseline(
   if (baseline !== undefined) return { ok: true, baseline };
   return {
     ok: false,
-    message: `--baseline ${file}: this is no JSON report of verify. Make one with --report json=${shellWord(file)}.`,
+    message: `--baseline ${file}: this is no JSON report of verify. Make one with --report ${shellWordFor(`json=${file}`, shellOf())}.`,
   };
 }
 

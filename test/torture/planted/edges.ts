@@ -163,4 +163,18 @@ export const plantedInEdges: PlantedBug[] = [
     replace: "expected.every((header)",
     tests: ["test/simulator/delivery/rotation.test.ts", ...ROUTES],
   },
+  {
+    what: "a command for PowerShell names the secret as sh does",
+    file: "simulator/shell-words.ts",
+    find: "powershell: `$env:${name}`",
+    replace: 'powershell: `"$${name}"`',
+    tests: ["test/verify/words-again.test.ts"],
+  },
+  {
+    what: "PowerShell keeps the dashes before a receiver's command to itself",
+    file: "simulator/verify/verify-receiver.ts",
+    find: "` ${shellDashes(shell)} ${words}`",
+    replace: "` -- ${words}`",
+    tests: ["test/verify/words-again.test.ts"],
+  },
 ];
