@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { createServer } from "../tools/postgres-server.ts";
 import { BODY_BYTES, CONCURRENCY, CONNECTIONS, EVENTS } from "./support/postgres-events.ts";
@@ -14,10 +15,14 @@ import { inTurns } from "./support/rounds.ts";
 /**
  * The PostgreSQL engine beside what it is made of: acknowledgements beside one INSERT an event, and handled events
  * beside the jobs of graphile-worker and pg-boss, with the same payloads; then several processes of each role. A server
- * of its own, which syncs. Run it with `npm run bench -- postgres`, and parts of it with `-- -- WORDS` of their titles.
+ * of its own, which syncs. Run it with `npm run bench -- postgres`, and parts of it with `-- --only WORDS` of their titles,
+ * none of which takes three minutes.
  */
-const ONLY = process.argv.slice(2).join(" ");
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
+const { only: ONLY, rounds } = parseArgs({
+  options: { only: { type: "string", default: "" }, rounds: { type: "string", default: "3" } },
+}).values;
+const ROUNDS = Number(rounds);
+const FEW = EVENTS / 20;
 
 const directory = mkdtempSync(join(tmpdir(), "bench-postgres-"));
 const server = await createServer(directory, {
@@ -55,7 +60,8 @@ try {
       {
         engine: async (url) => handle(url, writes),
         "graphile-worker, tuned": async (url) => work(url, writes, TUNED),
-        "graphile-worker, as it comes": async (url) => work(url, writes, {}),
+        // One after the other: all of them would take minutes.
+        "graphile-worker, as it comes": async (url) => work(url, writes, {}, FEW),
         "pg-boss, batches of 500": async (url) => boss(url, writes),
       },
       [{ beside: "graphile-worker, tuned", atLeast: 0.5 }],

@@ -45,10 +45,9 @@ export async function eachOf<One>(
   return perSecond(events.length, startedAtMs);
 }
 
-/** Resolves when `count` was called as often as there are events. */
-export function counter(): { ended: Promise<void>; count: () => void } {
+/** Resolves when `count` was called `left` times. */
+export function counter(left: number): { ended: Promise<void>; count: () => void } {
   const { promise: ended, resolve } = Promise.withResolvers<void>();
-  let left = EVENTS;
   return {
     ended,
     count: () => {
