@@ -39,15 +39,19 @@ export async function examine(options: {
     ...(engine ? await backlogFindings(engine) : []),
     ...(await diskFindings(config)),
     ...(await fileFindings(config)),
-    ...(api ? await apiFindings(api) : [{ check: "api", level: "warning" as const, message: NO_API }]),
+    ...(api ? await apiFindings(api) : [warning("api", NO_API)]),
   ];
 }
+
+const ok = (check: string, message: string): Finding => ({ check, level: "ok", message });
+const warning = (check: string, message: string): Finding => ({ check, level: "warning", message });
+const problem = (check: string, message: string): Finding => ({ check, level: "problem", message });
 
 const NO_API = "API_BASE_URL and API_KEY are not set: reconcile can heal nothing after an outage.";
 
 function secretFindings(config: Config): Finding[] {
   const findings: Finding[] = [];
-  const say = (message: string): void => void findings.push({ check: "secrets", level: "warning", message });
+  const say = (message: string): void => void findings.push(warning("secrets", message));
   for (const [index, secret] of config.signingSecrets.entries()) {
     const which = `Secret ${String(index + 1)} in SIGNING_SECRET`;
     if (secret.length < SHORT_SECRET)
@@ -61,7 +65,7 @@ function secretFindings(config: Config): Finding[] {
       "Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.",
     );
   }
-  return findings.length > 0 ? findings : [{ check: "secrets", level: "ok", message: "One secret, whole." }];
+  return findings.length > 0 ? findings : [ok("secrets", "One secret, whole.")];
 }
 
 async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
@@ -74,82 +78,50 @@ async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Findi
       () => 0,
     );
     // Bits for everybody else. Windows has none to show.
-    if (process.platform !== "win32" && (mode & 0o007) !== 0) {
-      findings.push({
-        check: "secrets",
-        level: "warning",
-        message: `${file} can be read by everybody: chmod 600 ${file}`,
-      });
-    }
+    if (process.platform !== "win32" && (mode & 0o007) !== 0)
+      findings.push(warning("secrets", `${file} can be read by everybody: chmod 600 ${file}`));
   }
   return findings;
 }
 
 function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
   const above = dirname(dirname(resolve(databaseFile)));
+  if (!existsSync(above))
+    return [problem("database", `There is no folder ${above}: make it, or mend DATABASE_URL.`)];
   return [
-    existsSync(above)
-      ? {
-          check: "database",
-          level: "warning",
-          message: `There is none at ${databaseFile} yet: the first start makes it. If there should be one, mend DATABASE_URL.`,
-        }
-      : {
-          check: "database",
-          level: "problem",
-          message: `There is no folder ${above}: make it, or mend DATABASE_URL.`,
-        },
+    warning(
+      "database",
+      `There is none at ${databaseFile} yet: the first start makes it. If there should be one, mend DATABASE_URL.`,
+    ),
   ];
 }
 
 async function databaseFindings(engine: Engine, config: Config): Promise<Finding[]> {
   const damage = (await engine.ledger.check?.()) ?? [];
   if (damage.length > 0) {
-    return damage.map((message) => ({
-      check: "database",
-      level: "problem",
-      message: config.databaseFile === undefined ? message : `${message} Restore a backup.`,
-    }));
+    const fix = config.databaseFile === undefined ? "" : " Restore a backup.";
+    return damage.map((message) => problem("database", message + fix));
   }
   const probed = await engine.intake.probe();
-  if (!probed.ok) {
-    return [
-      {
-        check: "database",
-        level: "problem",
-        message: `It takes no writes (${probed.reason}): ${probed.detail}`,
-      },
-    ];
-  }
-  return [{ check: "database", level: "ok", message: "Sound, and it takes writes." }];
+  if (!probed.ok) return [problem("database", `It takes no writes (${probed.reason}): ${probed.detail}`)];
+  return [ok("database", "Sound, and it takes writes.")];
 }
 
 async function backlogFindings(engine: Engine): Promise<Finding[]> {
   const { byState, oldestUnfinishedAgeMs } = await engine.ledger.counts();
   const findings: Finding[] = [];
-  if (byState.dead > 0) {
-    findings.push({
-      check: "inbox",
-      level: "warning",
-      message: `${String(byState.dead)} dead events: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
-    });
-  }
-  if (byState.ignored > 0) {
-    findings.push({
-      check: "inbox",
-      level: "warning",
-      message: `${String(byState.ignored)} events that no handler knows: write one, then \`inbox requeue --state ignored\`.`,
-    });
-  }
-  if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS) {
-    findings.push({
-      check: "inbox",
-      level: "warning",
-      message:
-        "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?",
-    });
-  }
-  return findings.length > 0 ? findings : [{ check: "inbox", level: "ok", message: "Nothing is stuck." }];
+  const say = (message: string): void => void findings.push(warning("inbox", message));
+  if (byState.dead > 0)
+    say(
+      `${String(byState.dead)} dead events: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
+    );
+  if (byState.ignored > 0)
+    say(
+      `${String(byState.ignored)} events that no handler knows: write one, then \`inbox requeue --state ignored\`.`,
+    );
+  if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS)
+    say("The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?");
+  return findings.length > 0 ? findings : [ok("inbox", "Nothing is stuck.")];
 }
 
 async function diskFindings(config: Config): Promise<Finding[]> {
@@ -157,27 +129,15 @@ async function diskFindings(config: Config): Promise<Finding[]> {
   const directory = existingFolder(dirname(resolve(config.databaseFile)));
   const { bavail, bsize, type } = await statfs(directory);
   const network = NETWORK_FILE_SYSTEMS.get(type);
-  if (process.platform === "linux" && network !== undefined) {
+  if (process.platform === "linux" && network !== undefined)
     return [
-      {
-        check: "disk",
-        level: "problem",
-        message: `${directory} is on ${network}, where SQLite's locks do not hold. Use a local disk.`,
-      },
+      problem("disk", `${directory} is on ${network}, where SQLite's locks do not hold. Use a local disk.`),
     ];
-  }
   const freeBytes = bavail * bsize;
   const free = `${String(Math.round(freeBytes / 1_048_576))} MiB are free in ${directory}`;
-  if (freeBytes < config.minimumFreeBytes) {
-    return [
-      {
-        check: "disk",
-        level: "problem",
-        message: `${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`,
-      },
-    ];
-  }
-  return [{ check: "disk", level: "ok", message: `${free}.` }];
+  if (freeBytes < config.minimumFreeBytes)
+    return [problem("disk", `${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`)];
+  return [ok("disk", `${free}.`)];
 }
 
 /** The folder, or the nearest one above it that is there. */
@@ -186,46 +146,36 @@ function existingFolder(folder: string): string {
 }
 
 async function fileFindings(config: Config): Promise<Finding[]> {
-  return exposedFiles(await filesOf(config)).map((file) => ({
-    check: "database",
-    level: "warning",
-    message: `${file} holds personal data, and others than its owner can read it: the next start takes that from them, or chmod 600 ${file}`,
-  }));
+  return exposedFiles(await filesOf(config)).map((file) =>
+    warning(
+      "database",
+      `${file} holds personal data, and others than its owner can read it: the next start takes that from them, or chmod 600 ${file}`,
+    ),
+  );
 }
 
 async function apiFindings(api: RestClient): Promise<Finding[]> {
   try {
     const organization = await api.me();
     return [
-      { check: "api", level: "ok", message: `The key belongs to ${organization.name} (${organization.id}).` },
+      ok("api", `The key belongs to ${organization.name} (${organization.id}).`),
       skewFinding(await api.clockSkewMs()),
     ];
   } catch (error) {
     if (!(error instanceof RestError)) throw error;
     const fix =
       error.status === 401 ? "Check API_KEY." : "Check API_BASE_URL, and whether the service is up.";
-    return [{ check: "api", level: "problem", message: `${error.message}. ${fix}` }];
+    return [problem("api", `${error.message}. ${fix}`)];
   }
 }
 
 function skewFinding(skewMs: number | undefined): Finding {
-  if (skewMs === undefined)
-    return { check: "clock", level: "warning", message: "The service sends no Date to compare with." };
+  if (skewMs === undefined) return warning("clock", "The service sends no Date to compare with.");
   const seconds = String(Math.round(Math.abs(skewMs) / 1_000));
   const message = `This machine's clock is ${seconds} s ${skewMs > 0 ? "behind" : "ahead of"} the service's.`;
-  if (Math.abs(skewMs) >= SKEW_PROBLEM_MS) {
-    return {
-      check: "clock",
-      level: "problem",
-      message: `${message} Every signature is refused: run an NTP client.`,
-    };
-  }
-  if (Math.abs(skewMs) >= SKEW_WARNING_MS) {
-    return {
-      check: "clock",
-      level: "warning",
-      message: `${message} Signatures are good for 300 s: run an NTP client.`,
-    };
-  }
-  return { check: "clock", level: "ok", message };
+  if (Math.abs(skewMs) >= SKEW_PROBLEM_MS)
+    return problem("clock", `${message} Every signature is refused: run an NTP client.`);
+  if (Math.abs(skewMs) >= SKEW_WARNING_MS)
+    return warning("clock", `${message} Signatures are good for 300 s: run an NTP client.`);
+  return ok("clock", message);
 }
