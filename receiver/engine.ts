@@ -189,9 +189,9 @@ export type InboxEvent = {
   lastError: string | null;
 };
 
-export type EventFilter = { state?: EventState; type?: string };
+export type EventFilter = { state?: EventState | undefined; type?: string | undefined };
 
-export type Page = { limit: number; beforeSeq?: number } | { limit: number; afterSeq: number };
+export type Page = { limit: number; beforeSeq?: number | undefined } | { limit: number; afterSeq: number };
 
 export type Counts = {
   byState: Record<Exclude<EventState, "pruned">, number>;

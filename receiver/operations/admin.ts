@@ -81,11 +81,8 @@ export function createAdminApp(options: {
       const [issue] = asked.error.issues;
       return errorAnswer(400, "invalid_request", `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
     }
-    const { state, type, limit, before_seq: beforeSeq } = asked.data;
-    const events = await ledger.list(
-      { ...(state === undefined ? {} : { state }), ...(type === undefined ? {} : { type }) },
-      { limit, ...(beforeSeq === undefined ? {} : { beforeSeq }) },
-    );
+    const { limit, before_seq: beforeSeq, ...filter } = asked.data;
+    const events = await ledger.list(filter, { limit, beforeSeq });
     const data = events.map(presentEvent);
     return jsonAnswer(200, { object: "list", data, has_more: events.length === limit });
   }

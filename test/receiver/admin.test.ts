@@ -43,6 +43,8 @@ describe("the admin port", () => {
       await get(`${adminUrl}/inbox?before_seq=${String(list.data[1]!.seq)}`)
     ).json()) as typeof list;
     expect(next.data[0]!.seq).toBeLessThan(list.data[1]!.seq);
+    for (const filter of ["state=dead", "type=order.created"])
+      expect(await (await get(`${adminUrl}/inbox?${filter}`)).json()).toMatchObject({ data: [] });
     const wrong = await get(`${adminUrl}/inbox?state=lost`);
     expect(wrong.status).toBe(400);
     expect(await wrong.json()).toMatchObject({

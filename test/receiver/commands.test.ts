@@ -71,6 +71,7 @@ test("all dead events are requeued, however many pages of them there are", async
   await stop();
   const terminal = recordingTerminal();
   expect(await requeueEvents(engine, [], { state: "dead", json: true }, terminal)).toBe(0);
+  expect(JSON.parse(terminal.printed[0]!)).toEqual({ requeued: 501, left: 0 });
   expect((await engine.ledger.counts()).byState).toMatchObject({ dead: 0, pending: 501 });
 });
 

@@ -8,17 +8,12 @@ import type { Colour, Terminal } from "./terminal.ts";
 const DAY_MS = 86_400_000;
 const PAGE = 500;
 
-export type ListOptions = { state?: EventState; type?: string; limit: number; json?: boolean };
-export type ExportOptions = {
-  state?: EventState;
-  type?: string;
-  sinceMs?: number;
-  includePersonalData?: boolean;
-};
+export type ListOptions = EventFilter & { limit: number; json?: boolean };
+export type ExportOptions = EventFilter & { sinceMs?: number; includePersonalData?: boolean };
 
 /** The newest events, one line each. */
 export async function listInbox(engine: Engine, options: ListOptions, terminal: Terminal): Promise<number> {
-  const events = await engine.ledger.list(filterOf(options), { limit: options.limit });
+  const events = await engine.ledger.list(options, { limit: options.limit });
   if (options.json === true) {
     terminal.value({ object: "list", data: events.map(presentEvent) });
     return 0;
@@ -54,15 +49,15 @@ export async function showEvent(
 export async function requeueEvents(
   engine: Engine,
   ids: readonly string[],
-  options: { state?: EventState; type?: string; json?: boolean },
+  options: EventFilter & { json?: boolean },
   terminal: Terminal,
 ): Promise<number> {
   if (ids.length === 0 && options.state === undefined) {
     terminal.complain("name the events to requeue, or choose them with --state dead or --state ignored.");
-    return 2;
+    return EXIT.usage;
   }
   const { chosen, requeued } =
-    ids.length > 0 ? await requeueThese(engine, ids) : await requeueAll(engine, filterOf(options));
+    ids.length > 0 ? await requeueThese(engine, ids) : await requeueAll(engine, options);
   const left = chosen - requeued;
   if (options.json === true) terminal.value({ requeued, left });
   else terminal.print(`${String(requeued)} requeued.`);
@@ -83,13 +78,14 @@ export async function exportEvents(
   options: ExportOptions,
   terminal: Terminal,
 ): Promise<number> {
-  for await (const event of oldestFirst(engine, filterOf(options))) {
-    if (event.receivedAtMs < (options.sinceMs ?? 0)) continue;
-    const body = await engine.ledger.body(event.seq);
-    if (!body) continue;
-    const envelope = parse(body);
-    const whole = options.includePersonalData === true;
-    terminal.value(whole ? envelope : redactEnvelope(envelope), { whole });
+  const whole = options.includePersonalData === true;
+  for await (const page of oldestFirst(engine, options)) {
+    for (const event of page.filter(({ receivedAtMs }) => receivedAtMs >= (options.sinceMs ?? 0))) {
+      const body = await engine.ledger.body(event.seq);
+      if (!body) continue;
+      const envelope = parse(body);
+      terminal.value(whole ? envelope : redactEnvelope(envelope), { whole });
+    }
   }
   return 0;
 }
@@ -133,10 +129,6 @@ export async function inboxStatistics(
   return 0;
 }
 
-function filterOf({ state, type }: { state?: EventState; type?: string }): EventFilter {
-  return { ...(state === undefined ? {} : { state }), ...(type === undefined ? {} : { type }) };
-}
-
 type Requeued = { chosen: number; requeued: number };
 
 async function requeueThese(engine: Engine, ids: readonly string[]): Promise<Requeued> {
@@ -147,23 +139,20 @@ async function requeueThese(engine: Engine, ids: readonly string[]): Promise<Req
   return { chosen: ids.length, requeued };
 }
 
-/** Page by page, so that a million of them hold up nobody. */
 async function requeueAll(engine: Engine, filter: EventFilter): Promise<Requeued> {
   const total = { chosen: 0, requeued: 0 };
-  for (let page = { limit: PAGE, afterSeq: 0 }; ;) {
-    const events = await engine.ledger.list(filter, page);
-    total.chosen += events.length;
-    total.requeued += await engine.ledger.requeue(events.map(({ id }) => id));
-    const last = events.at(-1);
-    if (!last || events.length < PAGE) return total;
-    page = { limit: PAGE, afterSeq: last.seq };
+  for await (const page of oldestFirst(engine, filter)) {
+    total.chosen += page.length;
+    total.requeued += await engine.ledger.requeue(page.map(({ id }) => id));
   }
+  return total;
 }
 
-async function* oldestFirst(engine: Engine, filter: EventFilter): AsyncGenerator<InboxEvent> {
+/** Page by page, so that a million of them hold up nobody. */
+async function* oldestFirst(engine: Engine, filter: EventFilter): AsyncGenerator<InboxEvent[]> {
   for (let afterSeq = 0; ;) {
     const page = await engine.ledger.list(filter, { limit: PAGE, afterSeq });
-    yield* page;
+    yield page;
     const last = page.at(-1);
     if (!last || page.length < PAGE) return;
     afterSeq = last.seq;

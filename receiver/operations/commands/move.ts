@@ -16,14 +16,14 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
   const url = target.ok ? target.config.databaseUrl : undefined;
   if (url === undefined) {
     terminal.complain("--to takes the address of a PostgreSQL database, such as postgres://host/database.");
-    return 2;
+    return EXIT.usage;
   }
   const file = config.databaseFile;
   if (file === undefined) {
     terminal.complain(
       "this receiver's inbox is in PostgreSQL already: DATABASE_URL has to name the SQLite file.",
     );
-    return 2;
+    return EXIT.usage;
   }
   if (!existsSync(file)) {
     terminal.complain(`there is no inbox at ${file}: DATABASE_URL has to name the one that is to be moved.`);

@@ -110,9 +110,16 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     what: "only the first 500 of the dead are requeued",
     file: "receiver/operations/commands/inbox.ts",
-    find: "if (!last || events.length < PAGE) return total;",
-    replace: "if (!last || events.length <= PAGE) return total;",
+    find: "if (!last || page.length < PAGE) return;",
+    replace: "if (!last || page.length <= PAGE) return;",
     tests: ["test/receiver/commands.test.ts"],
+  },
+  {
+    what: "the admin port lists all events, whatever it is asked for",
+    file: "receiver/operations/admin.ts",
+    find: "ledger.list(filter, {",
+    replace: "ledger.list({}, {",
+    tests: ["test/receiver/admin.test.ts"],
   },
   {
     what: "an event that was not requeued ends with 0",
