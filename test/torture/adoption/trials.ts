@@ -9,7 +9,7 @@ import { readmeWorks } from "./readme.ts";
 
 /**
  * What new users do first, done for real on machines of each major version of Node.js: packages are installed, commands
- * are typed. Needs a registry; takes some minutes. `-- 20 24` names the versions.
+ * are typed. Needs a registry; takes some minutes. `-- 20 24` names the versions, `-- npx` a word of the trials.
  */
 const KIT = fileURLToPath(new URL("../../../", import.meta.url));
 const packed = packKit(KIT);
@@ -40,11 +40,13 @@ const TRIALS: Trial[] = [
 ];
 
 const cache = mkdtempSync(join(tmpdir(), "npm-cache-"));
-const asked = process.argv.slice(2).map(Number);
+const words = process.argv.slice(2);
+const asked = words.filter((word) => /^\d+$/.test(word)).map(Number);
+const named = words.filter((word) => !/^\d+$/.test(word));
 try {
   for (const major of asked.length > 0 ? asked : ALL) {
     for (const { name, onNode, run } of TRIALS) {
-      if (!onNode.includes(major)) continue;
+      if (!onNode.includes(major) || !named.every((word) => name.includes(word))) continue;
       const startedAtMs = performance.now();
       // Each on a machine of its own: nobody finds what another left.
       const machine = machineWith(major, { cache });

@@ -2,7 +2,8 @@ import type { PlantedBug } from "./planted-bug.ts";
 
 const DASHBOARD = ["test/simulator/commands/dashboard-commands.test.ts"];
 const OFFLINE = ["test/simulator/commands/offline-commands.test.ts"];
-const USAGES = ["test/usage/wrong-usages.test.ts"];
+// The table stands beside the test: when it changes, they are tried again.
+const USAGES = ["test/usage/wrong-usages.test.ts", "test/usage/simulator-usages.ts"];
 const HISTORY = ["test/fork/history.test.ts"];
 const FORK = ["test/fork/fork.test.ts"];
 
