@@ -208,6 +208,7 @@ export async function simulate(
     // No more trouble: everything must come to its end by itself.
     // Whatever its clock says, a lease is all that a vanished worker has, once no handler dawdles in its transaction.
     healed = true;
+    crew.spareAll();
     await timeline.pass(LEASE_MS + 2_000);
     const heldByTheDead = takePicture(disk.file()).holders.filter((holder) => crew.gone.has(holder));
     assert.deepEqual(heldByTheDead, [], "R6: a worker vanished longer than a lease ago, and holds events");
