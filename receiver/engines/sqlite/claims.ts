@@ -4,6 +4,9 @@ import type { RetryPolicy } from "../../engine.ts";
 /** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
 const LONGEST_DUE_MS = 2 * 86_400_000;
 
+/** Envelopes may have a megabyte, and those of a claim are in memory together. One half is for retries, if new events wait too. */
+const LARGEST_CLAIM_CHARACTERS = 8_388_608;
+
 /** The holder of a claim: only with the latest token may anything be written. */
 export type Lease = { seq: number; token: number };
 
@@ -80,14 +83,18 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
   const returnUnheard = db.prepare<[number]>(RETURN_UNHEARD);
   const findClaimedBy = db.prepare<[number], { seq: number; attempts: number }>(FIND_CLAIMED_BY);
   const takeBack = db.prepare(TAKE_BACK);
+  /** Characters that are left to the claim that is being made. */
+  let room = 0;
 
   return {
     /**
      * Claims up to `limit` events for `worker`. Retries that are due get half of the places when new events wait too,
      * and the other way round. An event whose worker vanished is claimed alone, and only when nothing is `running`.
+     * Large events are claimed a few at a time.
      */
     claim(options: { nowMs: number; worker: number; limit: number; running: number }): ClaimedEvent[] {
       const { nowMs, limit, running } = options;
+      room = LARGEST_CLAIM_CHARACTERS / 2;
       const due = [
         ...findDue.all(0, nowMs, limit),
         ...findDue.all(nowMs + LONGEST_DUE_MS, Number.MAX_SAFE_INTEGER, limit),
@@ -97,6 +104,7 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
       const retries = due.slice(0, suspect > 0 ? suspect : limit).map(({ seq }) => seq);
 
       const first = retries.slice(0, Math.ceil(limit / 2)).flatMap((seq) => again(seq, options));
+      room += LARGEST_CLAIM_CHARACTERS / 2;
       const fresh = arrived(options.worker, limit - first.length);
       const free = limit - first.length - fresh.length;
       const rest = retries.slice(Math.ceil(limit / 2)).slice(0, free);
@@ -141,20 +149,26 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
 
   /** The next events that nobody has looked at yet. */
   function arrived(worker: number, limit: number): ClaimedEvent[] {
-    const rows = limit > 0 ? findArrived.all(findPosition.get() ?? 0, limit) : [];
-    const last = rows.at(-1);
-    if (!last) return [];
-    const claimed = rows.flatMap((row) => {
+    const claimed: ClaimedEvent[] = [];
+    let last: number | undefined;
+    let deleted = 0;
+    if (limit <= 0 || room <= 0) return claimed;
+    for (const row of findArrived.iterate(findPosition.get() ?? 0, limit)) {
+      last = row.seq;
       // Pruned, and the work file was lost since: it was handled then.
-      if (row.body === null) return [];
-      claimArrived.run(row.seq, worker);
-      return toClaimed(row, row.body, { attempts: 1, token: 1, crashes: 0 });
-    });
-    movePosition.run({ seq: last.seq, deleted: rows.length - claimed.length });
+      if (row.body === null) deleted += 1;
+      else {
+        claimArrived.run(row.seq, worker);
+        claimed.push(toClaimed(row, row.body, { attempts: 1, token: 1, crashes: 0 }));
+      }
+      if (room <= 0) break;
+    }
+    if (last !== undefined) movePosition.run({ seq: last, deleted });
     return claimed;
   }
 
   function again(seq: number, { worker, nowMs }: { worker: number; nowMs: number }): ClaimedEvent[] {
+    if (room <= 0) return [];
     const event = findEvent.get(seq);
     if (!event?.body) {
       giveUp.run(nowMs, seq);
@@ -163,11 +177,12 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
     const work = claim.get(worker, seq);
     return work ? [toClaimed(event, event.body, work)] : [];
   }
+
+  function toClaimed({ seq, id, type, receivedAtMs }: EventRow, body: string, work: WorkRow): ClaimedEvent {
+    const { attempts, token, crashes } = work;
+    room -= body.length;
+    return { seq, id, type, receivedAtMs, body, attempts, token, crashes };
+  }
 }
 
 export type Claims = ReturnType<typeof createClaims>;
-
-function toClaimed({ seq, id, type, receivedAtMs }: EventRow, body: string, work: WorkRow): ClaimedEvent {
-  const { attempts, token, crashes } = work;
-  return { seq, id, type, receivedAtMs, body, attempts, token, crashes };
-}

@@ -66,6 +66,26 @@ describe("an event that failed", () => {
   });
 });
 
+describe("a claim of large events", () => {
+  const text = "x".repeat(1_048_576);
+  const large = Array.from({ length: 12 }, () => newEvent({ body: Buffer.from(text) }));
+
+  test("ends with the event that fills it, and the next goes on behind it", () => {
+    const { inbox, claim } = setUp({ events: 0 });
+    createAccept(inbox)(large, NOW_MS);
+    expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([9, 10, 11, 12]);
+  });
+
+  test("keeps room for new events when many retries are due", () => {
+    const { inbox, claims, claim } = setUp({ events: 0 });
+    createAccept(inbox)(large, NOW_MS);
+    for (const event of claim({ limit: 100 })) claims.retry(event, NOW_MS, "again");
+    expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 9, 10, 11, 12]);
+    expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([5, 6, 7, 8]);
+  });
+});
+
 test("a lease ends once: what was said first stands", () => {
   const { claims, claim } = setUp({ events: 1 });
   const [event] = claim();

@@ -198,4 +198,25 @@ export const plantedInSqlite: PlantedBug[] = [
     replace: "",
     tests: ["test/receiver/engines/sqlite.test.ts"],
   },
+  {
+    what: "a claim brings as many large events as small ones",
+    file: "receiver/engines/sqlite/claims.ts",
+    find: "      if (room <= 0) break;\n",
+    replace: "",
+    tests: ["test/receiver/engines/claims.test.ts"],
+  },
+  {
+    what: "large retries take all the room of a claim",
+    file: "receiver/engines/sqlite/claims.ts",
+    find: "room += LARGEST_CLAIM_CHARACTERS / 2;",
+    replace: "",
+    tests: ["test/receiver/engines/claims.test.ts"],
+  },
+  {
+    what: "the position passes over what a claim had no room for",
+    file: "receiver/engines/sqlite/claims.ts",
+    find: "if (last !== undefined) movePosition.run({ seq: last, deleted });",
+    replace: "if (last !== undefined) movePosition.run({ seq: last + 1, deleted });",
+    tests: ["test/receiver/engines/claims.test.ts"],
+  },
 ];
