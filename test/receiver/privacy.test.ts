@@ -230,6 +230,15 @@ describe("what a handler logs", () => {
     expect(JSON.stringify(logged((log) => log.info(circle)))).toContain("[too deep]");
   });
 
+  test("is looked at up to two hundred entries, of a list as of an object", () => {
+    const many = Array.from({ length: 300 }, (_, index) => index % 10);
+    const line = logged((log) =>
+      log.info({ many, named: Object.fromEntries(many.map((_, at) => [`n${at}`, true])) }),
+    );
+    expect(line).toMatchObject({ many: { length: 200 } });
+    expect(Object.keys(line["named"] ?? {})).toHaveLength(200);
+  });
+
   test("costs nothing below the level", () => {
     const log = createLog({ level: "warn", destination: { write: () => expect.unreachable() } });
     const event = {

@@ -31,6 +31,15 @@ export function describeReconciled(name: string, createBackend: CreateBackend): 
       expect(await engine.ledger.find(found.id)).toMatchObject({ id: brought.id, source: "webhook" });
     });
 
+    test("takes it for the first, where the service had brought several", async () => {
+      const { engine } = await setUp(createBackend);
+      const [first, second] = [newEvent({ objectId: "call_1" }), newEvent({ objectId: "call_1" })];
+      await accept(engine, [first, second]);
+      const found = newEvent({ objectId: "call_1", source: "reconcile" });
+      expect(await engine.intake.accept([found])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
+      expect(await engine.ledger.find(found.id)).toMatchObject({ id: first.id, duplicates: 1 });
+    });
+
     test("knows the object that reconcile had enqueued for as long as its id, also once it is pruned", async () => {
       const { engine, pass, processing, ended } = await setUp(createBackend);
       const healed = newEvent({ objectId: "call_1", source: "reconcile" });

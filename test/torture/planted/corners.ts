@@ -77,14 +77,14 @@ export const plantedInCorners: PlantedBug[] = [
     file: "receiver/operations/unhealable.ts",
     find: "objects.length > NAMED",
     replace: "objects.length >= NAMED",
-    tests: ["test/receiver/reconcile.test.ts"],
+    tests: ["test/receiver/unhealable.test.ts"],
   },
   {
     what: "the gap is told from the first object found to the last, not by their times",
     file: "receiver/operations/unhealable.ts",
     find: "report.healed.map(({ createdAt }) => createdAt).toSorted()",
     replace: "report.healed.map(({ createdAt }) => createdAt)",
-    tests: ["test/receiver/reconcile.test.ts"],
+    tests: ["test/receiver/unhealable.test.ts"],
   },
   {
     what: "of several events about an object, reconcile takes the last for the first",
