@@ -135,6 +135,12 @@ describe("an error message", () => {
     expect(scrub("+4915112345678 of another", "not JSON")).toBe("+10000000000 of another");
   });
 
+  test("a phone number at the place where a long text is cut is taken out before it is", () => {
+    const scrubbed = scrub(`${"x".repeat(994)} +14155550123`, body);
+    expect(scrubbed).toHaveLength(1_000);
+    expect(scrubbed.slice(994)).toBe(" +1000");
+  });
+
   test("never holds eight characters in a row of a text of the event, wherever the quotation begins and ends", () => {
     fc.assert(
       fc.property(

@@ -22,6 +22,11 @@ test.each([
   expect(redact.bytes(Buffer.from(said)).toString()).toBe(shown);
 });
 
+test("of secrets that begin alike the longer one is taken out whole", () => {
+  const both = createRedactor(["whsec_rotated", "whsec_rotated_yesterday"]);
+  expect(both.text("whsec_rotated_yesterday.")).toBe("[redacted].");
+});
+
 test("the user info of every address is taken out, and the address stays", () => {
   expect(redact.text("postgres://user:p@ss:w@db.example/x and https://token@host:80/a@b")).toBe(
     "postgres://[redacted]@db.example/x and https://[redacted]@host:80/a@b",

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import type { Check } from "../../simulator/verify/check.ts";
 import { exploreCheck } from "../../simulator/verify/explore/explore.ts";
+import { createPlayer } from "../../simulator/verify/explore/player.ts";
 import { judge } from "../mutants/judge.ts";
 
 import type { Behaviour } from "../mutants/receiver.ts";
@@ -46,6 +48,22 @@ describe.concurrent("the explorer", { timeout: 60_000 }, () => {
       explanation: expect.stringMatching(/^\d\d deliveries arrived under 10 schedules\.$/),
     });
   });
+});
+
+test("a copy that is refused after its event was delivered is told, whatever else went well", async () => {
+  const check: Check = {
+    ...exploreCheck(1),
+    run: async (context) => {
+      const player = await createPlayer(context);
+      const [played] = await player.play([[{ fate: "2xx", copy: "after" }]]);
+      await player.close();
+      return { outcome: "failed", problem: played?.refusal ?? "nothing", exchanges: [] };
+    },
+  };
+  const { results } = await judge({ duplicateStatus: 409 }, { checks: [check] });
+  expect(results.find(({ check: { group } }) => group === "explore")?.explanation).toMatch(
+    /^A copy of event evt_[0-9a-f]{32} was not acknowledged: .*409/,
+  );
 });
 
 async function explored(plant: Partial<Behaviour>) {

@@ -19,7 +19,7 @@ export type Lease = {
 
 /** The sign of life of one worker: a row in the database, and graphile-worker's pool, whose jobs fall free with it. */
 export function createLease(options: {
-  claims: Claims;
+  claims: Pick<Claims, "register" | "extend" | "resign">;
   worker: string;
   clock: Clock;
   startTrigger: () => Promise<Trigger>;
