@@ -246,6 +246,11 @@ describe("the manual clock", () => {
     await simulator.clock.next();
     expect(endpoint.received).toHaveLength(3);
     expect(gapsSeconds(simulator, id)).toEqual([60, 300]);
+    await simulator.clock.advance(1);
+    await simulator.clock.next();
+    const beforeMs = simulator.clock.now();
+    await simulator.clock.advance(1);
+    expect(simulator.clock.now()).toBe(beforeMs + 1_000);
   });
 });
 
