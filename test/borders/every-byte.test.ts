@@ -51,7 +51,9 @@ describe("a webhook on its way into the receiver", () => {
     ["reset", [undefined]],
     ["stalled", [408]],
   ])("that is %s after any byte is not stored, and the next one is", async (how, statuses) => {
-    const { url, stored, logLines } = await startIntake({ headersTimeout: 50, requestTimeout: 50 });
+    // Only who stalls is waited for: the others must not be late on a busy machine.
+    const timeouts = how === "stalled" ? { headersTimeout: 50, requestTimeout: 50 } : {};
+    const { url, stored, logLines } = await startIntake(timeouts);
     const request = rawRequest(url, { body: newBody() });
     const answers = await Promise.all(
       placesIn(request.length).map(async (place) => answerTo(url, request.subarray(0, place), how)),
