@@ -114,8 +114,10 @@ export function describeVanishing(name: string, createBackend: CreateBackend): v
         await claimed.promise;
         await machine.suspend();
       }
+      const beforeMs = await engine.nowMs();
       processing(done, { engine: await open(), isGone: (workerId) => workerId === "gone" });
       expect(await ended(1)).toMatchObject([{ attempt: 2, outcome: "done" }]);
+      expect((await engine.nowMs()) - beforeMs).toBeLessThan(LEASE_MS / 2);
       expect(await engine.ledger.counts()).toMatchObject({ byState: { done: 1, claimed: 1 } });
     });
 

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { Client } from "pg";
+import { expect, onTestFinished, test } from "vitest";
 import { COMPLETE, SETTLE } from "../../../receiver/engines/postgres/claims.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
 import { accept, newEvent, newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
-import { until } from "../helpers/until.ts";
+import { signalled, until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
 
@@ -93,18 +94,76 @@ test("a transaction begins once, with the first of the statements sent at once; 
   expect(await rows("SELECT count(*)::int AS effects FROM effects")).toEqual([{ effects: 15 }]);
 });
 
-test("a claim ends by its event's key, however little was claimed when its statement was planned", async () => {
+test("a claim ends by its event's key: the index of what is claimed can't be taken for it", async () => {
+  const { url } = await postgresBackend();
+  await opened(url);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(async () => client.end());
+  // Without the key there is only that index, if it would do at all.
+  await client.query(
+    "BEGIN; ALTER TABLE receiver.events DROP CONSTRAINT events_pkey; SET enable_seqscan = off",
+  );
+  const planOf = async (statement: string): Promise<string> =>
+    JSON.stringify((await client.query(`EXPLAIN (GENERIC_PLAN) ${statement}`)).rows);
+  expect(await planOf(COMPLETE)).not.toMatch(/events_claimed/);
+  expect(await planOf(SETTLE)).not.toMatch(/events_claimed/);
+  // The control: for who looks for them it does.
+  expect(await planOf("SELECT FROM receiver.events WHERE state = 'claimed' AND worker = $1")).toMatch(
+    /events_claimed/,
+  );
+});
+
+test("a worker that holds an event twice commits for the later claim alone", async () => {
   const { url, rows } = await postgresBackend();
   const engine = await opened(url);
-  await accept(engine, newEvents(20));
-  const { handled } = driven(engine, record);
+  await accept(engine, [newEvent()]);
+  const begun = [signalled(), signalled()];
+  const goOn = [signalled(), signalled()];
+  const { handled } = driven(engine, async (claim) => {
+    begun[claim.attempt - 1]?.give();
+    await goOn[claim.attempt - 1]?.promise;
+    return record(claim);
+  });
+  await begun[0]?.promise;
+  await administer(url, "UPDATE receiver.events SET state = 'pending', worker = NULL, due_at = now()");
+  await begun[1]?.promise;
+  goOn[0]?.give();
   await until(
     () => handled.length,
-    (length) => length === 20,
+    (length) => length === 1,
   );
-  await administer(url, "ANALYZE receiver.events");
-  for (const statement of [COMPLETE, SETTLE]) {
-    const plan = (await rows(`EXPLAIN (GENERIC_PLAN) ${statement}`)).map((row) => String(row["QUERY PLAN"]));
-    expect(plan.join("\n")).not.toMatch(/events_claimed/);
-  }
+  expect(await rows("SELECT attempt FROM effects")).toEqual([]);
+  goOn[1]?.give();
+  await until(
+    () => handled.length,
+    (length) => length === 2,
+  );
+  expect(handled.map(({ attempt, outcome }) => `${String(attempt)} ${outcome}`)).toEqual([
+    "1 lost",
+    "2 done",
+  ]);
+  expect(await rows("SELECT attempt FROM effects")).toEqual([{ attempt: 2 }]);
+});
+
+test("what a handler wrote before it threw is not committed by the next one on its connection", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  await accept(engine, newEvents(1));
+  const { handled } = driven(
+    engine,
+    async (claim) =>
+      outcomeOf(
+        claim.atomically(claim.signal)(async (db) => {
+          await db.query("INSERT INTO effects VALUES ($1, $2)", [claim.id, claim.attempt]);
+          if (claim.attempt === 1) throw new Error("Changed its mind.");
+        }),
+      ),
+    { concurrency: 1 },
+  );
+  await until(
+    () => handled.map(({ outcome }) => outcome),
+    (outcomes) => outcomes.join() === "failed,done",
+  );
+  expect(await rows("SELECT attempt FROM effects")).toEqual([{ attempt: 2 }]);
 });

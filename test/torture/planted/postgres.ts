@@ -14,7 +14,7 @@ export const plantedInPostgres: PlantedBug[] = [
     file: "receiver/engines/postgres/claims.ts",
     find: 'WHERE seq = $1 AND token = $2 AND ${HELD_BY("$3")} RETURNING 1)',
     replace: "WHERE seq = $1 AND worker = $3 RETURNING 1)",
-    tests: ["test/receiver/engines/postgres.test.ts", "-t", "workers that come back late"],
+    tests: ["test/receiver/postgres/handler-statements.test.ts", "-t", "commits for the later claim"],
   },
   {
     what: "a retry is handed out before it is due",
@@ -247,12 +247,13 @@ export const plantedInPostgres: PlantedBug[] = [
     find: "    hasBegun = true;\n",
     replace: "",
     tests: ["test/receiver/postgres/handler-statements.test.ts", "-t", "begins once"],
+    survives: "PostgreSQL warns of a BEGIN in a transaction, and goes on in it.",
   },
   {
     what: "a transaction that failed is left open on its connection",
     file: "receiver/engines/postgres/handler-transaction.ts",
     find: 'return client.query("ROLLBACK").then(',
     replace: 'return client.query("SELECT 1").then(',
-    tests: ["test/receiver/engines/postgres.test.ts", "-t", "leaves nothing behind"],
+    tests: ["test/receiver/postgres/handler-statements.test.ts", "-t", "before it threw"],
   },
 ];
