@@ -17,6 +17,7 @@ import {
   listSchema,
   orderSchema,
   organizationSchema,
+  timestampSchema,
   voicemailSchema,
 } from "../../shared/resources.ts";
 import { delayAfterAttempt, MAXIMUM_ATTEMPTS, RETRY_DELAYS_SECONDS } from "../../shared/retry-policy.ts";
@@ -290,3 +291,10 @@ describe("limits and errors", () => {
     expect(errorSchema.safeParse({ error: "not_found" }).success).toBe(false);
   });
 });
+
+test.for([
+  "2026-01-31T18:05:09Z+01:00",
+  "at 2026-01-31T18:05:09Z",
+  "2026-01-31T18:05:09",
+  "2026-01-31T18:05:09.5Z",
+])("%s is no timestamp", (text) => expect(timestampSchema.safeParse(text).success).toBe(false));

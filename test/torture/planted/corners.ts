@@ -168,7 +168,7 @@ export const plantedInCorners: PlantedBug[] = [
     file: "receiver/operations/commands/with-engine.ts",
     find: "{ needsSecret: false },",
     replace: "{ needsSecret: true },",
-    tests: ["test/receiver/commands.test.ts"],
+    tests: ["test/receiver/no-folders.test.ts"],
   },
   {
     what: "folders are made for a database whose name was mistyped",
