@@ -113,6 +113,18 @@ describe("the process", { timeout: 90_000 }, () => {
     },
   );
 
+  test("ends in its time although nobody reads its log any more", async () => {
+    const receiver = await startProcess({
+      environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "1" },
+    });
+    receiver.child.stdout?.pause();
+    const refuse = (): Promise<Response> => post(receiver.url, Buffer.from("{}"), "t=0,v1=0");
+    // A log of more than what its pipe and its reader hold.
+    for (let line = 0; line < 1_600; line += 16) await Promise.all(Array.from({ length: 16 }, refuse));
+    receiver.child.kill("SIGTERM");
+    expect(await receiver.exited).toEqual({ code: null, signal: "SIGKILL" });
+  });
+
   test("is not ready while it drains", async () => {
     const receiver = await startProcess({ environment: { DATABASE_URL: database() } });
     // A keep-alive connection that a request is being sent on when the signal comes.

@@ -1,3 +1,4 @@
+import { Worker } from "node:worker_threads";
 import { EXIT } from "./exit-codes.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
@@ -38,4 +39,15 @@ export function endAtSecondInterrupt(): void {
       if (signal === "SIGINT" && performance.now() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
     });
   }
+}
+
+/**
+ * Ends the process when its orderly end has not come within `ms`. In a thread of its own: a log whose reader has stopped
+ * reading holds up the main thread for ever, also on its way out. By then everything is stored.
+ */
+export function endWithin(ms: number): void {
+  new Worker("setTimeout(process.kill, require('node:worker_threads').workerData, process.pid, 'SIGKILL')", {
+    eval: true,
+    workerData: ms,
+  }).unref();
 }

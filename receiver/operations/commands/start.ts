@@ -7,9 +7,12 @@ import { exposedFiles, makePrivate } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
 import { startReceiver } from "../../receiver.ts";
 import { EXIT } from "./exit-codes.ts";
-import { endAtSecondInterrupt } from "./interrupt.ts";
+import { endAtSecondInterrupt, endWithin } from "./interrupt.ts";
 import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
+
+/** Of the time for shutting down, what is left to the last lines of the log. */
+const LAST_LINES_MS = 500;
 
 /** Where a debugger looks first. */
 const INSPECT_ADDRESS = "127.0.0.1:9229";
@@ -36,7 +39,9 @@ export async function start(
   }).catch((error: unknown) => describeListenError(error, terminal));
   if (!started) return EXIT.couldNotRun;
 
-  closeWithGrace({ delay: config.shutdownTimeoutMs, logger: false }, async ({ signal, err }) => {
+  const delay = config.shutdownTimeoutMs - LAST_LINES_MS;
+  closeWithGrace({ delay, logger: false }, async ({ signal, err }) => {
+    endWithin(config.shutdownTimeoutMs);
     if (err) log.fatal({ err }, "a bug: shutting down");
     else log.info({ signal }, "shutting down");
     endAtSecondInterrupt();

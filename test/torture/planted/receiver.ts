@@ -349,4 +349,11 @@ export const plantedInReceiver: PlantedBug[] = [
     replace: "      batch.slice(batch.length === MAXIMUM_BATCH_EVENTS ? 0 : 1).forEach(release);",
     tests: ["test/receiver/group-commit.test.ts"],
   },
+  {
+    what: "a log that nobody reads holds up the end for ever",
+    file: "receiver/operations/commands/start.ts",
+    find: "    endWithin(config.shutdownTimeoutMs);\n",
+    replace: "",
+    tests: ["test/receiver/process.test.ts", "-t", "nobody reads its log"],
+  },
 ];
