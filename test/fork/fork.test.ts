@@ -82,6 +82,7 @@ describe("a fork", () => {
     );
     expect(Object.keys({ ...own["dependencies"], ...own["devDependencies"] })).not.toContain("preact");
     expect(own["devDependencies"]).toMatchObject({
+      "@types/better-sqlite3": expect.any(String),
       pg: "8.23.1",
       typescript: expect.any(String),
       vitest: expect.any(String),

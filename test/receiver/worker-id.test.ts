@@ -1,6 +1,9 @@
 import { spawn } from "node:child_process";
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
 import { createWorkerId, isWorkerGone } from "../../receiver/work/worker-id.ts";
+import { until } from "./helpers/until.ts";
 
 test("a worker that runs is never taken for gone", () => {
   const [one, other] = [createWorkerId(), createWorkerId()];
@@ -33,3 +36,15 @@ test.skipIf(!onLinux)(
     expect(isWorkerGone(mine)).toBe(false);
   },
 );
+
+test.skipIf(!onLinux)("a worker that has ended is gone before anybody has asked how it ended", async () => {
+  // The shell's child ends, and what the shell becomes never asks about it.
+  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: "pipe" });
+  onTestFinished(() => void parent.kill("SIGKILL"));
+  const [said] = await once(parent.stdout, "data");
+  const pid = String(said).trim();
+  const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+  await until(stat, ([state]) => state === "Z");
+  const theirs = createWorkerId().replace(/:([0-9]+):([0-9]+):/, `:${pid}:${stat()[19] ?? ""}:`);
+  expect(isWorkerGone(theirs)).toBe(true);
+});

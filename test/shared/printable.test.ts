@@ -30,6 +30,10 @@ test.each([
   expect(printable(shown)).toBe(shown);
 });
 
+test("JSON of nothing but ASCII is looked at for commands, too", () => {
+  expect(printableJson('["##vso[x]"]')).toBe(String.raw`["#\u0023vso[x]"]`);
+});
+
 test("JSON means the same to a program, and holds nothing that a terminal acts on", () => {
   const value = { [EVERY_UNIT]: [EVERY_UNIT, "##vso[x] ##[error]", "::error::"] };
   for (const json of [JSON.stringify(value), JSON.stringify(value, null, 2)].map(printableJson)) {

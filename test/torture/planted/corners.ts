@@ -203,7 +203,7 @@ export const plantedInCorners: PlantedBug[] = [
     file: "receiver/engines/sqlite/leaving.ts",
     find: ".all(nowMs, nowMs + LEASE_MS)",
     replace: ".all(nowMs, nowMs * 2)",
-    tests: ["test/receiver/postgres/move.test.ts", "test/receiver/postgres/move-beside.test.ts"],
+    tests: ["test/receiver/engines/leaving.test.ts"],
   },
   {
     what: "what waits for a date is due at once after a move",
