@@ -12,6 +12,12 @@ const MOST_LINES = 200;
 const everyPage = filesOf(/\.md$/);
 const docs = [...PAGES.keys()].filter((path) => path.startsWith("docs/"));
 
+test("each decision has a number of its own", () => {
+  const numbers = [...everyPage.keys()].flatMap((path) => /^docs\/decisions\/(\d{4})-/.exec(path)?.[1] ?? []);
+  expect(numbers.length).toBeGreaterThan(20);
+  expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
+});
+
 describe("links", () => {
   const links = [...everyPage].flatMap(([path, page]) =>
     linksOf(page)
