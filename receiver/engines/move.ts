@@ -59,7 +59,7 @@ function leave(from: LeavingInbox, { url, nowMs, isGone }: Parameters<typeof mov
   const alive = from.workers(nowMs()).filter((worker) => !isGone(worker));
   if (alive.length > 0) {
     throw new StillRunning(
-      `${String(alive.length)} of the receiver's processes still handle events: stop all of it (or wait 30 s if it was killed), then finish.`,
+      `events are still handled by the receiver (processes: ${String(alive.length)}): stop all of it (or wait 30 s if it was killed), then finish.`,
     );
   }
   const { host, pathname } = new URL(url);
