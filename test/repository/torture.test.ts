@@ -60,7 +60,7 @@ describe("the figures of a report", () => {
     const page = readFileSync("docs/reliability.md", "utf8");
     const written = withFigures(page, report) ?? "";
     expect(written).toContain(
-      "On 2026-03-01, at commit `abc1234`, on 2 cores (a processor), Node.js v24.0.0: 2 runs in 30 minutes with seed 7, 1 of them failed.",
+      "On 2026-03-01, at commit `abc1234`, on 2 cores (a processor), Node.js v24.0.0: 2 runs, for which 30 minutes were given, with seed 7; 1 of them failed.",
     );
     expect(written).toContain("| kill -9           | 61 s | tests 3 passed; cycles 200 |");
     expect(written).toContain("| **drain: failed** | 9 s  |                            |");

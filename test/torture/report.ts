@@ -81,7 +81,7 @@ function describe({ date, commit, machine, seed, minutes, runs, planted, busy }:
     return [ok ? name : `**${name}: failed**`, `${seconds.toFixed(0)} s`, said.join("; ")];
   });
   return [
-    `On ${date.slice(0, 10)}, at commit \`${commit}\`, on ${where}: ${String(runs.length)} runs in ${String(minutes)} minutes with seed ${String(seed)}, ${verdict}.`,
+    `On ${date.slice(0, 10)}, at commit \`${commit}\`, on ${where}: ${String(runs.length)} runs, for which ${String(minutes)} minutes were given, with seed ${String(seed)}; ${verdict}.`,
     "",
     ...table(["Run", "Took", "Figures"], rows),
     "",
