@@ -22,8 +22,8 @@ const RETRY_POLICY = {
 };
 
 /**
- * The dashboard, at `/dashboard`: one page and plain modules, which do everything through the control API. Works
- * offline.
+ * The dashboard, at `/dashboard`: one page and plain modules, which do everything through the control API, and read the
+ * world through the REST API. Works offline.
  */
 export function createDashboard(): Router {
   const assets = fileURLToPath(new URL("public", import.meta.url));

@@ -85,7 +85,7 @@ const URLS = `SELECT id, url FROM endpoints`;
 
 export type DeliverySummaries = ReturnType<typeof createDeliverySummaries>;
 
-/** Lists and searches of deliveries, which read neither what was sent nor what was answered. */
+/** Lists and searches of deliveries, which give neither what was sent nor what was answered; a search for text looks into it. */
 export function createDeliverySummaries(options: {
   database: Database;
   attempts: Attempts;
