@@ -1,7 +1,7 @@
+import type { ClientBase } from "pg";
 import type { Clock } from "../../clock.ts";
 import type { Engine, HandlerMigrations, RetryPolicy } from "../../engine.ts";
 import { createClaims } from "./claims.ts";
-import type { ClientBase } from "pg";
 import { createPool, findSessions, type Pool, type Sessions } from "./connection.ts";
 import { createIntake } from "./intake.ts";
 import { createLedger } from "./ledger.ts";

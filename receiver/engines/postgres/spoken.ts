@@ -58,14 +58,11 @@ export function createSpoken({ pg }: Packages, { areOurs, prepare }: Sessions) {
   /** Says `first` and `second` in one message, which is answered at once. Answers the rows of `second`. */
   async function after(client: Client, first: Statement, second: pg.QueryConfig<unknown[]>): Promise<Row[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
-    const query = new pg.Query<Row, unknown[]>(
-      Object.assign(second, { queryMode: "extended" }),
-      (error, results) => {
-        // One result for each of the two, though the types know of one alone.
-        if (error) reject(error);
-        else resolve([results].flat().at(-1)?.rows ?? []);
-      },
-    );
+    const query = new pg.Query<Row, unknown[]>(alone(second), (error, results) => {
+      // One result for each of the two, though the types know of one alone.
+      if (error) reject(error);
+      else resolve([results].flat().at(-1)?.rows ?? []);
+    });
     const { submit } = query;
     query.submit = (connection) => {
       connection.stream.cork();
