@@ -9,7 +9,7 @@ import {
   type Locator,
   type Page,
 } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { beforeAll, expect, onTestFinished } from "vitest";
 
 /** What a page complained about: errors of scripts, and whatever the Content-Security-Policy had to stop. */
 export type Complaints = { errors: string[]; violations: string[] };
@@ -20,13 +20,15 @@ export type WatchedPage = Page & { complaints: Complaints };
 /** For `expect.poll`: how long a page may take on a busy machine. */
 export const SOON = { timeout: 15_000, interval: 20 };
 
+/** Of this worker, for all of its files: starting one takes more than most tests do. It ends with the worker. */
+let started: Promise<Browser> | undefined;
+
 /** Starts the Chromium of the npm package before the tests of a file; `openPage` gives each test pages of its own. */
 export function useBrowser() {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    browser = await playwright.launch({ executablePath: await unpackedChromium(), args: ["--no-sandbox"] });
+    browser = await (started ??= start());
   }, 60_000);
-  afterAll(async () => browser?.close());
 
   return {
     /** `script` runs in the page before any script of its own. */
@@ -52,6 +54,15 @@ export function useBrowser() {
       return Object.assign(page, { complaints });
     },
   };
+}
+
+async function start(): Promise<Browser> {
+  const browser = await playwright.launch({
+    executablePath: await unpackedChromium(),
+    args: ["--no-sandbox"],
+  });
+  browser.once("disconnected", () => (started = undefined));
+  return browser;
 }
 
 /** Waits until something can be seen. */

@@ -9,6 +9,9 @@ const FRAMEWORK_HINT =
 const TCP_HINT =
   "Read until the body is complete: one read of the socket may hold half of it, or a single byte.";
 
+/** The least first byte of a character that UTF-8 writes in several. */
+const FIRST_OF_SEVERAL = 0xc0;
+
 type Manner = NonNullable<DeliverOptions["manner"]>;
 
 /** How a connection ends that the receiver no longer wants. */
@@ -80,10 +83,12 @@ export const wireFormChecks: Check[] = [
       phase: "stalled",
     },
     ({ deliver, event }) => {
-      const body = Buffer.from(JSON.stringify(event("call.completed", { transcript: "Agent: 東京 🍕 Zoë" })));
-      const cutAt = ["東", "🍕", "ë"].map((character) => body.indexOf(character) + 1);
-      const note = "Cut after the first byte of each of three characters, 30 ms apart.";
-      return deliver(body, { pieces: { cutAt, pauseMs: 30 }, note });
+      const transcript = "Agent: 東京 🍕 Zoë, crème brûlée, Ísafjörður";
+      const body = Buffer.from(JSON.stringify(event("call.completed", { transcript })));
+      // A receiver that is kept busy finds several pieces at once: there are enough that it sees one by itself.
+      const cutAt = [...body.entries()].flatMap(([at, byte]) => (byte >= FIRST_OF_SEVERAL ? [at + 1] : []));
+      const note = `Cut after the first byte of each of ${String(cutAt.length)} characters, 50 ms apart.`;
+      return deliver(body, { pieces: { cutAt, pauseMs: 50 }, note });
     },
   ),
   {
