@@ -3,7 +3,7 @@ import type { Readiness } from "../operations/health.ts";
 import type { Receipt } from "./inbox.ts";
 
 /** The sender has its own schedule and ignores this; other clients and proxies read it. */
-const RETRY_AFTER_SECONDS = 5;
+const RETRY_AFTER_SECONDS = "5";
 
 /**
  * An answer as it goes out: made once, sent often. The body is a text, which Node sends in one piece with the headers;
@@ -29,10 +29,13 @@ export const ANSWERS = {
     "invalid_event",
     "The body is JSON, but not an event. Its fault is in the receiver's log.",
   ),
-  unavailable: errorAnswer(503, "unavailable", "The event was not stored. Send it again later.", [
+  unavailable: errorAnswer(
+    503,
+    "unavailable",
+    "The event was not stored. Send it again later.",
     "Retry-After",
-    String(RETRY_AFTER_SECONDS),
-  ]),
+    RETRY_AFTER_SECONDS,
+  ),
   too_large: errorAnswer(413, "body_too_large", "The body exceeds the limit of this receiver."),
   encoded: errorAnswer(
     415,
@@ -42,8 +45,8 @@ export const ANSWERS = {
   incomplete: errorAnswer(400, "incomplete_body", "The body ended before its announced length."),
   host_missing: errorAnswer(400, "bad_request", "HTTP/1.1 requires a Host header."),
   expectation: errorAnswer(417, "expectation_failed", "Only 100-continue can be expected."),
-  method: errorAnswer(405, "method_not_allowed", "Send events with POST.", ["Allow", "POST"]),
-  method_of_check: errorAnswer(405, "method_not_allowed", "Ask with GET.", ["Allow", "GET, HEAD"]),
+  method: errorAnswer(405, "method_not_allowed", "Send events with POST.", "Allow", "POST"),
+  method_of_check: errorAnswer(405, "method_not_allowed", "Ask with GET.", "Allow", "GET, HEAD"),
   failed: errorAnswer(500, "server_error", "The receiver failed. Send the event again later."),
 } as const satisfies Record<Receipt["kind"], Answer> & Record<string, Answer>;
 
@@ -63,13 +66,8 @@ export function jsonAnswer(status: number, json: unknown, headers: readonly stri
   };
 }
 
-/** Makes the answer of an error. */
-export function errorAnswer(
-  status: number,
-  error: string,
-  message: string,
-  headers: readonly string[] = [],
-): Answer {
+/** Makes the answer of an error; `headers` are names and values in turn. */
+export function errorAnswer(status: number, error: string, message: string, ...headers: string[]): Answer {
   return jsonAnswer(status, { error, message }, headers);
 }
 

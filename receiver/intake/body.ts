@@ -33,8 +33,8 @@ export function createBodyReader(options: {
       let lengthBytes = 0;
       let finished = false;
       request.on("data", take);
-      request.once("end", end);
-      request.once("close", close);
+      request.once("end", () => finish({ ok: true, bytes: whole ?? guest.whole() }));
+      request.once("close", () => finish({ ok: false, problem: "incomplete" }));
 
       function take(piece: Buffer): void {
         lengthBytes += piece.length;
@@ -45,14 +45,6 @@ export function createBodyReader(options: {
           if (!finished) guest.add(piece);
           release(piece);
         }
-      }
-
-      function end(): void {
-        finish({ ok: true, bytes: whole ?? guest.whole() });
-      }
-
-      function close(): void {
-        finish({ ok: false, problem: "incomplete" });
       }
 
       function finish(body: Body): void {

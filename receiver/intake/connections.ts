@@ -16,6 +16,10 @@ const LINGER_MS = 500;
 const LONGEST_EXCHANGE_MS = 20_000;
 const WATCH_INTERVAL_MS = 1_000;
 
+/** The port is shut once nobody has knocked for this long, or after so long at the latest. */
+const QUIET_MS = 200;
+const LONGEST_FAREWELL_MS = 1_000;
+
 /** At the end: how long a connection may be silent between requests, and in the middle of one. */
 const SILENCE_MS = 400;
 const STALLED_MS = 2_000;
@@ -41,6 +45,11 @@ export type Connections = {
    * requests, for which it would be taken. They go out, and the connection ends.
    */
   fail: (socket: Socket, explain: () => void) => void;
+  /**
+   * Waits until no new ones come, a third of `graceMs` at the most. Shutting the port before resets those that the kernel
+   * has accepted and we have not, and their clients would see a broken request; until then they are answered 503.
+   */
+  cease: (graceMs: number) => Promise<void>;
   /** Waits up to `graceMs` for requests to be answered; silent connections are cut soon, all others at the end. */
   leave: (graceMs: number) => Promise<void>;
   stop: () => void;
@@ -59,11 +68,13 @@ export function createConnections({
 }: { clock: Clock } & ConnectionLimits): Connections {
   const connections = new Map<Socket, Connection>();
   const perAddress = new Map<string, number>();
+  let knockedAtMs = Number.NEGATIVE_INFINITY;
   let cancel = clock.after(WATCH_INTERVAL_MS, watch);
 
-  return { admit, begin, fail, leave, stop: () => cancel() };
+  return { admit, begin, fail, cease, leave, stop: () => cancel() };
 
   function admit(socket: Socket): void {
+    knockedAtMs = clock.monotonicMs();
     const address = socket.remoteAddress ?? "";
     const ofAddress = perAddress.get(address) ?? 0;
     const full = ofAddress >= maximumPerAddress || connections.size >= maximumConnections;
@@ -146,6 +157,15 @@ export function createConnections({
       if (inFlight > 0 && nowMs - quietSinceMs > LONGEST_EXCHANGE_MS) cut(socket);
     }
     cancel = clock.after(WATCH_INTERVAL_MS, watch);
+  }
+
+  async function cease(graceMs: number): Promise<void> {
+    const untilMs = clock.monotonicMs() + Math.min(graceMs / 3, LONGEST_FAREWELL_MS);
+    for (;;) {
+      const waitMs = Math.min(knockedAtMs + QUIET_MS, untilMs) - clock.monotonicMs();
+      if (waitMs <= 0) return;
+      await clock.sleep(waitMs);
+    }
   }
 
   async function leave(graceMs: number): Promise<void> {

@@ -32,32 +32,26 @@ export type ParsedEnvelope =
 
 /** Takes apart the body of a delivery whose signature was verified. Never throws, whatever it holds. */
 export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
-  if (!isUtf8(body)) return invalidJson("The body is not UTF-8.");
+  if (!isUtf8(body)) return refuse("invalid_json", "The body is not UTF-8.");
   // A byte order mark stays in the text, where JSON.parse refuses it.
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const outlined = bytes.length > LARGE_BYTES ? outline(bytes, READ, DEEPEST) : undefined;
   const json = parseJson(outlined ?? bytes.toString("utf8"));
-  if (!json.ok) return invalidJson("The body is not JSON.");
+  if (!json.ok) return refuse("invalid_json", "The body is not JSON.");
   if (outlined === undefined && isDeeper(json.value, DEEPEST))
-    return invalidEvent(`The body is nested deeper than ${String(DEEPEST)} levels.`);
+    return refuse("invalid_event", `The body is nested deeper than ${String(DEEPEST)} levels.`);
 
   const event = eventSchema.safeParse(json.value);
   if (!event.success) {
-    const [issue] = event.error.issues;
-    return invalidEvent(
-      `The body is no event: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "invalid"}.`,
-    );
+    const [{ path, message } = { path: [], message: "invalid" }] = event.error.issues;
+    return refuse("invalid_event", `The body is no event: ${path.join(".") || "it"}: ${message}.`);
   }
   const { id, type, data } = event.data;
   return { ok: true, id, type, objectId: data?.object.id ?? null };
 }
 
-function invalidJson(message: string): ParsedEnvelope {
-  return { ok: false, error: "invalid_json", message };
-}
-
-function invalidEvent(message: string): ParsedEnvelope {
-  return { ok: false, error: "invalid_event", message };
+function refuse(error: "invalid_json" | "invalid_event", message: string): ParsedEnvelope {
+  return { ok: false, error, message };
 }
 
 function parseJson(text: string): { ok: true; value: unknown } | { ok: false } {

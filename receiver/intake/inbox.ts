@@ -13,14 +13,10 @@ export type Delivery = {
 
 /** What became of a delivery. `stored` and `duplicate` mean that the event is on disk, synced. */
 export type Receipt =
-  | { kind: "stored"; id: string; type: string; secretIndex: number }
-  | {
-      kind: "duplicate";
-      id: string;
-      type: string;
-      secretIndex: number;
-      differs?: NonNullable<Acceptance["differs"]>;
-    }
+  | ({ kind: "stored" | "duplicate"; id: string; type: string; secretIndex: number } & Pick<
+      Acceptance,
+      "differs"
+    >)
   | { kind: "invalid_signature"; reason: SignatureProblem }
   | { kind: "invalid_json" | "invalid_event"; message: string }
   | { kind: "unavailable"; reason: Unavailable; detail: string };
@@ -50,9 +46,8 @@ export function createInbox(options: {
     const stored = await options.store({ id, type, objectId, source: "webhook", body });
     if (!stored.ok) return { kind: "unavailable", reason: stored.reason, detail: stored.detail };
 
-    const { duplicate, differs } = stored.acceptance;
+    const { duplicate, ...differs } = stored.acceptance;
     const { secretIndex } = signature;
-    if (!duplicate) return { kind: "stored", id, type, secretIndex };
-    return { kind: "duplicate", id, type, secretIndex, ...(differs ? { differs } : {}) };
+    return { kind: duplicate ? "duplicate" : "stored", id, type, secretIndex, ...differs };
   };
 }

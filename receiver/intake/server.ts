@@ -17,10 +17,6 @@ const CHECK_INTERVAL_MS = 1_000;
 
 const KEEP_ALIVE_MS = 5_000;
 
-/** The port is shut once nobody has knocked for this long, or after so long at the latest. */
-const QUIET_MS = 200;
-const LONGEST_FAREWELL_MS = 1_000;
-
 export type HttpServer = {
   /** Resolves to the port, also when it was asked for as 0. Rejects when the port is taken. */
   listen: (port: number, host: string) => Promise<number>;
@@ -46,9 +42,7 @@ export function createHttpServer(
     requireHostHeader: false,
   });
   const connections = createConnections(options);
-  let knockedAtMs = Number.NEGATIVE_INFINITY;
   server.on("connection", (socket) => {
-    knockedAtMs = clock.monotonicMs();
     connections.admit(socket);
     parseInPortions(socket);
   });
@@ -76,26 +70,12 @@ export function createHttpServer(
       }),
     drain: async (graceMs) => {
       const endMs = clock.monotonicMs() + graceMs;
-      await farewell(graceMs);
+      await connections.cease(graceMs);
       await close(server);
       await connections.leave(endMs - clock.monotonicMs());
       connections.stop();
     },
   };
-
-  /**
-   * Goes on answering new connections (with 503, by then) until they cease. Shutting the port resets those that the
-   * kernel has accepted and we have not, and their clients would see a broken request.
-   */
-  async function farewell(graceMs: number): Promise<void> {
-    const untilMs = clock.monotonicMs() + Math.min(graceMs / 3, LONGEST_FAREWELL_MS);
-    for (;;) {
-      const nowMs = clock.monotonicMs();
-      const waitMs = Math.min(knockedAtMs + QUIET_MS, untilMs) - nowMs;
-      if (waitMs <= 0) return;
-      await clock.sleep(waitMs);
-    }
-  }
 }
 
 /** Shuts the port; what is connected stays so. */

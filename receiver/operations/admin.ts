@@ -101,10 +101,13 @@ const NOTHING_THERE = errorAnswer(
   "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.",
 );
 
-const TOKEN_MISSING = errorAnswer(401, "unauthorized", "Show ADMIN_TOKEN: Authorization: Bearer TOKEN.", [
+const TOKEN_MISSING = errorAnswer(
+  401,
+  "unauthorized",
+  "Show ADMIN_TOKEN: Authorization: Bearer TOKEN.",
   "WWW-Authenticate",
   "Bearer",
-]);
+);
 
 function routeOf(routes: Readonly<Record<string, Route>>, path: string): Route | undefined {
   return Object.hasOwn(routes, path) ? routes[path] : undefined;

@@ -47,7 +47,6 @@ function levelOf(status: number, path: string): "debug" | "info" | "warn" | "err
 function describe(receipt: Receipt): Record<string, unknown> {
   switch (receipt.kind) {
     case "stored":
-      return { result: receipt.kind, event_id: receipt.id, type: knownType(receipt.type) };
     case "duplicate": {
       // The first body counts. Two different ones under one id are the sender's mistake, or somebody else's attempt.
       const { storedSha256: stored_sha256, receivedSha256: received_sha256 } = receipt.differs ?? {};

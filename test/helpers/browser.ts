@@ -60,6 +60,10 @@ async function start(): Promise<Browser> {
   const browser = await playwright.launch({
     executablePath: await unpackedChromium(),
     args: ["--no-sandbox"],
+    // Signals are for what is tested in this process: Playwright would take them as its own, and end the process.
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
   });
   browser.once("disconnected", () => (started = undefined));
   return browser;

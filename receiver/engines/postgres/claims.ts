@@ -1,5 +1,6 @@
 import { LEASE_MS, type RetryPolicy } from "../../engine.ts";
 import { crashBackoffsMs } from "../after-crash.ts";
+import type { Ending } from "../ending.ts";
 import { retryingConflicts, sqlState, type Pool, type Prepare } from "./connection.ts";
 import { JOBS_SCHEMA } from "./schema.ts";
 import { ID, milliseconds, storable } from "./text.ts";
@@ -15,17 +16,8 @@ export type ClaimedEvent = {
   body: Buffer;
 };
 
-/** How a claim ends, as it is written to the event's row. */
-export type Ending = {
-  seq: number;
-  token: number;
-  state: "done" | "ignored" | "dead" | "pending";
-  error: string | null;
-  /** Of a `pending` one: until the next attempt. */
-  delayMs?: number;
-  /** The attempt was none: its worker shuts down. */
-  uncounted?: boolean;
-};
+/** How a claim ends; `uncounted` when the attempt was none, since its worker shuts down. */
+export type Settlement = Ending & { seq: number; token: number; uncounted?: boolean };
 
 /** Losing what isn't synced yet means that an event is handed out or settled once more, never that one is lost. */
 const NOT_SYNCED = `settings AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
@@ -156,8 +148,8 @@ export function createClaims(pool: Pool, prepare: Prepare, retry: RetryPolicy) {
       (await run<ClaimedEvent>(CLAIM_SUSPECT, [worker]))[0],
 
     /** Answers the events whose claims were still held; of the others nothing was changed. */
-    settle: async (worker: string, endings: readonly Ending[]): Promise<Set<number>> => {
-      const given = endings.map(({ error, uncounted = false, ...ending }) => ({
+    settle: async (worker: string, settlements: readonly Settlement[]): Promise<Set<number>> => {
+      const given = settlements.map(({ error, uncounted = false, ...ending }) => ({
         ...ending,
         uncounted,
         error: error === null ? null : storable(error),

@@ -6,11 +6,12 @@ import {
   type ProcessOptions,
   type RetryPolicy,
 } from "../../engine.ts";
-import type { ClaimedEvent, Claims, Ending } from "./claims.ts";
+import { endingOf, handledAs } from "../ending.ts";
+import type { ClaimedEvent, Claims, Settlement } from "./claims.ts";
 import type { Pool } from "./connection.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
 import { createLease } from "./lease.ts";
-import { createSettling, endingOf, outcomeOf } from "./settling.ts";
+import { createSettling } from "./settling.ts";
 import type { Spoken } from "./spoken.ts";
 import type { Trigger } from "./trigger.ts";
 
@@ -191,17 +192,19 @@ export function createProcessor(
     // As long as something is left of what was claimed, there is no room for more.
     if (ready.length === 0 || lookAtMs === 0) wake();
 
-    const ending = committed === "committed" ? undefined : endingOf(event, outcome, retry);
-    const stored = ending === undefined || (await settle(ending));
+    if (committed === "committed") outcome = { kind: "done" };
+    const { seq, token, attempts } = event;
+    const ending = endingOf(attempts, outcome, retry);
+    const stored = committed === "committed" || (await settle({ seq, token, ...ending }));
     if (held.get(event.seq) === one) held.delete(event.seq);
     if (draining && held.size === 0) empty.abort();
     options.onHandled({
       id: event.id,
       type: event.type,
       attempt: event.attempts,
-      outcome: stored ? outcomeOf(ending) : "lost",
+      outcome: stored ? handledAs(ending) : "lost",
       durationMs: clock.monotonicMs() - startedAtMs,
-      ...(typeof ending?.error === "string" ? { error: ending.error } : {}),
+      ...(ending.error === null ? {} : { error: ending.error }),
     });
   }
 
@@ -230,11 +233,11 @@ export function createProcessor(
   }
 
   async function giveBack(some: readonly Held[]): Promise<void> {
-    const endings = some.map(({ event: { seq, token } }): Ending => {
+    const settlements = some.map(({ event: { seq, token } }): Settlement => {
       return { seq, token, state: "pending", error: null, delayMs: 0, uncounted: true };
     });
     for (const one of some) forget(one, new Error("The receiver is shutting down."));
-    await Promise.all(endings.map(settle));
+    await Promise.all(settlements.map(settle));
   }
 
   function forget({ event, over }: Held, reason: Error): void {

@@ -1,6 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import type { Handled, Outcome, RetryPolicy } from "../../engine.ts";
-import type { ClaimedEvent, Claims, Ending } from "./claims.ts";
+import type { Claims, Settlement } from "./claims.ts";
 
 const PAUSE_AFTER_TROUBLE_MS = 500;
 
@@ -14,14 +13,14 @@ export function createSettling(options: {
   clock: Clock;
   stopped: AbortSignal;
   onTrouble: (error: unknown) => void;
-}): (ending: Ending) => Promise<boolean> {
+}): (settlement: Settlement) => Promise<boolean> {
   const { claims, worker, clock, stopped } = options;
-  let waiting: { ending: Ending; give: (held: boolean) => void }[] = [];
+  let waiting: { settlement: Settlement; give: (held: boolean) => void }[] = [];
   let settling = false;
 
-  return async (ending) => {
+  return async (settlement) => {
     const { promise, resolve: give } = Promise.withResolvers<boolean>();
-    waiting.push({ ending, give });
+    waiting.push({ settlement, give });
     if (!settling) void settleAll();
     return promise;
   };
@@ -32,9 +31,9 @@ export function createSettling(options: {
       const batch = waiting;
       waiting = [];
       try {
-        const endings = batch.map(({ ending }) => ending);
-        const held = await claims.settle(worker, endings);
-        for (const { ending, give } of batch) give(held.has(ending.seq));
+        const settlements = batch.map(({ settlement }) => settlement);
+        const held = await claims.settle(worker, settlements);
+        for (const { settlement, give } of batch) give(held.has(settlement.seq));
       } catch (error) {
         options.onTrouble(error);
         if (stopped.aborted) for (const { give } of batch) give(false);
@@ -44,26 +43,4 @@ export function createSettling(options: {
     }
     settling = false;
   }
-}
-
-/** What is written to the event's row for how its attempt ended. */
-export function endingOf(
-  { seq, token, attempts }: ClaimedEvent,
-  outcome: Outcome,
-  retry: RetryPolicy,
-): Ending {
-  if (outcome.kind === "done" || outcome.kind === "ignored") {
-    return { seq, token, state: outcome.kind, error: null };
-  }
-  const { error } = outcome;
-  if (outcome.kind === "dead" || attempts >= retry.maximumAttempts)
-    return { seq, token, state: "dead", error };
-  const delayMs = outcome.retryAfterMs ?? retry.backoffMs(attempts);
-  return { seq, token, state: "pending", error, delayMs };
-}
-
-/** The word for an ending that was stored; none is that of an event which its handler's transaction completed. */
-export function outcomeOf(ending: Ending | undefined): Handled["outcome"] {
-  if (ending === undefined) return "done";
-  return ending.state === "pending" ? "failed" : ending.state;
 }

@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
 import type { RetryPolicy } from "../../engine.ts";
+import type { Ending } from "../ending.ts";
 
 /** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
 const LONGEST_DUE_MS = 2 * 86_400_000;
@@ -47,10 +48,8 @@ const GIVE_UP = `
   WHERE seq = ? AND state = 'pending'`;
 
 const HELD = `WHERE seq = ? AND token = ? AND state = 'claimed'`;
-const FINISH = `
-  UPDATE work SET state = ?, handled = handled + ?, finished_at_ms = ?, last_error = ?, worker = NULL ${HELD}`;
-const RETRY = `
-  UPDATE work SET state = 'pending', due_at_ms = ?, last_error = ?, worker = NULL ${HELD}`;
+const SETTLE = `
+  UPDATE work SET state = ?, handled = handled + ?, due_at_ms = ?, finished_at_ms = ?, last_error = ?, worker = NULL ${HELD}`;
 const RETURN = `
   UPDATE work SET state = 'pending', due_at_ms = 0, attempts = attempts - 1, worker = NULL ${HELD}`;
 
@@ -77,8 +76,8 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
   const findDue = db.prepare<[number, number, number], { seq: number; crashes: number }>(FIND_DUE);
   const claim = db.prepare<[number, number], WorkRow>(CLAIM);
   const giveUp = db.prepare<[number, number]>(GIVE_UP);
-  const finish = db.prepare<[string, number, number, string | null, number, number]>(FINISH);
-  const retryAt = db.prepare<[number, string, number, number]>(RETRY);
+  const settle =
+    db.prepare<[string, number, number | null, number | null, string | null, number, number]>(SETTLE);
   const giveBack = db.prepare<[number, number]>(RETURN);
   const returnUnheard = db.prepare<[number]>(RETURN_UNHEARD);
   const findClaimedBy = db.prepare<[number], { seq: number; attempts: number }>(FIND_CLAIMED_BY);
@@ -111,15 +110,12 @@ export function createClaims(db: Database.Database, inbox: Database.Database, re
       return [...first, ...fresh, ...rest.flatMap((seq) => again(seq, options))];
     },
 
-    complete: ({ seq, token }: Lease, nowMs: number): boolean =>
-      finish.run("done", 1, nowMs, null, seq, token).changes === 1,
-    ignore: ({ seq, token }: Lease, nowMs: number): boolean =>
-      finish.run("ignored", 0, nowMs, null, seq, token).changes === 1,
-    /** Makes the event a dead letter: it waits for somebody to requeue it. */
-    deadLetter: ({ seq, token }: Lease, nowMs: number, error: string): boolean =>
-      finish.run("dead", 0, nowMs, error, seq, token).changes === 1,
-    retry: ({ seq, token }: Lease, dueAtMs: number, error: string): boolean =>
-      retryAt.run(dueAtMs, error, seq, token).changes === 1,
+    /** Writes down how an attempt ended, `nowMs`. */
+    settle({ seq, token }: Lease, { state, error, delayMs = 0 }: Ending, nowMs: number): boolean {
+      const handled = state === "done" ? 1 : 0;
+      const [dueAtMs, finishedAtMs] = state === "pending" ? [nowMs + delayMs, null] : [null, nowMs];
+      return settle.run(state, handled, dueAtMs, finishedAtMs, error, seq, token).changes === 1;
+    },
     /** Gives an event back unhandled: its worker is shutting down, so the attempt doesn't count. */
     return: ({ seq, token }: Lease): boolean => giveBack.run(seq, token).changes === 1,
 

@@ -3,15 +3,14 @@ import {
   LeaseLost,
   type Claim,
   type Handled,
-  type Outcome,
   type ProcessOptions,
   type Processor,
   type RetryPolicy,
 } from "../../engine.ts";
+import { endingOf, handledAs } from "../ending.ts";
 import type { ClaimedEvent, Claims } from "./claims.ts";
 import type { HandlerTransaction } from "./handler-transaction.ts";
 import type { Transactions } from "./transactions.ts";
-import { ShuttingDown } from "./shutting-down.ts";
 import { BEAT_MS, type Workers } from "./workers.ts";
 
 /** How often the files are looked at while there is nothing to do: it costs some microseconds. */
@@ -26,6 +25,9 @@ const QUICK_MS = 50;
 
 /** What a drain leaves to handlers whose signal was aborted, before their events are returned. */
 const FAREWELL_MS = 500;
+
+const SHUTTING_DOWN =
+  "The receiver is shutting down: the event goes back to the inbox, and this attempt doesn't count.";
 
 type Running = { event: ClaimedEvent; abort: AbortController };
 
@@ -170,24 +172,20 @@ export function createProcessor(
     const { atomically, committed } = engine.handlerTransaction(event, release);
     const claim: Claim = { id, type, body, attempt, receivedAtMs, signal: abort.signal, atomically };
     const outcome = await options.handle(claim);
-    const report = (ending: Handled["outcome"], error?: string): void =>
-      options.onHandled({
-        id,
-        type,
-        attempt,
-        outcome: ending,
-        durationMs: clock.monotonicMs() - startedAtMs,
-        ...(error === undefined ? {} : { error }),
-      });
+    const report = (as: Handled["outcome"], error: string | null = null): void => {
+      const durationMs = clock.monotonicMs() - startedAtMs;
+      options.onHandled({ id, type, attempt, outcome: as, durationMs, ...(error === null ? {} : { error }) });
+    };
     if (committed()) return report("done");
     // A drain gives it back; what was lost cannot be given.
+    const ending = endingOf(attempt, outcome, engine.retry);
     const written = abort.signal.aborted
       ? await writeDown(() => (claims.return(event) ? "returned" : undefined))
-      : await writeDown(() => settle(event, outcome));
+      : await writeDown(() => (claims.settle(event, ending, clock.nowMs()) ? handledAs(ending) : undefined));
     // The commit that the handler's writes share with others' may come after its time was up.
     if (written === undefined && committed()) return report("done");
     // One that failed, and yet came about, is lost with the reason why.
-    if (written !== "returned") report(written ?? "lost", "error" in outcome ? outcome.error : undefined);
+    if (written !== "returned") report(written ?? "lost", ending.error);
   }
 
   /**
@@ -206,25 +204,13 @@ export function createProcessor(
     }
   }
 
-  /** Writes down how an attempt ended; undefined when the claim was lost. */
-  function settle(event: ClaimedEvent, outcome: Outcome): Handled["outcome"] | undefined {
-    const nowMs = clock.nowMs();
-    if (outcome.kind === "done") return claims.complete(event, nowMs) ? "done" : undefined;
-    if (outcome.kind === "ignored") return claims.ignore(event, nowMs) ? "ignored" : undefined;
-    if (outcome.kind === "dead" || event.attempts >= engine.retry.maximumAttempts) {
-      return claims.deadLetter(event, nowMs, outcome.error) ? "dead" : undefined;
-    }
-    const delayMs = Math.ceil(outcome.retryAfterMs ?? engine.retry.backoffMs(event.attempts));
-    return claims.retry(event, nowMs + delayMs, outcome.error) ? "failed" : undefined;
-  }
-
   async function drain(graceMs: number): Promise<void> {
     draining.abort();
     wake();
     await loop;
     const endAtMs = clock.monotonicMs() + graceMs;
     await finishUntil(endAtMs - FAREWELL_MS);
-    for (const { abort } of running.values()) abort.abort(new ShuttingDown());
+    for (const { abort } of running.values()) abort.abort(new Error(SHUTTING_DOWN));
     await finishUntil(endAtMs);
     const number = worker;
     await transactions.run(() => {

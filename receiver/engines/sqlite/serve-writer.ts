@@ -1,7 +1,6 @@
 import type Database from "better-sqlite3";
 import type { AcceptResult } from "../../engine.ts";
 import { createAccept } from "./accept.ts";
-import { unpackBatch } from "./batch.ts";
 import { checkSynchronous, unavailability } from "./database.ts";
 import { openInboxFile } from "./inbox-file.ts";
 import { answerQuestions } from "./thread.ts";
@@ -27,7 +26,7 @@ export function serveWriter(
 
     function answer({ batch, nowMs }: WriterOrder): AcceptResult {
       try {
-        return { ok: true, acceptances: accept(unpackBatch(batch), nowMs) };
+        return { ok: true, acceptances: accept(batch, nowMs) };
       } catch (error) {
         const reason = unavailability(error);
         if (reason === undefined) throw error;

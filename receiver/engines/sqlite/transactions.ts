@@ -34,8 +34,7 @@ export function createTransactions(db: Database.Database, clock: Clock): Transac
   const save = db.prepare("SAVEPOINT attempt");
   const release = db.prepare("RELEASE attempt");
   const undo = db.prepare("ROLLBACK TO attempt");
-  let queue: Job[] = [];
-  let head = 0;
+  const queue: Job[] = [];
   let busy = false;
 
   return {
@@ -77,7 +76,7 @@ export function createTransactions(db: Database.Database, clock: Clock): Transac
   }
 
   async function runGroups(): Promise<void> {
-    for (let job = next(); job; job = next()) await runGroup(job);
+    for (let job = queue.shift(); job; job = queue.shift()) await runGroup(job);
     busy = false;
   }
 
@@ -91,7 +90,7 @@ export function createTransactions(db: Database.Database, clock: Clock): Transac
         const settlement = current.run();
         group.push(settlement instanceof Promise ? await settlement : settlement);
         const isFull = group.length >= LARGEST_GROUP || clock.monotonicMs() >= endMs;
-        current = isFull ? undefined : next();
+        current = isFull ? undefined : queue.shift();
       }
       commit.run();
     } catch (error) {
@@ -101,16 +100,6 @@ export function createTransactions(db: Database.Database, clock: Clock): Transac
       return;
     }
     for (const { committed } of group) committed();
-  }
-
-  function next(): Job | undefined {
-    const job = queue[head];
-    if (job) head += 1;
-    else {
-      queue = [];
-      head = 0;
-    }
-    return job;
   }
 
   async function open(): Promise<void> {

@@ -1,11 +1,10 @@
 import type { Clock } from "../../clock.ts";
-import type { AcceptResult, Intake } from "../../engine.ts";
+import type { AcceptResult, Intake, NewEvent } from "../../engine.ts";
 import { siblingFile } from "../../sibling-file.ts";
-import { packBatch, type PackedBatch } from "./batch.ts";
 import { createThread } from "./thread.ts";
 
 /** A batch to be stored, as received at `nowMs`. */
-export type WriterOrder = { nowMs: number; batch: PackedBatch };
+export type WriterOrder = { nowMs: number; batch: readonly NewEvent[] };
 
 const CLOSED: AcceptResult = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
 
@@ -32,8 +31,10 @@ export function createWriter({
 
   const accept: Intake["accept"] = async (batch) => {
     if (closed) return CLOSED;
-    const packed = packBatch(batch);
-    return thread.ask({ nowMs: clock.nowMs(), batch: packed }, [packed.bodies]);
+    // Moved, once they stand alone: otherwise the whole pool that a request's body lies in would be copied with it.
+    const moved = batch.map((event) => ({ ...event, body: Uint8Array.from(event.body) }));
+    const buffers = moved.map(({ body }) => body.buffer);
+    return thread.ask({ nowMs: clock.nowMs(), batch: moved }, buffers);
   };
 
   return {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
+import type { Ending } from "../../../receiver/engines/ending.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
 import { createClaims } from "../../../receiver/engines/sqlite/claims.ts";
 import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
@@ -14,6 +15,10 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = 1_000 * HOUR_MS;
+
+const DONE: Ending = { state: "done", error: null };
+const IGNORED: Ending = { state: "ignored", error: null };
+const again = (delayMs: number): Ending => ({ state: "pending", error: "again", delayMs });
 
 function setUp({ events }: { events: number }) {
   const file = join(temporaryDirectory(), "receiver.db");
@@ -52,7 +57,7 @@ describe("an event that failed", () => {
   test("is due at its time, not a millisecond before", () => {
     const { claims, claim } = setUp({ events: 1 });
     const [event] = claim();
-    expect(claims.retry(event!, NOW_MS + 5_000, "again")).toBe(true);
+    expect(claims.settle(event!, again(5_000), NOW_MS)).toBe(true);
     expect(claim({ nowMs: NOW_MS + 4_999 })).toEqual([]);
     expect(claim({ nowMs: NOW_MS + 5_000 })).toHaveLength(1);
   });
@@ -60,7 +65,7 @@ describe("an event that failed", () => {
   test("is due at once when its time lies further ahead than any backoff: the clock was turned back", () => {
     const { claims, claim } = setUp({ events: 1 });
     const [event] = claim();
-    claims.retry(event!, NOW_MS, "again");
+    claims.settle(event!, again(0), NOW_MS);
     expect(claim({ nowMs: NOW_MS - 47 * HOUR_MS })).toEqual([]);
     expect(claim({ nowMs: NOW_MS - 49 * HOUR_MS })).toHaveLength(1);
   });
@@ -80,7 +85,7 @@ describe("a claim of large events", () => {
   test("keeps room for new events when many retries are due", () => {
     const { inbox, claims, claim } = setUp({ events: 0 });
     createAccept(inbox)(large, NOW_MS);
-    for (const event of claim({ limit: 100 })) claims.retry(event, NOW_MS, "again");
+    for (const event of claim({ limit: 100 })) claims.settle(event, again(0), NOW_MS);
     expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 9, 10, 11, 12]);
     expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([5, 6, 7, 8]);
   });
@@ -90,21 +95,33 @@ test("a lease ends once: what was said first stands", () => {
   const { claims, claim } = setUp({ events: 1 });
   const [event] = claim();
   expect(claims.return(event!)).toBe(true);
-  expect(claims.complete(event!, NOW_MS)).toBe(false);
-  const [again] = claim();
-  expect(claims.return({ ...again!, token: event!.token })).toBe(false);
-  expect(claims.deadLetter(again!, NOW_MS, "hopeless")).toBe(true);
-  expect([claims.retry(again!, 0, ""), claims.ignore(again!, 0), claims.complete(again!, 0)]).toEqual([
-    false,
-    false,
-    false,
+  expect(claims.settle(event!, DONE, NOW_MS)).toBe(false);
+  const [second] = claim();
+  expect(claims.return({ ...second!, token: event!.token })).toBe(false);
+  expect(claims.settle(second!, { state: "dead", error: "hopeless" }, NOW_MS)).toBe(true);
+  for (const ending of [again(0), IGNORED, DONE]) expect(claims.settle(second!, ending, NOW_MS)).toBe(false);
+});
+
+test("each ending leaves its own marks, and none of the others'", () => {
+  const { db, claims, claim } = setUp({ events: 4 });
+  const endings: Ending[] = [DONE, IGNORED, { state: "dead", error: "hopeless" }, again(5_000)];
+  for (const [index, event] of claim().entries()) claims.settle(event, endings[index]!, NOW_MS + 1);
+  const rows = db.prepare(
+    "SELECT state, handled, due_at_ms, finished_at_ms, last_error, worker FROM work ORDER BY seq",
+  );
+  const nothing = { handled: 0, due_at_ms: null, finished_at_ms: NOW_MS + 1, last_error: null, worker: null };
+  expect(rows.all()).toEqual([
+    { ...nothing, state: "done", handled: 1 },
+    { ...nothing, state: "ignored" },
+    { ...nothing, state: "dead", last_error: "hopeless" },
+    { ...nothing, state: "pending", due_at_ms: NOW_MS + 5_001, finished_at_ms: null, last_error: "again" },
   ]);
 });
 
 describe("retention", () => {
   test("never deletes the newest id, whose seq the next event would get again", async () => {
     const { inbox, db, claims, claim } = setUp({ events: 2 });
-    for (const event of claim()) claims.complete(event, NOW_MS);
+    for (const event of claim()) claims.settle(event, DONE, NOW_MS);
     const write = async <Result>(statements: () => Result): Promise<Result> => statements();
     const retention = createRetention({ inbox, db, write, pause: async () => undefined });
     expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
@@ -115,7 +132,7 @@ describe("retention", () => {
 
   test("leaves alone what was requeued after it had looked", async () => {
     const { inbox, db, claims, claim } = setUp({ events: 2 });
-    for (const event of claim()) claims.ignore(event, NOW_MS);
+    for (const event of claim()) claims.settle(event, IGNORED, NOW_MS);
     const retention = createRetention({
       inbox,
       db,
@@ -138,7 +155,7 @@ test("an id that came to name what reconcile had enqueued is known for as long a
   expect(store([found], NOW_MS)).toEqual([{ duplicate: false }]);
   expect(store([brought], NOW_MS + HOUR_MS)).toEqual([{ duplicate: true }]);
   store([newEvent()], NOW_MS + HOUR_MS);
-  for (const event of claim()) claims.complete(event, NOW_MS);
+  for (const event of claim()) claims.settle(event, DONE, NOW_MS);
   const write = async <Result>(statements: () => Result): Promise<Result> => statements();
   const retention = createRetention({ inbox, db, write, pause: async () => undefined });
   await retention.pruneBodies(NOW_MS + 1);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import type { Handled } from "../../../receiver/engine.ts";
+import type { Ending } from "../../../receiver/engines/ending.ts";
 import { createProcessor } from "../../../receiver/engines/sqlite/processor.ts";
 import { until } from "../helpers/until.ts";
 
@@ -41,10 +42,7 @@ function engineOfOne() {
     parts: {
       claims: {
         claim: () => left.splice(0),
-        complete: end("done"),
-        ignore: end("ignored"),
-        deadLetter: end("dead"),
-        retry: end("failed"),
+        settle: (_lease: unknown, { state }: Ending) => end(state)(),
         return: end("returned"),
         takeBack: () => 0,
         returnUnheard: () => undefined,

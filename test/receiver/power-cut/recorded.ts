@@ -74,10 +74,12 @@ process.kill(process.pid, "SIGKILL");
 
 /** Every fourth event is dead at first, and done once it was requeued; what is done has left an effect. */
 function handle(event: ClaimedEvent, nowMs: number): void {
-  if (event.seq % 4 === 0 && event.attempts === 1) claims.deadLetter(event, nowMs, "not yet");
-  else if (event.seq % 5 === 0 && event.attempts === 1) claims.retry(event, nowMs, "again");
+  if (event.seq % 4 === 0 && event.attempts === 1)
+    claims.settle(event, { state: "dead", error: "not yet" }, nowMs);
+  else if (event.seq % 5 === 0 && event.attempts === 1)
+    claims.settle(event, { state: "pending", error: "again" }, nowMs);
   else {
     insertEffect.run(event.seq);
-    claims.complete(event, nowMs);
+    claims.settle(event, { state: "done", error: null }, nowMs);
   }
 }

@@ -19,8 +19,8 @@ export const plantedInCorners: PlantedBug[] = [
   {
     what: "that a duplicate's body differs is told to nobody",
     file: "receiver/intake/inbox.ts",
-    find: "...(differs ? { differs } : {})",
-    replace: "...(differs && {})",
+    find: "secretIndex, ...differs };",
+    replace: "secretIndex };",
     tests: ["test/receiver/request-log.test.ts", "test/receiver/answers.test.ts"],
   },
   {
@@ -101,10 +101,10 @@ export const plantedInCorners: PlantedBug[] = [
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "accepting what reconcile found"],
   },
   {
-    what: "the second body of a batch begins where the first began",
-    file: "receiver/engines/sqlite/batch.ts",
-    find: "const start = ends[index - 1] ?? 0;",
-    replace: "const start = ends[index - 2] ?? 0;",
+    what: "the body of a batch is the whole pool that it lies in",
+    file: "receiver/engines/sqlite/writer.ts",
+    find: "Uint8Array.from(event.body)",
+    replace: "new Uint8Array(event.body.buffer.slice(0))",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "accepting"],
   },
   {

@@ -150,8 +150,8 @@ export const plantedInOneWorld: PlantedBug[] = [
   {
     what: "a commit that said it had failed, though it hadn't, leaves no word of it",
     file: "receiver/engines/sqlite/processor.ts",
-    find: 'report(written ?? "lost", "error" in outcome ? outcome.error : undefined)',
-    replace: 'report(written ?? "lost", written && "error" in outcome ? outcome.error : undefined)',
+    find: 'report(written ?? "lost", ending.error)',
+    replace: 'report(written ?? "lost", written && ending.error)',
     tests: STATEMENTS,
   },
 ];

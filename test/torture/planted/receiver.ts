@@ -239,8 +239,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     what: "a handler's writes are committed although its claim was lost",
     file: "receiver/engines/sqlite/handler-transaction.ts",
-    find: "if (!claims.complete(event, clock.nowMs())) throw new LeaseLost(event.id);",
-    replace: "claims.complete(event, clock.nowMs());",
+    find: "if (!claims.settle(event, DONE, clock.nowMs())) throw new LeaseLost(event.id);",
+    replace: "claims.settle(event, DONE, clock.nowMs());",
     tests: ["test/receiver/engines/sqlite.test.ts"],
   },
   {
@@ -302,16 +302,16 @@ export const plantedInReceiver: PlantedBug[] = [
   },
   {
     what: "an attempt beyond the last is made",
-    file: "receiver/engines/sqlite/processor.ts",
-    find: "event.attempts >= engine.retry.maximumAttempts",
-    replace: "event.attempts > engine.retry.maximumAttempts",
+    file: "receiver/engines/ending.ts",
+    find: "attempt >= retry.maximumAttempts",
+    replace: "attempt > retry.maximumAttempts",
     tests: ["test/simulation/receiver.test.ts"],
   },
   {
     what: "a retry is due at once",
-    file: "receiver/engines/sqlite/processor.ts",
-    find: "claims.retry(event, nowMs + delayMs, outcome.error)",
-    replace: "claims.retry(event, nowMs, outcome.error)",
+    file: "receiver/engines/sqlite/claims.ts",
+    find: "[nowMs + delayMs, null]",
+    replace: "[nowMs, null]",
     tests: ["test/receiver/engines/sqlite.test.ts"],
   },
   {

@@ -179,14 +179,14 @@ export const plantedInSqlite: PlantedBug[] = [
   },
   {
     what: "a placeholder in a text is taken for one",
-    file: "receiver/engines/sqlite/handler-transaction.ts",
+    file: "receiver/engines/sqlite/statements.ts",
     find: "/'(?:[^']|'')*'|",
     replace: "/",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "wherever its number stands"],
   },
   {
     what: "a value that is missing is written as null",
-    file: "receiver/engines/sqlite/handler-transaction.ts",
+    file: "receiver/engines/sqlite/statements.ts",
     find: "if (parameters.length !== wanted) throw",
     replace: "if (parameters.length > wanted) throw",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "for two values"],
@@ -218,5 +218,34 @@ export const plantedInSqlite: PlantedBug[] = [
     find: "if (last !== undefined) movePosition.run({ seq: last, deleted });",
     replace: "if (last !== undefined) movePosition.run({ seq: last + 1, deleted });",
     tests: ["test/receiver/engines/claims.test.ts"],
+  },
+  {
+    what: "a dead letter counts as handled",
+    file: "receiver/engines/sqlite/claims.ts",
+    find: 'state === "done" ? 1 : 0',
+    replace: 'state === "pending" ? 0 : 1',
+    tests: ["test/receiver/engines/claims.test.ts"],
+  },
+  {
+    what: "what was ignored has no time of its end",
+    file: "receiver/engines/sqlite/claims.ts",
+    find: ": [null, nowMs];",
+    replace: ': [null, state === "ignored" ? null : nowMs];',
+    tests: ["test/receiver/engines/claims.test.ts"],
+  },
+  {
+    what: "an attempt that is done fails when it was the last",
+    file: "receiver/engines/ending.ts",
+    find: 'if (outcome.kind === "done" || outcome.kind === "ignored")',
+    replace:
+      'if (attempt < retry.maximumAttempts && (outcome.kind === "done" || outcome.kind === "ignored"))',
+    tests: ["test/receiver/engines/ending.test.ts"],
+  },
+  {
+    what: "a fraction of a millisecond is written down",
+    file: "receiver/engines/ending.ts",
+    find: "Math.ceil(outcome.retryAfterMs ?? retry.backoffMs(attempt))",
+    replace: "outcome.retryAfterMs ?? retry.backoffMs(attempt)",
+    tests: ["test/receiver/engines/ending.test.ts"],
   },
 ];
