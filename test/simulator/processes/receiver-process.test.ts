@@ -38,7 +38,7 @@ describe("startReceiver", () => {
 
     expect(result.ok).toBe(true);
     expect(await (await fetch(url)).text()).toBe("whsec_x");
-    expect(receiver?.output()).toEqual(["listening"]);
+    await expect.poll(() => receiver?.output()).toEqual(["listening"]);
   });
 
   test("hands on each line while it is written", async () => {
@@ -52,7 +52,8 @@ describe("startReceiver", () => {
     });
     if (result.ok) receiver = result.receiver;
 
-    expect(lines.toSorted()).toEqual(["stderr: one", "stdout: listening"]);
+    // Its port may be open before its words are here.
+    await expect.poll(() => lines.toSorted()).toEqual(["stderr: one", "stdout: listening"]);
   });
 
   test("names a command that does not exist", async () => {
@@ -125,7 +126,7 @@ describe("startReceiver", () => {
     await receiver?.stop();
 
     expect(await receiver?.exited()).toEqual({ code: 0, signal: null });
-    expect(receiver?.output()).toContain("bye");
+    await expect.poll(() => receiver?.output()).toContain("bye");
   });
 
   test("stop kills one that ignores SIGTERM", async () => {
