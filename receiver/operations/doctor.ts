@@ -163,9 +163,7 @@ async function apiFindings(api: RestClient): Promise<Finding[]> {
     ];
   } catch (error) {
     if (!(error instanceof RestError)) throw error;
-    const fix =
-      error.status === 401 ? "Check API_KEY." : "Check API_BASE_URL, and whether the service is up.";
-    return [problem("api", `${error.message}. ${fix}`)];
+    return [problem("api", error.explanation)];
   }
 }
 

@@ -69,7 +69,7 @@ export async function reconcile(options: {
     report.finished = true;
   } catch (error) {
     if (!(error instanceof RestError) && !(error instanceof StoreError)) throw error;
-    report.problem = error.message;
+    report.problem = error instanceof RestError ? error.explanation : error.message;
   }
   report.cannotBeHealed = [...unhealable(report), ...unfitToStore(unfit)];
   return report;

@@ -60,6 +60,13 @@ export class RestError extends Error {
     this.status = options.status;
     this.code = options.code;
   }
+
+  /** The message as a sentence, and another one on what to do about it. */
+  get explanation(): string {
+    const advice =
+      this.status === 401 ? "Check API_KEY." : "Check API_BASE_URL, and whether the service is up.";
+    return `${this.message.replace(/\.?$/, ".")} ${advice}`;
+  }
 }
 
 type Query = Record<string, string | undefined>;

@@ -172,7 +172,7 @@ describe("reconcile", () => {
       expect(await runReconcile(wrongKey, engine, { sinceSeconds: 3_600, json: true }, bad)).toBe(1);
       expect(JSON.parse(bad.printed[0]!)).toMatchObject({
         finished: false,
-        problem: expect.stringContaining("unauthorized"),
+        problem: expect.stringMatching(/unauthorized.*[^.]\. Check API_KEY\.$/),
       });
       await (
         await handleAll(engine, () => ({ kind: "done" }))
