@@ -166,6 +166,7 @@ async function createEffectsTable(): Promise<Pool> {
   const pool = new Pool({ connectionString: place, max: 10 });
   // The database goes away at the end, and its connections with it.
   pool.on("error", silent);
+  pool.on("connect", (client) => client.on("error", silent));
   await pool.query(CREATE_EFFECTS_TABLE);
   return pool;
 }
