@@ -5,7 +5,8 @@ import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
 import { filesOf } from "../engines/open.ts";
 import { exposedFiles } from "./private-files.ts";
-import { RestError, type RestClient } from "./rest-client.ts";
+import type { RestClient } from "./rest-client.ts";
+import { RestError } from "./rest-error.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
 

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { errorSchema } from "../../shared/errors.ts";
 import { LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
+import { RestError } from "./rest-error.ts";
 import { createRedactor } from "./secrets.ts";
 import {
   agentSchema,
@@ -46,28 +47,6 @@ export type RestClient = {
   clockSkewMs: () => Promise<number | undefined>;
   close: () => Promise<void>;
 };
-
-/** No good answer from the REST API, after the tries that made sense. */
-export class RestError extends Error {
-  override readonly name = "RestError";
-  /** The HTTP status, or undefined when no answer came. */
-  readonly status: number | undefined;
-  /** The service's own code (SPEC §7 Errors), such as `unauthorized`, or one of `network`, `malformed`. */
-  readonly code: string;
-
-  constructor(options: { status?: number; code: string; message: string }) {
-    super(options.message);
-    this.status = options.status;
-    this.code = options.code;
-  }
-
-  /** The message as a sentence, and another one on what to do about it. */
-  get explanation(): string {
-    const advice =
-      this.status === 401 ? "Check API_KEY." : "Check API_BASE_URL, and whether the service is up.";
-    return `${this.message.replace(/\.?$/, ".")} ${advice}`;
-  }
-}
 
 type Query = Record<string, string | undefined>;
 type Answer = { status: number; headers: Record<string, string | string[] | undefined>; body: string };

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { createRestClient, RestError } from "../../receiver/operations/rest-client.ts";
+import { createRestClient } from "../../receiver/operations/rest-client.ts";
+import { RestError } from "../../receiver/operations/rest-error.ts";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 import type { Call } from "../../shared/resources.ts";
 import { createSender } from "../../simulator/sender/sender.ts";

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { RestError, createRestClient } from "../../receiver/operations/rest-client.ts";
+import { createRestClient } from "../../receiver/operations/rest-client.ts";
+import { RestError } from "../../receiver/operations/rest-error.ts";
 import type { Call } from "../../shared/resources.ts";
 import { sampleAgent, sampleOrganization } from "../../shared/samples.ts";
 import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/rest-service.ts";

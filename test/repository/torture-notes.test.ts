@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { busyRuns } from "../torture/busy-runs.ts";
+import { busyRuns, greenInARow } from "../torture/busy-runs.ts";
 import { createNotebook } from "../torture/notebook.ts";
 import { createRecord } from "../torture/planted/record.ts";
 
@@ -72,23 +72,14 @@ describe("the record of planted bugs", () => {
   });
 });
 
-test("a whole run on a busy machine is every part once, and green when each of them was", () => {
-  const play = (commit: string, part: string, ...failed: string[]) => ({
-    commit,
-    part,
-    parts: 2,
-    seconds: 1,
-    failed,
-  });
+test("runs on a busy machine are counted by commit, and in a row since one failed", () => {
+  const play = (commit: string, ...failed: string[]) => ({ commit, seconds: 1, failed });
+  const plays = [play("a"), play("b"), play("a", "a test > that failed", "another"), play("b"), play("c")];
   expect(busyRuns([])).toEqual([]);
-  expect(
-    busyRuns([
-      play("a", "test/one/"),
-      play("b", "test/two/"),
-      play("a", "test/two/"),
-      play("a", "test/one/"),
-      play("a", "test/one/", "a test > that failed"),
-      play("a", "test/two/", "another"),
-    ]),
-  ).toEqual([{ commit: "a", runs: 2, failed: 1 }]);
+  expect(busyRuns(plays)).toEqual([
+    { commit: "a", runs: 2, failed: 1 },
+    { commit: "b", runs: 2, failed: 0 },
+    { commit: "c", runs: 1, failed: 0 },
+  ]);
+  expect([[], plays.slice(0, 2), plays.slice(0, 3), plays].map(greenInARow)).toEqual([0, 2, 0, 2]);
 });

@@ -1,11 +1,8 @@
 import * as z from "zod";
 
-/** One play of a part of the tests beside processes that want the cores too. */
+/** All tests, played once beside processes that want the cores too. */
 export const busyPlaySchema = z.object({
   commit: z.string(),
-  /** A folder of tests, which is one of so many. */
-  part: z.string(),
-  parts: z.int().positive(),
   seconds: z.number(),
   /** The names of the tests that failed; "?" where it ended otherwise. */
   failed: z.array(z.string()),
@@ -13,17 +10,18 @@ export const busyPlaySchema = z.object({
 
 export type BusyPlay = z.infer<typeof busyPlaySchema>;
 
-/** How often all parts were played at a commit, and in how many of these rounds a test failed. */
+/** How often all tests were played at a commit, and in how many of these runs one failed. */
 export type BusyRuns = { commit: string; runs: number; failed: number };
 
-/** The whole runs of each commit: the nth is made of the nth play of every part, whenever each of them was. */
+/** The runs of each commit, in the order in which they were first played. */
 export function busyRuns(plays: readonly BusyPlay[]): BusyRuns[] {
-  return [...Map.groupBy(plays, ({ commit }) => commit)].flatMap(([commit, ofCommit]) => {
-    const parts = [...Map.groupBy(ofCommit, ({ part }) => part).values()];
-    const runs = Math.min(...parts.map((ofPart) => ofPart.length));
-    if (parts.length !== ofCommit[0]?.parts) return [];
-    const isGreen = (run: number): boolean => parts.every((ofPart) => ofPart[run]?.failed.length === 0);
-    const green = Array.from({ length: runs }, (_, run) => run).filter(isGreen).length;
-    return [{ commit, runs, failed: runs - green }];
+  return [...Map.groupBy(plays, ({ commit }) => commit)].map(([commit, ofCommit]) => {
+    const failed = ofCommit.filter((play) => play.failed.length > 0).length;
+    return { commit, runs: ofCommit.length, failed };
   });
+}
+
+/** How many runs there were since one failed, whatever the commit. */
+export function greenInARow(plays: readonly BusyPlay[]): number {
+  return plays.length - 1 - plays.findLastIndex(({ failed }) => failed.length > 0);
 }

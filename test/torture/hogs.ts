@@ -3,15 +3,15 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs, stripVTControlCharacters } from "node:util";
-import { busyPlaySchema, busyRuns } from "./busy-runs.ts";
+import { busyPlaySchema, greenInARow } from "./busy-runs.ts";
 import { createNotebook } from "./notebook.ts";
 import { countFrom } from "./options.ts";
 import { testsOutcome } from "./planted/tests-outcome.ts";
 
 /**
  * The whole of `npm test`, so many times over, beside processes that want a core each: what passes on a quiet machine by
- * luck alone fails here. It plays folder after folder and keeps what came of each in the user's cache folder, so that
- * one that was stopped goes on. Says which tests failed, and ends with 1 when one did.
+ * luck alone fails here. It keeps what came of each run in the user's cache folder, so that one that was stopped goes on.
+ * Says which tests failed, and ends with 1 when one did.
  */
 
 const HOGS = 2;
@@ -20,7 +20,7 @@ const HOG = `
   process.on("disconnect", () => process.exit());
   const turn = () => { const end = Date.now() + 50; while (Date.now() < end); setImmediate(turn); };
   turn();`;
-const FAILED = /^ *(?:FAIL|×) +(.+?)(?: \d+ms)?$/gm;
+const FAILED = /^ *(?:FAIL|×) +(.+?)(?: \d+ms)?$|^⎯+ (Unhandled .+?) ⎯+$/gm;
 
 const { values, positionals } = parseArgs({
   options: {
@@ -33,41 +33,43 @@ const { values, positionals } = parseArgs({
 const runs = countFrom("--runs", values.runs, 1_000);
 const endsAtMs = performance.now() + countFrom("--minutes", values.minutes, 1_440) * 60_000;
 const commit = git("describe", "--always", "--dirty", "--exclude=*").trim();
-const folders = git("ls-files", "test/*.test.ts").match(/^test\/[^/]+\//gm) ?? [];
-// Files that are named are one part, and no whole run.
-const parts = positionals.length > 0 ? [positionals.join(" ")] : [...new Set(folders)];
-const notebook = createNotebook(positionals.length > 0 ? "busy-files" : "busy", busyPlaySchema);
-const ofCommit = notebook.read().filter((play) => play.commit === commit);
+// Files that are named are no whole run.
+const notebook = createNotebook(positionals.length > 0 ? "busy-files" : "busy-runs", busyPlaySchema);
+const plays = notebook.read();
+const ofCommit = plays.filter((play) => play.commit === commit);
 const directory = mkdtempSync(join(tmpdir(), "hogs-"));
 const hogs: ChildProcess[] = Array.from({ length: HOGS }, () =>
   spawn(process.execPath, ["-e", HOG], { stdio: ["ignore", "ignore", "ignore", "ipc"] }),
 );
 try {
-  for (let run = 1; run <= runs; run += 1) for (const part of parts) await playOnce(run, part);
+  for (let run = ofCommit.length + 1; run <= runs && performance.now() < endsAtMs; run += 1)
+    await playOnce(run);
 } finally {
   for (const hog of hogs) hog.kill("SIGKILL");
 }
-const [whole = { runs: 0, failed: 0 }] = busyRuns(ofCommit.filter(({ part }) => parts.includes(part)));
-process.stdout.write(`figure: runs = ${String(whole.runs)}\nfigure: failed = ${String(whole.failed)}\n`);
-process.exitCode = whole.failed === 0 ? 0 : 1;
+const failedRuns = ofCommit.filter(({ failed }) => failed.length > 0).length;
+process.stdout.write(
+  `figure: runs = ${String(ofCommit.length)}\nfigure: failed = ${String(failedRuns)}\nfigure: green in a row = ${String(greenInARow(plays))}\n`,
+);
+process.exitCode = failedRuns === 0 ? 0 : 1;
 
-/** Plays the part unless it was played in this run before, or time is up. */
-async function playOnce(run: number, part: string): Promise<void> {
-  if (ofCommit.filter((play) => play.part === part).length >= run || performance.now() > endsAtMs) return;
+async function playOnce(run: number): Promise<void> {
   const startedAtMs = performance.now();
-  const { outcome, printed } = await play(part.split(" "));
+  const { outcome, printed } = await play(positionals);
   const seconds = Math.round((performance.now() - startedAtMs) / 1_000);
-  const names = outcome === "passed" ? [] : [...printed.matchAll(FAILED)].map(([, name = "?"]) => name);
+  const names =
+    outcome === "passed" ? [] : [...printed.matchAll(FAILED)].map(([, test, other]) => test ?? other ?? "?");
   const failed = outcome === "passed" ? [] : [...new Set(names.length > 0 ? names : ["?"])];
-  const entry = { commit, part, parts: parts.length, seconds, failed };
+  const entry = { commit, seconds, failed };
   notebook.add(entry);
+  plays.push(entry);
   ofCommit.push(entry);
-  const place = `[${String(run)}/${String(runs)}] ${part} ${String(seconds)} s`;
+  const place = `[${String(run)}/${String(runs)}] ${String(seconds)} s`;
   if (failed.length === 0) {
     process.stdout.write(`${place}: green\n`);
     return;
   }
-  const log = join(directory, `${String(run)}-${part.replaceAll(/[^a-z0-9]+/gi, "-")}.log`);
+  const log = join(directory, `${String(run)}.log`);
   writeFileSync(log, printed);
   process.stdout.write(`${place}: failed, all of it in ${log}\n${failed.join("\n")}\n`);
 }

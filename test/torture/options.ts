@@ -22,8 +22,8 @@ npm run torture -- --figures FILE
   --figures FILE writes the figures of such a report into docs/reliability.md, and starts none
   --list         names the runs with their share of the time, and starts none
 
-With --hogs it plays all tests many times over beside two processes that want a core each, folder after folder, and goes
-on where it was stopped: \`npm run torture -- --hogs [--runs 50] [--minutes N] [FILES]\`.
+With --hogs it plays all tests many times over beside two processes that want a core each, and goes on where it was
+stopped: \`npm run torture -- --hogs [--runs 50] [--minutes N] [FILES]\`.
 With --mutants it plants bugs into copies of the code instead: \`npm run torture -- --mutants --help\`.
 `;
 

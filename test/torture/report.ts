@@ -52,7 +52,7 @@ export function createReport(options: {
     minutes: options.minutes,
     runs: [...options.runs],
     planted: sharesOf(lists, createRecord({ commit, forget: false }).find),
-    busy: busyRuns(createNotebook("busy", busyPlaySchema).read()),
+    busy: busyRuns(createNotebook("busy-runs", busyPlaySchema).read()),
   };
 }
 

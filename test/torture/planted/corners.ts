@@ -275,4 +275,25 @@ export const plantedInCorners: PlantedBug[] = [
     replace: "",
     tests: ["test/start/observe-address.test.ts"],
   },
+  {
+    what: "a key that is refused is looked for in the address",
+    file: "receiver/operations/rest-error.ts",
+    find: "this.status === 401",
+    replace: "this.status === 403",
+    tests: ["test/receiver/commands.test.ts", "-t", "reconcile"],
+  },
+  {
+    what: "what the service says ends with two full stops",
+    file: "receiver/operations/rest-error.ts",
+    find: 'this.message.replace(/\\.?$/, ".")',
+    replace: "`${this.message}.`",
+    tests: ["test/receiver/commands.test.ts", "-t", "reconcile"],
+  },
+  {
+    what: "a run that failed counts as one of those in a row",
+    file: "test/torture/busy-runs.ts",
+    find: "plays.length - 1 - plays",
+    replace: "plays.length - plays",
+    tests: ["test/repository/torture-notes.test.ts"],
+  },
 ];
