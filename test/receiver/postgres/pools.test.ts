@@ -48,6 +48,8 @@ test("a worker whose handlers use up their connections keeps neither acknowledge
     ([row]) => row?.["connections"] === HANDLERS_CONNECTIONS,
   );
   expect(await engine.intake.accept(newEvents(5))).toMatchObject({ ok: true });
+  // Not because one of them has ended: they may hold their connection for five seconds.
+  expect(await rows(IN_TRANSACTION)).toEqual([{ connections: HANDLERS_CONNECTIONS }]);
   expect(await engine.intake.probe()).toMatchObject({ ok: true });
   expect((await engine.ledger.counts()).byState.claimed).toBe(HANDLERS_CONNECTIONS);
   goOn.give();
