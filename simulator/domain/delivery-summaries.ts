@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Attempts, AttemptSummary } from "./attempts.ts";
 import { blameOf } from "./blame.ts";
-import { PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
+import { NO_BOUNDS, PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
 import type { Blame, DeliveryState } from "./outcome.ts";
 import { readFaults } from "./endpoints.ts";
 import { injectedFaults, type Fault } from "./faults.ts";
@@ -117,7 +117,9 @@ export function createDeliverySummaries(options: {
     const fits = (row: Candidate) => filters.every(([column, value]) => row[column] === value);
     if (text === undefined) {
       const rows = candidates<Candidate>(CANDIDATES, search);
-      return searchPage({ rows, matches: fits, limit, bounds, monotonicMs });
+      // By one filter alone, its index finds them.
+      const needed = filters.length > 1 ? bounds : NO_BOUNDS;
+      return searchPage({ rows, matches: fits, limit, bounds: needed, monotonicMs });
     }
     const hasText = textMatcher(text);
     const places = new Set(urls.all().flatMap(({ id, url }) => (hasText(url) ? [id] : [])));

@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
+import { NO_BOUNDS, PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
 import type { EventOrigin } from "./events.ts";
 
 /** What a list shows of one event. */
@@ -64,7 +64,9 @@ export function createEventSummaries(options: {
     const fits = (row: Candidate) => orgId === undefined || row.org_id === orgId;
     if (text === undefined) {
       const rows = candidates<Candidate>(CANDIDATES, search);
-      return searchPage({ rows, matches: fits, limit, bounds, monotonicMs });
+      // Types have an index, organizations have none.
+      const needed = orgId === undefined ? NO_BOUNDS : bounds;
+      return searchPage({ rows, matches: fits, limit, bounds: needed, monotonicMs });
     }
     const hasText = textMatcher(text);
     const rows = candidates<TextCandidate>(TEXT_CANDIDATES, search);

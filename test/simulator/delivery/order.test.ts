@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { systemTime } from "../../../simulator/domain/wall-time.ts";
 import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
 import { allEvents, openAttempts } from "../../helpers/records.ts";
 import {
@@ -68,6 +69,24 @@ test("an attempt that is under way is none of an endpoint's answers yet", async 
   answer.resolve();
   await simulator.settled();
   expect(simulator.deliveries.answersOf(endpointId).attempts).toHaveLength(1);
+});
+
+test("however slow the machine is, a page of what an index finds is as long as was asked for", async () => {
+  let stepMs = 0;
+  let nowMs = 0;
+  const wall = { ...systemTime, monotonicMs: () => (nowMs += stepMs) };
+  const simulator = openSimulator({ clock: "manual", send: SUCCEEDS, wall });
+  const { id: endpointId } = register(simulator, "http://localhost:9/");
+  for (let sent = 0; sent < 4; sent += 1) emit(simulator, "order.created");
+  await simulator.settled();
+  stepMs = 1_000;
+  expect(simulator.deliveries.answersOf(endpointId).attempts).toHaveLength(4);
+  const both = { limit: 3, endpointId, type: "order.created" } as const;
+  expect(simulator.deliveries.page({ limit: 3, endpointId })).toMatchObject({ deliveries: { length: 3 } });
+  expect(simulator.deliveries.page(both)).toMatchObject({ deliveries: { length: 1 } });
+  expect(simulator.events.page({ limit: 3, type: "order.created" })).toMatchObject({ events: { length: 3 } });
+  const [{ orgId } = { orgId: "" }] = simulator.events.page({ limit: 1 }).events;
+  expect(simulator.events.page({ limit: 3, orgId })).toMatchObject({ events: { length: 1 } });
 });
 
 test("a call stays for as long as one delivery of its event does", async () => {
