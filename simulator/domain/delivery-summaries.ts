@@ -117,8 +117,7 @@ export function createDeliverySummaries(options: {
     const fits = (row: Candidate) => filters.every(([column, value]) => row[column] === value);
     if (text === undefined) {
       const rows = candidates<Candidate>(CANDIDATES, search);
-      // By one filter alone, its index finds them.
-      const needed = filters.length > 1 ? bounds : NO_BOUNDS;
+      const needed = isByOneColumn(filters) ? NO_BOUNDS : bounds;
       return searchPage({ rows, matches: fits, limit, bounds: needed, monotonicMs });
     }
     const hasText = textMatcher(text);
@@ -155,6 +154,11 @@ function filtersOf({ eventId, endpointId, state, type, verdict }: DeliverySearch
     ["state", state],
   ];
   return filters.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
+}
+
+/** Whether the index of the narrowest filter finds just what is asked for; a column may be in the list twice. */
+function isByOneColumn(filters: readonly [Column, string][]): boolean {
+  return filters.every(([column]) => column === filters[0]?.[0]);
 }
 
 function fromRow(row: SummaryRow, made: readonly AttemptSummary[]): DeliverySummary {

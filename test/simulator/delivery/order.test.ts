@@ -75,14 +75,17 @@ test("however slow the machine is, a page of what an index finds is as long as w
   let stepMs = 0;
   let nowMs = 0;
   const wall = { ...systemTime, monotonicMs: () => (nowMs += stepMs) };
-  const simulator = openSimulator({ clock: "manual", send: SUCCEEDS, wall });
+  const simulator = openSimulator({ clock: "manual", send: FAILS, wall });
   const { id: endpointId } = register(simulator, "http://localhost:9/");
   for (let sent = 0; sent < 4; sent += 1) emit(simulator, "order.created");
   await simulator.settled();
   stepMs = 1_000;
   expect(simulator.deliveries.answersOf(endpointId).attempts).toHaveLength(4);
   const both = { limit: 3, endpointId, type: "order.created" } as const;
-  expect(simulator.deliveries.page({ limit: 3, endpointId })).toMatchObject({ deliveries: { length: 3 } });
+  for (const one of [{}, { endpointId }, { state: "attempting" }, { type: "order.created" }] as const)
+    expect(simulator.deliveries.page({ limit: 3, ...one }), JSON.stringify(one)).toMatchObject({
+      deliveries: { length: 3 },
+    });
   expect(simulator.deliveries.page(both)).toMatchObject({ deliveries: { length: 1 } });
   expect(simulator.events.page({ limit: 3, type: "order.created" })).toMatchObject({ events: { length: 3 } });
   const [{ orgId } = { orgId: "" }] = simulator.events.page({ limit: 1 }).events;

@@ -159,15 +159,22 @@ export const plantedInCornersOfTheSimulator: PlantedBug[] = [
   {
     what: "an endpoint's answers are told of a part of its deliveries, after a pause of the machine",
     file: "simulator/domain/delivery-summaries.ts",
-    find: "filters.length > 1 ? bounds : NO_BOUNDS",
-    replace: "filters.length > 0 ? bounds : NO_BOUNDS",
+    find: "filters.every(([column]) => column === filters[0]?.[0])",
+    replace: "filters.length === 0",
+    tests: ["test/simulator/delivery/order.test.ts"],
+  },
+  {
+    what: "a state that is not delivered counts as two filters",
+    file: "simulator/domain/delivery-summaries.ts",
+    find: "filters.every(([column]) => column === filters[0]?.[0])",
+    replace: "filters.length <= 1",
     tests: ["test/simulator/delivery/order.test.ts"],
   },
   {
     what: "two filters are looked through for as long as it takes",
     file: "simulator/domain/delivery-summaries.ts",
-    find: "filters.length > 1 ? bounds : NO_BOUNDS",
-    replace: "filters.length > 2 ? bounds : NO_BOUNDS",
+    find: "isByOneColumn(filters) ? NO_BOUNDS : bounds",
+    replace: "NO_BOUNDS",
     tests: ["test/simulator/delivery/order.test.ts"],
   },
   {
