@@ -13,8 +13,8 @@ export default defineConfig({
     globalSetup: ["test/helpers/postgres/global-setup.ts"],
     setupFiles: ["test/helpers/seeded-properties.ts"],
     // Ends what hangs; on a machine that does other work, an honest test takes several times as long as alone.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000, interval: 20 } },
     // Many tests wait for a process, a socket or a clock: more of them than cores fill those waits.
     maxWorkers: 4,

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
+import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 import { serve } from "../helpers/process.ts";
 import { figure, slowestDuring, usageOf } from "./measured.ts";
 
@@ -10,8 +11,8 @@ import { figure, slowestDuring, usageOf } from "./measured.ts";
  */
 const SIZE = Number(process.env["BORDERS"] ?? 1);
 
-/** The long runs have the machine to themselves; beside other tests every turn takes longer. */
-const SLOWEST_MS = SIZE > 1 ? 2_000 : 3_000;
+/** The long runs have the machine to themselves; beside other tests it is what the service waits for an answer. */
+const SLOWEST_MS = SIZE > 1 ? 2_000 : RESPONSE_TIMEOUT_MS;
 const MOST_MEGABYTES = 700;
 
 test(

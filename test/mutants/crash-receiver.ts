@@ -12,6 +12,10 @@ import {
 import { createServer } from "node:http";
 
 const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", GAP_MS = "", CLOCK_AHEAD = "0" } = process.env;
+/** So many orders are answered at once in one life, and the others late: however busy the machine is, a kill in the midst of a burst comes before its end. */
+const { ORDERS_AT_ONCE = "1000" } = process.env;
+const LATE_MS = 15_000;
+let orders = 0;
 const HOUR_MS = 3_600_000;
 const now = (): number => Date.now() + Number(CLOCK_AHEAD) * 1_000;
 /** Long where the bug shows only in what was not handled yet, so that no slow machine hides it. */
@@ -41,7 +45,7 @@ createServer((request, response) => {
       /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers["x-service-signature"])) ?? [];
     const expected = createHmac("sha256", SIGNING_SECRET).update(`${t}.`).update(body).digest("hex");
     if (v1 !== expected || Math.abs(now() / 1_000 - Number(t)) > 301) return response.writeHead(401).end();
-    const { id } = JSON.parse(body.toString()) as { id: string };
+    const { id, type } = JSON.parse(body.toString()) as { id: string; type: string };
     if (seen.has(id)) return response.end("{}");
     seen.add(id);
     if (MUTANT === "answers-before-storing") {
@@ -58,6 +62,9 @@ createServer((request, response) => {
       return void setTimeout(() => accept(id), Number(GAP_MS));
     }
     accept(id);
+    if (type === "order.created") orders += 1;
+    if (type === "order.created" && orders > Number(ORDERS_AT_ONCE))
+      return void setTimeout(() => response.end("{}"), LATE_MS);
     return response.end("{}");
   });
 }).listen(Number(PORT), "127.0.0.1");

@@ -25,7 +25,7 @@ describe.concurrent("kill -9 at the wrong moment", () => {
   test("a receiver that stores before it answers loses nothing and does nothing twice", async ({
     expect,
   }) => {
-    const report = await judgeKilled("");
+    const report = await judgeKilled("", { env: { ORDERS_AT_ONCE: "10" } });
     expect(idsOf(report, "failed"), story(report)).toEqual([]);
     expect(idsOf(report, "unverified")).toEqual([]);
     // A kill after the last answer would not interrupt a burst.
@@ -123,7 +123,7 @@ async function judgeKilled(
       clockVariable,
       observe: createObserver(`http://127.0.0.1:${port}/handled/{id}`),
       receiver: started.receiver,
-      timing: { ...QUICK, settleAfterCrashMs: 3_000, promptMs: 1_000 },
+      timing: { ...QUICK, settleAfterCrashMs: 3_000, promptMs: 3_000 },
       now: Date.now,
     });
   } finally {

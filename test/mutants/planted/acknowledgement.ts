@@ -93,7 +93,7 @@ export const ACKNOWLEDGEMENT: Record<string, Mutant> = {
   },
   "works-before-answering": {
     bug: "handles transfers before it answers",
-    plant: { beforeAnswer: ({ type }) => (type === "call.transferred" ? sleep(3_300) : undefined) },
+    plant: { beforeAnswer: ({ type }) => (type === "call.transferred" ? sleep(8_300) : undefined) },
     groups: ["acknowledgement"],
     caughtBy: "acknowledgement.prompt",
   },

@@ -68,6 +68,7 @@ export const WIRE: Record<string, Mutant> = {
   },
   "one-at-a-time": {
     bug: "finishes one request before it reads the next",
+    responseTimeoutMs: 8_000,
     plant: {
       readBody: async (request, state) => {
         const before = state.handled.get("stuck") ?? 0;

@@ -21,6 +21,16 @@ export type ReceiverProcess = {
 
 export const MAIN = fileURLToPath(new URL("../../../receiver/main.ts", import.meta.url));
 
+/** A receiver that was over before it said that it listens. */
+export class EndedEarly extends Error {
+  readonly signal: NodeJS.Signals | null;
+
+  constructor(signal: NodeJS.Signals | null, said: string) {
+    super(`The receiver ended before it listened: ${said}`);
+    this.signal = signal;
+  }
+}
+
 /** Starts a receiver as a process of its own (and of its own group) and waits until it listens, or works. */
 export async function startProcess(options: {
   environment: Record<string, string>;
@@ -60,7 +70,7 @@ export async function startProcess(options: {
     });
   });
   const first = await Promise.race([listening, exited]);
-  if (!("admin_url" in first)) throw new Error(`The receiver ended before it listened: ${errors.join("")}`);
+  if (!("admin_url" in first)) throw new EndedEarly(first.signal, errors.join(""));
   return { child, url: first.url ?? "", adminUrl: first.admin_url, lines, errors, exited, kill };
 }
 

@@ -3,13 +3,15 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
-import { Client } from "pg";
+import { Client, TypeOverrides, types } from "pg";
 import { createPrune } from "../../../receiver/engines/postgres/retention.ts";
-import { accept, newEvent } from "../engine-suite/harness.ts";
+import { accept, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { newEventId } from "../helpers/events.ts";
 import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
+
+const DAY_MS = 86_400_000;
 
 test("eight processes that bring the same events at once store each of them once", async () => {
   const { url, rows } = await postgresBackend();
@@ -35,6 +37,38 @@ test("eight processes that bring the same events at once store each of them once
   ).toEqual([{ events: 100, duplicates: 700 }]);
 });
 
+test("acknowledgements and handlers come through between any two statements of retention", async () => {
+  const { url, age } = await postgresBackend();
+  const engine = await opened(url);
+  const events = newEvents(600);
+  await accept(engine, events);
+  const { handled } = driven(engine, async () => ({ kind: "ignored" }), { concurrency: 100 });
+  let expected = events.length;
+  const allHandled = async (): Promise<void> => {
+    await until(
+      () => handled,
+      ({ length }) => length === expected,
+    );
+  };
+  await allHandled();
+  await age?.(40 * DAY_MS);
+
+  const client = await connected(url);
+  const prune = createPrune(async <Row extends object>(text: string, values?: unknown[]) => {
+    const { rows } = await client.query<Row>(text, values);
+    await accept(engine, [newEvent()]);
+    expected += 1;
+    await allHandled();
+    return rows;
+  });
+  expect(await prune({ bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS })).toEqual({
+    bodies: events.length,
+    ids: 0,
+  });
+  // Two deletions at the least: it is not done with one.
+  expect(expected).toBeGreaterThan(events.length + 4);
+});
+
 test("an event that is requeued between being found finished and being pruned stays", async () => {
   const { url } = await postgresBackend();
   const engine = await opened(url);
@@ -47,9 +81,7 @@ test("an event that is requeued between being found finished and being pruned st
   );
   await processor.drain(0);
 
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  onTestFinished(async () => client.end());
+  const client = await connected(url);
   const [{ id } = newEvent(), other] = events;
   let requeued: number | undefined;
   const prune = createPrune(async <Row extends object>(text: string, values?: unknown[]) => {
@@ -63,3 +95,13 @@ test("an event that is requeued between being found finished and being pruned st
   expect(await engine.ledger.find(id)).toMatchObject({ state: "pending", attempts: 0 });
   expect(await engine.ledger.find(other!.id)).toMatchObject({ state: "pruned" });
 });
+
+/** A connection past the engine, which takes counts for numbers as the engine's own do. */
+async function connected(url: string): Promise<Client> {
+  const overrides = new TypeOverrides();
+  overrides.setTypeParser(types.builtins.INT8, Number);
+  const client = new Client({ connectionString: url, types: overrides });
+  await client.connect();
+  onTestFinished(async () => client.end());
+  return client;
+}

@@ -35,7 +35,7 @@ describe("an endpoint that always answers 500", () => {
       expect(attempt.startedAtMs).toBeGreaterThanOrEqual(attempt.scheduledAtMs);
       expect(attempt).toMatchObject({ httpStatus: 500, error: null });
     }
-    expect(performance.now() - startedMs).toBeLessThan(3_000);
+    expect(performance.now() - startedMs).toBeLessThan(60_000);
   });
 
   test("sees the same id and the same bytes six times, each signed at its own moment", async () => {
