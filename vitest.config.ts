@@ -15,7 +15,7 @@ export default defineConfig({
     // Ends what hangs; on a machine that does other work, an honest test takes several times as long as alone.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 15_000, interval: 20 } },
+    expect: { poll: { timeout: 30_000, interval: 20 } },
     // Many tests wait for a process, a socket or a clock: more of them than cores fill those waits.
     maxWorkers: 4,
     // A worker goes on to the next file with what it has loaded: a sixth of the whole time. Tests put back what they change

@@ -133,7 +133,7 @@ test("filters by endpoint, type, state and text, kept in the address", async () 
   await page.getByText("Nothing matches").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await expect.poll(() => rows.count(), SOON).toBe(3);
-}, 120_000);
+});
 
 test("everything in the list can be done from the keyboard", async () => {
   const { url, simulator } = await openDashboard();

@@ -43,7 +43,7 @@ test("the page says that the simulator is gone, and comes back with the next one
   await control(origin, "POST", "/events", { type: "order.created" });
   await rows.getByText(/ ordered/).waitFor();
   expect(second.port).toBe(first.port);
-}, 120_000);
+});
 
 test("what happens shows without a reload, and a reset empties the list", async () => {
   const { url } = await openDashboard();
@@ -68,7 +68,7 @@ test("what happens shows without a reload, and a reset empties the list", async 
 
   await control(origin, "POST", "/reset", { keep_endpoints: true });
   await expectShown(page.getByText("Nothing has happened yet"));
-}, 120_000);
+});
 
 test("the clock's modes and buttons do what they say", async () => {
   const { url, simulator } = await openDashboard();

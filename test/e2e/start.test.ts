@@ -23,7 +23,7 @@ async function receiverSettings() {
   };
 }
 
-describe("the whole, running", { timeout: 120_000 }, () => {
+describe("the whole, running", () => {
   test("npm start, which is dev, sends every type and one twice, sees each handled once, and says so as the README shows", async () => {
     const { url, observe, env } = await receiverSettings();
     const command = ["--quiet", "--command", `${process.execPath} receiver/main.ts`];

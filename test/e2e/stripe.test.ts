@@ -29,7 +29,7 @@ describe("stripe's library", () => {
     }
   });
 
-  test("makes headers that the receiver accepts over HTTP", { timeout: 60_000 }, async () => {
+  test("makes headers that the receiver accepts over HTTP", async () => {
     const [port, adminPort] = [await freePort(), await freePort()];
     const receiver = run("receiver/main.ts", ["start"], {
       PORT: String(port),

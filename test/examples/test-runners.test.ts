@@ -20,7 +20,7 @@ test("the example for node:test passes", () => {
   const ran = spawnSync("node", ["--import", FROM_SOURCE, "--test", "node.test.mjs"], {
     cwd: FOLDER,
     encoding: "utf8",
-    timeout: 15_000,
+    timeout: 120_000,
     env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
   });
   expect(ran.stdout).toMatch(/pass 2\n/);

@@ -33,7 +33,6 @@ describe.concurrent("verify without options fails a receiver that is nearly righ
         const firstLine = new RegExp(`^HTTP/1\\.[01] ${status}\\b`);
         expect(repeated, "the printed curl ends otherwise").toMatch(firstLine);
       },
-      60_000,
     );
   }
 });
@@ -49,7 +48,6 @@ describe.concurrent("verify without options passes a receiver that is right in a
         expect(failedMusts(report), story(report)).toEqual([]);
         expect(report.verdict, story(report)).toBe("passed");
       },
-      120_000,
     );
   }
 });

@@ -18,7 +18,7 @@ export type Complaints = { errors: string[]; violations: string[] };
 export type WatchedPage = Page & { complaints: Complaints };
 
 /** For `expect.poll`: how long a page may take on a busy machine. */
-export const SOON = { timeout: 15_000, interval: 20 };
+export const SOON = { timeout: 30_000, interval: 20 };
 
 /** Of this worker, for all of its files: starting one takes more than most tests do. It ends with the worker. */
 let started: Promise<Browser> | undefined;

@@ -39,7 +39,7 @@ export function projectWithKit() {
       const { status, stdout, stderr } = spawnSync(program, words, {
         cwd: folder,
         encoding: "utf8",
-        timeout: 60_000,
+        timeout: 120_000,
       });
       return { status, output: stdout + stderr };
     },

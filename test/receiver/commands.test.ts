@@ -154,36 +154,32 @@ describe("inbox", () => {
 });
 
 describe("reconcile", () => {
-  test(
-    "prints its report in three parts, and fails when it did not finish",
-    { timeout: 60_000 },
-    async () => {
-      const { engine, config } = await startTestReceiver();
-      const { baseUrl, state } = await startRestService();
-      state.calls = makeCalls(2, Date.now());
-      const withApi = { ...config, api: { baseUrl, key: API_KEY } };
-      const good = recordingTerminal();
-      expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600 }, good)).toBe(0);
-      expect(good.printed.join("\n")).toMatch(
-        /^Healed: 2\n[^]*Already there: 0\nCannot be healed:\n +order\.created[^]*booking\.created/,
-      );
-      const bad = recordingTerminal();
-      const wrongKey = { ...config, api: { baseUrl, key: "wrong" } };
-      expect(await runReconcile(wrongKey, engine, { sinceSeconds: 3_600, json: true }, bad)).toBe(1);
-      expect(JSON.parse(bad.printed[0]!)).toMatchObject({
-        finished: false,
-        problem: expect.stringMatching(/unauthorized.*[^.]\. Check API_KEY\.$/),
-      });
-      await (
-        await handleAll(engine, () => ({ kind: "done" }))
-      )();
-      await engine.ledger.prune({ bodiesOlderThanMs: 0, idsOlderThanMs: 86_400_000 });
-      const floored = recordingTerminal();
-      expect(await runReconcile(withApi, engine, { sinceSeconds: 31 * 86_400 }, floored)).toBe(0);
-      expect(floored.printed.join("\n")).toMatch(
-        /Looked back to .* only: what arrived before .* may be pruned/,
-      );
-      expect(await runReconcile(config, engine, { sinceSeconds: 60 }, recordingTerminal())).toBe(2);
-    },
-  );
+  test("prints its report in three parts, and fails when it did not finish", async () => {
+    const { engine, config } = await startTestReceiver();
+    const { baseUrl, state } = await startRestService();
+    state.calls = makeCalls(2, Date.now());
+    const withApi = { ...config, api: { baseUrl, key: API_KEY } };
+    const good = recordingTerminal();
+    expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600 }, good)).toBe(0);
+    expect(good.printed.join("\n")).toMatch(
+      /^Healed: 2\n[^]*Already there: 0\nCannot be healed:\n +order\.created[^]*booking\.created/,
+    );
+    const bad = recordingTerminal();
+    const wrongKey = { ...config, api: { baseUrl, key: "wrong" } };
+    expect(await runReconcile(wrongKey, engine, { sinceSeconds: 3_600, json: true }, bad)).toBe(1);
+    expect(JSON.parse(bad.printed[0]!)).toMatchObject({
+      finished: false,
+      problem: expect.stringMatching(/unauthorized.*[^.]\. Check API_KEY\.$/),
+    });
+    await (
+      await handleAll(engine, () => ({ kind: "done" }))
+    )();
+    await engine.ledger.prune({ bodiesOlderThanMs: 0, idsOlderThanMs: 86_400_000 });
+    const floored = recordingTerminal();
+    expect(await runReconcile(withApi, engine, { sinceSeconds: 31 * 86_400 }, floored)).toBe(0);
+    expect(floored.printed.join("\n")).toMatch(
+      /Looked back to .* only: what arrived before .* may be pruned/,
+    );
+    expect(await runReconcile(config, engine, { sinceSeconds: 60 }, recordingTerminal())).toBe(2);
+  });
 });

@@ -37,7 +37,7 @@ const HOSTILE = {
   workerFile: new URL("./hostile-worker.ts", import.meta.url),
 };
 
-describe("a handler", { timeout: 90_000 }, () => {
+describe("a handler", () => {
   // What a process took along with it does not come back and take the next one along.
   const shared = useReceiver({ ...HOSTILE, clock, backoffMs: () => 3_600_000 });
 

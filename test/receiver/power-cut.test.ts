@@ -32,7 +32,7 @@ test.skipIf(reason !== undefined)(
 test.skipIf(reason !== undefined).for([
   ["losing", "inbox-normal", "acknowledgements that are not synced"],
   ["stuck", "unsynced-retention", "retention that does not sync the work file first"],
-] as const)("some of them are %s with %s: the control", { timeout: 120_000 }, ([outcome, variant]) => {
+] as const)("some of them are %s with %s: the control", ([outcome, variant]) => {
   const steps = record({ directory: temporaryDirectory(), variant, batches: BATCHES });
   expect(steps.filter(({ kind }) => kind === "acknowledge")).toHaveLength(BATCHES);
   const verdict = judgeImages(steps, { images: 300, random: randomFrom(SEED) });

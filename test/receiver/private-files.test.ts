@@ -81,32 +81,28 @@ test("a link where the write-ahead log would be is not written through either", 
   expect(readFileSync(elsewhere, "utf8")).toBe("precious");
 });
 
-test(
-  "files that others can read are named by doctor, and private again after the next start",
-  { timeout: 30_000 },
-  async () => {
-    const directory = join(temporaryDirectory(), "data");
-    mkdirSync(directory);
-    const file = join(directory, "receiver.db");
-    const environment = { DATABASE_URL: `sqlite:${file}` };
-    const engine = await open(file);
-    await engine.intake.probe();
-    for (const name of ["receiver.db", "receiver.work.db"]) chmodSync(join(directory, name), 0o640);
-    const terminal = recordingTerminal();
-    // Said, but no reason to fail.
-    expect(await runDoctor(testConfig(environment), engine, {}, terminal)).toBe(0);
-    for (const name of ["receiver.db", "receiver.work.db"])
-      expect(
-        terminal.printed.filter((line) => line.endsWith(`chmod 600 ${join(directory, name)}`)),
-      ).toHaveLength(1);
-    await engine.close();
+test("files that others can read are named by doctor, and private again after the next start", async () => {
+  const directory = join(temporaryDirectory(), "data");
+  mkdirSync(directory);
+  const file = join(directory, "receiver.db");
+  const environment = { DATABASE_URL: `sqlite:${file}` };
+  const engine = await open(file);
+  await engine.intake.probe();
+  for (const name of ["receiver.db", "receiver.work.db"]) chmodSync(join(directory, name), 0o640);
+  const terminal = recordingTerminal();
+  // Said, but no reason to fail.
+  expect(await runDoctor(testConfig(environment), engine, {}, terminal)).toBe(0);
+  for (const name of ["receiver.db", "receiver.work.db"])
+    expect(
+      terminal.printed.filter((line) => line.endsWith(`chmod 600 ${join(directory, name)}`)),
+    ).toHaveLength(1);
+  await engine.close();
 
-    const { url, lines, kill } = await startProcess({
-      environment: { ...environment, RECEIVER_ROLE: "ingest" },
-    });
-    expect((await post(url, newBody())).status).toBe(200);
-    expect(new Set(Object.values(modes(directory)))).toEqual(new Set(["600"]));
-    expect(lines.filter((line) => line.includes('"mended":true')).length).toBeGreaterThanOrEqual(2);
-    await kill();
-  },
-);
+  const { url, lines, kill } = await startProcess({
+    environment: { ...environment, RECEIVER_ROLE: "ingest" },
+  });
+  expect((await post(url, newBody())).status).toBe(200);
+  expect(new Set(Object.values(modes(directory)))).toEqual(new Set(["600"]));
+  expect(lines.filter((line) => line.includes('"mended":true')).length).toBeGreaterThanOrEqual(2);
+  await kill();
+});

@@ -12,7 +12,7 @@ const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db
 /** How often the receiver is drained under load. */
 const DRAINS = Array.from({ length: Number(process.env["DRAINS"] ?? 1) }, (_, index) => index + 1);
 
-describe("the command line", { timeout: 60_000 }, () => {
+describe("the command line", () => {
   test.for<[string, string[], Record<string, string>, number, RegExp]>([
     ["without a secret", [], {}, 2, /^voice-agent-receiver: SIGNING_SECRET: is missing\. Set it .*\n$/],
     ["with a misspelt command", ["strat"], {}, 2, /Did you mean start\?/],
@@ -46,7 +46,7 @@ describe("the command line", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the process", { timeout: 90_000 }, () => {
+describe("the process", () => {
   test("handles an event of each role's share: one ingests, another works", async () => {
     const environment = { DATABASE_URL: database() };
     const ingest = await startProcess({ environment: { ...environment, RECEIVER_ROLE: "ingest" } });

@@ -16,25 +16,21 @@ const retry = { maximumAttempts: 10, backoffMs: () => 0 };
 /** A database in trouble: 503 and nothing half stored, the event loop free, and no restart needed once it is over. */
 
 describe("a database that another process holds", () => {
-  test(
-    "is waited for without blocking anybody, then answered with 503, then used again",
-    { timeout: 60_000 },
-    async () => {
-      const { url, config, engine } = await startTestReceiver();
-      const other = new Database(config.databaseFile);
-      other.exec("BEGIN IMMEDIATE");
-      const body = newBody();
-      const waiting = post(url, body);
-      const health = await get(new URL("/healthz", url));
-      expect(health.status).toBe(200);
-      const answer = await waiting;
-      expect(answer.status).toBe(503);
-      expect(await engine.ledger.find(idOf(body))).toBeUndefined();
-      other.exec("ROLLBACK");
-      other.close();
-      expect((await post(url, body)).status).toBe(200);
-    },
-  );
+  test("is waited for without blocking anybody, then answered with 503, then used again", async () => {
+    const { url, config, engine } = await startTestReceiver();
+    const other = new Database(config.databaseFile);
+    other.exec("BEGIN IMMEDIATE");
+    const body = newBody();
+    const waiting = post(url, body);
+    const health = await get(new URL("/healthz", url));
+    expect(health.status).toBe(200);
+    const answer = await waiting;
+    expect(answer.status).toBe(503);
+    expect(await engine.ledger.find(idOf(body))).toBeUndefined();
+    other.exec("ROLLBACK");
+    other.close();
+    expect((await post(url, body)).status).toBe(200);
+  });
 });
 
 /** An engine whose writer gets into trouble, until the file `over` exists. */
@@ -61,7 +57,7 @@ describe.for([
   ["full", "full"],
   ["read-only", "read_only"],
 ] as const)("a database that is %s", ([trouble, reason]) => {
-  test("takes nothing, says so, and is used again when it is mended", { timeout: 60_000 }, async () => {
+  test("takes nothing, says so, and is used again when it is mended", async () => {
     const { engine, over } = await openTroubled(trouble);
     const event = () => ({
       id: newEventId(),
@@ -155,7 +151,7 @@ describe("a damaged file", () => {
       (file) => writeFileSync(file, "this was a database once, and is a letter now".repeat(100)),
     ],
     ["of a newer receiver", (file) => new Database(file).pragma("user_version = 99")],
-  ])("%s stops the start with one line that says what to do", { timeout: 60_000 }, async ([, damage]) => {
+  ])("%s stops the start with one line that says what to do", async ([, damage]) => {
     const file = await start(damage);
     const { code, stderr } = await runCommand(["start"], {
       SIGNING_SECRET: "s",

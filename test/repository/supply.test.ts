@@ -80,7 +80,7 @@ test("the action runs its own checkout, as its lockfile pins it", async () => {
   chmodSync(join(directory, "npm"), 0o755);
   const { status } = spawnSync("bash", ["-e", "-c", script.replaceAll(/^ {8}/gm, "")], {
     cwd: directory,
-    timeout: 30_000,
+    timeout: 120_000,
     env: {
       PATH: `${directory}:${process.env["PATH"] ?? ""}`,
       GITHUB_ACTION_PATH: ROOT.replace(/\/$/, ""),

@@ -9,7 +9,7 @@ import type { Behaviour } from "../mutants/receiver.ts";
 
 const SCHEDULES = 10;
 
-describe.concurrent("the explorer", { timeout: 60_000 }, () => {
+describe.concurrent("the explorer", () => {
   test.each<[string, Partial<Behaviour>, RegExp]>([
     ["a second handling", { remember: () => true }, /handled \d times instead of once/],
     ["a refused duplicate", { duplicateStatus: 409 }, /not acknowledged|was given up/],

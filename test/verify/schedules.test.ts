@@ -70,7 +70,7 @@ describe("what the proxy in front of a receiver does to an attempt", () => {
       ({ status }) => status,
       () => undefined,
     );
-    if (arrives) await vi.waitUntil(() => arrived.includes(body), { timeout: 10_000, interval: 5 });
+    if (arrives) await vi.waitUntil(() => arrived.includes(body), { timeout: 60_000, interval: 5 });
     // What is not answered by now, with all of it over, is answered never.
     if (answered === undefined) setTimeout(() => limit.abort(), 80);
     expect(await answer).toBe(answered);

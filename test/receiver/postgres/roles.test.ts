@@ -9,49 +9,45 @@ import { until } from "../helpers/until.ts";
 const EVENTS = 150;
 const KILL_AFTER = 50;
 
-test(
-  "two processes that take events and two that handle them lose nothing and do nothing twice when one of each is killed",
-  { timeout: 60_000 },
-  async () => {
-    const { url, drop } = await newDatabase();
-    onTestFinished(drop);
-    const start = async (role: string): Promise<ReceiverProcess> =>
-      startProcess({ environment: { DATABASE_URL: url, RECEIVER_ROLE: role, LOG_LEVEL: "info" } });
-    const [taking, alsoTaking, ...workers] = await Promise.all([
-      start("ingest"),
-      start("ingest"),
-      start("worker"),
-      start("worker"),
-    ]);
-    // One that says it works has only just asked for the process of its handlers.
-    await Promise.all(workers.map(isReady));
+test("two processes that take events and two that handle them lose nothing and do nothing twice when one of each is killed", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const start = async (role: string): Promise<ReceiverProcess> =>
+    startProcess({ environment: { DATABASE_URL: url, RECEIVER_ROLE: role, LOG_LEVEL: "info" } });
+  const [taking, alsoTaking, ...workers] = await Promise.all([
+    start("ingest"),
+    start("ingest"),
+    start("worker"),
+    start("worker"),
+  ]);
+  // One that says it works has only just asked for the process of its handlers.
+  await Promise.all(workers.map(isReady));
 
-    const acknowledged: string[] = [];
-    let killed: Promise<unknown> | undefined;
-    const lane = async (to: () => ReceiverProcess): Promise<void> => {
-      while (acknowledged.length < EVENTS) {
-        const body = newBody();
-        const answer = await post(to().url, body).catch(() => undefined);
-        if (answer?.status === 200) acknowledged.push(idOf(body));
-        // Without a chance to return or to finish anything: the process and that of its handlers.
-        if (acknowledged.length > KILL_AFTER) killed ??= Promise.all([workers[0]?.kill(), taking.kill()]);
-      }
-    };
-    const either = (): ReceiverProcess => (killed === undefined ? taking : alsoTaking);
-    await Promise.all([lane(either), lane(either), lane(() => alsoTaking), lane(() => alsoTaking)]);
-    const sentAtMs = performance.now();
-
-    for (const id of acknowledged) {
-      const shown = await until(
-        async () => (await get(`${alsoTaking.adminUrl}/inbox/${id}`)).json(),
-        (event) => (event as { handled: number }).handled > 0,
-      );
-      expect(shown).toMatchObject({ state: "done", handled: 1 });
+  const acknowledged: string[] = [];
+  let killed: Promise<unknown> | undefined;
+  const lane = async (to: () => ReceiverProcess): Promise<void> => {
+    while (acknowledged.length < EVENTS) {
+      const body = newBody();
+      const answer = await post(to().url, body).catch(() => undefined);
+      if (answer?.status === 200) acknowledged.push(idOf(body));
+      // Without a chance to return or to finish anything: the process and that of its handlers.
+      if (acknowledged.length > KILL_AFTER) killed ??= Promise.all([workers[0]?.kill(), taking.kill()]);
     }
-    // On the machine of the dead nobody waits for a lease.
-    expect(performance.now() - sentAtMs).toBeLessThan(LEASE_MS / 2);
-  },
-);
+  };
+  const either = (): ReceiverProcess => (killed === undefined ? taking : alsoTaking);
+  await Promise.all([lane(either), lane(either), lane(() => alsoTaking), lane(() => alsoTaking)]);
+  const sentAtMs = performance.now();
+
+  for (const id of acknowledged) {
+    const shown = await until(
+      async () => (await get(`${alsoTaking.adminUrl}/inbox/${id}`)).json(),
+      (event) => (event as { handled: number }).handled > 0,
+    );
+    expect(shown).toMatchObject({ state: "done", handled: 1 });
+  }
+  // On the machine of the dead nobody waits for a lease.
+  expect(performance.now() - sentAtMs).toBeLessThan(LEASE_MS / 2);
+});
 
 async function isReady({ adminUrl }: ReceiverProcess): Promise<void> {
   await until(

@@ -12,7 +12,7 @@ type Delivery = {
 };
 type Emitted = { deliveries: { id: string }[] };
 
-describe("serve --data, killed with SIGKILL", { timeout: 60_000 }, () => {
+describe("serve --data, killed with SIGKILL", () => {
   test("in the middle of an attempt: it counts as interrupted, and six are on the wire in all", async () => {
     const endpoint = await startEndpoint((response, count) => {
       if (count !== 3) response.writeHead(500).end();

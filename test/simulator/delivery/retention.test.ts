@@ -175,7 +175,7 @@ describe("what is kept", () => {
     expect(allDeliveries(second).map(({ id }) => id)).toEqual(ids.slice(-2).toReversed());
   });
 
-  test("is as much after hours of traffic as after minutes", { timeout: 30_000 }, async () => {
+  test("is as much after hours of traffic as after minutes", async () => {
     const wall = createVirtualWall();
     const simulator = keepOnly(100, { wall, clock: "real", calls: 20 });
     simulator.traffic.set(600);

@@ -40,5 +40,5 @@ export function heldResources(): string[] {
 
 /** Resolves when this process holds exactly `expected` again; fails when it still holds more after a while. */
 export async function releasedTo(expected: readonly string[]): Promise<void> {
-  await vi.waitFor(() => assert.deepEqual(heldResources(), expected), { timeout: 5_000, interval: 5 });
+  await vi.waitFor(() => assert.deepEqual(heldResources(), expected), { timeout: 60_000, interval: 5 });
 }
