@@ -64,6 +64,15 @@ export function diagnose(options: {
       return { valid: false, findings: causes, expected, explained: true, tried: search.tried() };
     }
   }
+  if (bareComputed !== undefined && isPiece(bareComputed, expected)) {
+    return {
+      valid: false,
+      findings: [cutOff(bareComputed), ...findings],
+      expected,
+      explained: true,
+      tried: search.tried(),
+    };
+  }
   if (bareComputed !== undefined && !headerFits && bareComputed === expected) findings.unshift(OTHER_SECRET);
   return { valid: false, findings, expected, explained: false, tried: search.tried() };
 }
@@ -152,6 +161,21 @@ function bareDigest(text: string): string {
   const value = text.trim().replace(/^(["'])(.*)\1$/, "$2");
   const v1 = /(?:^|,)v1=([^,]*)/.exec(value)?.[1] ?? value;
   return v1.replace(/^sha256=/i, "");
+}
+
+/** A beginning or an end of it, long enough to be no chance. */
+function isPiece(text: string, digest: string): boolean {
+  return (
+    text.length >= 8 && text.length < digest.length && (digest.startsWith(text) || digest.endsWith(text))
+  );
+}
+
+function cutOff({ length }: string): Deviation {
+  return {
+    id: "cut-off",
+    title: `What your code computed is a piece of the right digest: ${length} of its 64 characters.`,
+    fix: "Compare all 64: look where your code cuts the text, or writes too few bytes as hexadecimal.",
+  };
 }
 
 function isFirstOfItsId(finding: Deviation, index: number, all: readonly Deviation[]): boolean {

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { verify } from "../../shared/signature.ts";
 import { isHere, LANGUAGES, snippet } from "../examples/languages.ts";
-import { SOON, useBrowser } from "../helpers/browser.ts";
+import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { ROOT } from "../repository/files.ts";
@@ -117,7 +117,7 @@ test("the program that verifies an attempt says in each language what a receiver
   for (const language of LANGUAGES.filter(isHere)) {
     await page.getByRole("button", { name: language.name, exact: true }).click();
     const code = page.getByRole("region", { name: `Verification in ${language.name}` });
-    await expect.poll(() => code.textContent(), SOON).toMatch(/signed/i);
+    await expect.poll(() => code.textContent()).toMatch(/signed/i);
     const file = join(folder, language.file);
     writeFileSync(file, (await code.textContent()) ?? "");
     const [program, ...words] = language.command(file);
@@ -138,7 +138,7 @@ test("the program that verifies an attempt says in each language what a receiver
   const code = page.getByRole("region", { name: "Verification in Node.js" });
   expect(await code.textContent()).toBe("");
   held.resolve();
-  await expect.poll(() => code.textContent(), SOON).toContain("isSigned");
+  await expect.poll(() => code.textContent()).toContain("isSigned");
   const names = LANGUAGES.filter(isHere).map(({ name }) => name);
   expect((await Promise.all(asked)).map((line) => line.toLowerCase())).toEqual(
     names.flatMap((name) => [`${name} true`, `${name} false`].map((line) => line.toLowerCase())),

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { expectShown, SOON, useBrowser } from "../helpers/browser.ts";
+import { expectShown, useBrowser } from "../helpers/browser.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
@@ -36,13 +36,13 @@ describe("the docs of the service", () => {
     const contents = page.getByRole("navigation", { name: "Contents" });
     await contents.getByRole("link", { name: "voicemail.created" }).click();
     const part = page.locator("#onVoicemailCreatedEvent");
-    await expect.poll(async () => (await part.boundingBox())?.y ?? 0, SOON).toBeLessThan(200);
+    await expect.poll(async () => (await part.boundingBox())?.y ?? 0).toBeLessThan(200);
     const current = contents.locator("[aria-current]");
-    await expect.poll(() => current.allInnerTexts(), SOON).toEqual(["voicemail.created"]);
+    await expect.poll(() => current.allInnerTexts()).toEqual(["voicemail.created"]);
     await part.getByRole("link", { name: "Trigger one" }).click();
     await expectShown(page.getByRole("button", { name: /^voicemail\.\s?created/, pressed: true }));
     await page.goBack();
-    await expect.poll(async () => (await part.boundingBox())?.y ?? 900, SOON).toBeLessThan(200);
+    await expect.poll(async () => (await part.boundingBox())?.y ?? 900).toBeLessThan(200);
 
     // Try it: in the console, with that endpoint chosen.
     await page.locator("#listCalls").getByRole("link", { name: "Try it" }).click();
@@ -55,7 +55,7 @@ describe("the docs of the service", () => {
     const { url } = await openDashboard({ calls: 0 });
     const page = await browser.openPage(`${url}/docs#signature`, { colorScheme: "dark" });
     const part = page.locator("#signature");
-    await expect.poll(async () => (await part.boundingBox())?.y ?? 900, SOON).toBeLessThan(200);
+    await expect.poll(async () => (await part.boundingBox())?.y ?? 900).toBeLessThan(200);
     await part.getByLabel("Secret").fill("whsec_mine");
     await part.getByLabel("t", { exact: true }).fill("1700000000");
     await part.getByLabel("Body").fill('{"é":1}');

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { SOON, useBrowser } from "../helpers/browser.ts";
+import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { emit, register } from "../helpers/simulator.ts";
@@ -57,10 +57,10 @@ test("thousands of deliveries are all within reach, and only those in sight exis
 
   // Filters look through all of them.
   await page.getByLabel("Search deliveries").fill(`${oldest}`);
-  await expect.poll(() => rows.count(), SOON).toBe(1);
+  await expect.poll(() => rows.count()).toBe(1);
   await page.getByLabel("Search deliveries").fill("");
   await page.getByLabel("Type").selectOption("booking.created");
-  await expect.poll(() => rows.count(), SOON).toBe(1);
+  await expect.poll(() => rows.count()).toBe(1);
   expect(page.url()).toContain("type=booking.created");
 }, 180_000);
 
@@ -78,7 +78,7 @@ async function measureSteps(page: Page, rows: Locator): Promise<void> {
     // With the answer of the simulator, and all that it changes.
     await cost(async () => {
       await page.getByLabel("Type").selectOption(type);
-      await expect.poll(async () => (await rows.count()) === 1, SOON).toBe(type !== "");
+      await expect.poll(async () => (await rows.count()) === 1).toBe(type !== "");
     });
   }
   process.stdout.write(
@@ -118,21 +118,21 @@ test("filters by endpoint, type, state and text, kept in the address", async () 
   await control(origin, "POST", "/events", { type: "call.completed", object });
   const page = await browser.openPage(url);
   const rows = page.locator(".windowed a[href*='/deliveries/']");
-  await expect.poll(() => rows.count(), SOON).toBe(3);
+  await expect.poll(() => rows.count()).toBe(3);
   await rows.getByText("418", { exact: true }).waitFor();
 
   await page.getByLabel("Endpoint").selectOption({ label: new URL(bad.url).host + "/webhooks" });
-  await expect.poll(() => rows.count(), SOON).toBe(1);
+  await expect.poll(() => rows.count()).toBe(1);
   await page.reload();
-  await expect.poll(() => rows.count(), SOON).toBe(1);
+  await expect.poll(() => rows.count()).toBe(1);
   await page.goto(`${url}?state=delivered`);
-  await expect.poll(() => rows.count(), SOON).toBe(2);
+  await expect.poll(() => rows.count()).toBe(2);
   await page.goto(`${url}?q=needle%20in%20a%20HAYSTACK`);
-  await expect.poll(() => rows.count(), SOON).toBe(1);
+  await expect.poll(() => rows.count()).toBe(1);
   await page.goto(`${url}?state=dead`);
   await page.getByText("Nothing matches").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
-  await expect.poll(() => rows.count(), SOON).toBe(3);
+  await expect.poll(() => rows.count()).toBe(3);
 });
 
 test("everything in the list can be done from the keyboard", async () => {
@@ -147,13 +147,13 @@ test("everything in the list can be done from the keyboard", async () => {
     page.evaluate("document.activeElement.getAttribute('href') ?? document.activeElement.tagName");
 
   await page.keyboard.press("j");
-  await expect.poll(focused, SOON).toBe(`/dashboard/deliveries/${ids[0]}`);
+  await expect.poll(focused).toBe(`/dashboard/deliveries/${ids[0]}`);
   for (const id of ids.slice(1, 30)) {
     await page.keyboard.press("j");
-    await expect.poll(focused, SOON).toBe(`/dashboard/deliveries/${id}`);
+    await expect.poll(focused).toBe(`/dashboard/deliveries/${id}`);
   }
   await page.keyboard.press("k");
-  await expect.poll(focused, SOON).toBe(`/dashboard/deliveries/${ids[28]}`);
+  await expect.poll(focused).toBe(`/dashboard/deliveries/${ids[28]}`);
   await page.keyboard.press("Enter");
   await page.getByText("A correct receiver accepts this signature.").waitFor();
   expect(page.url()).toContain(ids[28]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { expectShown, SOON, useBrowser } from "../helpers/browser.ts";
+import { expectShown, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard, visit } from "./open-dashboard.ts";
@@ -27,7 +27,7 @@ test("a call reads as a conversation, and its recording can be played", async ()
     audio.load();
   });
   const seconds = () => recording.evaluate((audio: { duration: number }) => audio.duration);
-  await expect.poll(seconds, SOON).toBeGreaterThan(0);
+  await expect.poll(seconds).toBeGreaterThan(0);
 });
 
 test("a recording elsewhere is linked, and what is no web address is text", async () => {
@@ -132,13 +132,13 @@ test("a scenario is set off, and traffic is switched on and off", async () => {
   const page = await browser.openPage(`${url}/trigger`);
   await page.getByRole("button", { name: "Run failed-transfer" }).click();
   await page.getByText("failed-transfer has begun").waitFor();
-  await expect.poll(() => simulator.counts.events().total, SOON).toBeGreaterThan(0);
+  await expect.poll(() => simulator.counts.events().total).toBeGreaterThan(0);
 
   const traffic = page.getByRole("group", { name: "Happenings a minute" });
   await traffic.getByRole("button", { name: "600" }).click();
-  await expect.poll(() => simulator.counts.events().byType.get("call.completed"), SOON).toBeGreaterThan(3);
+  await expect.poll(() => simulator.counts.events().byType.get("call.completed")).toBeGreaterThan(3);
   await traffic.getByRole("button", { name: "Off" }).click();
-  await expect.poll(() => simulator.traffic.perMinute(), SOON).toBe(0);
+  await expect.poll(() => simulator.traffic.perMinute()).toBe(0);
 });
 
 test("an event can be sent again, under its own id or a new one", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { expectShown, SOON, useBrowser } from "../helpers/browser.ts";
+import { expectShown, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard } from "./open-dashboard.ts";
@@ -29,7 +29,7 @@ test("the page says that the simulator is gone, and comes back with the next one
   await control(origin, "POST", "/events", { type: "booking.created" });
   await connection.getByText("Live").waitFor();
   await rows.getByText(/ booked /).waitFor();
-  await expect.poll(() => rows.getByText(/ called/).count(), SOON).toBe(0);
+  await expect.poll(() => rows.getByText(/ called/).count()).toBe(0);
 
   // What the new one does not know is said to be gone, and counts down no more.
   await page.goto(
@@ -93,7 +93,7 @@ test("the clock's modes and buttons do what they say", async () => {
   expect(receiver.received).toHaveLength(6);
 
   await clock.getByRole("button", { name: "Skip" }).click();
-  await expect.poll(() => simulator.clock.mode, SOON).toBe("skip");
+  await expect.poll(() => simulator.clock.mode).toBe("skip");
   await control(origin, "POST", "/events", { type: "call.completed" });
   await receiver.until(12);
   await page.getByRole("button", { name: "Gave up 2" }).waitFor();

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { createObserver } from "../../simulator/observer/observer.ts";
-import { SOON, useBrowser } from "../helpers/browser.ts";
+import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { listen } from "../helpers/listen.ts";
@@ -61,7 +61,7 @@ test("each delivery says whether the receiver did right, and a line at the top s
 
   // The line narrows the list; the verdict says why it matters; the filter stays on the way in and back.
   await sum.getByRole("button", { name: "4 not right" }).click();
-  await expect.poll(() => rows.count(), SOON).toBe(4);
+  await expect.poll(() => rows.count()).toBe(4);
   await page.locator(".windowed a", { hasText: "Duplicate, handled twice" }).first().click();
   const detail = page.getByRole("region", { name: "Delivery" });
   await detail.getByText("whoever handles it twice books or charges twice").waitFor();
@@ -70,7 +70,7 @@ test("each delivery says whether the receiver did right, and a line at the top s
   await page.keyboard.press("u");
   await detail.waitFor({ state: "detached" });
   expect(page.url()).toContain("verdict=not");
-  await expect.poll(() => rows.count(), SOON).toBe(4);
+  await expect.poll(() => rows.count()).toBe(4);
 });
 
 test("a list beside the delivery: keys move through it, clicks open, the filters stay", async () => {
@@ -98,11 +98,11 @@ test("a list beside the delivery: keys move through it, clicks open, the filters
   expect(opened()).toBe(ids[0]);
   for (const id of ids.slice(1, 4)) {
     await page.keyboard.press("j");
-    await expect.poll(opened, SOON).toBe(id);
+    await expect.poll(opened).toBe(id);
     await page.locator(`.feed-row[aria-current][href*="${id}"]`).waitFor();
   }
   await page.keyboard.press("k");
-  await expect.poll(opened, SOON).toBe(ids[2]);
+  await expect.poll(opened).toBe(ids[2]);
 
   // Too narrow for both: the delivery alone, and the list when one goes back.
   await page.setViewportSize({ width: 390, height: 844 });
@@ -189,7 +189,7 @@ test("the clock asks before it skips what waits, and its buttons stay where they
   await clock.getByRole("button", { name: "Skip" }).click();
   await asked.getByRole("button", { name: "Skip", exact: true }).click();
   await clock.getByText("none due").waitFor();
-  await expect.poll(() => receiver.received.length, SOON).toBe(6);
+  await expect.poll(() => receiver.received.length).toBe(6);
 });
 
 test("an address without its scheme is completed, and called good when somebody listens there", async () => {

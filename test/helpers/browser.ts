@@ -17,8 +17,8 @@ export type Complaints = { errors: string[]; violations: string[] };
 /** A page that notes every complaint, and fails its test if there was one. */
 export type WatchedPage = Page & { complaints: Complaints };
 
-/** For `expect.poll`: how long a page may take on a busy machine. */
-export const SOON = { timeout: 30_000, interval: 20 };
+/** How long a page may take for one step on a busy machine; `expect.poll` gives it as long. */
+const STEP_MS = 30_000;
 
 /** Of this worker, for all of its files: starting one takes more than most tests do. It ends with the worker. */
 let started: Promise<Browser> | undefined;
@@ -43,7 +43,7 @@ export function useBrowser() {
         ...options,
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(SOON.timeout);
+      page.setDefaultTimeout(STEP_MS);
       const complaints = await watch(page);
       if (script !== undefined) await page.addInitScript({ content: script });
       onTestFinished(async () => {

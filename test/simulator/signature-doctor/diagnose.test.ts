@@ -222,6 +222,18 @@ test("a computed digest that is right beside a header that is not points to anot
   expect(late.findings.map(({ id }) => id)).toEqual(["other-secret", "timestamp-too-old"]);
 });
 
+test.each([
+  ["its beginning", (digest: string) => digest.slice(0, 32), ["cut-off"]],
+  ["its end", (digest: string) => digest.slice(-63), ["cut-off"]],
+  ["the least that is no chance", (digest: string) => digest.slice(0, 8), ["cut-off"]],
+  ["too little to tell", (digest: string) => digest.slice(0, 7), []],
+  ["its middle", (digest: string) => digest.slice(8, 40), []],
+])("a computed digest that is only a piece of the right one, %s, is told so", (_, cut, ids) => {
+  const diagnosis = diagnose({ header, body, secret, nowSeconds, computed: cut(right) });
+  expect(diagnosis).toMatchObject({ valid: false, explained: ids.length > 0 });
+  expect(diagnosis.findings.map(({ id }) => id)).toEqual(ids);
+});
+
 function hex(key: string | Buffer, message: string | Buffer): string {
   return hmac(key, message).toString("hex");
 }
