@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { loopTurns } from "../../helpers/loop-turns.ts";
 import { type Behaviour, CORRECT, type State } from "../receiver.ts";
 
 /** A header of a request, or "". */
@@ -12,6 +13,8 @@ export async function lull(state: State): Promise<void> {
   for (let before = -1; before !== state.requests;) {
     before = state.requests;
     await sleep(40);
+    // After a pause the time is over before anybody has read what came meanwhile.
+    await loopTurns(30);
   }
 }
 
