@@ -41,10 +41,11 @@ export function createLog(options: {
 
 /**
  * Asynchronous: a reader of our output that stops reading must not stop the acknowledgements. What it doesn't read is
- * dropped beyond a megabyte instead of piling up. What is left at the end of the process is written then.
+ * dropped beyond a megabyte instead of piling up. What is left at the end of the process is written then; whoever calls
+ * `process.exit` waits for `flush` before, or the page that is being written comes behind those after it, or not at all.
  */
-function standardOutput(): pino.DestinationStream {
-  const output: { write(line: string | Buffer): boolean } = pino.destination({
+function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
+  const output: Page = pino.destination({
     sync: false,
     minLength: PAGE_BYTES,
     periodicFlush: FLUSH_MS,
@@ -52,8 +53,10 @@ function standardOutput(): pino.DestinationStream {
     contentMode: "buffer",
   });
   // As a text each line would have the whole page before it counted and copied again.
-  return { write: (line) => void output.write(Buffer.from(line)) };
+  return { write: (line) => void output.write(Buffer.from(line)), flush: (done) => output.flush(done) };
 }
+
+type Page = { write(line: string | Buffer): boolean; flush(done: (error?: Error) => void): void };
 
 /** The time as a part of a line, made once for all the lines of a millisecond. */
 function createTimestamp(nowMs: () => number): () => string {

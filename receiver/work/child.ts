@@ -89,6 +89,7 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
       .catch((error: unknown) => log.error({ err: error }, "could not return events"));
     await tellAlive();
     await engine.close();
+    await Promise.race([new Promise((written) => log.flush(written)), clock.sleep(FAREWELL_MS)]);
     process.exit(code);
   }
 

@@ -7,6 +7,8 @@ import { childMessageSchema, type SupervisorMessage } from "./messages.ts";
 
 /** How long after a handler's deadline the process may stay silent before it is taken for blocked. */
 const SILENCE_MS = 5_000;
+/** How long it may take to start at the least: ended before, it would never come up on a machine that is slow enough. */
+const START_MS = 60_000;
 
 const WATCH_MS = 1_000;
 const FIRST_RESTART_MS = 100;
@@ -121,7 +123,8 @@ export function startSupervisor(options: {
 
   function watch(): void {
     const silentMs = clock.monotonicMs() - heardAtMs;
-    if (child?.exitCode === null && silentMs > silenceLimitMs) {
+    const limitMs = workerId === undefined ? Math.max(START_MS, silenceLimitMs) : silenceLimitMs;
+    if (child?.exitCode === null && silentMs > limitMs) {
       log.error({ silent_ms: Math.round(silentMs) }, "a handler blocks its process; ending it");
       child.kill("SIGKILL");
       heardAtMs = clock.monotonicMs();

@@ -37,7 +37,9 @@ function standIn(): Child {
   return child;
 }
 
-function setUp(options: { fork?: Parameters<typeof startSupervisor>[0]["fork"]; inspect?: string } = {}) {
+function setUp(
+  options: Partial<Pick<Parameters<typeof startSupervisor>[0], "fork" | "inspect" | "handlerTimeoutMs">> = {},
+) {
   const clock = standingClock();
   const children: Child[] = [];
   const deaths: (string | undefined)[] = [];
@@ -170,6 +172,20 @@ describe("a process that is silent", () => {
     expect(deaths).toEqual(["one"]);
     await clock.pass(100);
     expect(children).toHaveLength(2);
+  });
+
+  test("is given a minute to start, also where its handlers have but a second", async () => {
+    const { clock, deaths, started } = setUp({ handlerTimeoutMs: 1_000 });
+    await clock.pass(60_000);
+    expect(deaths).toEqual([]);
+    await clock.pass(1_000);
+    expect(deaths).toEqual([undefined]);
+    await clock.pass(100);
+    started("two");
+    await clock.pass(6_000);
+    expect(deaths).toHaveLength(1);
+    await clock.pass(1_000);
+    expect(deaths).toEqual([undefined, "two"]);
   });
 
   test("is left alone while a debugger may be stopping it", async () => {
