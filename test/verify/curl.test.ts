@@ -27,7 +27,7 @@ sleep() { S=over; }`;
 const now = (): number => NOW_SECONDS * 1_000 + 50;
 const NO_WAITS = {
   ...QUICK,
-  responseTimeoutMs: 10_000,
+  responseTimeoutMs: 5_000,
   stallMs: 50,
   settleMs: 200,
   promptMs: 500,
