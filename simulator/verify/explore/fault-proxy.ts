@@ -63,13 +63,14 @@ export async function startFaultProxy(options: { target: Target; timeoutMs: numb
 
     async function playFate(fate: Fate): Promise<void> {
       if (fate === "4xx") return void response.writeHead(404).end();
-      if (fate === "time-out") return undefined;
+      // Whether the service has given up or lost its connection is the same to the receiver, and nobody has to wait.
+      if (fate === "time-out") return void response.destroy();
       const sentAt = performance.now();
       const outcome = await forward(request, body, fate);
       if (fate === "reset") return void response.destroy();
       const durationMs = performance.now() - sentAt;
       plan?.passages.push({ attempt, exchange: { eventId, request: sent(), outcome, durationMs } });
-      if (fate === "late 2xx") return undefined;
+      if (fate === "late 2xx") return void response.destroy();
       if (fate === "5xx") return void response.writeHead(502).end();
       if (outcome.kind === "answered") return void response.writeHead(outcome.status).end(outcome.body);
       return void response.destroy();

@@ -76,7 +76,7 @@ export const plantedInChecks: PlantedBug[] = [
   {
     what: "a schedule's lost answer is told to the service",
     file: "simulator/verify/explore/fault-proxy.ts",
-    find: 'if (fate === "late 2xx") return undefined;',
+    find: 'if (fate === "late 2xx") return void response.destroy();',
     replace: "",
     tests: ["test/verify/schedules.test.ts"],
   },
