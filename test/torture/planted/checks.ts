@@ -81,6 +81,13 @@ export const plantedInChecks: PlantedBug[] = [
     tests: ["test/verify/schedules.test.ts"],
   },
   {
+    what: "a schedule's time-out reaches the receiver",
+    file: "simulator/verify/explore/fault-proxy.ts",
+    find: 'if (fate === "time-out") return void response.destroy();',
+    replace: "",
+    tests: ["test/verify/schedules.test.ts"],
+  },
+  {
     what: "a simpler schedule loses only its last step",
     file: "simulator/verify/explore/schedule.ts",
     find: "schedule.toSpliced(index, 1)",

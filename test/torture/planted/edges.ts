@@ -73,6 +73,13 @@ export const plantedInEdges: PlantedBug[] = [
     tests: LOAD,
   },
   {
+    what: "any piece of the right digest is called cut off, were it one character",
+    file: "simulator/signature-doctor/diagnose.ts",
+    find: "text.length >= 8",
+    replace: "text.length >= 1",
+    tests: DOCTOR,
+  },
+  {
     what: "a clock of one's own is not looked for at the end of the window",
     file: "simulator/signature-doctor/diagnose.ts",
     find: "offset <= OWN_CLOCK_SECONDS",

@@ -192,6 +192,27 @@ export const plantedInReceiver: PlantedBug[] = [
     tests: ["test/receiver/supervisor.test.ts"],
   },
   {
+    what: "a handlers' process that starts slowly is taken for blocked",
+    file: "receiver/work/supervisor.ts",
+    find: "Math.max(START_MS, silenceLimitMs) : silenceLimitMs",
+    replace: "silenceLimitMs : silenceLimitMs",
+    tests: ["test/receiver/supervisor.test.ts"],
+  },
+  {
+    what: "a handlers' process that never starts is waited for for ever",
+    file: "receiver/work/supervisor.ts",
+    find: "Math.max(START_MS, silenceLimitMs) : silenceLimitMs",
+    replace: "Infinity : silenceLimitMs",
+    tests: ["test/receiver/supervisor.test.ts"],
+  },
+  {
+    what: "a handler that blocks is given the minute of a start",
+    file: "receiver/work/supervisor.ts",
+    find: "workerId === undefined ? Math.max(START_MS, silenceLimitMs)",
+    replace: "START_MS > 0 ? Math.max(START_MS, silenceLimitMs)",
+    tests: ["test/receiver/supervisor.test.ts"],
+  },
+  {
     what: "whatever the handlers' process sends is a sign of life",
     file: "receiver/work/supervisor.ts",
     find: "if (!said.success) return;\n    heardAtMs = clock.monotonicMs();",
