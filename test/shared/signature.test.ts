@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { Stripe } from "stripe";
 import { describe, expect, test } from "vitest";
+import { anyCharacter } from "../helpers/any-character.ts";
 import { parseSignature, sign, type SignatureProblem, verify } from "../../shared/signature.ts";
 
 const SECRET = "whsec_test";
@@ -111,7 +112,7 @@ describe("verify", () => {
       "\0",
     );
     const texts = fc.oneof(
-      fc.string({ unit: "binary" }),
+      fc.string({ unit: anyCharacter }),
       fc.array(pieces).map((all) => all.join("")),
     );
     const isRefused = fc.property(
