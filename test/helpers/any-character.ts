@@ -9,8 +9,8 @@ const SURROGATES = { from: 0xd800, count: 0x800 };
 export const anyCharacter = nat(0x10ffff - SURROGATES.count).map(
   (rank) => String.fromCodePoint(rank < SURROGATES.from ? rank : rank + SURROGATES.count),
   (text) => {
-    const code = typeof text === "string" && [...text].length === 1 ? (text.codePointAt(0) ?? 0) : undefined;
-    if (code === undefined || (code >= SURROGATES.from && code < SURROGATES.from + SURROGATES.count))
+    const code = typeof text === "string" ? text.codePointAt(0) : undefined;
+    if (code === undefined || String.fromCodePoint(code) !== text || !text.isWellFormed())
       throw new Error("This is no character.");
     return code < SURROGATES.from ? code : code - SURROGATES.count;
   },
