@@ -12,7 +12,10 @@ import {
 import { createServer } from "node:http";
 
 const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", GAP_MS = "", CLOCK_AHEAD = "0" } = process.env;
-/** So many orders are answered at once in one life, and the others late: however busy the machine is, a kill in the midst of a burst comes before its end. */
+/**
+ * So many orders are answered at once in one life, and the others late: however busy the machine is, a kill in the midst
+ * of a burst comes before its end.
+ */
 const { ORDERS_AT_ONCE = "1000" } = process.env;
 const LATE_MS = 15_000;
 let orders = 0;

@@ -14,7 +14,7 @@ import {
 import { shellSignature } from "../../simulator/signature-recipe/shell.ts";
 import { printfOf } from "../../simulator/shell-words.ts";
 import { sign } from "../../shared/signature.ts";
-import { runInBash } from "../verify/bash.ts";
+import { runInBash, standingDate } from "../verify/bash.ts";
 
 const SECRET = "whsec_$(exit 1) `x` 'quoted'";
 const NOW_SECONDS = 1_790_000_000;
@@ -66,12 +66,7 @@ test("a shell makes the same header of every recipe as the wire carries, byte fo
       ),
     ].join("\n");
   });
-  // Time stands still, but for whoever waits for the next second.
-  const before = [
-    `date() { echo ${NOW_SECONDS}; }`,
-    "sleep() { S=over; }",
-    `body() { ${printfOf(BODY_BYTES)}; }`,
-  ].join("\n");
+  const before = `${standingDate(NOW_SECONDS)}\nbody() { ${printfOf(BODY_BYTES)}; }`;
   const outputs = await runInBash(scripts, { SIGNING_SECRET: SECRET }, before);
 
   const made = outputs.map((output) =>

@@ -9,7 +9,7 @@ import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { DELIVERY_MUTANTS, SIGNATURE_MUTANTS } from "../mutants/mutants.ts";
 import { type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
-import { runInBash } from "./bash.ts";
+import { runInBash, standingDate } from "./bash.ts";
 
 /** What a check sent, and the lines that are to send it again. */
 type Line = { of: string; exchange: Exchange; curl: string };
@@ -21,9 +21,6 @@ const SEED = "'$(exit 1) `x` !1";
 const LANES = [0, 1, 2];
 /** One time for both sides and for the shell, however long a busy machine takes between signing and arriving. */
 const NOW_SECONDS = Math.floor(Date.now() / 1_000);
-/** The second never ends for whoever waits for the next. */
-const STANDING_DATE = `date() { echo ${NOW_SECONDS}; }
-sleep() { S=over; }`;
 const now = (): number => NOW_SECONDS * 1_000 + 50;
 const NO_WAITS = {
   ...QUICK,
@@ -146,7 +143,7 @@ async function differing(lines: readonly Line[]): Promise<string[]> {
   const lanes = LANES.map((lane) => lines.filter((_, index) => index % LANES.length === lane));
   const wrong = lanes.map(async (lane) => {
     const scripts = lane.map(({ curl }) => curl);
-    const outputs = await runInBash(scripts, { SIGNING_SECRET: SECRET }, STANDING_DATE);
+    const outputs = await runInBash(scripts, { SIGNING_SECRET: SECRET }, standingDate(NOW_SECONDS));
     return lane.flatMap(({ of, exchange: { outcome } }, index) => {
       const expected = outcome.kind === "answered" ? `HTTP/1.1 ${outcome.status} ` : "";
       const output = outputs[index] ?? "nothing ran";
