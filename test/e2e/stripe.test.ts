@@ -4,8 +4,7 @@ import { describe, expect, test } from "vitest";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
-import { freePort } from "../helpers/free-port.ts";
-import { run } from "../helpers/process.ts";
+import { startProcess } from "../receiver/helpers/process.ts";
 import { emit, openSimulator, readingsWith, register, temporaryDirectory } from "../helpers/simulator.ts";
 
 const { webhooks } = new Stripe("sk_test_0");
@@ -30,27 +29,21 @@ describe("stripe's library", () => {
   });
 
   test("makes headers that the receiver accepts over HTTP", async () => {
-    const [port, adminPort] = [await freePort(), await freePort()];
-    const receiver = run("receiver/main.ts", ["start"], {
-      PORT: String(port),
-      ADMIN_PORT: String(adminPort),
-      SIGNING_SECRET: SECRET,
-      DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
-      LOG_LEVEL: "warn",
+    const receiver = await startProcess({
+      environment: {
+        SIGNING_SECRET: SECRET,
+        DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+      },
     });
-    const send = (payload: string, secret: string) =>
-      fetch(`http://127.0.0.1:${port}/webhooks`, {
+    const send = async (secret: string) =>
+      fetch(receiver.url, {
         method: "POST",
         headers: { "x-service-signature": webhooks.generateTestHeaderString({ payload, secret }) },
         body: payload,
-      }).catch(() => undefined);
+      });
     const payload = JSON.stringify(sampleEnvelope("voicemail.created"));
-    let answer = await send(payload, SECRET);
-    while (answer === undefined && receiver.child.exitCode === null) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      answer = await send(payload, SECRET);
-    }
-    expect([answer?.status, await answer?.json()]).toEqual([200, { received: true, duplicate: false }]);
-    expect((await send(payload, "whsec_other"))?.status).toBe(401);
+    const answer = await send(SECRET);
+    expect([answer.status, await answer.json()]).toEqual([200, { received: true, duplicate: false }]);
+    expect((await send("whsec_other")).status).toBe(401);
   });
 });

@@ -2,19 +2,22 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 const LOWEST = 15_000;
-const COUNT = 16_000;
+const PORTS_PER_WORKER = 1_000;
+const WORKERS = 16;
 const handedOut = new Set<number>();
 
 /**
  * A port on loopback that nobody listens on now, below the range from which connections and listeners on port 0 get
- * theirs: what is stopped and started again must find it free once more, whatever other tests do meanwhile.
+ * theirs: what is stopped and started again must find it free once more, whatever other tests do meanwhile. Each worker
+ * has ports of its own: until a program listens, nothing but this keeps another test's program from taking its port.
  */
-export async function freePort(): Promise<number> {
+export async function freePort(worker = Number(process.env["VITEST_POOL_ID"] ?? 0)): Promise<number> {
+  const lowest = LOWEST + (worker % WORKERS) * PORTS_PER_WORKER;
   for (;;) {
-    const port = LOWEST + Math.floor(Math.random() * COUNT);
-    if (handedOut.has(port) || !(await canListen(port))) continue;
+    const port = lowest + Math.floor(Math.random() * PORTS_PER_WORKER);
+    if (handedOut.has(port)) continue;
     handedOut.add(port);
-    return port;
+    if (await canListen(port)) return port;
   }
 }
 
