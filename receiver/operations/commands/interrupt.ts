@@ -27,17 +27,29 @@ export async function interruptible<Result>(
   }
 }
 
+/** What tells a receiver to stop. */
+const STOP_SIGNALS = [...SIGNALS, "SIGHUP"] as const;
+
+/**
+ * From here on somebody listens at every moment, also while one listener takes the place of another: a second signal at
+ * that moment, as npm passes one on, would end the process in the middle of its requests.
+ */
+export function listenForSignals(): void {
+  for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);
+}
+
 /**
  * While the receiver finishes what is running: a second Ctrl-C ends it at once, and further signals of supervisors are no
  * reason to break requests.
  */
 export function endAtSecondInterrupt(): void {
   const firstMs = performance.now();
-  for (const signal of [...SIGNALS, "SIGHUP"] as const) {
-    process.removeAllListeners(signal);
+  for (const signal of STOP_SIGNALS) {
+    const earlier = process.listeners(signal);
     process.on(signal, () => {
       if (signal === "SIGINT" && performance.now() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
     });
+    for (const listener of earlier) process.off(signal, listener);
   }
 }
 

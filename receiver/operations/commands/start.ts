@@ -2,12 +2,12 @@ import closeWithGrace from "close-with-grace";
 import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import { filesOf } from "../../engines/open.ts";
-import { createLog } from "../log.ts";
+import { createLog, type Log } from "../log.ts";
 import { exposedFiles, makePrivate } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
-import { startReceiver } from "../../receiver.ts";
+import { startReceiver, type Receiver } from "../../receiver.ts";
 import { EXIT } from "./exit-codes.ts";
-import { endAtSecondInterrupt, endWithin } from "./interrupt.ts";
+import { endAtSecondInterrupt, endWithin, listenForSignals } from "./interrupt.ts";
 import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
@@ -29,35 +29,51 @@ export async function start(
   const engine = await openEngineOrComplain(config, terminal);
   if (!engine) return EXIT.couldNotRun;
 
-  const started = await startReceiver({
+  const starting = startReceiver({
     config,
     engine,
     clock: systemClock,
     log,
     environment: process.env,
     inspectHandlers: options.inspectHandlers === true ? INSPECT_ADDRESS : options.inspectHandlers,
-  }).catch((error: unknown) => describeListenError(error, terminal));
-  if (!started) return EXIT.couldNotRun;
+  });
+  // Not only once it has started: who reads that it listens may stop it at that moment.
+  const grace = stopInOrder(starting, config, log);
+  try {
+    await starting;
+    return undefined;
+  } catch (error) {
+    grace.uninstall();
+    describeListenError(error, terminal);
+    return EXIT.couldNotRun;
+  }
+}
 
-  const delay = config.shutdownTimeoutMs - LAST_LINES_MS;
-  closeWithGrace({ delay, logger: false }, async ({ signal, err }) => {
-    endWithin(config.shutdownTimeoutMs);
+/** At a signal or at a bug, ends the process when the receiver has stopped, or SHUTDOWN_TIMEOUT_SECONDS have passed. */
+function stopInOrder(
+  starting: Promise<Receiver>,
+  { shutdownTimeoutMs }: Config,
+  log: Log,
+): ReturnType<typeof closeWithGrace> {
+  listenForSignals();
+  return closeWithGrace({ delay: shutdownTimeoutMs - LAST_LINES_MS, logger: false }, async ({ signal, err }) => {
+    endWithin(shutdownTimeoutMs);
     if (err) log.fatal({ err }, "a bug: shutting down");
     else log.info({ signal }, "shutting down");
     endAtSecondInterrupt();
+    const started = await starting;
     await started.stop();
     log.info("stopped");
   });
-  return undefined;
 }
 
-function describeListenError(error: unknown, terminal: Terminal): undefined {
+function describeListenError(error: unknown, terminal: Terminal): void {
   if (!(error instanceof Error) || !("code" in error)) throw error;
   if ("hostname" in error) {
     terminal.complain(
       `cannot listen at ${String(error.hostname)} (${String(error.code)}). This machine has no such address: choose another HOST or ADMIN_HOST.`,
     );
-    return undefined;
+    return;
   }
   if (!("port" in error)) throw error;
   const fix =
@@ -65,5 +81,4 @@ function describeListenError(error: unknown, terminal: Terminal): undefined {
       ? "Another program listens there: end it, or choose another PORT or ADMIN_PORT."
       : "Choose another HOST, PORT or ADMIN_PORT.";
   terminal.complain(`cannot listen on port ${String(error.port)} (${String(error.code)}). ${fix}`);
-  return undefined;
 }

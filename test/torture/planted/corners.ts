@@ -296,4 +296,32 @@ export const plantedInCorners: PlantedBug[] = [
     replace: "plays.length - plays",
     tests: ["test/repository/torture-notes.test.ts"],
   },
+  {
+    what: "nobody listens for a signal while one listener takes the place of another",
+    file: "receiver/operations/commands/start.ts",
+    find: "  listenForSignals();\n",
+    replace: "",
+    tests: ["test/receiver/signals.test.ts"],
+  },
+  {
+    what: "who listened for a signal is sent away before the next one is there",
+    file: "receiver/operations/commands/interrupt.ts",
+    find: "const earlier = process.listeners(signal);",
+    replace: "const earlier = process.listeners(signal); process.removeAllListeners(signal);",
+    tests: ["test/receiver/signals.test.ts"],
+  },
+  {
+    what: "a signal before the receiver has started ends it as it is",
+    file: "receiver/operations/commands/start.ts",
+    find: "const grace = stopInOrder(starting, config, log);",
+    replace: "const grace = await starting.then(() => stopInOrder(starting, config, log));",
+    tests: ["test/receiver/signals.test.ts"],
+  },
+  {
+    what: "a receiver that could not start ends as one that was told to",
+    file: "receiver/operations/commands/start.ts",
+    find: "    grace.uninstall();\n",
+    replace: "",
+    tests: ["test/receiver/process.test.ts"],
+  },
 ];

@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { SECRET } from "./helpers/events.ts";
+import { runCommand, startProcess } from "./helpers/process.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
+
+/** The environment of a receiver in which this runs before anything of its own. */
+const preloaded = (source: string): Record<string, string> => ({
+  DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
+});
+
+/** Where nobody listens for a signal any more, the next one comes at that very moment. */
+const NEXT_SIGNAL_WHERE_NOBODY_LISTENS = `
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.on("removeListener", (event) => {
+      if (event === signal && process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    });`;
+
+/** The signal comes before the receiver listens, and long before anybody could have been told that it does. */
+const SIGNAL_AS_IT_LISTENS = `
+  import { Server } from "node:net";
+  import { isMainThread } from "node:worker_threads";
+  const { listen } = Server.prototype;
+  Server.prototype.listen = function (...where) {
+    if (isMainThread) process.kill(process.pid, "SIGTERM");
+    return listen.apply(this, where);
+  };`;
+
+test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  "from %s on, a further signal finds somebody who listens, at every moment",
+  async (signal) => {
+    const receiver = await startProcess({ environment: preloaded(NEXT_SIGNAL_WHERE_NOBODY_LISTENS) });
+    receiver.child.kill(signal);
+    expect(await receiver.exited).toEqual({ code: 0, signal: null });
+    // Its last line may come after its end.
+    await until(
+      () => receiver.lines.at(-1),
+      (line) => line?.includes('"msg":"stopped"') === true,
+    );
+  },
+);
+
+test("a signal while it starts ends it in order, as soon as it has started", async () => {
+  const { code, stdout, stderr } = await runCommand([], {
+    SIGNING_SECRET: SECRET,
+    PORT: "0",
+    ADMIN_PORT: "0",
+    ...preloaded(SIGNAL_AS_IT_LISTENS),
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(/"msg":"listening".*"msg":"stopped"\}\n$/s);
+});
