@@ -56,15 +56,18 @@ function stopInOrder(
   log: Log,
 ): ReturnType<typeof closeWithGrace> {
   listenForSignals();
-  return closeWithGrace({ delay: shutdownTimeoutMs - LAST_LINES_MS, logger: false }, async ({ signal, err }) => {
-    endWithin(shutdownTimeoutMs);
-    if (err) log.fatal({ err }, "a bug: shutting down");
-    else log.info({ signal }, "shutting down");
-    endAtSecondInterrupt();
-    const started = await starting;
-    await started.stop();
-    log.info("stopped");
-  });
+  return closeWithGrace(
+    { delay: shutdownTimeoutMs - LAST_LINES_MS, logger: false },
+    async ({ signal, err }) => {
+      endWithin(shutdownTimeoutMs);
+      if (err) log.fatal({ err }, "a bug: shutting down");
+      else log.info({ signal }, "shutting down");
+      endAtSecondInterrupt();
+      const started = await starting;
+      await started.stop();
+      log.info("stopped");
+    },
+  );
 }
 
 function describeListenError(error: unknown, terminal: Terminal): void {

@@ -373,7 +373,7 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     what: "a log that nobody reads holds up the end for ever",
     file: "receiver/operations/commands/start.ts",
-    find: "    endWithin(config.shutdownTimeoutMs);\n",
+    find: "    endWithin(shutdownTimeoutMs);\n",
     replace: "",
     tests: ["test/receiver/process.test.ts", "-t", "nobody reads its log"],
   },
