@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Report } from "../../simulator/verify/report.ts";
@@ -74,6 +75,22 @@ describe.concurrent("right in another way: no failure, and no other advice than 
     ).toEqual([]);
     expect(report.verdict).toBe("passed");
   });
+});
+
+test("a retry comes no sooner than the service's own: the event may still be under way", async () => {
+  const half = CATALOGUE.filter(({ id }) => id === "wire.half-close");
+  const slow: Partial<Behaviour> = {
+    beforeAnswer: async ({ id }, state) => {
+      if (state.open.has(id)) return 503;
+      state.open.set(id, 1);
+      await sleep(1_500);
+      state.open.delete(id);
+      return undefined;
+    },
+  };
+  const report = await judge(slow, { checks: half, responseTimeoutMs: 3_000 });
+  expect(idsOf(report, "failed"), story(report)).toEqual([]);
+  expect(idsOf(report, "passed")).toContain("wire.half-close");
 });
 
 /** What sends an event that has to be handled, and has no other claim on its first delivery. */

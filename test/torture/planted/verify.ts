@@ -205,4 +205,11 @@ export const plantedInVerify: PlantedBug[] = [
     replace: "buffered.length < 0",
     tests: ["test/verify/answer-parser.test.ts"],
   },
+  {
+    what: "a client that ends its side comes back while its event is under way",
+    file: "simulator/verify/checks/wire-faults.ts",
+    find: "if (retries.some(isAcknowledged)) return",
+    replace: "return",
+    tests: ["test/mutants/right.test.ts", "-t", "no sooner"],
+  },
 ];

@@ -3,7 +3,7 @@ import { control } from "../core/api.js";
 import { countOf, dayAndTimeOf, fullTimeOf, timeOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useKeys } from "../core/keys.js";
-import { scheduleNowMs, setClock, useLive } from "../core/live.js";
+import { clockFrom, scheduleNowMs, useLive } from "../core/live.js";
 import { attempt } from "../core/toasts.js";
 import { CLOCK_MODES } from "../core/words.js";
 import { Segments } from "./code-view.js";
@@ -31,9 +31,8 @@ export function ClockBar() {
   async function move(name, body, before) {
     await before;
     setBusy(name);
-    const moved = await attempt(() => control.post("/clock/advance", body));
+    await attempt(() => clockFrom(control.post("/clock/advance", body)));
     setBusy(undefined);
-    if (moved) setClock(moved);
   }
   /** One step after the other: whoever presses a key three times means three steps. */
   function advance([name, body]) {
@@ -41,8 +40,7 @@ export function ClockBar() {
   }
   async function setMode(mode) {
     setAsking(false);
-    const changed = await attempt(() => control.patch("/clock", { mode }));
-    if (changed) setClock(changed);
+    await attempt(() => clockFrom(control.patch("/clock", { mode })));
   }
   const waiting = clock?.deliveries.attempting ?? 0;
   /** Skipping makes every attempt that waits, at once: whoever only wanted to look is asked first. */

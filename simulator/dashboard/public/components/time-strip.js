@@ -12,7 +12,7 @@ import { control } from "../core/api.js";
 import { countdownOf } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useKeys } from "../core/keys.js";
-import { live, scheduleNowMs, setClock, setReach, useLive } from "../core/live.js";
+import { clockFrom, live, scheduleNowMs, setReach, useLive } from "../core/live.js";
 import { WAITS } from "../core/schedule.js";
 import { attempt } from "../core/toasts.js";
 import { useTick } from "./countdown.js";
@@ -58,8 +58,7 @@ export function TimeStrip() {
     const seconds = Math.max(0, target - scheduleNowMs()) / 1000;
     setAsking(false);
     setBusy(true);
-    const moved = await attempt(() => control.post("/clock/advance", { seconds }));
-    if (moved) setClock(moved);
+    await attempt(() => clockFrom(control.post("/clock/advance", { seconds })));
     setBusy(false);
     aim(undefined);
     track.current?.focus();
@@ -161,8 +160,7 @@ function usePlay() {
     let timer;
     let isCurrent = true;
     async function step() {
-      const moved = await attempt(() => control.post("/clock/advance", { until: "next" }));
-      if (moved) setClock(moved);
+      const moved = await attempt(() => clockFrom(control.post("/clock/advance", { until: "next" })));
       if (!isCurrent) return;
       if (moved === undefined || moved.next_attempt_at === null) setOn(false);
       else timer = setTimeout(step, PLAY_MS);

@@ -1,6 +1,6 @@
 import { control } from "./api.js";
 import { countOf } from "./format.js";
-import { eventTypes, setClock } from "./live.js";
+import { clockFrom, eventTypes } from "./live.js";
 import { PLACES } from "./places.js";
 import { listPath, navigate } from "./route.js";
 import { attempt, toast } from "./toasts.js";
@@ -51,6 +51,5 @@ async function trigger(type) {
 }
 
 async function advance(body) {
-  const moved = await attempt(() => control.post("/clock/advance", body));
-  if (moved) setClock(moved);
+  await attempt(() => clockFrom(control.post("/clock/advance", body)));
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { control } from "./api.js";
 import { countOf } from "./format.js";
 import { live, scheduleNowMs, useLive } from "./live.js";
+import { createNewest } from "./newest.js";
 import { RETRY_DELAYS_SECONDS } from "./retry-policy.js";
 
 /** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */
@@ -30,15 +31,20 @@ export function useAhead() {
   const { clock } = useLive();
   const [due, setDue] = useState([]);
   const timer = useRef();
+  const newest = useRef();
+  newest.current ??= createNewest();
   useEffect(() => {
     if (clock === undefined) return;
-    if (clock.next_attempt_at === null) setDue([]);
+    if (clock.next_attempt_at === null) {
+      newest.current.overtake();
+      setDue([]);
+    }
     timer.current ??= setTimeout(async () => {
       timer.current = undefined;
       if (live.clock.next_attempt_at === null) return;
-      const answer = await control.get("/clock/ahead").catch(() => undefined);
-      // Where it failed, the stream notices the same and says so.
-      if (answer !== undefined) setDue(answer.data);
+      // Where it fails, the stream notices the same and says so.
+      const asked = control.get("/clock/ahead").catch(() => undefined);
+      await newest.current.of(asked, ({ data }) => setDue(data));
     }, REFRESH_MS);
   }, [clock]);
   useEffect(() => () => clearTimeout(timer.current), []);

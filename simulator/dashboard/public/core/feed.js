@@ -24,6 +24,14 @@ export function createFeed({ control, changed }) {
   const latestOf = new Map();
   let askTimer;
   let rows;
+  /** For each answer that is on its way, what the stream tells meanwhile: it may be newer, and is placed once more. */
+  const meanwhile = new Set();
+
+  function hear(place) {
+    for (const told of meanwhile) told.push(place);
+    place();
+    tell();
+  }
 
   function tell() {
     rows = undefined;
@@ -35,22 +43,20 @@ export function createFeed({ control, changed }) {
     const next = emptyList(filters);
     list = { ...list, filters, next, error: undefined };
     tell();
-    let answers;
+    const told = [];
+    meanwhile.add(told);
     try {
-      answers = await Promise.all([read(filters), readEvents(filters)]);
+      const [page, events] = await Promise.all([read(filters), readEvents(filters)]);
+      if (list.next !== next) return;
+      append(next, page);
+      addLonely(next, page, events);
+      list = { ...next, isLoaded: true };
+      for (const place of told) place();
     } catch (error) {
       if (list.next === next) list = { ...list, next: undefined, error };
-      tell();
-      return;
+    } finally {
+      meanwhile.delete(told);
     }
-    if (list.next !== next) return;
-    const [page, events] = answers;
-    append(next, page);
-    addLonely(next, page, events);
-    // What the stream told while the page was on its way.
-    for (const delivery of heard.values())
-      if (next.listed.has(delivery.id)) next.byId.set(delivery.id, delivery);
-    list = { ...next, isLoaded: true };
     tell();
   }
 
@@ -59,13 +65,19 @@ export function createFeed({ control, changed }) {
     const mustWait = own.isLoading || own.next !== undefined || own.error !== undefined;
     if (!own.isLoaded || !own.hasMore || mustWait) return;
     own.isLoading = true;
+    const told = [];
+    meanwhile.add(told);
     try {
       const page = await read(own.filters, own.cursor);
-      if (own === list) append(own, page);
+      if (own !== list) return;
+      append(own, page);
+      for (const place of told) place();
     } catch (error) {
       own.error = error;
+    } finally {
+      own.isLoading = false;
+      meanwhile.delete(told);
     }
-    own.isLoading = false;
     if (own === list) tell();
   }
 
@@ -82,8 +94,7 @@ export function createFeed({ control, changed }) {
     return control.get(`/events?limit=${FIRST_PAGE}${apiQuery({ q, type })}`);
   }
 
-  function put(delivery) {
-    remember(delivery);
+  function place(delivery) {
     const { listed, filters, byId } = list;
     list.lonely.delete(delivery.event_id);
     if (listed.has(delivery.id)) {
@@ -93,7 +104,12 @@ export function createFeed({ control, changed }) {
       if (filters.q.trim() === "") insert(delivery);
       else askAgainSoon();
     }
-    tell();
+  }
+
+  function placeEvent(event) {
+    const { q, type, endpoint, state, verdict } = list.filters;
+    if (q !== "" || endpoint !== "" || state !== "" || verdict !== "") return;
+    if (type === "" || type === event.type) list.lonely.set(event.id, event);
   }
 
   function remember(delivery) {
@@ -144,13 +160,13 @@ export function createFeed({ control, changed }) {
   return {
     load,
     loadOlder,
-    put,
-    addEvent(event) {
-      const { q, type, endpoint, state, verdict } = list.filters;
-      if (q !== "" || endpoint !== "" || state !== "" || verdict !== "") return;
-      if (type === "" || type === event.type) list.lonely.set(event.id, event);
-      tell();
+    put(delivery) {
+      remember(delivery);
+      hear(() => place(delivery));
     },
+    addEvent: (event) => hear(() => placeEvent(event)),
+    /** What was told of before everything is loaded anew, which may not be so any more. */
+    forget: () => heard.clear(),
     /** What is known of a delivery, listed or not. */
     get: (id) => heard.get(id) ?? list.byId.get(id),
     /** When it was last told of, by `performance.now()`. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { control } from "./api.js";
 import { createFeed } from "./feed.js";
+import { createNewest } from "./newest.js";
 import { openStream } from "./stream.js";
 
 const CLOCK_REFRESH_MS = 150;
@@ -31,6 +32,9 @@ const watchers = new Set();
 let version = 0;
 let isScheduled = false;
 let clockTimer;
+const newestClock = createNewest();
+/** What the stream tells while everything is loaded: it may be newer than what the answers say. */
+let toldMeanwhile;
 
 /** Connects and keeps everything up to date from then on. */
 export function startLive() {
@@ -70,7 +74,12 @@ export function scheduleNowMs() {
   return live.clock.mode === "manual" ? base : base + (performance.now() - live.clockReceivedAt);
 }
 
-export function setClock(clock) {
+/** Shows the clock that a request brings, unless a newer one is known by then; answers what it brought. */
+export function clockFrom(answering) {
+  return newestClock.of(answering, setClock);
+}
+
+function setClock(clock) {
   live.clock = clock;
   live.clockReceivedAt = performance.now();
   changed();
@@ -91,25 +100,35 @@ export function endpointOf(id) {
 }
 
 async function loadAll() {
+  const told = [];
+  toldMeanwhile = told;
+  live.feed.forget();
+  let answers, problem;
   try {
-    const [clock, endpoints, organizations, about, { verification }] = await Promise.all([
-      control.get("/clock"),
+    answers = await Promise.all([
       control.get("/endpoints"),
       control.get("/organizations"),
       control.get("/about"),
       control.get("/verification"),
+      clockFrom(control.get("/clock")),
       live.feed.load(live.feed.filters),
     ]);
+  } catch (error) {
+    problem = error.message;
+  }
+  // Begun anew meanwhile.
+  if (toldMeanwhile !== told) return;
+  toldMeanwhile = undefined;
+  live.problem = problem;
+  if (answers !== undefined) {
+    const [endpoints, organizations, about, { verification }] = answers;
     live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
     live.organizations = organizations.data;
     live.about = about;
     live.verification = verification ?? undefined;
-    live.problem = undefined;
-    setClock(clock);
-  } catch (error) {
-    live.problem = error.message;
-    changed();
+    for (const [name, data] of told) keep(name, data);
   }
+  changed();
 }
 
 function receive(name, data) {
@@ -117,15 +136,23 @@ function receive(name, data) {
   else if (name === "delivery") {
     live.feed.put(data);
     refreshClockSoon();
-  } else if (name === "endpoint") live.endpoints?.set(data.id, data);
-  else if (name === "endpoint_deleted") live.endpoints?.delete(data.id);
-  else if (name === "clock") setClock(data);
-  else if (name === "verification") receiveVerification(data);
-  else {
+  } else if (name === "clock") {
+    newestClock.overtake();
+    setClock(data);
+  } else if (name === "reset" || name === "resync") {
     live.generation++;
     void loadAll();
+  } else {
+    toldMeanwhile?.push([name, data]);
+    keep(name, data);
   }
   changed();
+}
+
+function keep(name, data) {
+  if (name === "endpoint") live.endpoints?.set(data.id, data);
+  else if (name === "endpoint_deleted") live.endpoints?.delete(data.id);
+  else receiveVerification(data);
 }
 
 /** A message brings one check, or none: it joins those that came before. */
@@ -140,7 +167,7 @@ function refreshClockSoon() {
   clockTimer ??= setTimeout(async () => {
     clockTimer = undefined;
     try {
-      setClock(await control.get("/clock"));
+      await clockFrom(control.get("/clock"));
     } catch {
       // The stream notices the same and says so.
     }
