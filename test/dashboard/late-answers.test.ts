@@ -138,7 +138,7 @@ test("an older page that comes late does not take back what was told of its rows
 });
 
 test("after a gap in what it was told, the page believes what it asks for", async () => {
-  const { url } = await openDashboard();
+  const { url, simulator } = await openDashboard();
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(503);
   await control(origin, "POST", "/endpoints", { url: receiver.url });
@@ -147,11 +147,15 @@ test("after a gap in what it was told, the page believes what it asks for", asyn
   await page.locator(".connection").getByText("Live").waitFor();
   await control(origin, "POST", "/events", { type: "voicemail.created" });
   await rows.getByText("in 1:00").waitFor();
+  await visit(page, `/events/${simulator.events.page({ limit: 1 }).events[0]?.id}`);
+  await page.getByText("503 Unavailable").first().waitFor();
 
   await page.evaluate("window.isDeaf = true");
   receiver.behave(200);
   await control(origin, "POST", "/clock/advance", { seconds: 60 });
   await page.evaluate(`window.isDeaf = false;
     window.stream.dispatchEvent(new MessageEvent("resync", { data: "{}" }))`);
+  await page.getByText("200 OK").first().waitFor();
+  await visit(page, "");
   await expectShown(rows.getByText("200 OK"));
 });
