@@ -66,6 +66,8 @@ export type State = {
   open: Map<string, number>;
   inFlight: number;
   requests: number;
+  /** How often each event has arrived. */
+  copies: Map<string, number>;
   newestCreated: number;
   secret: string;
   /** The end of the process, for mutants that a request can kill. */
@@ -95,6 +97,7 @@ export async function startMutant(
     open: new Map(),
     inFlight: 0,
     requests: 0,
+    copies: new Map(),
     newestCreated: 0,
     secret: SECRET,
     die() {
@@ -160,6 +163,7 @@ async function receive(
   if (!isEvent(event)) return answer(400);
   const acceptable = behaviour.acceptable(event, state);
   if (acceptable !== true) return answer(acceptable);
+  state.copies.set(event.id, (state.copies.get(event.id) ?? 0) + 1);
   const status = await behaviour.beforeAnswer(event, state);
   if (status !== undefined) return answer(status);
   const key = behaviour.dedupeKey(event, body);

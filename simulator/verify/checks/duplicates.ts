@@ -1,6 +1,6 @@
 import type { Check } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
-import { attempts, copiesAtOnce, sixInARow, taken } from "../attempts.ts";
+import { attemptsAfter, copiesAtOnce, sixInARow, taken } from "../attempts.ts";
 import { accepts, allAcknowledged, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
@@ -52,8 +52,7 @@ export const duplicateChecks: Check[] = [
     hint: ACKNOWLEDGE_HINT,
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
-      const envelope = event("call.completed");
-      await deliver(envelope, {
+      const exchanges = await attemptsAfter({ deliver, timing }, event("call.completed"), {
         manner: {
           note: "The connection was cut right after the request.",
           send: async (wire, { head, framedBody }) => {
@@ -62,7 +61,7 @@ export const duplicateChecks: Check[] = [
           },
         },
       });
-      return taken(await attempts({ deliver, timing }, envelope));
+      return taken(exchanges);
     },
   },
   accepts(

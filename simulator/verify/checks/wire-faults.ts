@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Check, CheckContext, Named, Verdict } from "../check.ts";
-import { type Deliverable, type DeliverOptions, isAcknowledged } from "../delivery.ts";
-import { attempts, taken } from "../attempts.ts";
+import type { Deliverable, DeliverOptions } from "../delivery.ts";
+import { attemptsAfter, taken } from "../attempts.ts";
 import { allAcknowledged, allRefused, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
@@ -68,9 +68,7 @@ export const wireFaultChecks: Check[] = [
     { name: "half-close", title: "survives a client that ends its side after the request", level: "must" },
     async ({ deliver, event, timing }) => {
       // Whether an answer still reaches such a client differs among HTTP servers; the retry has to be taken in any case.
-      const envelope = event();
-      const answerDueAt = performance.now() + timing.responseTimeoutMs;
-      await deliver(envelope, {
+      const exchanges = await attemptsAfter({ deliver, timing }, event(), {
         timeoutMs: 1_000,
         manner: {
           note: "The client ended its side of the connection right after the request.",
@@ -80,11 +78,7 @@ export const wireFaultChecks: Check[] = [
           },
         },
       });
-      const retries = await attempts({ deliver, timing }, envelope);
-      if (retries.some(isAcknowledged)) return taken(retries);
-      // The service would come back after a minute; until its time for an answer is over, the event may be under way.
-      await sleep(Math.max(0, answerDueAt - performance.now()));
-      return taken([await deliver(envelope)]);
+      return taken(exchanges);
     },
   ),
   survives(

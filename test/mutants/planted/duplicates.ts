@@ -37,7 +37,7 @@ export const DUPLICATES: Record<string, Mutant> = {
     plant: {
       remember: async (key, state) => {
         if (state.seen.has(key)) return false;
-        await lull(state);
+        await lull(state, key);
         state.seen.set(key, state.requests);
         return true;
       },
@@ -52,7 +52,7 @@ export const DUPLICATES: Record<string, Mutant> = {
       beforeAnswer: async ({ id }, state) => {
         if (state.open.has(id)) return 409;
         state.open.set(id, 1);
-        await lull(state);
+        await lull(state, id);
         state.open.delete(id);
         return undefined;
       },
@@ -66,7 +66,7 @@ export const DUPLICATES: Record<string, Mutant> = {
     plant: {
       beforeAnswer: async ({ id }, state) => {
         state.open.set(id, (state.open.get(id) ?? 0) + 1);
-        await lull(state);
+        await lull(state, id);
         return (state.open.get(id) ?? 0) > 1 && !state.seen.has(id) ? 409 : undefined;
       },
       afterHandled: ({ id }, state) => void state.open.delete(id),

@@ -9,9 +9,10 @@ export const header = (request: IncomingMessage, name: string): string => String
 export const HOUR_SECONDS = 3_600;
 
 /** Waits until no further request comes, so that what was sent at once is open at once, however slow the machine. */
-export async function lull(state: State): Promise<void> {
-  for (let before = -1; before !== state.requests;) {
-    before = state.requests;
+export async function lull(state: State, id?: string): Promise<void> {
+  const arrived = (): number => (id === undefined ? state.requests : (state.copies.get(id) ?? 0));
+  for (let before = -1; before !== arrived();) {
+    before = arrived();
     await sleep(40);
     // After a pause the time is over before anybody has read what came meanwhile.
     await loopTurns(30);

@@ -206,8 +206,8 @@ export const plantedInVerify: PlantedBug[] = [
     tests: ["test/verify/answer-parser.test.ts"],
   },
   {
-    what: "a client that ends its side comes back while its event is under way",
-    file: "simulator/verify/checks/wire-faults.ts",
+    what: "a retry after a lost answer comes only while its event is under way",
+    file: "simulator/verify/attempts.ts",
     find: "if (retries.some(isAcknowledged)) return",
     replace: "return",
     tests: ["test/mutants/right.test.ts", "-t", "no sooner"],
