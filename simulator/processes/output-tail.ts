@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const MAXIMUM_LINES = 200;
 const MAXIMUM_LINE_LENGTH = 2_000;
+const LAST_WORDS_MS = 2_000;
 
 /** The last lines that processes wrote, at most 200 of at most 2,000 characters, so that a talkative one costs no memory. */
 export function createOutputTail(onLine?: (line: string, stream: "stdout" | "stderr") => void) {
@@ -37,10 +38,10 @@ export function createOutputTail(onLine?: (line: string, stream: "stdout" | "std
         });
       }
     },
-    /** Waits for the last words of a child that has ended, but not for grandchildren that hold its pipes open. */
+    /** Waits for the last words of a child that has ended, but not long for a grandchild that holds its pipes open. */
     async drained(child: ChildProcess): Promise<void> {
       if (child.stdout?.readableEnded !== false && child.stderr?.readableEnded !== false) return;
-      await Promise.race([once(child, "close"), sleep(250)]);
+      await Promise.race([once(child, "close"), sleep(LAST_WORDS_MS)]);
     },
     lines: (): string[] => [...kept],
   };

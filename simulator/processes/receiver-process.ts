@@ -116,8 +116,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     const deadline = performance.now() + readyTimeoutMs;
     while (performance.now() < deadline) {
       if (ended !== undefined) {
-        await tail.drained(started);
-        await killGroup(started.pid);
+        await endWithLastWords(started, started.pid);
         return failure(
           "died",
           `The receiver ended before it listened on ${place} (${describeExit(ended)}). ` +
@@ -132,12 +131,18 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       const pauseMs = options.locate === undefined ? POLL_MS : LOCATE_MS;
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
-    await killGroup(started.pid);
+    await endWithLastWords(started, started.pid);
     return failure(
       "port_shut",
       `The receiver runs, but nothing listened on ${place} within ${readyTimeoutMs / 1_000} s. ` +
         "It must listen on the port given in the variable PORT, or name its own address with --url.",
     );
+  }
+
+  /** In this order: what is left of the group would hold the pipes open. */
+  async function endWithLastWords(started: ChildProcess, group: number): Promise<void> {
+    await killGroup(group);
+    await tail.drained(started);
   }
 
   function isReady(group: number): Promise<boolean> {

@@ -5,7 +5,11 @@ import { afterEach, describe, expect, test } from "vitest";
 import { isAlive } from "../../helpers/process.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { listen } from "../../helpers/listen.ts";
-import { type ReceiverProcess, startReceiver } from "../../../simulator/processes/receiver-process.ts";
+import {
+  type ReceiverProcess,
+  startReceiver,
+  type StartOptions,
+} from "../../../simulator/processes/receiver-process.ts";
 
 const LISTENER = `
   require("node:http").createServer((request, response) => response.end(process.env.SIGNING_SECRET))
@@ -23,7 +27,7 @@ afterEach(async () => {
   receiver = undefined;
 });
 
-async function start(script: string, options: { readyTimeoutMs?: number } = {}) {
+async function start(script: string, options: Partial<StartOptions> = {}) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/webhooks`;
   const env = { PORT: String(port), SIGNING_SECRET: "whsec_x" };
@@ -79,8 +83,13 @@ describe("startReceiver", () => {
   });
 
   test("gives up on one that never listens, and kills it", async () => {
-    const { result } = await start(`console.log(process.pid); setInterval(() => {}, 1000);`, {
+    let group = 0;
+    const { result } = await start(`setInterval(() => {}, 1000);`, {
       readyTimeoutMs: 600,
+      locate: async (asked) => {
+        group = asked;
+        return false;
+      },
     });
 
     expect(result).toMatchObject({
@@ -88,9 +97,17 @@ describe("startReceiver", () => {
       reason: "port_shut",
       message: expect.stringContaining("PORT"),
     });
-    const pid = result.ok ? 0 : Number(result.output[0]);
-    expect(pid).toBeGreaterThan(0);
-    expect(isAlive(pid)).toBe(false);
+    expect(group).toBeGreaterThan(0);
+    expect(isAlive(group)).toBe(false);
+  });
+
+  test("waits no longer than it must for one that has left a process of its own behind", async () => {
+    const { result } = await start(
+      `require("node:child_process").spawn(process.execPath, ["-e", "setTimeout(() => {}, 5_000)"], { stdio: "inherit", detached: true }).unref();
+       console.log("gone"); process.exit(7);`,
+    );
+
+    expect(result).toMatchObject({ ok: false, reason: "died", output: ["gone"] });
   });
 
   test("does not mistake another process on the port for the receiver", async () => {
