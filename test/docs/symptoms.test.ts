@@ -85,7 +85,7 @@ describe("nothing arrives", () => {
   });
 
   test("or it does, and the result of the delivery says how it went", async () => {
-    const { sim, simulator } = await startService({ answerTimeoutMs: 500 });
+    const { sim, simulator } = await startService({ answerTimeoutMs: 3_000 });
     const secured = await startRawServer(() => undefined, { tls: {} });
     const said = new Map<string, string>([
       ["refused", `http://127.0.0.1:${String(await freePort())}/webhooks`],

@@ -134,7 +134,7 @@ async function makeHostileReport(): Promise<Report> {
       seed: "hostile \u001b[2J ::error::",
       checks,
       failOn: [],
-      readyTimeoutMs: 1_000,
+      readyTimeoutMs: 30_000,
       now: Date.now,
     });
     // An answer is cut after 160 characters; other reasons, such as a receiver's last words, are not.

@@ -45,14 +45,14 @@ test("--effects-within decides whether a handling was in time", async () => {
       seed: String(effectsWithinMs),
       checks: CATALOGUE.filter(({ id }) => id === "effects.prompt"),
       failOn: [],
-      readyTimeoutMs: 1_000,
+      readyTimeoutMs: 30_000,
       now: Date.now,
       ...(effectsWithinMs !== undefined && { effectsWithinMs }),
     });
     const { outcome, explanation = "" } = results.at(-1) ?? {};
     return [outcome, explanation.replace(/evt_[0-9a-f]{32}/, "evt_…")];
   };
-  expect(await Promise.all([within(200), within(3_000), within(undefined)])).toEqual([
+  expect(await Promise.all([within(200), within(20_000), within(undefined)])).toEqual([
     ["failed", "Event evt_… was not handled within 200 ms of its acknowledgement."],
     ["passed", ""],
     ["passed", ""],
