@@ -21,6 +21,17 @@ export async function attempts(
   return exchanges;
 }
 
+/** The whole request is sent, and nobody waits for what comes back. */
+export const ANSWER_LOST: DeliverOptions = {
+  manner: {
+    note: "The connection was cut right after the request.",
+    send: async (wire, { head, framedBody }) => {
+      await wire.write(Buffer.concat([head, framedBody]));
+      wire.reset();
+    },
+  },
+};
+
 /**
  * Delivers once, so that the answer is `lost`, and then as the service does. Its retry would come a minute later, ours come
  * sooner, and the last one when the time for that answer is over: until then the event may be under way, and a receiver

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { idsOf, judge } from "./judge.ts";
-import { lull } from "./planted/helpers.ts";
+import { lull, refusesCopies } from "./planted/helpers.ts";
 import type { Behaviour } from "./receiver.ts";
 
 /** Receivers that are right in another way than the small one, and the advice that they get at most. */
@@ -39,13 +39,7 @@ const RIGHT: Record<string, { plant: Partial<Behaviour>; advice?: string[] }> = 
   },
   "answers 503 to a copy of an event that is under way": {
     plant: {
-      beforeAnswer: async ({ id }, state) => {
-        if (state.open.has(id)) return 503;
-        state.open.set(id, 1);
-        await lull(state, id);
-        state.open.delete(id);
-        return undefined;
-      },
+      beforeAnswer: refusesCopies(503, lull),
     },
     advice: ["duplicates.at-once", "load.one-event-storm"],
   },
@@ -81,13 +75,7 @@ test("a retry comes no sooner than the service's own: the event may still be und
   const ids = ["wire.half-close", "duplicates.after-lost-answer", "effects.lost-answer"];
   const checks = CATALOGUE.filter(({ id }) => ids.includes(id));
   const slow: Partial<Behaviour> = {
-    beforeAnswer: async ({ id }, state) => {
-      if (state.open.has(id)) return 503;
-      state.open.set(id, 1);
-      await sleep(700);
-      state.open.delete(id);
-      return undefined;
-    },
+    beforeAnswer: refusesCopies(503, async () => sleep(700)),
   };
   const report = await judge(slow, { checks, responseTimeoutMs: 4_000 });
   expect(idsOf(report, "failed"), story(report)).toEqual([]);

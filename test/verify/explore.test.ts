@@ -4,7 +4,7 @@ import type { Check } from "../../simulator/verify/check.ts";
 import { exploreCheck } from "../../simulator/verify/explore/explore.ts";
 import { createPlayer } from "../../simulator/verify/explore/player.ts";
 import { judge } from "../mutants/judge.ts";
-
+import { refusesCopies } from "../mutants/planted/helpers.ts";
 import type { Behaviour } from "../mutants/receiver.ts";
 
 const SCHEDULES = 10;
@@ -32,13 +32,7 @@ describe.concurrent("the explorer", () => {
     [
       "one that answers 503 to a copy that comes while another is under way",
       {
-        beforeAnswer: async ({ id }, state) => {
-          if (state.open.has(id)) return 503;
-          state.open.set(id, 1);
-          await sleep(40);
-          state.open.delete(id);
-          return undefined;
-        },
+        beforeAnswer: refusesCopies(503, async () => sleep(40)),
       },
     ],
   ])("finds nothing wrong with %s, and says how much arrived", async (_, plant) => {

@@ -1,6 +1,6 @@
 import type { Check } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
-import { attemptsAfter, copiesAtOnce, sixInARow, taken } from "../attempts.ts";
+import { ANSWER_LOST, attemptsAfter, copiesAtOnce, sixInARow, taken } from "../attempts.ts";
 import { accepts, allAcknowledged, every } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
@@ -52,15 +52,7 @@ export const duplicateChecks: Check[] = [
     hint: ACKNOWLEDGE_HINT,
     phase: "alone",
     run: async ({ deliver, event, timing }) => {
-      const exchanges = await attemptsAfter({ deliver, timing }, event("call.completed"), {
-        manner: {
-          note: "The connection was cut right after the request.",
-          send: async (wire, { head, framedBody }) => {
-            await wire.write(Buffer.concat([head, framedBody]));
-            wire.reset();
-          },
-        },
-      });
+      const exchanges = await attemptsAfter({ deliver, timing }, event("call.completed"), ANSWER_LOST);
       return taken(exchanges);
     },
   },

@@ -1,6 +1,6 @@
 import { type EventType, EVENT_TYPES } from "../../../shared/events.ts";
 import type { Check, CheckContext, Handled, Named } from "../check.ts";
-import { attempts, attemptsAfter, sixInARow } from "../attempts.ts";
+import { ANSWER_LOST, attempts, attemptsAfter, sixInARow } from "../attempts.ts";
 import { every, handledTimes } from "../judge.ts";
 import { RULES } from "../rules.ts";
 import { AT_MOST_ONCE, effect, HANDLE_HINT, isHandled, ONCE, ONCE_HINT } from "./effect.ts";
@@ -96,15 +96,7 @@ export const onceEffectChecks: Check[] = [
         hint: ONCE_HINT,
       },
       async ({ deliver, event, timing }) => {
-        const exchanges = await attemptsAfter({ deliver, timing }, event("order.created"), {
-          manner: {
-            note: "The connection was cut right after the request.",
-            send: async (wire, { head, framedBody }) => {
-              await wire.write(Buffer.concat([head, framedBody]));
-              wire.reset();
-            },
-          },
-        });
+        const exchanges = await attemptsAfter({ deliver, timing }, event("order.created"), ANSWER_LOST);
         return (handled) => handledTimes(handled, exchanges, ONCE);
       },
     ),

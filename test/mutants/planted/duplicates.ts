@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Mutant } from "../mutant.ts";
-import { lull, idOf } from "./helpers.ts";
+import { idOf, lull, refusesCopies } from "./helpers.ts";
 
 /** Bugs in what becomes of duplicates and of acknowledged events. */
 export const DUPLICATES: Record<string, Mutant> = {
@@ -49,13 +49,7 @@ export const DUPLICATES: Record<string, Mutant> = {
   "busy-on-duplicate": {
     bug: "answers 409 while another copy of the event is under way",
     plant: {
-      beforeAnswer: async ({ id }, state) => {
-        if (state.open.has(id)) return 409;
-        state.open.set(id, 1);
-        await lull(state, id);
-        state.open.delete(id);
-        return undefined;
-      },
+      beforeAnswer: refusesCopies(409, lull),
     },
     caughtBy: "duplicates.at-once",
     alsoBy: ["load.one-event-storm"],

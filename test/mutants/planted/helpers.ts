@@ -8,7 +8,21 @@ export const header = (request: IncomingMessage, name: string): string => String
 
 export const HOUR_SECONDS = 3_600;
 
-/** Waits until no further request comes, so that what was sent at once is open at once, however slow the machine. */
+/** Answers `status` to copies of an event that it is `working` on. */
+export function refusesCopies(
+  status: number,
+  working: (state: State, id: string) => Promise<void>,
+): Behaviour["beforeAnswer"] {
+  return async ({ id }, state) => {
+    if (state.open.has(id)) return status;
+    state.open.set(id, 1);
+    await working(state, id);
+    state.open.delete(id);
+    return undefined;
+  };
+}
+
+/** Waits until no further request comes, or no copy of the event `id`, so that what was sent at once is open at once, however slow the machine. */
 export async function lull(state: State, id?: string): Promise<void> {
   const arrived = (): number => (id === undefined ? state.requests : (state.copies.get(id) ?? 0));
   for (let before = -1; before !== arrived();) {

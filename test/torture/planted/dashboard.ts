@@ -201,22 +201,22 @@ export const plantedInDashboard: PlantedBug[] = [
   {
     what: "what happens while the list is on its way is lost",
     file: "simulator/dashboard/public/core/feed.js",
-    find: "isLoaded: true };\n      for (const place of told) place();",
-    replace: "isLoaded: true };",
+    find: "meanwhile.tell(place);",
+    replace: "place();",
     tests: ["test/dashboard/late-answers.test.ts"],
   },
   {
     what: "an older page takes back what was told of its rows",
     file: "simulator/dashboard/public/core/feed.js",
-    find: "append(own, page);\n      for (const place of told) place();",
-    replace: "append(own, page);",
+    find: "append(own, page);\n        return true;",
+    replace: "append(own, page);\n        return false;",
     tests: ["test/dashboard/late-answers.test.ts"],
   },
   {
     what: "an endpoint that is registered while everything is loaded is lost",
     file: "simulator/dashboard/public/core/live.js",
-    find: "    for (const [name, data] of told) keep(name, data);\n",
-    replace: "",
+    find: "meanwhile.tell(() => keep(name, data));",
+    replace: "keep(name, data);",
     tests: ["test/dashboard/late-answers.test.ts"],
   },
   {

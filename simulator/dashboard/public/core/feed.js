@@ -1,4 +1,5 @@
 import { apiQuery, isFiltered, NO_FILTERS, passes } from "./filters.js";
+import { createMeanwhile } from "./meanwhile.js";
 import { rowsOf } from "./rows.js";
 
 const FIRST_PAGE = 100;
@@ -24,12 +25,10 @@ export function createFeed({ control, changed }) {
   const latestOf = new Map();
   let askTimer;
   let rows;
-  /** For each answer that is on its way, what the stream tells meanwhile: it may be newer, and is placed once more. */
-  const meanwhile = new Set();
+  const meanwhile = createMeanwhile();
 
   function hear(place) {
-    for (const told of meanwhile) told.push(place);
-    place();
+    meanwhile.tell(place);
     tell();
   }
 
@@ -43,19 +42,17 @@ export function createFeed({ control, changed }) {
     const next = emptyList(filters);
     list = { ...list, filters, next, error: undefined };
     tell();
-    const told = [];
-    meanwhile.add(told);
+    const asked = Promise.all([read(filters), readEvents(filters)]);
     try {
-      const [page, events] = await Promise.all([read(filters), readEvents(filters)]);
-      if (list.next !== next) return;
-      append(next, page);
-      addLonely(next, page, events);
-      list = { ...next, isLoaded: true };
-      for (const place of told) place();
+      await meanwhile.of(asked, ([page, events]) => {
+        if (list.next !== next) return false;
+        append(next, page);
+        addLonely(next, page, events);
+        list = { ...next, isLoaded: true };
+        return true;
+      });
     } catch (error) {
       if (list.next === next) list = { ...list, next: undefined, error };
-    } finally {
-      meanwhile.delete(told);
     }
     tell();
   }
@@ -65,19 +62,16 @@ export function createFeed({ control, changed }) {
     const mustWait = own.isLoading || own.next !== undefined || own.error !== undefined;
     if (!own.isLoaded || !own.hasMore || mustWait) return;
     own.isLoading = true;
-    const told = [];
-    meanwhile.add(told);
     try {
-      const page = await read(own.filters, own.cursor);
-      if (own !== list) return;
-      append(own, page);
-      for (const place of told) place();
+      await meanwhile.of(read(own.filters, own.cursor), (page) => {
+        if (own !== list) return false;
+        append(own, page);
+        return true;
+      });
     } catch (error) {
       own.error = error;
-    } finally {
-      own.isLoading = false;
-      meanwhile.delete(told);
     }
+    own.isLoading = false;
     if (own === list) tell();
   }
 

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { control } from "./api.js";
 import { createFeed } from "./feed.js";
+import { createMeanwhile } from "./meanwhile.js";
 import { createNewest } from "./newest.js";
 import { openStream } from "./stream.js";
 
@@ -33,8 +34,8 @@ let version = 0;
 let isScheduled = false;
 let clockTimer;
 const newestClock = createNewest();
-/** What the stream tells while everything is loaded: it may be newer than what the answers say. */
-let toldMeanwhile;
+const meanwhile = createMeanwhile();
+let loads = 0;
 
 /** Connects and keeps everything up to date from then on. */
 export function startLive() {
@@ -100,33 +101,29 @@ export function endpointOf(id) {
 }
 
 async function loadAll() {
-  const told = [];
-  toldMeanwhile = told;
+  const own = ++loads;
   live.feed.forget();
-  let answers, problem;
+  const asked = Promise.all([
+    control.get("/endpoints"),
+    control.get("/organizations"),
+    control.get("/about"),
+    control.get("/verification"),
+    clockFrom(control.get("/clock")),
+    live.feed.load(live.feed.filters),
+  ]);
   try {
-    answers = await Promise.all([
-      control.get("/endpoints"),
-      control.get("/organizations"),
-      control.get("/about"),
-      control.get("/verification"),
-      clockFrom(control.get("/clock")),
-      live.feed.load(live.feed.filters),
-    ]);
+    await meanwhile.of(asked, ([endpoints, organizations, about, { verification }]) => {
+      // Begun anew meanwhile.
+      if (own !== loads) return false;
+      live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
+      live.organizations = organizations.data;
+      live.about = about;
+      live.verification = verification ?? undefined;
+      live.problem = undefined;
+      return true;
+    });
   } catch (error) {
-    problem = error.message;
-  }
-  // Begun anew meanwhile.
-  if (toldMeanwhile !== told) return;
-  toldMeanwhile = undefined;
-  live.problem = problem;
-  if (answers !== undefined) {
-    const [endpoints, organizations, about, { verification }] = answers;
-    live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
-    live.organizations = organizations.data;
-    live.about = about;
-    live.verification = verification ?? undefined;
-    for (const [name, data] of told) keep(name, data);
+    if (own === loads) live.problem = error.message;
   }
   changed();
 }
@@ -143,8 +140,7 @@ function receive(name, data) {
     live.generation++;
     void loadAll();
   } else {
-    toldMeanwhile?.push([name, data]);
-    keep(name, data);
+    meanwhile.tell(() => keep(name, data));
   }
   changed();
 }
