@@ -4,7 +4,7 @@ import { expectShown, useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { emit, register } from "../helpers/simulator.ts";
-import { openDashboard, visit } from "./open-dashboard.ts";
+import { openDashboard, scrollDown, visit } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
@@ -121,8 +121,7 @@ test("an older page that comes late does not take back what was told of its rows
   const page = await browser.openPage(url);
   const late = await keepBack(page, /\/control\/deliveries\?.*starting_after/);
   await page.locator(".windowed .feed-row").first().waitFor();
-  const scrollDown = () => page.evaluate("document.querySelector('.scroller').scrollTo(0, 1e9)");
-  await scrollDown();
+  await scrollDown(page);
   await late.answered;
   await control(origin, "POST", "/clock/advance", { seconds: 60 });
   await page.getByRole("button", { name: "Delivered 121" }).waitFor();
@@ -130,7 +129,7 @@ test("an older page that comes late does not take back what was told of its rows
   const oldest = page.locator(".windowed .feed-row", { has: page.locator(".voicemail-created") });
   await expect
     .poll(async () => {
-      await scrollDown();
+      await scrollDown(page);
       return oldest.count();
     })
     .toBe(1);

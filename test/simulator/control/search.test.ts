@@ -22,17 +22,18 @@ async function startSearchable() {
   await service.simulator.settled();
   const list = async (path: string) => (await service.ask("GET", path)).body;
   /** Of as many pages as a look takes: on a busy machine one ends early, and says from where to go on. */
-  const ids = async (path: string) => {
-    const found: unknown[] = [];
-    const limit = Number(new URLSearchParams(path.split("?")[1]).get("limit") ?? 100);
+  const pages = async (path: string) => {
+    const found: unknown[][] = [];
     for (let after = ""; ;) {
-      const { data = [], next_cursor: next } = await list(`${path}${after}`);
-      found.push(...data.map(({ id }) => id));
-      if (typeof next !== "string" || found.length >= limit) return found;
+      const { data = [], has_more: hasMore, next_cursor: next } = await list(`${path}${after}`);
+      found.push(data.map(({ id }) => id));
+      expect(hasMore).toBe(next !== null);
+      if (typeof next !== "string") return found;
       after = `${path.includes("?") ? "&" : "?"}starting_after=${next}`;
     }
   };
-  return { ...service, list, ids, kitchen: kitchen!, office: office! };
+  const ids = async (path: string) => (await pages(path)).flat();
+  return { ...service, list, pages, ids, kitchen: kitchen!, office: office! };
 }
 
 describe("lists", () => {
@@ -48,7 +49,7 @@ describe("lists", () => {
   });
 
   test("of deliveries find text in ids, type, address, payload and summary, whatever its case", async () => {
-    const { list, ids } = await startSearchable();
+    const { list, pages, ids } = await startSearchable();
     const [first] = (await list("/deliveries?type=order.created")).data ?? [];
     const inOne = (text: unknown) => ids(`/deliveries?q=${encodeURIComponent(String(text))}`);
     expect(await inOne(first?.["id"])).toEqual([first?.["id"]]);
@@ -61,7 +62,8 @@ describe("lists", () => {
     expect(await inOne("nobody said this")).toEqual([]);
     expect(await inOne("  ")).toHaveLength(12);
     expect(await ids("/deliveries?q=jacket&type=order.created")).toEqual([]);
-    expect(await ids("/deliveries?q=jacket&state=delivered&limit=1")).toHaveLength(1);
+    const single = await pages("/deliveries?q=jacket&state=delivered&limit=1");
+    expect(single.find((page) => page.length > 0)).toHaveLength(1);
   });
 
   test("of deliveries find what was sent where a fault changed it", async () => {
@@ -85,17 +87,10 @@ describe("lists", () => {
   test.each(["deliveries", "events"])(
     "of %s go on from next_cursor, which is null at the end",
     async (path) => {
-      const { list, ids } = await startSearchable();
-      const all = await ids(`/${path}`);
-      const found: unknown[] = [];
-      for (let after = ""; ;) {
-        const { data = [], has_more: hasMore, next_cursor: next } = await list(`/${path}?limit=5${after}`);
-        found.push(...data.map(({ id }) => id));
-        expect(hasMore).toBe(next !== null);
-        if (typeof next !== "string") break;
-        after = `&starting_after=${next}`;
-      }
-      expect(found).toEqual(all);
+      const { pages, ids } = await startSearchable();
+      const found = await pages(`/${path}?limit=5`);
+      expect(found.length).toBeGreaterThan(1);
+      expect(found.flat()).toEqual(await ids(`/${path}`));
     },
   );
 
