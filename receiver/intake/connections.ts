@@ -16,19 +16,12 @@ const LINGER_MS = 500;
 const LONGEST_EXCHANGE_MS = 20_000;
 const WATCH_INTERVAL_MS = 1_000;
 
-/** The port is shut once nobody has knocked for this long, or after so long at the latest. */
-const QUIET_MS = 200;
-const LONGEST_FAREWELL_MS = 1_000;
-
-/** At the end: how long a connection may be silent between requests, and in the middle of one. */
-const SILENCE_MS = 400;
-const STALLED_MS = 2_000;
-const FAREWELL_STEP_MS = 50;
-
-type Connection = {
+export type Connection = {
   address: string;
   /** When it came, or was last answered. */
   quietSinceMs: number;
+  /** How much of it had been read by then. */
+  answeredBytes: number | undefined;
   inFlight: number;
   latest: { request: IncomingMessage; response: ServerResponse } | undefined;
   /** Ends as soon as what it is owed has been answered. */
@@ -45,13 +38,12 @@ export type Connections = {
    * requests, for which it would be taken. They go out, and the connection ends.
    */
   fail: (socket: Socket, explain: () => void) => void;
-  /**
-   * Waits until no new ones come, a third of `graceMs` at the most. Shutting the port before resets those that the kernel
-   * has accepted and we have not, and their clients would see a broken request; until then they are answered 503.
-   */
-  cease: (graceMs: number) => Promise<void>;
-  /** Waits up to `graceMs` for requests to be answered; silent connections are cut soon, all others at the end. */
-  leave: (graceMs: number) => Promise<void>;
+  all: ReadonlyMap<Socket, Connection>;
+  /** How many have come so far, and how long ago the latest did. */
+  knocks: () => number;
+  sinceKnockMs: () => number;
+  /** Ends one at once. */
+  cut: (socket: Socket) => void;
   stop: () => void;
 };
 
@@ -68,12 +60,23 @@ export function createConnections({
 }: { clock: Clock } & ConnectionLimits): Connections {
   const connections = new Map<Socket, Connection>();
   const perAddress = new Map<string, number>();
+  let knocks = 0;
   let knockedAtMs = Number.NEGATIVE_INFINITY;
   let cancel = clock.after(WATCH_INTERVAL_MS, watch);
 
-  return { admit, begin, fail, cease, leave, stop: () => cancel() };
+  return {
+    admit,
+    begin,
+    fail,
+    all: connections,
+    knocks: () => knocks,
+    sinceKnockMs: () => clock.monotonicMs() - knockedAtMs,
+    cut,
+    stop: () => cancel(),
+  };
 
   function admit(socket: Socket): void {
+    knocks += 1;
     knockedAtMs = clock.monotonicMs();
     const address = socket.remoteAddress ?? "";
     const ofAddress = perAddress.get(address) ?? 0;
@@ -88,6 +91,7 @@ export function createConnections({
     connections.set(socket, {
       address,
       quietSinceMs: clock.monotonicMs(),
+      answeredBytes: undefined,
       inFlight: 0,
       latest: undefined,
       failed: false,
@@ -127,6 +131,7 @@ export function createConnections({
     response.once("close", () => {
       connection.inFlight -= 1;
       connection.quietSinceMs = clock.monotonicMs();
+      connection.answeredBytes = socket.bytesRead;
       if (connection.failed && !isOwedAnswers(connection)) linger(socket);
     });
     return true;
@@ -159,35 +164,6 @@ export function createConnections({
     cancel = clock.after(WATCH_INTERVAL_MS, watch);
   }
 
-  async function cease(graceMs: number): Promise<void> {
-    const untilMs = clock.monotonicMs() + Math.min(graceMs / 3, LONGEST_FAREWELL_MS);
-    for (;;) {
-      const waitMs = Math.min(knockedAtMs + QUIET_MS, untilMs) - clock.monotonicMs();
-      if (waitMs <= 0) return;
-      await clock.sleep(waitMs);
-    }
-  }
-
-  async function leave(graceMs: number): Promise<void> {
-    const startMs = clock.monotonicMs();
-    const heard = new Map<Socket, { bytes: number; atMs: number }>();
-    for (;;) {
-      const nowMs = clock.monotonicMs();
-      for (const [socket, connection] of connections) {
-        if (connection.inFlight === 0) {
-          if (nowMs - Math.max(startMs, connection.quietSinceMs) > SILENCE_MS) cut(socket);
-        } else if (isReceiving(connection)) {
-          const last = heard.get(socket);
-          if (last?.bytes !== socket.bytesRead) heard.set(socket, { bytes: socket.bytesRead, atMs: nowMs });
-          else if (nowMs - last.atMs > STALLED_MS) cut(socket);
-        }
-        if (nowMs - startMs >= graceMs) cut(socket);
-      }
-      if (connections.size === 0) return;
-      await clock.sleep(FAREWELL_STEP_MS);
-    }
-  }
-
   function cut(socket: Socket): void {
     socket.destroy();
     // At once, and not when the event comes: a burst of newcomers must not all find it full.
@@ -210,6 +186,6 @@ function isOwedAnswers(connection: Connection): boolean {
 }
 
 /** Whether its latest request is still arriving. */
-function isReceiving({ inFlight, latest }: Connection): boolean {
+export function isReceiving({ inFlight, latest }: Connection): boolean {
   return inFlight > 0 && latest?.request.complete === false;
 }

@@ -2,6 +2,7 @@ import type { RequestListener, Server, ServerOptions } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import { createConnections, type ConnectionLimits } from "./connections.ts";
+import { sayFarewell } from "./farewell.ts";
 import { parseInPortions } from "./portions.ts";
 import { answerProtocolError, refuseTunnel } from "./protocol-errors.ts";
 
@@ -22,7 +23,7 @@ export type HttpServer = {
   listen: (port: number, host: string) => Promise<number>;
   /**
    * Waits until no new connection comes, shuts the port, and lets requests be finished. Connections that say nothing are
-   * cut within a second, what is left after `graceMs` at the end of it.
+   * cut within some seconds, what is left after `graceMs` at the end of it.
    */
   drain: (graceMs: number) => Promise<void>;
 };
@@ -69,24 +70,13 @@ export function createHttpServer(
         });
       }),
     drain: async (graceMs) => {
-      const endMs = clock.monotonicMs() + graceMs;
-      await connections.cease(graceMs);
-      await close(server);
-      await connections.leave(endMs - clock.monotonicMs());
+      await sayFarewell({ connections, clock, graceMs, shutPort: () => shutPort(server) });
       connections.stop();
     },
   };
 }
 
-/** Shuts the port; what is connected stays so. */
-async function close(server: Server): Promise<void> {
-  if (!server.listening) return;
-  await new Promise<void>((resolve) => {
-    // In the check phase, right after the loop has accepted whatever was waiting. And by the method of the plain server:
-    // the one for HTTP would at once cut idle connections, on which a client may be sending its next request.
-    setImmediate(() => {
-      NetServer.prototype.close.call(server);
-      resolve();
-    });
-  });
+/** What is connected stays so: the method of the HTTP server would cut idle connections, on which a request may come. */
+function shutPort(server: Server): void {
+  if (server.listening) NetServer.prototype.close.call(server);
 }

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Refusal } from "../../receiver/engine.ts";
 import { createHealth } from "../../receiver/operations/health.ts";
 import { handClock } from "./helpers/intake.ts";
@@ -50,8 +50,15 @@ describe("a receiver is ready", () => {
 
   test("only when its database answers within three seconds", async () => {
     const { promise: never } = Promise.withResolvers<{ ok: true }>();
-    const { health } = startHealth({ probe: async () => never });
-    expect(await health.readiness()).toMatchObject({ ready: false, checks: { database: "timeout" } });
+    const { health, clock } = startHealth({ probe: async () => never });
+    const seen = vi.fn<() => void>();
+    const readiness = health.readiness().finally(seen);
+    await settled();
+    clock.pass(2_999);
+    await settled();
+    expect(seen).not.toHaveBeenCalled();
+    clock.pass(1);
+    expect(await readiness).toMatchObject({ ready: false, checks: { database: "timeout" } });
   });
 
   test("in the role that works only while its worker process gives signs of life", async () => {

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../../receiver/clock.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
 import { createClaims } from "../../../receiver/engines/sqlite/claims.ts";
 import { createHandlerTransaction } from "../../../receiver/engines/sqlite/handler-transaction.ts";
@@ -25,7 +24,9 @@ describe("a commit that several share", () => {
     const note = db.prepare<[number]>("INSERT INTO notes VALUES (?)");
     const call = db.prepare<[number]>("INSERT INTO calls VALUES (?)");
     const calls = db.prepare<[], number>("SELECT id FROM calls").pluck();
-    return { note, call, calls, transactions: createTransactions(db, systemClock) };
+    // Time stands still: what comes together shares a commit, however slow the machine is.
+    const clock = standingClock();
+    return { note, call, calls, clock, transactions: createTransactions(db, clock) };
   }
 
   test("fails all of them when it fails, and nothing of it stays", async () => {
@@ -54,6 +55,35 @@ describe("a commit that several share", () => {
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(calls.all()).toEqual([1, 3]);
+  });
+
+  test.for([
+    { tookMs: 9, first: "rejected" },
+    { tookMs: 10, first: "fulfilled" },
+  ])("is not waited for once it has taken 10 ms: after $tookMs", async ({ tookMs, first }) => {
+    const { note, call, clock, transactions } = setUp();
+    const outcomes = await Promise.allSettled([
+      transactions.attempt(async () => {
+        call.run(1);
+        await clock.pass(tookMs);
+      }),
+      transactions.run(() => note.run(7)),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual([first, "rejected"]);
+  });
+
+  test("is that of 256 at the most", async () => {
+    const { note, call, calls, transactions } = setUp();
+    const outcomes = await Promise.allSettled([
+      ...Array.from({ length: 255 }, async (_, index) => transactions.run(() => call.run(index))),
+      transactions.run(() => note.run(2_000)),
+      transactions.run(() => call.run(1_000)),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      ...Array.from({ length: 256 }, () => "rejected"),
+      "fulfilled",
+    ]);
+    expect(calls.all()).toEqual([1_000]);
   });
 });
 

@@ -70,19 +70,37 @@ export async function startIntake(
   return { url: `http://127.0.0.1:${String(port)}/webhooks`, stored, health, metrics, logLines, server };
 }
 
-/** A clock whose timers go off by hand; what is measured with it moves by hand as well. */
-export function handClock(): Clock & { pass: (ms: number) => void } {
+/**
+ * A clock whose timers go off by hand; what is measured with it moves by hand as well. A pass of much time is what a
+ * process sees that the machine kept waiting: whatever was due comes at once, and nothing in between.
+ */
+export function handClock(): Clock & { pass: (ms: number) => void; sleepers: () => number } {
   let timers: { atMs: number; run: () => void }[] = [];
   let monotonicMs = 0;
+  let sleepers = 0;
+  const after: Clock["after"] = (ms, run) => {
+    const timer = { atMs: monotonicMs + ms, run };
+    timers.push(timer);
+    return () => void (timers = timers.filter((other) => other !== timer));
+  };
   return {
     nowMs: () => systemClock.nowMs(),
     monotonicMs: () => monotonicMs,
-    sleep: async () => new Promise((resolve) => setImmediate(resolve)),
-    after: (ms, run) => {
-      const timer = { atMs: monotonicMs + ms, run };
-      timers.push(timer);
-      return () => void (timers = timers.filter((other) => other !== timer));
+    sleepers: () => sleepers,
+    sleep: async (ms, signal) => {
+      sleepers += 1;
+      return new Promise((resolve) => {
+        const wake = (): void => {
+          cancel();
+          signal?.removeEventListener("abort", wake);
+          sleepers -= 1;
+          resolve();
+        };
+        const cancel = after(ms, wake);
+        signal?.addEventListener("abort", wake);
+      });
     },
+    after,
     pass: (ms) => {
       monotonicMs += ms;
       for (const timer of timers.filter(({ atMs }) => atMs <= monotonicMs)) {

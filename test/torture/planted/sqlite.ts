@@ -87,6 +87,20 @@ export const plantedInSqlite: PlantedBug[] = [
     tests: ["test/receiver/engines/claims.test.ts"],
   },
   {
+    what: "a commit of a group is waited for without end",
+    file: "receiver/engines/sqlite/transactions.ts",
+    find: "group.length >= LARGEST_GROUP || clock.monotonicMs() >= endMs",
+    replace: "group.length >= LARGEST_GROUP",
+    tests: ["test/receiver/engines/transactions.test.ts"],
+  },
+  {
+    what: "a group of one more than may share a commit",
+    file: "receiver/engines/sqlite/transactions.ts",
+    find: "group.length >= LARGEST_GROUP ||",
+    replace: "group.length > LARGEST_GROUP ||",
+    tests: ["test/receiver/engines/transactions.test.ts"],
+  },
+  {
     what: "a failed common commit is told to one of its handlers only",
     file: "receiver/engines/sqlite/transactions.ts",
     find: "for (const { rolledBack } of group) rolledBack(error);",
