@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { newBody } from "./helpers/events.ts";
 import { handClock, startIntake, type TestIntake } from "./helpers/intake.ts";
 import { open, rawRequest, readAnswer } from "./helpers/raw.ts";
-import { until } from "./helpers/until.ts";
+import { signalled, until } from "./helpers/until.ts";
 
 /** No request is broken by the end of the receiver, and the end waits for nobody who says nothing. */
 
@@ -117,6 +117,26 @@ describe("the port", () => {
     await intake.begin();
     expect((await answers).map(({ status }) => status)).toEqual(sockets.map(() => 200));
     for (const socket of sockets) socket.destroy();
+    await intake.restMs();
+  });
+
+  test("is shut although somebody always waits to be accepted", async () => {
+    const intake = await quietIntake();
+    const refused = signalled();
+    let isOver = false;
+    void refused.promise.then(() => (isOver = true));
+    // Two for the one that is accepted in each turn of the event loop.
+    const flood = (): void => {
+      for (const socket of [open(intake.url), open(intake.url)]) {
+        socket.once("connect", () => socket.destroy());
+        socket.on("error", ({ code }: NodeJS.ErrnoException) => code === "ECONNREFUSED" && refused.give());
+      }
+      if (!isOver) setImmediate(flood);
+    };
+    flood();
+    await intake.begin(1_500);
+    for (let openMs = 0; openMs < 500; openMs += STEP_MS) await intake.step();
+    await refused.promise;
     await intake.restMs();
   });
 
