@@ -1,21 +1,17 @@
-import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { busyRuns, greenInARow } from "../torture/busy-runs.ts";
 import { createNotebook } from "../torture/notebook.ts";
 import { createRecord } from "../torture/planted/record.ts";
-
-function temporary(): string {
-  return mkdtempSync(join(tmpdir(), "notes-"));
-}
 
 describe("the notebook of long runs", () => {
   const schema = z.object({ n: z.int() });
 
   test("keeps what several write, and passes over a line that was cut off or is of another version", () => {
-    const folder = join(temporary(), "not", "there", "yet");
+    const folder = join(temporaryDirectory(), "not", "there", "yet");
     const [one, other] = [createNotebook("a", schema, folder), createNotebook("a", schema, folder)];
     expect(one.read()).toEqual([]);
     one.add({ n: 1 });
@@ -29,7 +25,7 @@ describe("the notebook of long runs", () => {
 
 describe("the record of planted bugs", () => {
   test("knows a verdict and its commit until the code, the tests or the bug change", () => {
-    const folder = temporary();
+    const folder = temporaryDirectory();
     const [file, covering] = [join(folder, "code.ts"), join(folder, "code.test.ts")];
     writeFileSync(file, "a < b");
     writeFileSync(covering, "expect(a)");
@@ -55,7 +51,7 @@ describe("the record of planted bugs", () => {
   });
 
   test("is of the code as it was when the bug was planted, and keeps none that didn't fit", () => {
-    const folder = temporary();
+    const folder = temporaryDirectory();
     const file = join(folder, "code.ts");
     writeFileSync(file, "a < b");
     const bug = { what: "one off", file, find: "<", replace: "<=", tests: ["-t", "words"] };

@@ -168,15 +168,16 @@ test("verdicts are counted, told to those who watch, found, and kept through a r
 test("a delivery is judged at the same cost, however many its endpoint got before", async () => {
   const { simulator } = open();
   register(simulator, "http://localhost:1/never-asked");
-  const costOf = (ids: readonly string[]) => {
-    const before = process.cpuUsage();
+  const onceOf = (ids: readonly string[]) => {
+    const before = process.threadCpuUsage();
     for (const id of ids) simulator.deliveries.summary(id);
-    const { user, system } = process.cpuUsage(before);
+    const { user, system } = process.threadCpuUsage(before);
     return user + system;
   };
+  // The least of several: what is compiled or collected meanwhile belongs to none of them.
+  const costOf = (ids: readonly string[]) => Math.min(...Array.from({ length: 5 }, () => onceOf(ids)));
   const first = emit(simulator, "call.completed", 300);
   await simulator.settled();
-  costOf(first);
   const few = costOf(first);
   emit(simulator, "call.completed", 4_000);
   const last = emit(simulator, "call.completed", 300);
