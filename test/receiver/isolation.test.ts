@@ -6,7 +6,7 @@ import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { systemClock, type Clock } from "../../receiver/clock.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
 import { get, idOf, newBody, post, SECRET } from "./helpers/events.ts";
-import { useReceiver, type TestReceiver } from "./helpers/receiver.ts";
+import { startTestReceiver, useReceiver, type TestReceiver } from "./helpers/receiver.ts";
 import { startProcess } from "./helpers/process.ts";
 import { makeDirectory, temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
@@ -18,7 +18,8 @@ const HOSTILE_RECEIVER = fileURLToPath(new URL("./helpers/receiver-with-worker.t
 /** The real time, to which a test adds what it would otherwise wait until a silent process is taken for blocked. */
 let aheadMs = 0;
 const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
-const BLOCKED_MS = 6_000;
+/** More than a handler may take, and a process may be silent beyond it. */
+const BLOCKED_MS = 66_000;
 
 const secrets = makeDirectory();
 writeFileSync(join(secrets, "secret"), SECRET);
@@ -29,7 +30,8 @@ const HOSTILE = {
     SIGNING_SECRET: "",
     SIGNING_SECRET_FILE: join(secrets, "secret"),
     RECEIVER_ROLE: "all",
-    HANDLER_TIMEOUT_SECONDS: "1",
+    // What is through at once has no deadline to meet on a machine that does other things.
+    HANDLER_TIMEOUT_SECONDS: "60",
     HANDLER_MEMORY_MEGABYTES: "64",
     WORKER_CONCURRENCY: "2",
     SHUTDOWN_TIMEOUT_SECONDS: "1",
@@ -114,7 +116,7 @@ describe("a handler", () => {
   test("sees neither the secret nor the file that it stands in", async () => {
     const receiver = shared();
     const id = await send(receiver, "tells-secrets");
-    expect(await stateOf(receiver, id, "pending", ({ attempts }) => attempts === 1)).toMatchObject({
+    expect(await stateOf(receiver, id, "pending", ({ attempts }) => attempts >= 1)).toMatchObject({
       lastError: "Error: sees none",
     });
   });
@@ -122,16 +124,22 @@ describe("a handler", () => {
   test("that throws before its first await has failed like any other", async () => {
     const receiver = shared();
     const id = await send(receiver, "throws-synchronously");
-    expect(await stateOf(receiver, id, "pending", ({ attempts }) => attempts === 1)).toMatchObject({
+    expect(await stateOf(receiver, id, "pending", ({ attempts }) => attempts >= 1)).toMatchObject({
       lastError: "Error: at once",
     });
   });
 
   test("that never resolves has failed at its deadline, and too many of them get a new process", async () => {
-    const receiver = shared();
+    const receiver = await startTestReceiver({
+      ...HOSTILE,
+      environment: { ...HOSTILE.environment, HANDLER_TIMEOUT_SECONDS: "1" },
+      // To the receiver no time passes: it takes no process for blocked that the machine keeps waiting.
+      clock: { ...systemClock, monotonicMs: () => 0 },
+      backoffMs: () => 3_600_000,
+    });
     const restarts = await workerRestarts(receiver);
     const first = await send(receiver, "never-resolves");
-    const failed = await stateOf(receiver, first, "pending", ({ attempts }) => attempts === 1);
+    const failed = await stateOf(receiver, first, "pending", ({ attempts }) => attempts >= 1);
     expect(failed.lastError).toContain("HANDLER_TIMEOUT_SECONDS");
     await send(receiver, "never-resolves");
     await until(
