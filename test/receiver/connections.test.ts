@@ -1,28 +1,13 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { AcceptResult } from "../../receiver/engine.ts";
 import { newBody } from "./helpers/events.ts";
-import { handClock, startIntake, type TestIntake } from "./helpers/intake.ts";
-import { open, rawRequest, readAnswer, sendRaw } from "./helpers/raw.ts";
+import { handClock, startIntake } from "./helpers/intake.ts";
+import { gone, greeted, healthCheck, open, rawRequest, readAnswer, sendRaw } from "./helpers/raw.ts";
 import { signalled, until } from "./helpers/until.ts";
 
 /** Nobody on the network can use up our connections, our memory or our time with them. */
-
-/** A connection that is known to be accepted: it was answered once. */
-async function greeted({ url }: TestIntake, localAddress = "127.0.0.1"): Promise<Socket> {
-  const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", localAddress });
-  onTestFinished(() => void socket.destroy());
-  socket.on("error", () => undefined);
-  socket.write(check(url));
-  expect((await readAnswer(socket)).status).toBe(200);
-  socket.resume();
-  return socket;
-}
-
-const check = (url: string): Buffer => rawRequest(url, { method: "GET", path: "/healthz" });
-
-const gone = async (socket: Socket): Promise<unknown> => socket.closed || once(socket, "close");
 
 describe("connections", () => {
   test("at the limit, the one that has been idle for the longest gives way to a new one", async () => {
@@ -31,7 +16,7 @@ describe("connections", () => {
     const [first, second, third] = [await greeted(intake), await greeted(intake), await greeted(intake)];
     clock.pass(10);
     // The first was heard of lately: now the second is the one that is idle for the longest.
-    first.write(check(intake.url));
+    first.write(healthCheck(intake.url));
     await readAnswer(first);
     const newcomer = await greeted(intake);
     await gone(second);
@@ -146,7 +131,7 @@ describe("pipelined requests", () => {
     socket.on("error", () => undefined);
     socket.write(Buffer.concat(Array.from({ length: 9 }, () => rawRequest(intake.url, { body: newBody() }))));
     await gone(socket);
-    expect((await sendRaw(intake.url, check(intake.url))).status).toBe(200);
+    expect((await sendRaw(intake.url, healthCheck(intake.url))).status).toBe(200);
   });
 
   test("are not looked at behind a closing answer, though it waits for an earlier one", async () => {
@@ -170,7 +155,7 @@ describe("pipelined requests", () => {
     await until(answered, (lines) => lines === 1);
     socket.write(request());
     // What was sent before it has been read when this is answered.
-    await sendRaw(intake.url, check(intake.url));
+    await sendRaw(intake.url, healthCheck(intake.url));
     commit.give({ ok: true, acceptances: [{ duplicate: false }] });
     await gone(socket);
     expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200"]);

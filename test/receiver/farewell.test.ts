@@ -1,18 +1,13 @@
-import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { newBody } from "./helpers/events.ts";
-import { handClock, startIntake, type TestIntake } from "./helpers/intake.ts";
-import { open, rawRequest, readAnswer } from "./helpers/raw.ts";
+import { handClock, startIntake } from "./helpers/intake.ts";
+import { gone, greeted, healthCheck, knock, open, rawRequest, readAnswer } from "./helpers/raw.ts";
 import { signalled, until } from "./helpers/until.ts";
 
 /** No request is broken by the end of the receiver, and the end waits for nobody who says nothing. */
 
 const STEP_MS = 50;
-
-const check = (url: string): Buffer => rawRequest(url, { method: "GET", path: "/healthz" });
-
-const gone = async (socket: Socket): Promise<unknown> => socket.closed || once(socket, "close");
 
 /** An intake that nobody has knocked at for a long time, and what drains it step by step. */
 async function quietIntake(options: Parameters<typeof startIntake>[0] = {}) {
@@ -40,36 +35,13 @@ async function quietIntake(options: Parameters<typeof startIntake>[0] = {}) {
   return { ...intake, clock, begin, step, restMs };
 }
 
-/** Whether somebody listens there: a connection that comes and goes. */
-async function knock({ url }: TestIntake): Promise<boolean> {
-  const socket = open(url);
-  return new Promise((resolve) => {
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => {
-      socket.once("close", () => resolve(true));
-      socket.end().resume();
-    });
-  });
-}
-
 /** A connection that has sent `bytes`, and is known to be accepted: another that came later was answered. */
 async function connected(url: string, bytes?: Buffer): Promise<Socket> {
   const socket = open(url);
   onTestFinished(() => void socket.destroy());
   socket.on("error", () => undefined);
   if (bytes) socket.write(bytes);
-  const later = open(url);
-  later.write(check(url));
-  await readAnswer(later);
-  later.destroy();
-  return socket.resume();
-}
-
-async function answered(url: string): Promise<Socket> {
-  const socket = open(url);
-  onTestFinished(() => void socket.destroy());
-  socket.write(check(url));
-  await readAnswer(socket);
+  (await greeted({ url })).destroy();
   return socket.resume();
 }
 
@@ -80,12 +52,12 @@ describe("the port", () => {
     expect(await idle.restMs()).toBe(0);
 
     const knocked = await quietIntake();
-    await knock(knocked);
+    await knock(knocked.url);
     await knocked.begin();
     expect(await knocked.restMs()).toBe(200);
 
     const lately = await quietIntake();
-    await knock(lately);
+    await knock(lately.url);
     lately.clock.pass(199);
     await lately.begin();
     expect(await lately.restMs()).toBe(50);
@@ -99,10 +71,10 @@ describe("the port", () => {
     "is shut after $shutMs ms of $graceMs ms although somebody always knocks",
     async ({ graceMs, shutMs }) => {
       const intake = await quietIntake();
-      await knock(intake);
+      await knock(intake.url);
       await intake.begin(graceMs);
       let openMs = 0;
-      for (; await knock(intake); openMs += STEP_MS) await intake.step();
+      for (; await knock(intake.url); openMs += STEP_MS) await intake.step();
       expect(openMs).toBe(shutMs);
     },
   );
@@ -142,10 +114,10 @@ describe("the port", () => {
 
   test("stays open for those who knock while the machine keeps us waiting", async () => {
     const intake = await quietIntake();
-    await knock(intake);
+    await knock(intake.url);
     await intake.begin();
     await intake.step(10_000);
-    expect(await knock(intake)).toBe(true);
+    expect(await knock(intake.url)).toBe(true);
     // The step in which that was, and 200 ms without a knock.
     expect(await intake.restMs()).toBe(250);
   });
@@ -155,9 +127,9 @@ describe("a connection", () => {
   const half = (bytes: Buffer): Buffer => bytes.subarray(0, -1);
 
   test.for<[string, number, (url: string) => Promise<Socket>]>([
-    ["that has been answered", 400, answered],
+    ["that has been answered", 400, async (url) => greeted({ url })],
     ["that has said nothing yet", 2_000, async (url) => connected(url)],
-    ["in the middle of its headers", 2_000, async (url) => connected(url, half(check(url)))],
+    ["in the middle of its headers", 2_000, async (url) => connected(url, half(healthCheck(url)))],
     [
       "in the middle of a body",
       2_000,
@@ -167,9 +139,9 @@ describe("a connection", () => {
       "that has been answered and sends again",
       2_000,
       async (url) => {
-        const socket = await answered(url);
-        socket.write(half(check(url)));
-        await answered(url).then((later) => later.destroy());
+        const socket = await greeted({ url });
+        socket.write(half(healthCheck(url)));
+        (await greeted({ url })).destroy();
         return socket;
       },
     ],

@@ -1,9 +1,10 @@
-import { connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listen } from "../helpers/listen.ts";
 import { get, idOf, newBody, post } from "./helpers/events.ts";
 import { runCommand, startProcess } from "./helpers/process.ts";
+import { knock, open, rawRequest, readAnswer } from "./helpers/raw.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
 
@@ -128,7 +129,6 @@ describe("the process", () => {
   test("is not ready while it drains", async () => {
     const receiver = await startProcess({ environment: { DATABASE_URL: database() } });
     // A keep-alive connection that a request is being sent on when the signal comes.
-    const { open, rawRequest, readAnswer } = await import("./helpers/raw.ts");
     const socket = open(receiver.url);
     const request = rawRequest(receiver.url, { body: newBody() });
     socket.write(request.subarray(0, -1));
@@ -138,8 +138,8 @@ describe("the process", () => {
     receiver.child.kill("SIGTERM");
     // Even once the port is shut to newcomers, what is connected is served.
     await until(
-      async () => isRefused(receiver.url),
-      (refused) => refused,
+      async () => knock(receiver.url),
+      (isOpen) => !isOpen,
     );
     socket.write(request.subarray(-1));
     const begun = await readAnswer(socket);
@@ -156,15 +156,3 @@ describe("the process", () => {
     expect(await receiver.exited).toEqual({ code: 0, signal: null });
   });
 });
-
-async function isRefused(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname);
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(false);
-    });
-    socket.once("error", () => resolve(true));
-  });
-}
