@@ -223,18 +223,32 @@ describe("a backup", () => {
   });
 });
 
-test("nothing that operators ask keeps the caller's thread", async () => {
-  const engine = await open(temporaryDirectory());
-  for (let batch = 0; batch < 20; batch += 1) {
-    await engine.intake.accept(Array.from({ length: 500 }, () => newEvent()));
+test("nothing that operators ask is answered on the caller's thread", async () => {
+  const { ledger, intake } = await open(temporaryDirectory());
+  const event = newEvent();
+  await intake.accept([event]);
+  const questions: Record<keyof typeof ledger, () => Promise<unknown> | undefined> = {
+    find: () => ledger.find(event.id),
+    body: () => ledger.body(1),
+    list: () => ledger.list({}, { limit: 10 }),
+    requeue: () => ledger.requeue([event.id]),
+    prune: () => ledger.prune({ bodiesOlderThanMs: 0, idsOlderThanMs: 0 }),
+    counts: () => ledger.counts(),
+    known: () => ledger.known(event.type, []),
+    prunedBeforeMs: () => ledger.prunedBeforeMs(),
+    bookmark: () => ledger.bookmark("of nobody"),
+    setBookmark: () => ledger.setBookmark("of nobody", "1"),
+    check: () => ledger.check?.(),
+    backup: () => ledger.backup?.(temporaryDirectory()),
+  };
+  expect(new Set(Object.keys(questions))).toEqual(new Set(Object.keys(ledger)));
+  for (const [verb, ask] of Object.entries(questions)) {
+    let isAnswered = false;
+    const answered = ask()?.finally(() => (isAnswered = true));
+    // Microtasks alone: the event loop doesn't turn, so what another thread says is not heard meanwhile.
+    for (let task = 0; task < 1_000; task += 1) await Promise.resolve();
+    expect(isAnswered, verb).toBe(false);
+    await answered;
+    expect(isAnswered, verb).toBe(true);
   }
-  // Ten thousand rows are looked at in vain: here, not one turn of the event loop is missed for it.
-  let turns = 0;
-  const counting = setInterval(() => (turns += 1), 1);
-  const startedAtMs = performance.now();
-  await engine.ledger.list({ type: "nobody.knows" }, { limit: 10 });
-  await engine.ledger.counts();
-  const tookMs = performance.now() - startedAtMs;
-  clearInterval(counting);
-  expect(turns).toBeGreaterThan(Math.floor(tookMs / 20));
 });

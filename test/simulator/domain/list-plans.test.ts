@@ -4,6 +4,8 @@ import { openDatabase } from "../../../simulator/database.ts";
 import { createAttempts } from "../../../simulator/domain/attempts.ts";
 import { createDeliverySummaries } from "../../../simulator/domain/delivery-summaries.ts";
 import { createEventSummaries } from "../../../simulator/domain/event-summaries.ts";
+import { createJournal } from "../../../simulator/domain/journal.ts";
+import { createVerdicts } from "../../../simulator/domain/verdicts.ts";
 
 /** A database, and what SQLite plans for each statement that is prepared on it from now on. */
 function openPlanned(): { database: Database; plans: string[] } {
@@ -55,3 +57,17 @@ test.each([{}, { type: "call.completed" }, { text: "lost", orgId: "org_1" }] as 
     expect(plans.filter((step) => /TEMP B-TREE|SCAN events\b/.test(step))).toEqual([]);
   },
 );
+
+test("deliveries are judged by those of their event, however many their endpoint got", () => {
+  const { database, plans } = openPlanned();
+  const attempts = createAttempts({ database });
+  const deliverySummaries = createDeliverySummaries({ database, attempts, monotonicMs });
+  createVerdicts({ database, deliverySummaries, journal: createJournal({ firstId: 1 }) });
+  // Those before a delivery, which tell whether it is a duplicate, and those that are judged with it.
+  const ofEvent = plans.filter((step) => step.includes("USING INDEX deliveries_of_event"));
+  expect(ofEvent).toEqual([
+    "SEARCH p USING INDEX deliveries_of_event (event_id=? AND seq<?)",
+    "SEARCH deliveries USING INDEX deliveries_of_event (event_id=?)",
+  ]);
+  expect(plans.filter((step) => /SCAN (?:d|p|e|h|a|deliveries|events|attempts|handlings)\b/.test(step))).toEqual([]);
+});

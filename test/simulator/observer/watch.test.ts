@@ -4,7 +4,7 @@ import type { Outcome } from "../../../simulator/domain/outcome.ts";
 import type { Observer } from "../../../simulator/observer/observer.ts";
 import type { Simulator } from "../../../simulator/simulator.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
-import { emit, emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
+import { emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 /** A simulator that sends into a network of ours, and a receiver that is asked what it did. */
@@ -163,24 +163,4 @@ test("verdicts are counted, told to those who watch, found, and kept through a r
   expect(again.simulator.verdicts.counts()).toEqual(counts);
   expect(again.simulator.deliveries.page(search).deliveries.map(({ id }) => id)).toEqual(found);
   expect(verdictOf(again.simulator, resent.id)).toBe("Duplicate, handled twice");
-});
-
-test("a delivery is judged at the same cost, however many its endpoint got before", async () => {
-  const { simulator } = open();
-  register(simulator, "http://localhost:1/never-asked");
-  const onceOf = (ids: readonly string[]) => {
-    const before = process.threadCpuUsage();
-    for (const id of ids) simulator.deliveries.summary(id);
-    const { user, system } = process.threadCpuUsage(before);
-    return user + system;
-  };
-  // The least of several: what is compiled or collected meanwhile belongs to none of them.
-  const costOf = (ids: readonly string[]) => Math.min(...Array.from({ length: 5 }, () => onceOf(ids)));
-  const first = emit(simulator, "call.completed", 300);
-  await simulator.settled();
-  const few = costOf(first);
-  emit(simulator, "call.completed", 4_000);
-  const last = emit(simulator, "call.completed", 300);
-  await simulator.settled();
-  expect(costOf(last) / few).toBeLessThan(5);
 });

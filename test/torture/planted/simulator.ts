@@ -150,6 +150,20 @@ export const plantedInSimulator: PlantedBug[] = [
     tests: ["test/simulator/domain/list-plans.test.ts"],
   },
   {
+    what: "a delivery is judged by all that its endpoint ever got",
+    file: "simulator/domain/delivery-summaries.ts",
+    find: "AND +p.endpoint_id = d.endpoint_id",
+    replace: "AND p.endpoint_id = d.endpoint_id",
+    tests: ["test/simulator/domain/list-plans.test.ts"],
+  },
+  {
+    what: "the deliveries of an event are looked for among all",
+    file: "simulator/domain/verdicts.ts",
+    find: "FROM deliveries WHERE event_id IN (SELECT",
+    replace: "FROM deliveries WHERE +event_id IN (SELECT",
+    tests: ["test/simulator/domain/list-plans.test.ts"],
+  },
+  {
     what: "a long list is looked through to its end, however long that takes",
     file: "simulator/domain/bounded-search.ts",
     find: "looked >= bounds.rows || monotonicMs() > untilMs",

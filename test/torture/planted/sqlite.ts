@@ -59,6 +59,13 @@ export const plantedInSqlite: PlantedBug[] = [
     tests: ["test/receiver/engines/claims.test.ts"],
   },
   {
+    what: "a question of operators is answered on the caller's thread",
+    file: "receiver/engines/sqlite/ledger.ts",
+    find: 'prunedBeforeMs: async () => ask("prunedBeforeMs")',
+    replace: "prunedBeforeMs: async () => 0",
+    tests: ["test/receiver/engines/sqlite-files.test.ts", "-t", "caller's"],
+  },
+  {
     what: "a drain lets the leases run out",
     file: "receiver/engines/sqlite/processor.ts",
     find: "await beat().catch(options.onTrouble);\n",
