@@ -69,5 +69,7 @@ test("deliveries are judged by those of their event, however many their endpoint
     "SEARCH p USING INDEX deliveries_of_event (event_id=? AND seq<?)",
     "SEARCH deliveries USING INDEX deliveries_of_event (event_id=?)",
   ]);
-  expect(plans.filter((step) => /SCAN (?:d|p|e|h|a|deliveries|events|attempts|handlings)\b/.test(step))).toEqual([]);
+  expect(
+    plans.filter((step) => /SCAN (?:d|p|e|h|a|deliveries|events|attempts|handlings)\b/.test(step)),
+  ).toEqual([]);
 });
