@@ -24,7 +24,22 @@ const STREAM_IN_HAND = `
     }
   };`;
 
-/** Keeps back the answer to the next request for `path`, as a slow connection would; `deliver` lets the page have it. */
+/** A page that keeps a promise of each answer with this mark: that it was read, and what comes of it at once is done. */
+const noteReading = (mark: string): string => `{
+    const { promise, resolve } = Promise.withResolvers();
+    (window.readings ??= {})[${JSON.stringify(mark)}] = promise;
+    const read = Response.prototype.text;
+    Response.prototype.text = async function () {
+      const text = await read.call(this);
+      if (this.headers.get("kept-back") === ${JSON.stringify(mark)}) setTimeout(resolve);
+      return text;
+    };
+  }`;
+
+/**
+ * Keeps back the answer to the next request for `path`, as a slow connection would; `deliver` lets the page have it, and
+ * waits until it shows what it made of it.
+ */
 async function keepBack(
   page: Page,
   path: RegExp,
@@ -32,14 +47,17 @@ async function keepBack(
   const answered = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const delivered = Promise.withResolvers<void>();
+  const mark = path.source;
   let isNext = true;
+  await page.evaluate(noteReading(mark));
   await page.route(path, async (route) => {
     if (!isNext) return route.continue();
     isNext = false;
     const response = await route.fetch();
     answered.resolve();
     await released.promise;
-    await route.fulfill({ response });
+    await route.fulfill({ response, headers: { ...response.headers(), "kept-back": mark } });
+    await page.evaluate(`window.readings[${JSON.stringify(mark)}]`);
     await page.evaluate(SOME_FRAMES);
     delivered.resolve();
   });
@@ -85,6 +103,7 @@ test("what happens while the list is on its way is not lost when it comes", asyn
   const origin = new URL(url).origin;
   const page = await browser.openPage(url);
   const rows = page.locator(".windowed .feed-row");
+  await page.locator(".feed[aria-busy=false]").waitFor();
   await control(origin, "POST", "/events", { type: "call.completed" });
   await rows.getByText(/ called/).waitFor();
 
@@ -98,7 +117,8 @@ test("what happens while the list is on its way is not lost when it comes", asyn
   await rows.getByText(/ booked /).waitFor();
   await rows.getByText("200 OK").waitFor();
   await late.deliver();
-  expect(await rows.getByText(/ called/).count()).toBe(0);
+  // The list is shown when the events that nobody got have come, too.
+  await expect.poll(() => rows.getByText(/ called/).count()).toBe(0);
   expect(await rows.getByText(/ booked /).count()).toBe(1);
   expect(await rows.getByText("200 OK").count()).toBe(1);
   await visit(page, "/endpoints");
