@@ -144,11 +144,10 @@ describe("the outline of JSON", () => {
 test("of a large body nothing is built but what is read", () => {
   const parse = vi.spyOn(JSON, "parse");
   onTestFinished(() => parse.mockRestore());
-  const id = `evt_${"a".repeat(32)}`;
   const fields = Array.from({ length: 9_000 }, (_, at) => `,"k${String(at)}":${String(at)}`).join("");
-  expect(parseEnvelope(Buffer.from(`{"id":"${id}","type":"t"${fields}}`))).toMatchObject({ ok: true, id });
-  expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(200);
-  expect(parse.mock.calls.length).toBeLessThan(10);
+  const text = `{"id":"evt_${"a".repeat(32)}","type":"t","data":{"object":{"id":"call_1"${fields}}}}`;
+  expect(parseEnvelope(Buffer.from(text))).toMatchObject({ ok: true, objectId: "call_1" });
+  expect(parse.mock.calls.map(([json]) => json)).toEqual([text.replace(fields, "")]);
 });
 
 test.each([1, 70_000])(
