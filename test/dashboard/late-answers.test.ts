@@ -24,7 +24,7 @@ const STREAM_IN_HAND = `
     }
   };`;
 
-/** A page that keeps a promise of each answer with this mark: that it was read, and what comes of it at once is done. */
+/** Has the page keep a promise for the answer with this mark: it was read, and what comes of that at once is done. */
 const noteReading = (mark: string): string => `{
     const { promise, resolve } = Promise.withResolvers();
     (window.readings ??= {})[${JSON.stringify(mark)}] = promise;

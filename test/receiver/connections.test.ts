@@ -13,31 +13,35 @@ describe("connections", () => {
   test("at the limit, the one that has been idle for the longest gives way to a new one", async () => {
     const clock = handClock();
     const intake = await startIntake({ clock, maximumConnections: 3 });
-    const [first, second, third] = [await greeted(intake), await greeted(intake), await greeted(intake)];
+    const [first, second, third] = [
+      await greeted(intake.url),
+      await greeted(intake.url),
+      await greeted(intake.url),
+    ];
     clock.pass(10);
     // The first was heard of lately: now the second is the one that is idle for the longest.
     first.write(healthCheck(intake.url));
     await readAnswer(first);
-    const newcomer = await greeted(intake);
+    const newcomer = await greeted(intake.url);
     await gone(second);
     expect([first, third, newcomer].map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   });
 
   test("of one address are bounded more closely, and never cost another address its own", async () => {
     const intake = await startIntake({ maximumConnections: 4, maximumPerAddress: 2 });
-    const other = await greeted(intake, "127.0.0.2");
-    const mine = await greeted(intake);
-    await greeted(intake);
-    await greeted(intake);
+    const other = await greeted(intake.url, "127.0.0.2");
+    const mine = await greeted(intake.url);
+    await greeted(intake.url);
+    await greeted(intake.url);
     await gone(mine);
     expect(other.destroyed).toBe(false);
   });
 
   test("that are slow to send their request give way where none is idle", async () => {
     const intake = await startIntake({ maximumConnections: 1 });
-    const slow = await greeted(intake);
+    const slow = await greeted(intake.url);
     slow.write(rawRequest(intake.url, { body: newBody() }).subarray(0, -1));
-    const newcomer = await greeted(intake);
+    const newcomer = await greeted(intake.url);
     await gone(slow);
     expect(newcomer.destroyed).toBe(false);
   });
@@ -93,12 +97,12 @@ describe("connections", () => {
   test("that nobody reads answers on are cut, and so is everything that takes longer than it can", async () => {
     const clock = handClock();
     const intake = await startIntake({ clock, accept: () => new Promise(() => undefined) });
-    const socket = await greeted(intake);
+    const socket = await greeted(intake.url);
     socket.write(rawRequest(intake.url, { body: newBody() }).subarray(0, -1));
-    await greeted(intake);
+    await greeted(intake.url);
     clock.pass(19_000);
     clock.pass(500);
-    await greeted(intake);
+    await greeted(intake.url);
     expect(socket.destroyed).toBe(false);
     const said: Buffer[] = [];
     socket.on("data", (chunk: Buffer) => said.push(chunk));
@@ -171,7 +175,7 @@ describe("pipelined requests", () => {
     socket.write(
       Buffer.concat([rawRequest(intake.url, { body: newBody() }), Buffer.from("garbage\r\n\r\n")]),
     );
-    await greeted(intake);
+    await greeted(intake.url);
     commit.give({ ok: true, acceptances: [{ duplicate: false }] });
     await gone(socket);
     expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200"]);

@@ -41,7 +41,7 @@ async function connected(url: string, bytes?: Buffer): Promise<Socket> {
   onTestFinished(() => void socket.destroy());
   socket.on("error", () => undefined);
   if (bytes) socket.write(bytes);
-  (await greeted({ url })).destroy();
+  (await greeted(url)).destroy();
   return socket.resume();
 }
 
@@ -127,7 +127,7 @@ describe("a connection", () => {
   const half = (bytes: Buffer): Buffer => bytes.subarray(0, -1);
 
   test.for<[string, number, (url: string) => Promise<Socket>]>([
-    ["that has been answered", 400, async (url) => greeted({ url })],
+    ["that has been answered", 400, async (url) => greeted(url)],
     ["that has said nothing yet", 2_000, async (url) => connected(url)],
     ["in the middle of its headers", 2_000, async (url) => connected(url, half(healthCheck(url)))],
     [
@@ -139,9 +139,9 @@ describe("a connection", () => {
       "that has been answered and sends again",
       2_000,
       async (url) => {
-        const socket = await greeted({ url });
+        const socket = await greeted(url);
         socket.write(half(healthCheck(url)));
-        (await greeted({ url })).destroy();
+        (await greeted(url)).destroy();
         return socket;
       },
     ],

@@ -44,7 +44,7 @@ export function healthCheck(url: string): Buffer {
 }
 
 /** A connection that is known to be accepted: it was answered once. */
-export async function greeted({ url }: { url: string }, localAddress = "127.0.0.1"): Promise<Socket> {
+export async function greeted(url: string, localAddress = "127.0.0.1"): Promise<Socket> {
   const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", localAddress });
   onTestFinished(() => void socket.destroy());
   socket.on("error", () => undefined);
