@@ -44,7 +44,7 @@ export async function runWorker({ handlers }: { handlers: readonly Handler[] }):
   startWatchdog({ graceMs: config.shutdownTimeoutMs + FAREWELL_MS });
   volunteerForTheOutOfMemoryKiller();
 
-  const workerId = createWorkerId();
+  const workerId = createWorkerId(process.connected ? process.ppid : undefined);
   const engine = await openEngine({
     databaseFile: config.databaseFile,
     databaseUrl: config.databaseUrl,

@@ -82,20 +82,13 @@ export function startSupervisor(options: {
   }
 
   function watchEnd(started: ChildProcess): void {
-    let ended = false;
-    const end = (why: object): void => {
-      // A process that could not be started says `error` and never `exit`.
-      if (ended || (started.pid !== undefined && started.exitCode === null && started.signalCode === null))
-        return;
-      ended = true;
-      if (!stopping) restart(why);
-    };
     started.on("message", hear);
-    started.on("error", (error) => {
-      log.error({ err: error }, "the handlers' process has trouble");
-      end({});
+    started.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
+    // And not `exit`, which may come before the last that it said: its name, without which nothing can be released. One
+    // that could not be started says `close`, too.
+    started.on("close", (code, signal) => {
+      if (!stopping) restart({ code, signal });
     });
-    started.on("exit", (code, signal) => end({ code, signal }));
   }
 
   /** Whatever a handler's dependency may send to its parent comes here too, and is none of our business. */

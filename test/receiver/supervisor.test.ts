@@ -22,6 +22,7 @@ function standIn(): Child {
     ends: (code: number | null) => {
       Object.assign(child, { exitCode: code ?? 1, connected: false });
       child.emit("exit", code, null);
+      child.emit("close", code, null);
     },
   });
   Object.assign(child, {
@@ -137,6 +138,19 @@ describe("a process that dies", () => {
     expect(deaths).toEqual(["one", undefined, "three"]);
     await clock.pass(100);
     expect(children).toHaveLength(4);
+  });
+
+  test("is named by what it had said, also when that is read after its end", async () => {
+    const { clock, children, deaths, started } = setUp();
+    const [child] = children;
+    Object.assign(child!, { exitCode: 1, connected: false }).emit("exit", 1, null);
+    await clock.pass(10_000);
+    expect({ deaths, started: children.length }).toEqual({ deaths: [], started: 1 });
+    started("one");
+    child!.emit("close", 1, null);
+    expect(deaths).toEqual(["one"]);
+    await clock.pass(100);
+    expect(children).toHaveLength(2);
   });
 
   test("is not followed once the receiver stops", async () => {

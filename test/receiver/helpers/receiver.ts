@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { loadConfig, type Config } from "../../../receiver/config.ts";
-import type { Engine, RetryPolicy } from "../../../receiver/engine.ts";
+import type { Engine } from "../../../receiver/engine.ts";
 import { openEngine } from "../../../receiver/engines/open.ts";
-import { backoffMs } from "../../../receiver/work/backoff.ts";
+import { retryPolicy } from "../../../receiver/work/backoff.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { startReceiver, type Receiver } from "../../../receiver/receiver.ts";
 import { SECRET } from "./events.ts";
@@ -23,8 +23,6 @@ export function testConfig(environment: Record<string, string> = {}): Config {
 type Options = {
   environment?: Record<string, string>;
   clock?: Clock;
-  /** Before an event whose worker died is handled again. */
-  backoffMs?: RetryPolicy["backoffMs"];
   wrapEngine?: (engine: Engine) => Engine;
   workerFile?: URL;
 };
@@ -67,10 +65,7 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
     databaseFile: config.databaseFile,
     databaseUrl: config.databaseUrl,
     clock,
-    retry: {
-      maximumAttempts: config.maximumAttempts,
-      backoffMs: options.backoffMs ?? ((attempt) => backoffMs(attempt, Math.random)),
-    },
+    retry: retryPolicy(config.maximumAttempts, Math.random),
   });
   const engine = options.wrapEngine?.(real) ?? real;
   const logLines: string[] = [];

@@ -185,6 +185,13 @@ export const plantedInReceiver: PlantedBug[] = [
     tests: ["test/receiver/supervisor.test.ts"],
   },
   {
+    what: "a handlers' process is taken for ended before its last word is read",
+    file: "receiver/work/supervisor.ts",
+    find: 'started.on("close",',
+    replace: 'started.on("exit",',
+    tests: ["test/receiver/supervisor.test.ts"],
+  },
+  {
     what: "a handlers' process is ended before a handler's time is over",
     file: "receiver/work/supervisor.ts",
     find: "options.handlerTimeoutMs + SILENCE_MS",
