@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { Packages } from "./packages.ts";
-import type { Pool } from "./connection.ts";
+import type { Client, Pool } from "./connection.ts";
 import { JOBS_SCHEMA } from "./schema.ts";
 
 /** The job that says: there are events to be handled. Which ones, only their rows know. */
@@ -33,7 +33,7 @@ export async function startTrigger(
   events.on("pool:gracefulShutdown:error", ({ error }: { error: unknown }) => onTrouble(error));
   let ended = false;
   const runner = await graphile.run({
-    pgPool: pool,
+    pgPool: releasableTwice(pool),
     schema: JOBS_SCHEMA,
     taskList: { [TASK]: wake },
     noHandleSignals: true,
@@ -61,4 +61,24 @@ export async function startTrigger(
       if (!ended) await runner.stop();
     },
   };
+}
+
+/**
+ * The same pool, whose connections may be given back twice: graphile-worker does that when a line breaks while it stops,
+ * and what pg throws then, nobody would catch.
+ */
+function releasableTwice(pool: Pool): Pool {
+  const connect = async (callback?: Parameters<Pool["connect"]>[0]): Promise<Client | void> => {
+    if (callback === undefined) return pool.connect();
+    pool.connect((error, client, release) => {
+      let released = false;
+      callback(error, client, (reason) => {
+        if (!released) release(reason);
+        released = true;
+      });
+    });
+  };
+  return new Proxy(pool, {
+    get: (target, name): unknown => (name === "connect" ? connect : Reflect.get(target, name, target)),
+  });
 }

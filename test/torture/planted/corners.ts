@@ -213,6 +213,20 @@ export const plantedInCorners: PlantedBug[] = [
     tests: ["test/receiver/worker-id.test.ts"],
   },
   {
+    what: "a connection that graphile-worker gives back twice ends the process",
+    file: "receiver/engines/postgres/trigger.ts",
+    find: "if (!released) release(reason);",
+    replace: "release(reason);",
+    tests: ["test/receiver/postgres/trigger.test.ts"],
+  },
+  {
+    what: "graphile-worker gets a pool that minds what is given back twice",
+    file: "receiver/engines/postgres/trigger.ts",
+    find: "pgPool: releasableTwice(pool),",
+    replace: "pgPool: pool,",
+    tests: ["test/receiver/postgres/trigger.test.ts"],
+  },
+  {
     what: "a process with the number of one that is gone is taken for it",
     file: "receiver/work/worker-id.ts",
     find: "rest[18]",
