@@ -4,22 +4,32 @@ import type { AnswerHead } from "./answer-head.ts";
 /** How much of an answer's body is kept. */
 const KEPT_BYTES = 16 * 1024;
 
-/** Keeps an answer, of its body up to 16 KiB. `take` says whether there was room for all of the bytes. */
+/**
+ * Keeps an answer, of its body up to 16 KiB. `take` says whether there was room for all of the bytes. They are copied into
+ * one piece as they come: who keeps thousands of small ones has to join them in the turn of the deadline.
+ */
 export function createKeptAnswer(head: AnswerHead) {
-  const chunks: Buffer[] = [];
+  let room = Buffer.alloc(0);
   let keptBytes = 0;
   let truncated = false;
 
+  function makeRoomFor(bytes: number): void {
+    if (bytes <= room.byteLength) return;
+    const larger = Buffer.allocUnsafe(Math.min(KEPT_BYTES, Math.max(bytes, 2 * room.byteLength)));
+    room.copy(larger);
+    room = larger;
+  }
+
   return {
     take(bytes: Buffer): boolean {
-      const kept = bytes.subarray(0, KEPT_BYTES - keptBytes);
-      if (kept.byteLength > 0) chunks.push(kept);
-      keptBytes += kept.byteLength;
-      truncated ||= kept.byteLength < bytes.byteLength;
+      makeRoomFor(Math.min(KEPT_BYTES, keptBytes + bytes.byteLength));
+      const copiedBytes = bytes.copy(room, keptBytes);
+      keptBytes += copiedBytes;
+      truncated ||= copiedBytes < bytes.byteLength;
       return !truncated;
     },
     /** What has arrived so far. */
-    answer: (): Answer => ({ headers: headersOf(head), body: Buffer.concat(chunks), truncated }),
+    answer: (): Answer => ({ headers: headersOf(head), body: room.subarray(0, keptBytes), truncated }),
   };
 }
 

@@ -8,22 +8,27 @@ import { createSender } from "../../../simulator/sender/sender.ts";
 export const PATIENT_MS = 10_000;
 export const SHORT_MS = 250;
 
-/** Makes one attempt against `url`. */
-export function sendTo(
-  url: string,
-  options: Partial<SendRequest> & { wall?: WallTime; timeoutMs?: number; allowedHosts?: string[] } = {},
-): Promise<SendResult> {
+type Attempts = Partial<SendRequest> & { wall?: WallTime; timeoutMs?: number; allowedHosts?: string[] };
+
+/** Makes attempts against `url`, one a call, with one sender for all of them, as the service has. */
+export function senderTo(url: string, options: Attempts = {}): () => Promise<SendResult> {
   const { wall = systemTime, timeoutMs = PATIENT_MS, allowedHosts = [], ...request } = options;
   const send = createSender({ wall, allowedHosts, timeoutMs });
-  return send({
-    url,
-    headers: { "content-type": "application/json", "x-service-signature": "t=1,v1=00" },
-    body: Buffer.from('{"id":"evt_0"}'),
-    answerMeans: "headers",
-    faults: new Set(),
-    signal: new AbortController().signal,
-    ...request,
-  });
+  return () =>
+    send({
+      url,
+      headers: { "content-type": "application/json", "x-service-signature": "t=1,v1=00" },
+      body: Buffer.from('{"id":"evt_0"}'),
+      answerMeans: "headers",
+      faults: new Set(),
+      signal: new AbortController().signal,
+      ...request,
+    });
+}
+
+/** Makes one attempt against `url`. */
+export function sendTo(url: string, options: Attempts = {}): Promise<SendResult> {
+  return senderTo(url, options)();
 }
 
 /** The outcome in one word, as the tables of the tests write it. */

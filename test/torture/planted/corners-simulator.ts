@@ -87,6 +87,27 @@ export const plantedInCornersOfTheSimulator: PlantedBug[] = [
     tests: ["test/simulator/sender/turns.test.ts"],
   },
   {
+    what: "each connection that floods has turns of its own",
+    file: "simulator/sender/sender.ts",
+    find: "allowedHosts, lookup, turns })",
+    replace: "allowedHosts, lookup, turns: createTurns() })",
+    tests: ["test/simulator/sender/flood.test.ts"],
+  },
+  {
+    what: "what was kept of an answer is lost when more room is made",
+    file: "simulator/sender/answer.ts",
+    find: "room.copy(larger);",
+    replace: "",
+    tests: ["test/simulator/sender/answer.test.ts"],
+  },
+  {
+    what: "each piece of an answer is kept over the one before",
+    file: "simulator/sender/answer.ts",
+    find: "bytes.copy(room, keptBytes)",
+    replace: "bytes.copy(room, 0)",
+    tests: ["test/simulator/sender/answer.test.ts"],
+  },
+  {
     what: "JSON that says more on the right is the same",
     file: "simulator/domain/same-json.ts",
     find: "own.length === other.size &&",
