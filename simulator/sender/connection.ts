@@ -67,6 +67,7 @@ export function openConnection(options: {
   });
   socket.on("data", (bytes: Buffer) => {
     if (exchange === undefined) return destroy();
+    if (!turns.take(socket, bytes)) return;
     parser.feed(bytes);
     // More is to come, perhaps without end.
     if (exchange !== undefined) turns.giveWay(socket);

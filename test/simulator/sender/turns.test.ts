@@ -43,3 +43,45 @@ test("one that gives way again waits behind the others, and later ones are serve
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   expect(resumed).toEqual([0, 1, 0, 1]);
 });
+
+/** Sockets that read what is pushed as if it came, and what was read of them. */
+async function floods(count: number) {
+  const turns = createTurns();
+  const read: string[] = [];
+  const all = Array.from({ length: count }, (_, index) => {
+    const socket = new Socket();
+    // Nothing comes but what the test gives.
+    socket._read = () => {};
+    socket.on("data", (bytes: Buffer) => {
+      if (turns.take(socket, bytes)) read.push(`${String(index)}: ${String(bytes.byteLength)}`);
+    });
+    return socket;
+  });
+  const endOfTurn = () => new Promise<void>((resolve) => void setImmediate(resolve));
+  await endOfTurn();
+  return { read, all, endOfTurn };
+}
+
+const LARGE = 16 * 1024 + 1;
+
+test("of large pieces that come in one turn one is read, and the others in a turn each, whole", async () => {
+  const { read, all, endOfTurn } = await floods(4);
+  for (const [index, socket] of all.entries()) socket.push(Buffer.alloc(LARGE + index));
+  const seen: number[] = [];
+  for (let turn = 0; turn < 10; turn += 1) {
+    seen.push(read.length);
+    await endOfTurn();
+  }
+  expect(read).toEqual(["0: 16385", "1: 16386", "2: 16387", "3: 16388"]);
+  expect(seen.every((count, turn) => count - (seen[turn - 1] ?? 0) <= 1)).toBe(true);
+});
+
+test("a small piece is read at once, whatever else came in this turn, and a large one in the next", async () => {
+  const { read, all, endOfTurn } = await floods(3);
+  all[0]?.push(Buffer.alloc(LARGE));
+  all[1]?.push(Buffer.alloc(LARGE - 1));
+  expect(read).toEqual(["0: 16385", "1: 16384"]);
+  await endOfTurn();
+  all[2]?.push(Buffer.alloc(LARGE));
+  expect(read).toEqual(["0: 16385", "1: 16384", "2: 16385"]);
+});

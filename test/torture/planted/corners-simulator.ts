@@ -82,8 +82,36 @@ export const plantedInCornersOfTheSimulator: PlantedBug[] = [
   {
     what: "a flood that waits for its turn is never read again",
     file: "simulator/sender/turns.ts",
-    find: "if (waiting.length > 0) setImmediate(next);",
-    replace: "if (waiting.length > 1) setImmediate(next);",
+    find: "if (waiting.length > 0) schedule();",
+    replace: "if (waiting.length > 1) schedule();",
+    tests: ["test/simulator/sender/turns.test.ts"],
+  },
+  {
+    what: "any number of large pieces are read in one turn",
+    file: "simulator/sender/turns.ts",
+    find: "isTaken = true;",
+    replace: "isTaken = false;",
+    tests: ["test/simulator/sender/turns.test.ts"],
+  },
+  {
+    what: "small answers wait behind floods",
+    file: "simulator/sender/turns.ts",
+    find: "bytes.byteLength <= SMALL_BYTES",
+    replace: "bytes.byteLength < SMALL_BYTES",
+    tests: ["test/simulator/sender/turns.test.ts"],
+  },
+  {
+    what: "a piece that waits for its turn is lost",
+    file: "simulator/sender/turns.ts",
+    find: "socket.unshift(bytes);",
+    replace: "",
+    tests: ["test/simulator/sender/turns.test.ts"],
+  },
+  {
+    what: "a turn that was taken is so for ever",
+    file: "simulator/sender/turns.ts",
+    find: "    isTaken = false;\n",
+    replace: "",
     tests: ["test/simulator/sender/turns.test.ts"],
   },
   {
