@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Socket } from "node:net";
 import { createTurns } from "../../../simulator/sender/turns.ts";
+import { loopTurns } from "../../helpers/loop-turns.ts";
 
 /** Sockets that only say when they were let go on. */
 function sockets(count: number, resumed: number[]): Socket[] {
@@ -22,7 +23,7 @@ test("one connection that gives way goes on in each turn of the event loop, in t
   expect(flooding.every((socket) => socket.isPaused())).toBe(true);
   const seen: number[] = [];
   for (let turn = 0; turn < 6; turn += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await loopTurns(1);
     seen.push(resumed.length);
   }
   expect(resumed).toEqual([0, 1, 2, 3]);
@@ -35,12 +36,12 @@ test("one that gives way again waits behind the others, and later ones are serve
   const [first, second] = sockets(2, resumed);
   turns.giveWay(first!);
   turns.giveWay(second!);
-  await new Promise((resolve) => setImmediate(resolve));
+  await loopTurns(1);
   turns.giveWay(first!);
-  for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await loopTurns(4);
   expect(resumed).toEqual([0, 1, 0]);
   turns.giveWay(second!);
-  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await loopTurns(2);
   expect(resumed).toEqual([0, 1, 0, 1]);
 });
 
@@ -57,31 +58,30 @@ async function floods(count: number) {
     });
     return socket;
   });
-  const endOfTurn = () => new Promise<void>((resolve) => void setImmediate(resolve));
-  await endOfTurn();
-  return { read, all, endOfTurn };
+  await loopTurns(1);
+  return { read, all };
 }
 
 const LARGE = 16 * 1024 + 1;
 
 test("of large pieces that come in one turn one is read, and the others in a turn each, whole", async () => {
-  const { read, all, endOfTurn } = await floods(4);
+  const { read, all } = await floods(4);
   for (const [index, socket] of all.entries()) socket.push(Buffer.alloc(LARGE + index));
   const seen: number[] = [];
   for (let turn = 0; turn < 10; turn += 1) {
     seen.push(read.length);
-    await endOfTurn();
+    await loopTurns(1);
   }
   expect(read).toEqual(["0: 16385", "1: 16386", "2: 16387", "3: 16388"]);
   expect(seen.every((count, turn) => count - (seen[turn - 1] ?? 0) <= 1)).toBe(true);
 });
 
 test("a small piece is read at once, whatever else came in this turn, and a large one in the next", async () => {
-  const { read, all, endOfTurn } = await floods(3);
+  const { read, all } = await floods(3);
   all[0]?.push(Buffer.alloc(LARGE));
   all[1]?.push(Buffer.alloc(LARGE - 1));
   expect(read).toEqual(["0: 16385", "1: 16384"]);
-  await endOfTurn();
+  await loopTurns(1);
   all[2]?.push(Buffer.alloc(LARGE));
   expect(read).toEqual(["0: 16385", "1: 16384", "2: 16385"]);
 });
