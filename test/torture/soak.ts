@@ -25,6 +25,12 @@ const MOST_GROWTH_MB = 16;
 const MOST_NEW_DESCRIPTORS = 8;
 /** Less tells nothing about growth. */
 const SHORTEST_MINUTES = 6;
+/** What shrank by next to nothing is 0.0, not -0.0. */
+const TENTHS = new Intl.NumberFormat("en", {
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+  signDisplay: "negative",
+});
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "30" } } });
 const minutes = Math.max(SHORTEST_MINUTES, Math.round(Number(values.minutes)));
@@ -98,7 +104,7 @@ async function soak(): Promise<void> {
   process.stdout.write(`figure: minutes = ${String(minutes)}\nfigure: events = ${String(events)}\n`);
   for (const [name, { rssMb, heldMb, descriptors }] of Object.entries(growth)) {
     process.stdout.write(
-      `figure: growth of the ${name} = ${heldMb.toFixed(1)} MB held, ${rssMb.toFixed(1)} MB in all, ${String(descriptors)} descriptors\n`,
+      `figure: growth of the ${name} = ${TENTHS.format(heldMb)} MB held, ${TENTHS.format(rssMb)} MB in all, ${String(descriptors)} descriptors\n`,
     );
     assert.ok(
       heldMb <= MOST_GROWTH_HELD_MB,

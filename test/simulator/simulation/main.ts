@@ -25,5 +25,5 @@ for (let seed = from; seed < from + count; seed++) {
 }
 const seconds = (performance.now() - startedMs) / 1000;
 process.stdout.write(
-  `${count} seeds of 40 h in ${seconds.toFixed(1)} s: ${totals.deliveries} deliveries, ${totals.attempts} attempts, ${totals.lives} lives, 0 broken promises\n`,
+  `figure: seeds = ${count} of 40 h in ${seconds.toFixed(1)} s, ${totals.deliveries} deliveries, ${totals.attempts} attempts, ${totals.lives} lives, 0 broken promises\n`,
 );

@@ -43,6 +43,7 @@ const cache = mkdtempSync(join(tmpdir(), "npm-cache-"));
 const words = process.argv.slice(2);
 const asked = words.filter((word) => /^\d+$/.test(word)).map(Number);
 const named = words.filter((word) => !/^\d+$/.test(word));
+let passed = 0;
 try {
   for (const major of asked.length > 0 ? asked : ALL) {
     for (const { name, onNode, run } of TRIALS) {
@@ -56,11 +57,13 @@ try {
         console.log(`${problems.length === 0 ? "✓" : "✗"} Node.js ${major}: ${name} (${seconds} s)`);
         for (const problem of problems) console.log(`    ${problem.replaceAll("\n", "\n    ")}`);
         if (problems.length > 0) process.exitCode = 1;
+        else passed += 1;
       } finally {
         machine.remove();
       }
     }
   }
+  console.log(`figure: trials = ${String(passed)} passed`);
 } finally {
   packed.remove();
   rmSync(cache, { recursive: true, force: true });
