@@ -12,13 +12,15 @@ test("a list goes on where a look through it took too long, and ends where it is
   };
   const send = async () => ({ outcome: { status: 200 }, durationMs: 1 });
   const simulator = openSimulator({ clock: "manual", wall, send });
-  register(simulator, "http://localhost:9/");
+  const { id: endpointId } = register(simulator, "http://localhost:9/");
   const ids = emit(simulator, "call.completed", 6);
   await simulator.settled();
   const control = createDeliveryControl(simulator);
   for (const limit of [3, 6]) {
     looks = 0;
-    expect(control.list({ limit }).map(({ id }) => id)).toEqual(ids.toReversed().slice(0, limit));
+    // By two filters: what needs at most one is found by an index, however long that takes.
+    const list = control.list({ endpointId, state: "delivered", limit });
+    expect(list.map(({ id }) => id)).toEqual(ids.toReversed().slice(0, limit));
     expect(looks).toBeGreaterThan(4);
   }
 });
