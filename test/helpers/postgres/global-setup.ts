@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { findServer } from "../../../tools/postgres-server.ts";
+import { makeServerFolder } from "./server-folder.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -15,7 +15,7 @@ declare module "vitest" {
 
 /** A place for the server that all test files share. The first file that needs it starts it; here it only ends. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const directory = await mkdtemp(join(tmpdir(), "postgres-"));
+  const directory = await makeServerFolder();
   project.provide("postgresDirectory", directory);
   project.provide("postgresOwner", process.pid);
   return async () => {
