@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { findServer } from "../../../tools/postgres-server.ts";
-import { makeServerFolder } from "./server-folder.ts";
+import { makeDirectory } from "../../receiver/helpers/temporary.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -15,7 +15,7 @@ declare module "vitest" {
 
 /** A place for the server that all test files share. The first file that needs it starts it; here it only ends. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const directory = await makeServerFolder();
+  const directory = makeDirectory();
   project.provide("postgresDirectory", directory);
   project.provide("postgresOwner", process.pid);
   return async () => {

@@ -8,8 +8,8 @@ import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { createServer, type PostgresServer } from "../../../tools/postgres-server.ts";
 import { freePort } from "../../helpers/free-port.ts";
-import { makeServerFolder } from "../../helpers/postgres/server-folder.ts";
 import { accept, newEvent, newEvents, record } from "../engine-suite/harness.ts";
+import { makeDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
@@ -21,7 +21,7 @@ async function ownServer(
   settings: Record<string, string> = {},
   owner = process.pid,
 ): Promise<{ server: PostgresServer; directory: string }> {
-  const directory = await makeServerFolder();
+  const directory = makeDirectory();
   chmodSync(directory, 0o755);
   const server = await createServer(join(directory, "primary"), {
     port: await freePort(),
