@@ -16,7 +16,7 @@ WORKDIR /kit
 ENV NODE_ENV=production
 COPY package.json package-lock.json .npmrc ./
 # Without the workspace that pins Node.js: the image has its own.
-RUN npm ci --omit=dev --omit=optional --workspaces=false
+RUN npm ci --omit=dev --workspaces=false
 COPY --from=build /kit/dist dist
 RUN mkdir /data && chown node:node /data
 USER node
@@ -25,7 +25,7 @@ VOLUME /data
 FROM installed AS receiver
 USER root
 # What PostgreSQL asks for; a receiver on SQLite does without.
-RUN npm install --no-save --save-exact pg@8.23.1 graphile-worker@0.18.0
+RUN npm install --no-save --save-exact pg@8.23.1 pg-boss@12.30.0
 USER node
 ENV HOST=0.0.0.0 DATABASE_URL=sqlite:/data/receiver.db
 EXPOSE 3000 3001

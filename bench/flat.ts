@@ -5,7 +5,7 @@ import { numberOf } from "./support/rounds.ts";
 /**
  * Whether it can be left running: 24 hours of `serve --traffic 600` in simulated time, with one endpoint that takes
  * everything. The machine's time is made up here and the network answers at once; everything else is the real thing, with
- * the default bounds. `npm run bench -- flat -- --hours 2` makes it shorter.
+ * the default bounds. `npm run bench -- flat --hours 2` makes it shorter.
  */
 const HOURS = numberOf("--hours") ?? 24;
 const PER_MINUTE = 600;

@@ -10,7 +10,7 @@ import { inTurns, numberOf } from "./support/rounds.ts";
 /**
  * What the load generator can send, beside autocannon against the same endpoint with as many connections: ours makes and
  * signs an event of its own for each request; autocannon repeats one body, or does what ours does. Run it with
- * `npm run bench -- load`; `-- --seconds 1 --rounds 3` makes it shorter.
+ * `npm run bench -- load`; `--seconds 1 --rounds 3` makes it shorter.
  */
 const SECONDS = numberOf("--seconds") ?? 3;
 const ROUNDS = numberOf("--rounds") ?? 5;

@@ -6,18 +6,25 @@ import { basename, join } from "node:path";
 
 /**
  * `npm run bench` runs every benchmark of this folder, each in a process of its own; `npm run bench -- delivery load`
- * only those. What follows `--` after the names goes to them.
+ * only those. Options behind the names go to them: `npm run bench -- receiver --rounds 2`.
  */
 const SELF = "main.ts";
 const GIB = 2 ** 30;
 
-const separator = process.argv.indexOf("--", 2);
-const end = separator === -1 ? process.argv.length : separator;
-const wanted = process.argv.slice(2, end);
-const passedOn = process.argv.slice(end + 1);
+const words = process.argv.slice(2).filter((word) => word !== "--");
+const firstOption = words.findIndex((word) => word.startsWith("-"));
+const wanted = firstOption === -1 ? words : words.slice(0, firstOption);
+const passedOn = words.slice(wanted.length);
 const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith(".ts") && file !== SELF)
   .map((file) => basename(file, ".ts"));
+
+if (passedOn.includes("--help")) {
+  process.stdout.write(
+    `Usage: npm run bench -- [names] [options of theirs, such as --rounds 2]\n\nBenchmarks: ${names.join(", ")}\n`,
+  );
+  process.exit();
+}
 
 const unknown = wanted.find((name) => !names.includes(name));
 if (unknown !== undefined) {

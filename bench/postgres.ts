@@ -6,23 +6,24 @@ import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { createServer } from "../tools/postgres-server.ts";
 import { BODY_BYTES, CONCURRENCY, CONNECTIONS, EVENTS } from "./support/postgres-events.ts";
-import { boss, handle, TUNED, work } from "./support/postgres-handling.ts";
+import { boss, handle } from "./support/postgres-handling.ts";
 import { acknowledge, insertOneRow, insertSameRows } from "./support/postgres-inserts.ts";
+import { idle } from "./support/postgres-idle.ts";
 import { together } from "./support/postgres-processes.ts";
 import { createReport, whole } from "./support/report.ts";
 import { inTurns } from "./support/rounds.ts";
 
 /**
  * The PostgreSQL engine beside what it is made of: acknowledgements beside one INSERT an event, and handled events
- * beside the jobs of graphile-worker and pg-boss, with the same payloads; then several processes of each role. A server
- * of its own, which syncs. Run it with `npm run bench -- postgres`, and parts of it with `-- --only WORDS` of their titles,
+ * beside the jobs of bare pg-boss, with the same payloads; then several processes of each role. A server
+ * of its own, which syncs. Run it with `npm run bench -- postgres`, and parts of it with `--only WORDS` of their titles,
  * none of which takes three minutes.
  */
 const { only: ONLY, rounds } = parseArgs({
   options: { only: { type: "string", default: "" }, rounds: { type: "string", default: "3" } },
 }).values;
 const ROUNDS = Number(rounds);
-const FEW = EVENTS / 20;
+const BARE = "pg-boss, tuned: batches of 500";
 
 const directory = mkdtempSync(join(tmpdir(), "bench-postgres-"));
 const server = await createServer(directory, {
@@ -59,12 +60,10 @@ try {
       `handled a second, by a handler that ${writes ? "writes a row" : "does nothing"}`,
       {
         engine: async (url) => handle(url, writes),
-        "graphile-worker, tuned": async (url) => work(url, writes, TUNED),
-        // One after the other: all of them would take minutes.
-        "graphile-worker, as it comes": async (url) => work(url, writes, {}, FEW),
-        "pg-boss, batches of 500": async (url) => boss(url, writes),
+        [BARE]: async (url) => boss(url, { writes, atomically: writes }),
+        "the same, done in batches afterwards": async (url) => boss(url, { writes, atomically: false }),
       },
-      [{ beside: "graphile-worker, tuned", atLeast: 0.5 }],
+      [{ beside: BARE, atLeast: 0.8 }],
     );
   }
   for (const role of ["ingest", "worker"] as const) {
@@ -73,6 +72,16 @@ try {
       "two processes": async (url) => together(url, role, 2),
       "four processes": async (url) => together(url, role, 4),
     });
+  }
+  if ("at rest".includes(ONLY)) {
+    await administer("CREATE DATABASE idle");
+    const { transactions, bytes, connections } = await idle(server.url("idle"));
+    report.line("");
+    report.line("three workers at rest, each");
+    report.line(
+      `  ${transactions.toFixed(2)} transactions a second, ${whole(bytes)} bytes of log a second, ${connections.toFixed(1)} connections`,
+    );
+    report.held("  statements a second", transactions, { atMost: 5 });
   }
   report.conclude();
 } finally {

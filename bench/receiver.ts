@@ -8,8 +8,8 @@ import { createReport } from "./support/report.ts";
  * What the receiver is held to, beside what else there is: acknowledgements and handled events a second, also on a slow
  * disk and into a large inbox, and the time to start. The receiver runs as users have it, with its default log and everything on; peers run as their documentation
  * has them; all of them in turns, so that whatever else the machine does meets all alike. Run it with
- * `npm run bench -- receiver`; `npm run bench -- receiver -- --events 5000 --rounds 1 --inbox 100000` makes it shorter, and
- * `-- --only growth` measures one part: acknowledgements, slow-disk, growth or handling.
+ * `npm run bench -- receiver`; `npm run bench -- receiver --events 5000 --rounds 1 --inbox 100000` makes it shorter, and
+ * `--only growth` measures one part: acknowledgements, slow-disk, growth or handling.
  */
 const { values } = parseArgs({
   options: {

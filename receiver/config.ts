@@ -113,11 +113,20 @@ const environmentSchema = z.object({
     .default("/webhooks"),
   SIGNING_SECRET: secrets.optional(),
   DATABASE_URL: databaseUrl,
+  DATABASE_SCHEMA: z
+    .string()
+    .regex(
+      /^[a-z_][a-z0-9_]{0,39}$/,
+      "must begin with a lower-case letter or _ and hold only those and digits, 40 at the most, such as receiver_staging.",
+    )
+    .default("receiver"),
+  POSTGRES_BACKEND: choice(["postgres", "cockroachdb", "yugabytedb", "citus"], "postgres"),
   RECEIVER_ROLE: choice(["all", "ingest", "worker"], "all"),
   ADMIN_PORT: integer({ default: 3_001, minimum: 0, maximum: 65_535 }),
   ADMIN_HOST: z.string().default(ADMIN_HOST),
   ADMIN_TOKEN: token.optional(),
   ADMIN_ALLOWED_HOSTS: hosts.optional(),
+  ADMIN_SHOW_BODIES: choice(["true", "false"], "false"),
   API_BASE_URL: z
     .url({
       protocol: /^https?$/,
@@ -133,6 +142,7 @@ const environmentSchema = z.object({
   HANDLER_TIMEOUT_SECONDS: integer({ default: 60, minimum: 1, maximum: 86_400 }),
   HANDLER_MEMORY_MEGABYTES: integer({ default: 512, minimum: 64, maximum: 65_536 }),
   MAX_ATTEMPTS: integer({ default: 10, minimum: 1, maximum: 100 }),
+  MAX_AGE_HOURS: integer({ default: 72, minimum: 1, maximum: 8_760 }),
   MAX_BODY_BYTES: integer({ default: 1_048_576, minimum: 1_024, maximum: 16_777_216 }),
   RETENTION_DAYS: integer({ default: RETENTION_DAYS, minimum: 1, maximum: 3_650 }),
   ID_RETENTION_DAYS: integer({
@@ -152,6 +162,9 @@ const configSchema = environmentSchema.transform((values) => ({
   /** Active secrets; the first is the current one, others are there while rotating. Empty in the role `worker`. */
   signingSecrets: values.SIGNING_SECRET ?? [],
   ...values.DATABASE_URL,
+  /** In PostgreSQL, of the inbox; pg-boss's tables and the handlers' have schemas named after it. */
+  databaseSchema: values.DATABASE_SCHEMA,
+  postgresBackend: values.POSTGRES_BACKEND,
   role: values.RECEIVER_ROLE,
   adminPort: values.ADMIN_PORT,
   adminHost: values.ADMIN_HOST,
@@ -159,15 +172,19 @@ const configSchema = environmentSchema.transform((values) => ({
   adminToken: values.ADMIN_TOKEN,
   /** The names that the admin port answers to, without a port; undefined where a token is enough. */
   adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),
+  /** Whether the operator's page shows envelopes whole. */
+  adminShowsBodies: values.ADMIN_SHOW_BODIES === "true",
   api:
     values.API_BASE_URL !== undefined && values.API_KEY !== undefined
       ? { baseUrl: values.API_BASE_URL, key: values.API_KEY }
       : undefined,
   workerConcurrency: values.WORKER_CONCURRENCY,
   handlerTimeoutMs: values.HANDLER_TIMEOUT_SECONDS * 1_000,
-  /** Of the handlers' process: what its JavaScript may take. */
+  /** What the handlers' process may hold in memory. */
   handlerMemoryMegabytes: values.HANDLER_MEMORY_MEGABYTES,
   maximumAttempts: values.MAX_ATTEMPTS,
+  /** How long a handler may put a job off with `RetryAfter`. */
+  maximumAgeMs: values.MAX_AGE_HOURS * 3_600_000,
   maxBodyBytes: values.MAX_BODY_BYTES,
   retentionDays: values.RETENTION_DAYS,
   idRetentionDays: values.ID_RETENTION_DAYS,

@@ -1,33 +1,48 @@
 /**
- * The port between the receiver and its database. An engine keeps events and drives the handlers; what it promises is
- * written here and proved by one suite of tests that every engine runs.
+ * The port between the receiver and its database. An engine stores events, keeps one job for each handler that wants an
+ * event, and drives the handlers; what it promises is written here and proved by one suite of tests that every engine runs.
  *
- *                 accept
+ * Life cycle of a job (one event for one handler):
+ *
+ *                 accept, fan-out
  *                   │
  *                   ▼       claim: attempt + 1, new fencing token
  *    ┌─────────▶ pending ────────────────────────────────▶ claimed
  *    │              ▲                                         │
  *    │              ├── retry: failed, due after its backoff ─┤
- *    │              ├── expire, release: the worker is gone ──┤
- *    │              └── return: the worker is shutting down ──┤
+ *    │              ├── later: put off by its handler, not counted
+ *    │              ├── expire: its worker vanished ──────────┤
+ *    │              └── return: worker shuts down, not counted┤
  *    │                                                        ├──▶ done      handled, its writes committed with it
- *    │                                                        ├──▶ ignored   nobody handles this type (yet)
+ *    │                                                        ├──▶ ignored   its handler is gone
  *    │                                                        └──▶ dead      failed for good, or once too often
  *    └── requeue ◀── dead, ignored
  *
- *    done, ignored ──(prune, after the retention of bodies)──▶ pruned: only the id is left for a time, to recognise a duplicate
+ * An event is `pending` until one of its jobs is claimed, `claimed` while one of them is, and otherwise `pending` while
+ * one is unfinished; then `dead` if one is dead, `done` if one is done, and `ignored` when no handler wanted it or all
+ * that did are gone. After the retention of bodies done and ignored events are `pruned`: only the id is left for a time,
+ * to recognise a duplicate.
+ *
+ * Turns: retries that are due and new jobs share every claim half and half when both wait, and handlers take turns.
+ * A *suspect* is a job whose worker vanished while it ran. Its next attempt runs alone, and after each suspect the
+ * others have their turn first: so an unrelated job waits for one attempt of one suspect at the most. Any ordinary
+ * ending (done, failed, later, dead) ends the suspicion. A crash in company counts as no attempt of anybody, since
+ * nobody knows who it was; a crash alone counts.
  */
 
-/** States of an event, in the words of the diagram above. */
-export const EVENT_STATES = ["pending", "claimed", "done", "ignored", "dead", "pruned"] as const;
+import type { EventSource, Ledger } from "./ledger.ts";
 
+export type * from "./ledger.ts";
+
+/** States of an event, in the words above. */
+export const EVENT_STATES = ["pending", "claimed", "done", "ignored", "dead", "pruned"] as const;
 export type EventState = (typeof EVENT_STATES)[number];
+
+/** States of a job, in the words of the diagram above. */
+export type JobState = Exclude<EventState, "pruned">;
 
 /** How long a worker may give no sign of life before its claims are given to others. */
 export const LEASE_MS = 30_000;
-
-/** How an event came here: brought by the service, or found missing by `reconcile`. */
-export type EventSource = "webhook" | "reconcile";
 
 /** An event that was verified and parsed, not stored yet. */
 export type NewEvent = {
@@ -39,7 +54,12 @@ export type NewEvent = {
   source: EventSource;
   /** The envelope, byte for byte as received. */
   body: Uint8Array;
+  /** What the request said of itself: kept with the event and handed to its handlers. */
+  trace: Trace | null;
 };
+
+/** The W3C `traceparent` header of the request that brought an event, and the id that the app gave that request. */
+export type Trace = { traceparent?: string | undefined; requestId?: string | undefined };
 
 /** Whether an event was new. When a duplicate carries another body than the first did, both hashes say so. */
 export type Acceptance = {
@@ -87,64 +107,98 @@ export type HandlerDatabase = {
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
 /**
- * Runs `work` in a transaction that also marks the event done. Both commit or neither does, and never for a worker
- * that lost its claim: then it throws `LeaseLost`. Nothing that the handler does afterwards can fail the event.
+ * Runs `work` in a transaction that also marks the job done. Both commit or neither does, and never for a worker
+ * that lost its claim: then it throws `LeaseLost`. Nothing that the handler does afterwards can fail the job. A statement
+ * that begins or ends a transaction (BEGIN, COMMIT, END, ROLLBACK, ABORT, SAVEPOINT, RELEASE …) is refused.
  */
 export type Atomically = <Result>(work: (db: HandlerDatabase) => Promise<Result>) => Promise<Result>;
 
-/** An event in the hands of a worker. */
+/** A job in the hands of a worker. */
 export type Claim = {
+  /** Name of its handler. */
+  handler: string;
+  /** Id of its event. */
   id: string;
   type: string;
   /** The envelope, as the text that its bytes are in UTF-8. */
   body: string;
-  /** Counted from 1, and counted when claimed: an event that kills its worker runs out of attempts too. */
+  trace: Trace | null;
+  /** Counted from 1, and counted when claimed: a job that kills its worker runs out of attempts too. */
   attempt: number;
+  /** When the event was stored, or this job was last requeued: what MAX_AGE_HOURS counts from. */
+  waitingSinceMs: number;
   receivedAtMs: number;
   /** Aborted when the claim is over before its handler is: the lease was lost, or the grace of a drain has passed. */
   signal: AbortSignal;
   /** `signal` is the attempt's: once it is aborted, the transaction is refused or rolled back. */
   atomically: (signal: AbortSignal) => Atomically;
+  /** Results of steps recorded by this job, as JSON texts; kept over attempts and requeues until the job is done. */
+  steps: Steps;
+};
+
+export type Steps = {
+  find: (name: string) => Promise<string | undefined>;
+  /** Throws `LeaseLost` when the claim was lost; on disk as surely as `done` is when it resolves. */
+  record: (name: string, json: string) => Promise<void>;
 };
 
 /** How one attempt ended. */
 export type Outcome =
   | { kind: "done" }
-  | { kind: "ignored" }
-  | { kind: "failed"; error: string; retryAfterMs?: number }
+  | { kind: "failed"; error: string }
+  /** Not a failure: the attempt is not counted. */
+  | { kind: "later"; reason: string; delayMs: number }
   | { kind: "dead"; error: string };
 
 /** What `process` reports, once an attempt has ended and its outcome is stored. */
 export type Handled = {
+  handler: string;
   id: string;
   type: string;
   attempt: number;
-  outcome: "done" | "ignored" | "failed" | "dead" | "lost";
+  outcome: "done" | "failed" | "later" | "dead" | "lost";
   durationMs: number;
   error?: string;
-};
-
-/** When a failed event is tried again, and when no more. */
-export type RetryPolicy = {
-  maximumAttempts: number;
-  /** Whole milliseconds until the next attempt after attempt `attempt` failed. */
-  backoffMs: (attempt: number) => number;
 };
 
 /** SQL that changes a handler's tables: the same for both engines, or one text for each. */
 export type Migration = string | { sqlite: string; postgres: string };
 
-/** The migrations of each handler, by its name. Lists are only ever appended to: how many have run is remembered. */
-export type HandlerMigrations = readonly { handler: string; migrations: readonly Migration[] }[];
+/** What an engine knows of a handler. */
+export type JobHandler = {
+  /** Unique; the job's for good. */
+  name: string;
+  /** Types of the events that it wants; `*` for every type, unknown ones too. */
+  types: readonly string[] | "*";
+  /** Lists are only ever appended to: how many have run is remembered under the handler's name. */
+  migrations: readonly Migration[];
+  maximumAttempts: number;
+  /** Whole milliseconds until the next attempt after attempt `attempt` (from 1) failed. */
+  backoffMs: (attempt: number) => number;
+  /** Jobs of this handler that run at one time in one worker process. */
+  concurrency: number;
+  /** At most so many attempts begin within any such time, of all workers together. */
+  rateLimit: { limit: number; perMs: number } | undefined;
+  /**
+   * Jobs of this handler with the same key never run side by side and go in the order in which their events were stored:
+   * one that waits (for a retry, or put off) holds back those behind it, a dead one doesn't. Undefined: no order. May
+   * throw: then the job is dead with that reason.
+   */
+  key: ((body: string) => string) | undefined;
+};
 
 export type ProcessOptions = {
+  handlers: readonly JobHandler[];
   /** Never throws. */
   handle: (claim: Claim) => Promise<Outcome>;
-  /** Unique among all workers there ever were; `release` names it once it is dead. */
+  /** Unique among all workers there ever were. */
   workerId: string;
-  /** Whether a worker is certainly gone, so that its claims are free before its lease is over. */
-  isGone?: (workerId: string) => boolean;
+  /** Workers that are certainly gone, so that their claims are free before their lease is over. */
+  predecessors?: readonly string[] | undefined;
+  /** Jobs that run at one time in this process, of all handlers together. */
   concurrency: number;
+  /** Claims this pending job and no other, also before it is due: for one attempt that an operator asks for. */
+  only?: { handler: string; id: string } | undefined;
   onHandled: (handled: Handled) => void;
   /** The loop could not reach its database; it goes on trying. */
   onTrouble: (error: unknown) => void;
@@ -152,82 +206,27 @@ export type ProcessOptions = {
 
 /** A running background loop. */
 export type Processor = {
+  /** New events were stored: look at once. Only shortens the wait. */
+  wake: () => void;
   /**
    * Claims nothing more, waits up to `graceMs` for what is running, aborts the signal of what is left, and returns that
-   * to the inbox, where the attempt doesn't count. Claims are kept alive until then.
+   * to the inbox, where the attempt doesn't count. Claims are kept alive until then. Jobs in `failed` are certain to have
+   * failed though they still run (past their deadline, or an error that nobody caught was theirs): they are written down
+   * as such, with what is returned, and the process ends.
    */
-  drain: (graceMs: number) => Promise<void>;
+  drain: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
 };
+
+/** A job that has failed while its handler may go on. */
+export type FailedJob = { handler: string; id: string; error: string };
 
 /** The way through. */
 export type Work = {
   /**
-   * Starts the background loop: every pending event that is due is claimed and handed to `handle`. Retries and new
-   * events take turns, so that neither a backlog nor failing events starve the other. An event whose worker vanished is
-   * handled alone.
+   * Runs the handlers' migrations, makes their names and types known to every process on this database, and ends as
+   * `ignored` the unfinished jobs of handlers that are no longer there. Then starts the background loop.
    */
-  process: (options: ProcessOptions) => Processor;
-  /** Takes back what the worker `workerId`, known to be dead, had claimed, without waiting for its lease. */
-  release: (workerId: string) => Promise<number>;
-};
-
-/** An event as it stands in the inbox. After pruning only `id`, `state`, `handled` and `receivedAtMs` are known. */
-export type InboxEvent = {
-  seq: number;
-  id: string;
-  type: string | null;
-  state: EventState;
-  source: EventSource | null;
-  attempts: number;
-  /** Handlings that were completed: 1 for good once it is done. */
-  handled: number;
-  /** Deliveries beyond the first. */
-  duplicates: number;
-  receivedAtMs: number;
-  finishedAtMs: number | null;
-  nextAttemptAtMs: number | null;
-  lastError: string | null;
-};
-
-export type EventFilter = { state?: EventState | undefined; type?: string | undefined };
-
-export type Page = { limit: number; beforeSeq?: number | undefined } | { limit: number; afterSeq: number };
-
-export type Counts = {
-  byState: Record<Exclude<EventState, "pruned">, number>;
-  /** How long ago the oldest event was received that is neither done, ignored nor dead; null when there is none. */
-  oldestUnfinishedAgeMs: number | null;
-};
-
-/** What operators ask and do. None of it runs on the thread that acknowledges. */
-export type Ledger = {
-  find: (id: string) => Promise<InboxEvent | undefined>;
-  /** The envelope of an event as it was received; undefined once it is pruned. */
-  body: (seq: number) => Promise<Uint8Array | undefined>;
-  /** Newest first, the next page beginning below the `seq` of the last one; or oldest first, beginning above `afterSeq`. */
-  list: (filter: EventFilter, page: Page) => Promise<InboxEvent[]>;
-  /** Makes dead or ignored events pending again, with all their attempts before them. Answers how many; 1,000 ids at most. */
-  requeue: (ids: readonly string[]) => Promise<number>;
-  /**
-   * Forgets the bodies of finished events and the ids that are older than this, in small batches that let
-   * acknowledgements through. Unfinished and dead events are kept, however old.
-   */
-  prune: (older: {
-    bodiesOlderThanMs: number;
-    idsOlderThanMs: number;
-  }) => Promise<{ bodies: number; ids: number }>;
-  counts: () => Promise<Counts>;
-  /** Which of `objectIds` an event of `type` is known for, if they were made after `prunedBeforeMs`; `reconcile` asks. */
-  known: (type: string, objectIds: readonly string[]) => Promise<Set<string>>;
-  /** Of Unix time: everything received before may have been pruned. 0 when nothing was. */
-  prunedBeforeMs: () => Promise<number>;
-  /** A named place to continue from, kept with the inbox. */
-  bookmark: (name: string) => Promise<string | undefined>;
-  setBookmark: (name: string, value: string | undefined) => Promise<void>;
-  /** Looks for damage; answers one line a finding, none when all is well. */
-  check?: () => Promise<string[]>;
-  /** Copies the database while it is in use into a directory. Answers the files written. */
-  backup?: (directory: string) => Promise<string[]>;
+  process: (options: ProcessOptions) => Promise<Processor>;
 };
 
 export type Engine = {
@@ -239,7 +238,7 @@ export type Engine = {
   close: () => Promise<void>;
 };
 
-/** The claim on an event was lost and somebody else has it, or had it. Nothing was written. */
+/** The claim on a job was lost and somebody else has it, or had it. Nothing was written. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 

@@ -1,6 +1,15 @@
-import { Command, InvalidArgumentError, Option } from "commander";
-import { systemClock } from "./clock.ts";
-import type { ExportOptions, ListOptions } from "./operations/commands/inbox.ts";
+import { Command } from "commander";
+import {
+  duration,
+  handler,
+  json,
+  sinceMs,
+  state,
+  type,
+  wholeNumber,
+} from "./operations/commands/arguments.ts";
+import type { ExportOptions, ListOptions, RequeueOptions } from "./operations/commands/inbox.ts";
+import type { RunOptions } from "./operations/commands/inbox-run.ts";
 import type { MoveOptions } from "./operations/commands/move.ts";
 import { backup } from "./operations/commands/backup.ts";
 import { EXIT } from "./operations/commands/exit-codes.ts";
@@ -8,12 +17,12 @@ import { start } from "./operations/commands/start.ts";
 import { processTerminal as terminal } from "./operations/commands/terminal.ts";
 import type { Engine } from "./engine.ts";
 import { isUnbegun, onEngine, withConfig, withEngine } from "./operations/commands/with-engine.ts";
-import { EVENT_STATES } from "./engine.ts";
 import { version } from "./version.ts";
 
 /** Loaded when they are asked for: a start that need not read them is ready sooner. */
 const commands = {
   inbox: async () => import("./operations/commands/inbox.ts"),
+  run: async () => import("./operations/commands/inbox-run.ts"),
   reconcile: async () => import("./operations/commands/reconcile.ts"),
   doctor: async () => import("./operations/commands/doctor.ts"),
   recover: async () => import("./operations/commands/recover.ts"),
@@ -33,23 +42,21 @@ const program = new Command("voice-agent-receiver")
 program
   .command("start")
   .description("receive and handle events, until told to stop (also when no command is given)")
+  .option("--watch", "load the handlers anew whenever one of their files changes")
   .option("--inspect-handlers [address]", "let a debugger stop in a handler, at 127.0.0.1:9229 unless given")
   .action(
-    withConfig(async (config, options: { inspectHandlers?: string | true }) =>
+    withConfig(async (config, options: { inspectHandlers?: string | true; watch?: boolean }) =>
       start(config, options, terminal),
     ),
   );
 
 const inbox = program.command("inbox").description("look into the inbox, and act on it");
-const state = (): Option => new Option("--state <state>", "only events in this state").choices(EVENT_STATES);
-const type = (): Option => new Option("--type <type>", "only events of this type, such as call.completed");
-const json = (): Option => new Option("--json", "print JSON");
-
 inbox
   .command("list")
   .description("the newest events, one a line")
   .addOption(state())
   .addOption(type())
+  .addOption(handler())
   .option("--limit <events>", "how many", wholeNumber, 50)
   .addOption(json())
   .action(
@@ -71,14 +78,42 @@ inbox
 
 inbox
   .command("requeue [event_ids...]")
-  .description("handle dead or ignored events again")
+  .description("handle again what is dead or ignored, or give a handler what came before it")
   .addOption(state().choices(["dead", "ignored"]))
   .addOption(type())
+  .option("--handler <name>", "only the jobs of this handler")
+  .option("--since <duration>", "only events received in the last 30m, 12h, 7d …", duration)
   .addOption(json())
   .action(
-    withEngine(async ({ engine }, ids: string[], options: Omit<ListOptions, "limit">) =>
-      (await commands.inbox()).requeueEvents(engine, ids, options, terminal),
+    withEngine(
+      async (
+        { engine },
+        ids: string[],
+        { since, ...options }: Omit<RequeueOptions, "sinceMs"> & { since?: number },
+      ) =>
+        (await commands.inbox()).requeueEvents(
+          engine,
+          ids,
+          { ...options, sinceMs: sinceMs(since) },
+          terminal,
+        ),
     ),
+  );
+
+inbox
+  .command("run <event_id>")
+  .description("run a handler at an event here and now, one attempt; a dead job is requeued for it")
+  .option("--handler <name>", "which of the handlers that want it")
+  .option(
+    "--dry-run",
+    "leave the inbox as it is, and run on an empty database; what the handler calls is called",
+  )
+  .option("--inspect [address]", "wait for a debugger first, at 127.0.0.1:9229 unless given")
+  .addOption(json())
+  .action(
+    withEngine(async (context, id: string, options: RunOptions) => {
+      return (await commands.run()).runJob(context, id, options, terminal);
+    }),
   );
 
 inbox
@@ -89,12 +124,9 @@ inbox
   .option("--since <duration>", "only those received in the last 30m, 12h, 7d …", duration)
   .option("--include-personal-data", "with phone numbers, names and texts, which are redacted otherwise")
   .action(
-    withEngine(async ({ engine }, { since, ...options }: ExportOptions & { since?: number }) =>
-      (await commands.inbox()).exportEvents(
-        engine,
-        since === undefined ? options : { ...options, sinceMs: systemClock.nowMs() - since * 1_000 },
-        terminal,
-      ),
+    withEngine(
+      async ({ engine }, { since, ...options }: Omit<ExportOptions, "sinceMs"> & { since?: number }) =>
+        (await commands.inbox()).exportEvents(engine, { ...options, sinceMs: sinceMs(since) }, terminal),
     ),
   );
 
@@ -191,7 +223,7 @@ program
 // Not as a default command: that one would take a misspelt command for its argument, and nobody would be asked what
 // they meant.
 const [, , ...words] = process.argv;
-const withoutCommand = words.every((word) => word.startsWith("--inspect-handlers"));
+const withoutCommand = words.every((word) => /^--(?:inspect-handlers|watch$)/.test(word));
 for (const stream of [process.stdout, process.stderr]) stream.on("error", endWithTheReader);
 try {
   await program.parseAsync(withoutCommand ? ["start", ...words] : words, { from: "user" });
@@ -210,21 +242,4 @@ function sayLines(text: string): void {
 function endWithTheReader(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || value < 1 || value > 100_000) {
-    throw new InvalidArgumentError("It takes a whole number from 1 to 100000.");
-  }
-  return value;
-}
-
-/** Seconds of a duration such as 90s, 30m, 12h or 7d. */
-function duration(text: string): number {
-  const [, amount, unit] = /^([0-9]{1,6})([smhd])$/.exec(text) ?? [];
-  const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit ?? ""];
-  if (unitSeconds === undefined)
-    throw new InvalidArgumentError("It takes a duration such as 30m, 12h or 7d.");
-  return Number(amount) * unitSeconds;
 }

@@ -6,7 +6,7 @@ import { changeGuard, hostGuard, tokenGuard } from "./control/guard.ts";
 import { createControl } from "./control/router.ts";
 import { createDashboard } from "./dashboard/router.ts";
 import { createOpenApi } from "./openapi/router.ts";
-import type { Simulator } from "./simulator.ts";
+import type { Simulator } from "./verbs/simulator.ts";
 
 export type AppOptions = {
   /** Wanted from everybody once bound wider than loopback. */

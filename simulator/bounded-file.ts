@@ -1,6 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 
-/** Whatever is larger is no body, report or secret, but a mistake: `/dev/zero` never ends. */
+/** Largest file that is read (a body, report or secret): `/dev/zero` never ends. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 
@@ -11,6 +11,8 @@ export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: str
 export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES): FileContent {
   let file: number | undefined;
   try {
+    if (typeof source === "string" && isNamedPipe(source))
+      return { ok: false, reason: "it is a pipe, on which nobody may ever write" };
     file = typeof source === "number" ? source : openSync(source, "r");
     if (fstatSync(file).isDirectory()) return { ok: false, reason: "it is a directory" };
     const pieces: Buffer[] = [];
@@ -27,6 +29,11 @@ export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES)
   } finally {
     if (typeof source === "string" && file !== undefined) closeSync(file);
   }
+}
+
+/** To open one waits for a writer, and holds up even signals. One that is open already, as a shell's `<(…)`, has its writer. */
+function isNamedPipe(path: string): boolean {
+  return !/^\/(?:dev|proc\/self)\/(?:fd\/|stdin$)/.test(path) && statSync(path).isFIFO();
 }
 
 function reasonOf(error: unknown): string {

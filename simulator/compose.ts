@@ -4,15 +4,18 @@ import { createAgenda } from "./domain/agenda.ts";
 import { createAhead } from "./domain/ahead.ts";
 import { createAttempts } from "./domain/attempts.ts";
 import { createCounts } from "./domain/counts.ts";
-import { createClock } from "./domain/clock.ts";
+import { createClock, type ClockMode } from "./domain/clock.ts";
 import { createDeliveries } from "./domain/deliveries.ts";
 import { createDeliverySummaries } from "./domain/delivery-summaries.ts";
-import { createDispatcher } from "./domain/dispatcher.ts";
+import { createDispatcher, DEFAULT_CONCURRENCY } from "./domain/dispatcher.ts";
 import { createEmitter } from "./domain/emitter.ts";
+import type { Fault } from "./domain/faults.ts";
+import type { Send } from "./domain/flights.ts";
+import type { Scenario } from "./domain/world/scenario.ts";
 import { createEndpoints } from "./domain/endpoints.ts";
 import { createEventSummaries } from "./domain/event-summaries.ts";
 import { createEventLog } from "./domain/events.ts";
-import { createJournal, type Journal } from "./domain/journal.ts";
+import { createJournal } from "./domain/journal.ts";
 import type { Meta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
 import { resetTables } from "./domain/schema.ts";
@@ -20,7 +23,7 @@ import { createStories } from "./domain/stories.ts";
 import { createTraffic } from "./domain/traffic.ts";
 import { createTransaction } from "./domain/transaction.ts";
 import { createVerdicts } from "./domain/verdicts.ts";
-import { systemTime } from "./domain/wall-time.ts";
+import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import { createWorld } from "./domain/world/world.ts";
 import { listListeners } from "./processes/listeners.ts";
 import { probeReceiver } from "./processes/receiver-probe.ts";
@@ -32,9 +35,9 @@ import { createEventVerbs } from "./verbs/events.ts";
 import { createReceiverVerbs } from "./verbs/receivers.ts";
 import { createVerdictVerbs } from "./verbs/verdicts.ts";
 import { createVerificationVerbs } from "./verbs/verification.ts";
-import { createRetention, DEFAULT_RETENTION } from "./domain/retention.ts";
+import { createRetention, DEFAULT_RETENTION, type RetentionBounds } from "./domain/retention.ts";
 import { createMemory, scheduleStartMs } from "./domain/memory.ts";
-import type { SimulatorOptions } from "./simulator.ts";
+import type { Simulator } from "./verbs/simulator.ts";
 
 /** The generated history when nobody asks for another size. */
 const DEFAULT_CALLS = 120;
@@ -42,10 +45,45 @@ const DAY_MS = 86_400_000;
 /** Where history ends when a seed is given, since the same seed means the same data on every day. */
 const SEEDED_EPOCH_MS = Date.UTC(2026, 0, 1);
 
+export type SimulatorOptions = {
+  /** Keeps the state in this file; in memory when absent. */
+  dataFile?: string | undefined;
+  /** Same seed, same ids, same data, same order; drawn at random when absent, since ids must differ between runs. */
+  seed?: number | undefined;
+  clock?: ClockMode;
+  /** Calls in the generated history. */
+  calls?: number | undefined;
+  /** How many organizations there are, at least the restaurant and the service business. */
+  organizations?: number | undefined;
+  readings?: Readings;
+  /** Stories beside those that come with the simulator. */
+  scenarios?: Scenario[];
+  /** What to do wrong to every endpoint. */
+  faults?: Fault[];
+  /** Hosts that an endpoint may have beside loopback names over http. */
+  allowedHosts?: string[];
+  /** Goes on with connections that receivers promise to keep; an attempt has one of its own otherwise. */
+  keepAlive?: boolean | undefined;
+  /** How many requests are under way to one endpoint at a time; 16 unless told otherwise. */
+  concurrency?: number | undefined;
+  /**
+   * Without a data file: lets what does not fit into a few megabytes of memory go to a temporary file, for a process that
+   * runs for days.
+   */
+  isLongLived?: boolean | undefined;
+  /** How much of what was sent is kept; the last 100,000 deliveries or 1 GB, whichever is less, unless told otherwise. */
+  retention?: Partial<RetentionBounds> | undefined;
+  /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, the network, and who is there. */
+  answerTimeoutMs?: number | undefined;
+  wall?: WallTime;
+  send?: Send;
+  listListeners?: typeof listListeners;
+};
+
 /** Wires the parts over an open database, and begins to deliver. */
 export function compose(
   options: SimulatorOptions & { database: Database; meta: Meta; seed: number; isSeedGiven: boolean },
-) {
+): Omit<Simulator, "notes"> {
   const { database, meta, seed, wall = systemTime, allowedHosts = [] } = options;
   const settings = { readings: options.readings ?? DEFAULT_READINGS, baseUrl: "http://localhost:4010" };
   const readings = () => settings.readings;
@@ -103,6 +141,8 @@ export function compose(
     journal,
     readings,
     send,
+    keepAlive: keepAlive === true,
+    concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
     transaction,
     agenda,
     remember: memory.remember,
@@ -135,12 +175,10 @@ export function compose(
   });
   const traffic = createTraffic({ world, emitter, wall });
 
-  const told: Omit<Journal, "write"> = journal;
   dispatcher.start();
 
   return {
     seed,
-    /** How much of what was sent is kept. */
     retention: bounds,
     world,
     endpoints: createEndpointVerbs({ endpoints, world, emitter, dispatcher }),
@@ -158,7 +196,6 @@ export function compose(
       kept: bounds.deliveries,
       wallNowMs: () => wall.nowMs(),
       readings,
-      keepAlive: keepAlive === true,
     }),
     clock: createClockVerbs({ clock, dispatcher, journal, wall, ahead: createAhead({ database }) }),
     stories,
@@ -166,19 +203,15 @@ export function compose(
     counts,
     verdicts,
     verification,
-    /** What happens, as it happens, for everybody who watches. */
-    journal: told,
+    journal,
     readings,
     setReadings(next: Readings): void {
       settings.readings = next;
     },
-    /** Where the REST API is reached, for the links in its answers. */
     setBaseUrl(url: string): void {
       settings.baseUrl = url;
     },
-    /** Resolves when nothing is in flight and nothing is due now (with the clock `skip`: nothing is due any more). */
     settled: dispatcher.settled,
-    /** Forgets every event and delivery, and, unless told otherwise, every endpoint; the seeded world stays. */
     async reset(keep: { endpoints: boolean }): Promise<void> {
       await dispatcher.quiesce(() => {
         transaction(() => resetTables(database, keep));
@@ -186,7 +219,6 @@ export function compose(
       });
       journal.write({ kind: "reset" });
     },
-    /** Ends what is in flight as `interrupted` and closes the state. */
     async close(): Promise<void> {
       traffic.set(0);
       await verification.cancel();

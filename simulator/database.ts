@@ -7,6 +7,7 @@ import {
   DELIVERY_TABLES,
   FEWER_INDEXES,
   ROTATION_TABLES,
+  SENT_URLS,
   SUMMARY_TABLES,
   VERDICT_TABLES,
 } from "./domain/schema.ts";
@@ -29,6 +30,7 @@ const MIGRATIONS = [
   [...FEWER_INDEXES],
   [...ROTATION_TABLES],
   [...ATTEMPTS_BY_NUMBER],
+  [...SENT_URLS],
 ].map((tables) => tables.join(";\n"));
 
 /** What is said of a data file that is newer than that, after its name. */

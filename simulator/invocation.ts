@@ -49,7 +49,8 @@ export function ourProgram(started: Started = thisStart()): string {
     return `npx ${shellWordFor(npxPackage(installedIn), shell)}`;
   }
   if (installedIn !== undefined) return isWithin(started.directory, installedIn) ? `npx ${NAME}` : NAME;
-  if (/\/(?:simulator\/main|tools\/start)\.ts$/.test(script)) return fromCheckout(started, shell);
+  if (/\/(?:simulator\/main|tools\/(?:start|simulator))\.ts$/.test(script))
+    return fromCheckout(started, shell);
   if (script.endsWith("/dist/simulator/main.js")) {
     return `node ${shellWordFor(relative(started.directory, started.script), shell)}`;
   }

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
-import "../shared/node-version.ts";
-// Not by name: where an older Node.js lacks the name, the line above would not get to speak.
-import module from "node:module";
+import process from "node:process";
 
-// What Node.js compiled once it need not compile again: half of the time of a start. It works on what is loaded from
-// here on, so the program is.
-module.enableCompileCache();
+// One after the other: an older Node.js may fail at what the program imports, so a newer one is looked for and the guard
+// speaks before that is loaded.
+await import("./newer-node.ts");
+await import("../shared/node-version.ts");
 const { endUnexpectedly, runCommands } = await import("./commands/program.ts");
 process.on("uncaughtException", endUnexpectedly);
 await runCommands(process.argv);

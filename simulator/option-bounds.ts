@@ -6,6 +6,8 @@ export const OPTION_BOUNDS = {
   seed: [0, 2 ** 31 - 1],
   calls: [0, 10_000_000],
   organizations: [2, 1_000],
+  /** Requests under way to one endpoint. */
+  concurrency: [1, 1_000],
   /** How many events at once: what a developer's machine makes without a pause. */
   count: [1, 10_000],
 } as const satisfies Record<string, Bounds>;

@@ -1,9 +1,10 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setImmediate } from "node:timers";
 import { hostInUrl, isWildcard } from "../shared/host.ts";
 import type { AppOptions, createApp } from "./app.ts";
-import { http } from "./http.ts";
-import type { Simulator } from "./simulator.ts";
+import { createBoundedServer } from "./bounded-server.ts";
+import type { Simulator } from "./verbs/simulator.ts";
 
 export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
   port: number;
@@ -24,7 +25,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
     // With a token, machines of the network reach us by whatever name they have for us.
     isNetworkHost: (host) => options.token !== undefined && host !== "" && isWildcard(options.host),
   });
-  const server = http.createServer((request, response) => {
+  const server = createBoundedServer((request, response) => {
     app.get().then(
       (handle) => void handle(request, response),
       (error: unknown) => {

@@ -1,54 +1,9 @@
 import { randomInt } from "node:crypto";
-import { compose } from "./compose.ts";
+import { compose, type SimulatorOptions } from "./compose.ts";
 import { openDatabase } from "./database.ts";
-import type { ClockMode } from "./domain/clock.ts";
-import type { Fault } from "./domain/faults.ts";
-import type { Send } from "./domain/flights.ts";
 import { createMeta } from "./domain/meta.ts";
-import type { Readings } from "./domain/readings.ts";
-import type { RetentionBounds } from "./domain/retention.ts";
-import type { WallTime } from "./domain/wall-time.ts";
-import type { Scenario } from "./domain/world/scenario.ts";
-import type { listListeners } from "./processes/listeners.ts";
 import type { World } from "./domain/world/world.ts";
-
-export type SimulatorOptions = {
-  /** Keeps the state in this file; in memory when absent. */
-  dataFile?: string | undefined;
-  /** Same seed, same ids, same data, same order; drawn at random when absent, since ids must differ between runs. */
-  seed?: number | undefined;
-  clock?: ClockMode;
-  /** Calls in the generated history. */
-  calls?: number | undefined;
-  /** How many organizations there are, at least the restaurant and the service business. */
-  organizations?: number | undefined;
-  readings?: Readings;
-  /** Stories beside those that come with the simulator. */
-  scenarios?: Scenario[];
-  /** What to do wrong to every endpoint. */
-  faults?: Fault[];
-  /** Hosts that an endpoint may have beside loopback names over http. */
-  allowedHosts?: string[];
-  /** Goes on with connections that receivers promise to keep; an attempt has one of its own otherwise. */
-  keepAlive?: boolean | undefined;
-  /**
-   * Without a data file: lets what does not fit into a few megabytes of memory go to a temporary file, for a process that
-   * runs for days.
-   */
-  isLongLived?: boolean | undefined;
-  /** How much of what was sent is kept; the last 100,000 deliveries or 1 GB, whichever is less, unless told otherwise. */
-  retention?: Partial<RetentionBounds> | undefined;
-  /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, the network, and who is there. */
-  answerTimeoutMs?: number | undefined;
-  wall?: WallTime;
-  send?: Send;
-  listListeners?: typeof listListeners;
-};
-
-export type Simulator = ReturnType<typeof compose> & {
-  /** What of the options has no effect, and why, for whoever asked for it. */
-  notes: string[];
-};
+import type { Simulator } from "./verbs/simulator.ts";
 
 export type SimulatorResult = { ok: true; simulator: Simulator } | { ok: false; message: string };
 

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { currentBundle } from "../simulator/dashboard/bundle.ts";
 
 /**
  * Builds what is published: JavaScript and the library's type declarations in `dist/` (or the folder that is named), with
@@ -10,8 +11,12 @@ import { fileURLToPath } from "node:url";
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const PROGRAMS = ["receiver/main.js", "simulator/main.js"];
-const READ_AT_RUN_TIME = /(?:\/dashboard\/public(?:\/|$)|\.(?:json|yaml|cjs|d\.cts)$)/;
+const READ_AT_RUN_TIME = /\.(?:json|yaml|cjs|d\.cts)$/;
 
+if (process.argv.includes("--help")) {
+  process.stdout.write("Usage: npm run build -- [folder (dist)] [options of the compiler]\n");
+  process.exit();
+}
 const [folder = join(root, "dist"), ...compilerOptions] = process.argv.slice(2);
 const dist = resolve(folder);
 process.chdir(root);
@@ -24,17 +29,33 @@ compile("--declaration", "false", "--removeComments", "--noCheck");
 for (const folder of ["receiver", "simulator", "shared"]) {
   cpSync(folder, join(dist, folder), {
     recursive: true,
-    filter: (source) => !/\.[^/.]+$/.test(source) || READ_AT_RUN_TIME.test(source.replaceAll("\\", "/")),
+    filter: (source) =>
+      !source.replaceAll("\\", "/").includes("/dashboard/app") &&
+      (!/\.[^/.]+$/.test(source) || READ_AT_RUN_TIME.test(source)),
   });
 }
+await publishDashboard();
 // What `mcp` reads to assistants.
 cpSync("docs", join(dist, "docs"), {
   recursive: true,
   filter: (source) => !/\/(?:decisions|images)$/.test(source),
 });
+// What `create` makes projects of.
+for (const folder of ["examples/mounted", "examples/receivers"]) {
+  cpSync(folder, join(dist, folder), { recursive: true, filter: (source) => !source.endsWith(".ts") });
+}
 publishDeclarations();
 for (const file of PROGRAMS) chmodSync(join(dist, file), 0o755);
 console.log(`Built ${dist}: ${PROGRAMS.join(", ")}`);
+
+/** The bundle stands where the published simulator looks for it, and its source stays here. */
+async function publishDashboard(): Promise<void> {
+  const { page, files } = await currentBundle();
+  const folder = join(dist, "simulator/dashboard/built");
+  mkdirSync(folder, { recursive: true });
+  for (const [name, body] of [["index.html", page] as const, ...files])
+    writeFileSync(join(folder, name), body);
+}
 
 /**
  * Leaves the declarations that the library's users reach, and nobody else's. The compiler writes the names of our sources
@@ -51,7 +72,7 @@ function publishDeclarations(): void {
       reach(join(dirname(file), `${name}.d.ts`));
     }
   };
-  reach(join(dist, "simulator", "index.d.ts"));
+  for (const library of ["receiver", "simulator"]) reach(join(dist, library, "index.d.ts"));
   for (const file of globSync(join(dist, "**/*.d.ts"))) if (!reached.has(file)) rmSync(file);
 }
 

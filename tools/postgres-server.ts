@@ -20,6 +20,8 @@ export type PostgresServer = {
   port: number;
   /** Of one database; `postgres` is there from the beginning. */
   url: (database?: string) => string;
+  /** Of its first process, while it runs. */
+  pid: () => Promise<number>;
   start: () => Promise<void>;
   /** `immediate` is what a crash of the server is like. */
   stop: (mode: "fast" | "immediate") => Promise<void>;
@@ -75,11 +77,6 @@ function endWith(owner: number, data: string): void {
   }).unref();
 }
 
-/** The server that stands in `directory`, by the port it was started with. */
-export async function findServer(directory: string, port: number): Promise<PostgresServer> {
-  return serverIn(directory, await binaries(), port);
-}
-
 function serverIn(
   directory: string,
   bin: string,
@@ -96,6 +93,7 @@ function serverIn(
   const server: PostgresServer = {
     port,
     url: (database = "postgres") => `postgres://postgres@127.0.0.1:${String(port)}/${database}`,
+    pid: async () => Number((await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")[0]),
     start: async () => control("--log", join(directory, "log"), "--options", flags, "start"),
     stop: async (mode) => control("--mode", mode, "stop"),
     restart: async (mode) => {

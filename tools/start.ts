@@ -2,18 +2,17 @@ import "../shared/node-version.ts";
 import { existsSync } from "node:fs";
 import { observeAddress } from "./start/observe-address.ts";
 
-/** `npm start`: the service beside the reference receiver, which is asked what it did at the admin port of its settings. */
+/**
+ * `npm start`: the service beside the reference receiver, which is asked what it did at the admin port of its settings.
+ * `npm run dev` loads its handlers anew whenever they change.
+ */
 // The receiver reads the same file; what is set already stays.
 if (existsSync(".env")) process.loadEnvFile(".env");
 const observe = observeAddress(process.env);
 
-process.argv.splice(
-  2,
-  0,
-  "dev",
-  "--quiet",
-  ...(observe === undefined ? [] : ["--observe", observe]),
-  "--command",
-  "node receiver/main.ts",
-);
+const watches = process.argv[2] === "--watch";
+const observed = observe === undefined ? [] : ["--observe", observe];
+process.argv.splice(2, watches ? 1 : 0, "dev", "--quiet", ...observed);
+// By its path: the user's own node may be too old for it.
+process.argv.push("--", process.execPath, "receiver/main.ts", "start", ...(watches ? ["--watch"] : []));
 await import("../simulator/main.ts");

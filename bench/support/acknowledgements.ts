@@ -35,6 +35,10 @@ const contestants: readonly Contestant[] = [
   peer("octokit's middleware", "octokit", "github"),
   peer("Express, standardwebhooks", "standardwebhooks", "standard"),
   { name: INGEST, scheme: "service", start: async () => startReceiver({ role: "ingest", secret: SECRET }) },
+  peer("the same, in front of Express", "mounted-in-front"),
+  peer("the same, a route of Express", "mounted-express"),
+  peer("the same, a route of Fastify", "mounted-fastify"),
+  peer("the same, a route of Hono", "mounted-hono"),
   { name: ALL, scheme: "service", start: async () => startReceiver({ role: "all", secret: SECRET }) },
 ];
 
@@ -118,7 +122,11 @@ async function unfinished(adminUrl: string): Promise<number> {
 }
 
 async function startPeer(name: string): ReturnType<Contestant["start"]> {
-  const child = fork(join(import.meta.dirname, "peer-process.ts"), [name, SECRET]);
+  // What a mounted receiver logs is read, as everybody's.
+  const child = fork(join(import.meta.dirname, "peer-process.ts"), [name, SECRET], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  child.stdout?.resume();
   const [port] = await once(child, "message");
   return {
     url: `http://127.0.0.1:${String(z.int().parse(port))}/webhooks`,

@@ -35,6 +35,7 @@ function newEvent(): NewEvent {
     type: "call.completed",
     objectId: null,
     source: "webhook",
+    trace: null,
     body: BODY,
   };
 }

@@ -16,9 +16,8 @@ const BARE = "better-sqlite3, a transaction of two statements each";
 const CLAIMING = "the same, which writes down what it begins";
 const LOGGING = "the same, which also logs a line each";
 const QUEUES = { [BARE]: "bare", [CLAIMING]: "claiming", [LOGGING]: "logging", plainjob: "plainjob" };
-const GRAPHILE = "graphile-worker, as it comes";
 const BOSS = "pg-boss, batches of 500";
-const POSTGRES_QUEUES = { [GRAPHILE]: "graphile", [BOSS]: "boss" };
+const POSTGRES_QUEUES = { [BOSS]: "boss" };
 
 /** What a queue that handles a tenth as much is given, so that it is done in the same time. */
 const PART_OF_EVENTS = 1 / 6;
@@ -65,7 +64,7 @@ export async function measureHandling(options: {
   report.line(
     "a process that can be replaced: a transaction that the handler awaits, its deadline, its report.",
   );
-  for (const name of ["plainjob", GRAPHILE, BOSS])
+  for (const name of ["plainjob", BOSS])
     report.held(`handled, of ${name}`, of(OURS) / of(name), { atLeast: 1 });
 }
 

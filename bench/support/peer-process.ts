@@ -1,16 +1,26 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getRequestListener } from "@hono/node-server";
 import { Webhooks, createNodeMiddleware } from "@octokit/webhooks";
 import express from "express";
+import fastify from "fastify";
+import { Hono } from "hono";
 import { Webhook } from "standardwebhooks";
 import { Stripe } from "stripe";
+import { createReceiver, type MountedReceiver } from "../../receiver/index.ts";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 
-/** An endpoint as its library's documentation has it, in a process of its own. None of them stores anything. */
+/**
+ * An endpoint as its library's documentation has it, in a process of its own. Those of others store nothing; `mounted-…`
+ * is this receiver inside an app, with its inbox in a folder of its own.
+ */
 const SECRET = process.argv[3] ?? "";
 
-const peers: Record<string, () => ReturnType<typeof createServer>> = {
+const peers: Record<string, () => Server | Promise<Server>> = {
   /** Reads the body and answers. */
   express: () => {
     const app = express();
@@ -50,9 +60,53 @@ const peers: Record<string, () => ReturnType<typeof createServer>> = {
     });
     return createServer(app);
   },
+  "mounted-express": async () => {
+    const { middleware } = await mounted();
+    const app = express();
+    app.post("/webhooks", middleware);
+    return createServer(app);
+  },
+  "mounted-in-front": async () => {
+    const { middleware } = await mounted();
+    const app = express();
+    return createServer((request, response) => {
+      if (request.url === "/webhooks") void middleware(request, response);
+      else app(request, response);
+    });
+  },
+  "mounted-fastify": async () => {
+    const { middleware } = await mounted();
+    const app = fastify();
+    app.post("/webhooks", {
+      onRequest: async (request, reply) => {
+        reply.hijack();
+        await middleware(request.raw, reply.raw);
+      },
+      handler: () => undefined,
+    });
+    await app.ready();
+    return app.server;
+  },
+  "mounted-hono": async () => {
+    const receiver = await mounted();
+    const app = new Hono();
+    app.post("/webhooks", (context) => receiver.fetch(context.req.raw));
+    const listener = getRequestListener(app.fetch);
+    return createServer((request, response) => void listener(request, response));
+  },
 };
 
-const server = peers[process.argv[2] ?? ""]?.();
+async function mounted(): Promise<MountedReceiver> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-mounted-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return createReceiver({
+    signingSecrets: [SECRET],
+    databaseUrl: `sqlite:${join(folder, "receiver.db")}`,
+    minFreeDiskBytes: 0,
+  });
+}
+
+const server = await peers[process.argv[2] ?? ""]?.();
 if (!server) throw new Error(`There is no peer "${String(process.argv[2])}".`);
 server.keepAliveTimeout = 60_000;
 server.listen(0, "127.0.0.1");

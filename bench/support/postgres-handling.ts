@@ -1,7 +1,8 @@
-import { Logger, makeWorkerUtils, run, type Runner } from "graphile-worker";
+import type { Pool } from "pg";
 import { PgBoss } from "pg-boss";
 import type { Claim, Outcome } from "../../receiver/engine.ts";
 import {
+  BENCH_HANDLER,
   checkpoint,
   CONCURRENCY,
   counter,
@@ -16,9 +17,7 @@ import {
 /** As many as a worker of ours has for handlers, claims and jobs. */
 const CONNECTIONS = 26;
 const BATCH = 500;
-export const TUNED = { localQueue: { size: BATCH }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
 const INSERT_EFFECT = "INSERT INTO effects VALUES ($1, $2)";
-const silent = new Logger(() => () => undefined);
 
 /** What the engine hands to a handler that does nothing, or that writes a row. */
 export async function effect(claim: Claim, writes: boolean): Promise<Outcome> {
@@ -37,7 +36,8 @@ export async function handle(url: string, writes: boolean): Promise<number> {
     for (let at = 0; at < count; at += 1_000) await engine.intake.accept(events.slice(at, at + 1_000));
     const handled = counter(count);
     const startedAtMs = performance.now();
-    const processor = engine.work.process({
+    const processor = await engine.work.process({
+      handlers: [BENCH_HANDLER],
       workerId: `bench ${String(count)}`,
       concurrency: CONCURRENCY,
       handle: async (claim) => effect(claim, writes),
@@ -56,57 +56,14 @@ export async function handle(url: string, writes: boolean): Promise<number> {
   return rate;
 }
 
-export async function work(
+/**
+ * pg-boss by itself, tuned: batches of 500, as many handlers at a time as connections. With `atomically` each job is done
+ * in the transaction of its handler, as ours is; otherwise a batch is done once all its handlers are.
+ */
+export async function boss(
   url: string,
-  writes: boolean,
-  tuning: Partial<typeof TUNED>,
-  events = EVENTS,
+  { writes, atomically }: { writes: boolean; atomically: boolean },
 ): Promise<number> {
-  const pool = await openPool(url, CONNECTIONS);
-  await pool.query(CREATE_EFFECTS);
-  const utils = await makeWorkerUtils({ pgPool: pool, logger: silent });
-  await utils.migrate();
-  const workAll = async (count: number): Promise<number> => {
-    const jobs = newEvents(count).map(({ id, body }) => ({
-      identifier: "handle",
-      payload: { id, body: body.toString() },
-    }));
-    for (let at = 0; at < count; at += 1_000) await utils.addJobs(jobs.slice(at, at + 1_000));
-    const worked = counter(count);
-    const startedAtMs = performance.now();
-    const runner: Runner = await run({
-      pgPool: pool,
-      logger: silent,
-      noHandleSignals: true,
-      preset: {
-        worker: {
-          concurrentJobs: Object.keys(tuning).length > 0 ? CONCURRENCY : 1,
-          pollInterval: 100,
-          ...tuning,
-        },
-      },
-      taskList: {
-        handle: async (payload, helpers) => {
-          const { id } = payload as { id: string };
-          if (writes) await helpers.query(INSERT_EFFECT, [id, helpers.job.attempts]);
-          worked.count();
-        },
-      },
-    });
-    await worked.ended;
-    const rate = perSecond(count, startedAtMs);
-    await runner.stop();
-    return rate;
-  };
-  await workAll(Math.min(WARM_UP, events / 5));
-  await checkpoint(url);
-  const rate = await workAll(events);
-  await utils.release();
-  await pool.end();
-  return rate;
-}
-
-export async function boss(url: string, writes: boolean): Promise<number> {
   const pool = await openPool(url, CONNECTIONS);
   await pool.query(CREATE_EFFECTS);
   const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false });
@@ -119,13 +76,15 @@ export async function boss(url: string, writes: boolean): Promise<number> {
     const startedAtMs = performance.now();
     for (let left = count; left > 0;) {
       const batch = await boss.fetch<{ id: string }>("handle", { batchSize: BATCH });
-      if (writes) {
-        await Promise.all(batch.map(async ({ data }) => pool.query(INSERT_EFFECT, [data.id, 1])));
+      if (atomically) {
+        await Promise.all(batch.map(async ({ id, data }) => inTransaction(pool, boss, id, data.id)));
+      } else {
+        if (writes) await Promise.all(batch.map(async ({ data }) => pool.query(INSERT_EFFECT, [data.id, 1])));
+        await boss.complete(
+          "handle",
+          batch.map(({ id }) => id),
+        );
       }
-      await boss.complete(
-        "handle",
-        batch.map(({ id }) => id),
-      );
       left -= batch.length;
     }
     return perSecond(count, startedAtMs);
@@ -136,4 +95,17 @@ export async function boss(url: string, writes: boolean): Promise<number> {
   await boss.stop({ graceful: false });
   await pool.end();
   return rate;
+}
+
+async function inTransaction(pool: Pool, boss: PgBoss, job: string, id: string): Promise<void> {
+  const client = await pool.connect();
+  await client.query("BEGIN");
+  await client.query({ name: "effect", text: INSERT_EFFECT, values: [id, 1] });
+  await boss.complete("handle", job, null, {
+    db: {
+      executeSql: async (text, values) => client.query({ name: "complete", text, values: values ?? [] }),
+    },
+  });
+  await client.query("COMMIT");
+  client.release();
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { NewEvent } from "../../receiver/engine.ts";
 import {
+  announce,
   CONCURRENCY,
   eachOf,
   checkpoint,
@@ -13,6 +14,7 @@ import {
 /** As the receiver's group commit does: what arrives while one batch is on its way is the next one. */
 export async function acknowledge(url: string): Promise<number> {
   const engine = await openEngine(url);
+  await announce(engine);
   await engine.intake.accept(newEvents(CONCURRENCY));
   const events = newEvents();
   await checkpoint(url);
@@ -26,20 +28,23 @@ export async function acknowledge(url: string): Promise<number> {
   return rate;
 }
 
-/** What somebody would write by hand to store the same rows, without the job that says that they are there. */
+/** What somebody would write by hand to store the same rows: the event, its id, its object, and the job of its handler. */
 const INSERT_SAME_ROWS = `
   WITH new AS (
     INSERT INTO receiver.ids (id, seq, day)
-    VALUES ($1, nextval('receiver.seqs'), extract(epoch FROM now()) / 86400)
+    VALUES ($1::uuid, nextval('receiver.seqs'), extract(epoch FROM now()) / 86400)
     ON CONFLICT (id) DO NOTHING RETURNING id, seq
   ), object AS (
     INSERT INTO receiver.objects SELECT $3::uuid, seq, false FROM new ON CONFLICT (key) DO NOTHING
+  ), job AS (
+    INSERT INTO receiver_boss.job (id, name) SELECT $1::uuid, 'bench' FROM new
   )
   INSERT INTO receiver.events (seq, id, type, object, reconciled, body) SELECT seq, id, $2, $3::uuid, false, $4 FROM new`;
 
 export async function insertSameRows(url: string, connections: number): Promise<number> {
-  // Makes the tables.
-  await (await openEngine(url)).close();
+  const engine = await openEngine(url);
+  await announce(engine);
+  await engine.close();
   return insertEach({ url, connections, text: INSERT_SAME_ROWS }, ({ id, type, objectId, body }) => {
     const object = createHash("sha256")
       .update(JSON.stringify([type, objectId]))

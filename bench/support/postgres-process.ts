@@ -1,4 +1,4 @@
-import { CONCURRENCY, newEvents, openEngine } from "./postgres-events.ts";
+import { BENCH_HANDLER, CONCURRENCY, newEvents, openEngine } from "./postgres-events.ts";
 import { effect } from "./postgres-handling.ts";
 
 /** One of several processes that share a PostgreSQL: it says `ready`, waits for a word, and tells how much it did. */
@@ -19,7 +19,8 @@ if (role === "ingest") {
 } else {
   tell("ready");
   await go;
-  engine.work.process({
+  await engine.work.process({
+    handlers: [BENCH_HANDLER],
     workerId: `bench ${String(process.pid)}`,
     concurrency: CONCURRENCY,
     handle: async (claim) => effect(claim, true),

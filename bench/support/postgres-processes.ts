@@ -1,11 +1,12 @@
 import { fork } from "node:child_process";
-import { EVENTS, newEvents, openEngine, perSecond } from "./postgres-events.ts";
+import { announce, EVENTS, newEvents, openEngine, perSecond } from "./postgres-events.ts";
 
 const PROCESS = new URL("./postgres-process.ts", import.meta.url);
 
 /** How many events a second so many processes of a role get through together. */
 export async function together(url: string, role: "ingest" | "worker", processes: number): Promise<number> {
   const engine = await openEngine(url);
+  await announce(engine);
   if (role === "worker") {
     const events = newEvents();
     for (let at = 0; at < EVENTS; at += 1_000) await engine.intake.accept(events.slice(at, at + 1_000));

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { Logger, makeWorkerUtils, run as runWorker } from "graphile-worker";
 import { Pool } from "pg";
 import pino from "pino";
 import { PgBoss } from "pg-boss";
@@ -70,7 +69,6 @@ const queues: Record<string, () => Promise<number>> = {
       void worker.start();
     });
   },
-  graphile,
   boss,
 };
 
@@ -114,28 +112,6 @@ async function bare({ claims, logs }: { claims: boolean; logs: boolean }): Promi
 const CREATE_EFFECTS_TABLE = `CREATE TABLE effects (event_id text PRIMARY KEY, call_id text, outcome text, duration_seconds bigint)`;
 const INSERT_EFFECT_ROW = `INSERT INTO effects VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`;
 const AT_A_TIME = 1_000;
-
-/** As its documentation starts it. */
-async function graphile(): Promise<number> {
-  const pool = await createEffectsTable();
-  const quiet = { pgPool: pool, logger: new Logger(() => silent) };
-  const utils = await makeWorkerUtils(quiet);
-  await utils.migrate();
-  for (let at = 0; at < EVENTS; at += AT_A_TIME)
-    await utils.addJobs(jobs.slice(at, at + AT_A_TIME).map((payload) => ({ identifier: "call", payload })));
-  return timed((handled) => {
-    void runWorker({
-      ...quiet,
-      noHandleSignals: true,
-      taskList: {
-        call: async (payload) => {
-          await writeRow(pool, payload);
-          handled();
-        },
-      },
-    });
-  });
-}
 
 /** As its documentation starts it, in batches of 500. */
 async function boss(): Promise<number> {

@@ -4,7 +4,6 @@ import type { AcceptResult, Intake } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { startReceiver } from "../../receiver/receiver.ts";
-import { retryPolicy } from "../../receiver/work/backoff.ts";
 
 /** The receiver on a disk whose syncs take 5 ms longer; with COMMIT_EACH it makes a commit of every event. */
 const loaded = loadConfig(process.env);
@@ -13,7 +12,6 @@ const { config } = loaded;
 const engine = await openSqliteEngine({
   file: config.databaseFile ?? "",
   clock: systemClock,
-  retry: retryPolicy(config.maximumAttempts, Math.random),
   writerThreadFile: new URL("./slow-disk-thread.ts", import.meta.url),
 });
 

@@ -1,22 +1,48 @@
-import type { Handled, Outcome, RetryPolicy } from "../engine.ts";
+import { LEASE_MS, type Handled, type JobHandler, type Outcome } from "../engine.ts";
 
-/** How a claim ends, as it is written to the event's row. */
+/** How a claim ends, as it is written to the job's row. */
 export type Ending = {
-  state: "done" | "ignored" | "dead" | "pending";
+  state: "done" | "dead" | "pending";
   error: string | null;
   /** Of a `pending` one: whole milliseconds until the next attempt. */
   delayMs?: number;
+  /** Put off by its handler: the attempt doesn't count. */
+  deferred?: boolean;
 };
 
+export type RetryPolicy = Pick<JobHandler, "maximumAttempts" | "backoffMs">;
+
 /** What follows from how the attempt number `attempt` ended. */
-export function endingOf(attempt: number, outcome: Outcome, retry: RetryPolicy): Ending {
-  if (outcome.kind === "done" || outcome.kind === "ignored") return { state: outcome.kind, error: null };
+export function endingOf(attempt: number, outcome: Outcome, policy: RetryPolicy): Ending {
+  if (outcome.kind === "done") return { state: "done", error: null };
+  if (outcome.kind === "later") {
+    return { state: "pending", error: outcome.reason, delayMs: Math.ceil(outcome.delayMs), deferred: true };
+  }
   const { error } = outcome;
-  if (outcome.kind === "dead" || attempt >= retry.maximumAttempts) return { state: "dead", error };
-  return { state: "pending", error, delayMs: Math.ceil(outcome.retryAfterMs ?? retry.backoffMs(attempt)) };
+  if (outcome.kind === "dead" || attempt >= policy.maximumAttempts) return { state: "dead", error };
+  return { state: "pending", error, delayMs: Math.ceil(policy.backoffMs(attempt)) };
 }
 
 /** The word for an ending that was stored. */
-export function handledAs({ state }: Ending): Handled["outcome"] {
-  return state === "pending" ? "failed" : state;
+export function handledAs({ state, deferred = false }: Ending): Handled["outcome"] {
+  if (state !== "pending") return state;
+  return deferred ? "later" : "failed";
+}
+
+export const VANISHED = "The worker vanished while it handled this event.";
+
+/**
+ * What becomes of a job whose worker vanished. Where several were claimed nobody knows which of them was the reason: the
+ * attempt counts for none. Of a lone one it counts, and after a crash it waits for its backoff, a lease at the most; what
+ * has outlived a lease has waited already.
+ */
+export function fateOf(
+  vanished: { attempts: number; alone: boolean; why: "expired" | "crashed" },
+  policy: RetryPolicy,
+): { state: "suspect" | "dead"; attempts: number; delayMs: number } {
+  const { attempts, alone, why } = vanished;
+  if (!alone) return { state: "suspect", attempts: attempts - 1, delayMs: 0 };
+  if (attempts >= policy.maximumAttempts) return { state: "dead", attempts, delayMs: 0 };
+  const delayMs = why === "expired" ? 0 : Math.ceil(Math.min(policy.backoffMs(attempts), LEASE_MS));
+  return { state: "suspect", attempts, delayMs };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isFinished, type MovedEvent } from "./moved-event.ts";
+import { isFinished, type MovedEvent, type MovedJob } from "./moved-event.ts";
 import { openArriving, type Arrived, type ArrivingInbox } from "./postgres/arriving.ts";
 import { openLeaving, type LeavingInbox } from "./sqlite/leaving.ts";
 
@@ -33,16 +33,16 @@ const MOST_NAMED = 20;
 export async function moveInbox(options: {
   file: string;
   url: string;
+  schema?: string | undefined;
   finish: boolean;
   nowMs: () => number;
-  isGone: (workerId: string) => boolean;
   onProgress: (events: number) => void;
 }): Promise<MoveReport> {
-  const { file, url, finish } = options;
+  const { file, url, schema, finish } = options;
   const from = openLeaving(file);
   const name = `move ${from.identity}`;
   try {
-    const to = await openArriving({ url, name });
+    const to = await openArriving({ url, schema, name });
     try {
       if (finish) leave(from, options);
       const report = { moved: 0, alreadyThere: 0, waiting: 0, handedOver: 0, compared: 0, different: [] };
@@ -55,8 +55,8 @@ export async function moveInbox(options: {
   }
 }
 
-function leave(from: LeavingInbox, { url, nowMs, isGone }: Parameters<typeof moveInbox>[0]): void {
-  const alive = from.workers(nowMs()).filter((worker) => !isGone(worker));
+function leave(from: LeavingInbox, { url, nowMs }: Parameters<typeof moveInbox>[0]): void {
+  const alive = from.workers(nowMs());
   if (alive.length > 0) {
     throw new StillRunning(
       `events are still handled by the receiver (processes: ${String(alive.length)}): stop all of it (or wait 30 s if it was killed), then finish.`,
@@ -85,7 +85,6 @@ async function move(moving: Moving, report: MoveReport): Promise<MoveReport> {
   await compare(moving, report);
   if (!finish) return report;
   for (const bookmark of from.bookmarks()) await to.addBookmark(bookmark);
-  await to.resign();
   return report;
 }
 
@@ -112,21 +111,19 @@ async function settleHeld({ from, to, finish }: Moving, report: MoveReport): Pro
     if (!last) return;
     const settled = held.flatMap(({ seq, id }) => {
       const event = from.find(id);
-      if (!event || (!finish && !isFinished(event.state))) return [];
-      return { ...(isFinished(event.state) ? event : dueAgain(event)), seq };
+      if (!event || (!finish && !isFinished(event))) return [];
+      return [{ ...event, jobs: event.jobs.map(dueAgain), seq }];
     });
     await to.handOver(settled);
-    report.handedOver += settled.filter(({ state }) => state === "pending").length;
+    report.handedOver += settled.filter((event) => !isFinished(event)).length;
     report.waiting += held.length - settled.length;
     after = last.seq;
   }
 }
 
-/** As an event waits that nobody has in hand. One that was claimed lost its worker. */
-function dueAgain(event: MovedEvent): MovedEvent {
-  if (event.state === "claimed")
-    return { ...event, state: "pending", crashes: event.crashes + 1, dueAtMs: 0 };
-  return event;
+/** As a job waits that nobody has in hand. One that was claimed lost its worker. */
+function dueAgain(job: MovedJob): MovedJob {
+  return job.state === "claimed" ? { ...job, state: "pending", suspect: true, dueAtMs: 0 } : job;
 }
 
 /** Compares what has arrived since the last time with what it was made from, and nothing that came since. */
@@ -154,6 +151,15 @@ function isSame(event: MovedEvent, arrived: Arrived | undefined): boolean {
   if (event.body === null || arrived.hash === null) return true;
   if (arrived.receivedAtMs !== event.receivedAtMs) return false;
   if (arrived.hash !== createHash("sha256").update(event.body).digest("hex")) return false;
-  if (event.state !== "done" || arrived.state === "claimed") return true;
-  return arrived.state === "done" && arrived.handled === event.handled && arrived.attempts === event.attempts;
+  const done = event.jobs.filter(({ state }) => state === "done");
+  if (!isFinished(event) || arrived.isHeld) return true;
+  return done.every(({ handler, attempts, handled }) =>
+    arrived.jobs.some(
+      (job) =>
+        job.state === "done" &&
+        job.attempts === attempts &&
+        job.handled === handled &&
+        (handler === null || handler === job.handler),
+    ),
+  );
 }

@@ -2,6 +2,7 @@ import { defineHandler } from "../work/handler.ts";
 
 /** Stores the booking as it came: the service does not publish its fields, so none is taken for granted. */
 export const bookingCreated = defineHandler({
+  name: "store-booking",
   type: "booking.created",
   migrations: [
     `CREATE TABLE IF NOT EXISTS bookings (event_id TEXT PRIMARY KEY, created BIGINT NOT NULL, details TEXT NOT NULL)`,

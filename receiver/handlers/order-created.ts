@@ -2,6 +2,7 @@ import { defineHandler } from "../work/handler.ts";
 
 /** Stores the order as it came: the service does not publish its fields, so none is taken for granted. */
 export const orderCreated = defineHandler({
+  name: "store-order",
   type: "order.created",
   migrations: [
     `CREATE TABLE IF NOT EXISTS orders (event_id TEXT PRIMARY KEY, created BIGINT NOT NULL, details TEXT NOT NULL)`,

@@ -1,19 +1,18 @@
 import type { ServerResponse } from "node:http";
-import type { Readiness } from "../operations/health.ts";
 import type { Receipt } from "./inbox.ts";
 
 /** The sender has its own schedule and ignores this; other clients and proxies read it. */
 const RETRY_AFTER_SECONDS = "5";
 
 /**
- * An answer as it goes out: made once, sent often. The body is a text, which Node sends in one piece with the headers;
- * a buffer would be a second one.
+ * An answer, made once and sent often. The body is a text, since Node.js writes a text in one piece with the headers, and a
+ * buffer in a second one.
  */
 export type Answer = { status: number; headers: string[]; body: string };
 
 /**
- * Every answer of the public side but those of the health checks. An error says no more than the sender needs: the
- * precise reason goes to the log and the metrics.
+ * Every answer of the webhook. An error says no more than the sender needs: the precise reason goes to the log and the
+ * metrics.
  */
 export const ANSWERS = {
   stored: jsonAnswer(200, { received: true, duplicate: false }),
@@ -43,10 +42,7 @@ export const ANSWERS = {
     "Send the body as it was signed, without Content-Encoding.",
   ),
   incomplete: errorAnswer(400, "incomplete_body", "The body ended before its announced length."),
-  host_missing: errorAnswer(400, "bad_request", "HTTP/1.1 requires a Host header."),
-  expectation: errorAnswer(417, "expectation_failed", "Only 100-continue can be expected."),
   method: errorAnswer(405, "method_not_allowed", "Send events with POST.", "Allow", "POST"),
-  method_of_check: errorAnswer(405, "method_not_allowed", "Ask with GET.", "Allow", "GET, HEAD"),
   failed: errorAnswer(500, "server_error", "The receiver failed. Send the event again later."),
 } as const satisfies Record<Receipt["kind"], Answer> & Record<string, Answer>;
 
@@ -71,17 +67,14 @@ export function errorAnswer(status: number, error: string, message: string, ...h
   return jsonAnswer(status, { error, message }, headers);
 }
 
-/** Makes the answer to whether this process would do its part now. */
-export function readinessAnswer({ ready, checks }: Readiness): Answer {
-  return jsonAnswer(ready ? 200 : 503, { status: ready ? "ready" : "not_ready", checks });
-}
-
 /**
  * Sends it. `close` asks the client to come back on another connection; so does a request that hasn't arrived in full,
  * since what is left of it must not become the next one.
  */
 export function send(response: ServerResponse, answer: Answer, { close }: { close: boolean }): void {
-  // Seen by Node, which says `Connection: close`, and by whoever looks whether this connection goes on.
+  // The app around us may have answered already, such as at a time-out of its own.
+  if (response.headersSent) return;
+  // Node.js then sends `Connection: close`; the listener parses nothing more of this connection.
   if (close || !response.req.complete) response.shouldKeepAlive = false;
   response.writeHead(answer.status, answer.headers);
   response.end(answer.body, "latin1");

@@ -7,7 +7,7 @@ const MAXIMUM_HELD_BYTES = 64 * 1_048_576;
 const MAXIMUM_BATCH_EVENTS = 1_024;
 const MAXIMUM_BATCH_BYTES = 8 * 1_048_576;
 
-/** A sender waits 10 s for its answer: one that can't be given by then had better be a clear no. */
+/** The service waits 10 s for its answer, so it gets a 503 before that. */
 const LIMIT_MS = 8_000;
 
 export type Stored = { ok: true; acceptance: Acceptance } | Refusal;
@@ -25,10 +25,10 @@ const OVERLOADED: Refusal = {
 const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database took too long to commit." };
 
 /**
- * Makes one commit out of the events that arrive while the previous one is being synced, so that a slow disk costs one
- * sync a round and not one an event. Answers each event after the commit that holds it. What is more than the bounds
- * is refused at once as `overloaded`. What has no answer 8 s after it came is answered as `timeout`, whether it waits
- * behind a long commit, and is dropped then, or is in one, which may yet succeed: the sender's retry is then a duplicate.
+ * Commits together all events that arrive while the previous commit is being synced, so that a slow disk costs one sync a
+ * batch and not one an event. Each event is answered after the commit that holds it. Events beyond the bounds are refused
+ * at once as `overloaded`. An event without an answer after 8 s is answered `timeout`: when it still waits it is dropped;
+ * when its commit is running, that may yet succeed, and the sender's retry is then a duplicate.
  */
 export function createGroupCommit(options: { accept: Intake["accept"]; clock: Clock }): GroupCommit {
   const limits = createDeadlines({ afterMs: LIMIT_MS, clock: options.clock });
@@ -50,7 +50,7 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
       waiting.add(held);
       if (running) return;
       running = true;
-      // What else this turn of the event loop has read goes into the same commit.
+      // Other events that this turn of the event loop reads go into the same commit.
       setImmediate(() => void commitAll());
     });
 
@@ -79,10 +79,15 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
     const result = await accept(batch.map(({ event }) => event));
     for (const [index, { answer, inTime }] of batch.entries()) {
       inTime();
-      // Whoever was told that it took too long hears nothing more: a promise is settled once.
+      // One that was answered `timeout` before keeps that answer: a promise is settled once.
       const acceptance = result.ok ? result.acceptances[index] : undefined;
       if (acceptance) answer({ ok: true, acceptance });
-      else answer(result.ok ? { ok: false, reason: "io_error", detail: "No word of it." } : result);
+      else
+        answer(
+          result.ok
+            ? { ok: false, reason: "io_error", detail: "The engine said nothing of this event." }
+            : result,
+        );
     }
   }
 
@@ -105,7 +110,7 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
 
   function expire(held: Held): void {
     held.answer(TIMEOUT);
-    // What is in a commit keeps its room until the commit ends.
+    // An event whose commit is running is counted until the commit ends.
     if (waiting.delete(held)) release(held);
   }
 }

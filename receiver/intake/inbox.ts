@@ -1,14 +1,15 @@
 import { signingKey, verify, type SignatureProblem } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
-import type { Acceptance, Unavailable } from "../engine.ts";
+import type { Acceptance, Trace, Unavailable } from "../engine.ts";
 import { parseEnvelope } from "./envelope.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
-/** A delivery as it came in, before anything in it is believed. */
+/** A delivery before it is verified. */
 export type Delivery = {
-  /** Every value of the signature header, unjoined. */
+  /** Every value of the signature header by itself, not joined. */
   signatures: readonly string[];
   body: Uint8Array;
+  trace: Trace | null;
 };
 
 /** What became of a delivery. `stored` and `duplicate` mean that the event is on disk, synced. */
@@ -24,8 +25,8 @@ export type Receipt =
 export type Inbox = (delivery: Delivery) => Promise<Receipt>;
 
 /**
- * The way of a delivery into the inbox: verify, parse, store; in this order, so that nothing of an unsigned body is
- * looked at. Knows nothing of HTTP. Call it as soon as the delivery is there: from then on its time to be stored runs.
+ * Takes a delivery into the inbox: verify, parse, store; in this order, so that nothing of an unsigned body is parsed.
+ * Knows nothing of HTTP. Call it as soon as the body is complete: the 8 s to store it are counted from then.
  */
 export function createInbox(options: {
   secrets: readonly string[];
@@ -34,7 +35,7 @@ export function createInbox(options: {
 }): Inbox {
   const secrets = options.secrets.map(signingKey);
 
-  return async ({ signatures, body }) => {
+  return async ({ signatures, body, trace }) => {
     const nowSeconds = Math.floor(options.clock.nowMs() / 1_000);
     const signature = verify({ headers: signatures, body, secrets, nowSeconds });
     if (!signature.ok) return { kind: "invalid_signature", reason: signature.reason };
@@ -43,7 +44,7 @@ export function createInbox(options: {
     if (!parsed.ok) return { kind: parsed.error, message: parsed.message };
 
     const { id, type, objectId } = parsed;
-    const stored = await options.store({ id, type, objectId, source: "webhook", body });
+    const stored = await options.store({ id, type, objectId, source: "webhook", body, trace });
     if (!stored.ok) return { kind: "unavailable", reason: stored.reason, detail: stored.detail };
 
     const { duplicate, ...differs } = stored.acceptance;

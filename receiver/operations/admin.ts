@@ -1,14 +1,13 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, RequestListener } from "node:http";
-import { parse as parseQuery } from "node:querystring";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
-import { EVENT_STATES, type InboxEvent, type Ledger } from "../engine.ts";
-import { ANSWERS, errorAnswer, jsonAnswer, readinessAnswer, type Answer } from "../intake/answers.ts";
-import { pathOf } from "../intake/app.ts";
+import type { Clock } from "../clock.ts";
+import { EVENT_STATES, type InboxEvent, type InboxJob, type Ledger } from "../engine.ts";
 import type { Health } from "./health.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
+import { createOperatorPage } from "./page/index.ts";
 import { shownType } from "./privacy.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -16,17 +15,16 @@ const DEFAULT_LIMIT = 50;
 const listQuerySchema = z.object({
   state: z.enum(EVENT_STATES).optional(),
   type: z.string().optional(),
+  handler: z.string().optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(DEFAULT_LIMIT),
   before_seq: z.coerce.number().int().min(1).optional(),
 });
 
-/** Everything that can be asked, each with its answer. */
-type Route = (request: IncomingMessage) => Promise<Answer>;
-
 /**
- * The operator's side, on its own port: metrics and a look into the inbox. Read-only, and without the contents of
- * events. `adminAllowedHosts` are the names it answers to, so that no web page can reach it through a name of its own
- * (DNS rebinding); `adminToken` is what a caller has to show. Whether we live and are ready, anybody may know.
+ * The operator's side, on its own port: metrics, the inbox as JSON, and a page. `adminAllowedHosts` are the names it
+ * answers to, so that no web page can reach it through a name of its own (DNS rebinding); `adminToken` is what a caller
+ * has to show, as a bearer or, from a browser, as the password of whatever name he gives. Whether we live and are ready,
+ * anybody may know.
  */
 export function createAdminApp(options: {
   ledger: Ledger;
@@ -35,97 +33,89 @@ export function createAdminApp(options: {
   log: Log;
   adminAllowedHosts: readonly string[] | undefined;
   adminToken: string | undefined;
-}): RequestListener {
-  const { ledger, health, metrics } = options;
-  const open: Readonly<Record<string, Route>> = {
-    "/healthz": async () => jsonAnswer(200, { status: "ok" }),
-    "/readyz": async () => readinessAnswer(await health.readiness()),
-  };
-  const guarded: Readonly<Record<string, Route>> = {
-    "/metrics": async () => {
-      const { contentType, body } = await metrics.text();
-      return { status: 200, headers: ["Content-Type", contentType], body };
-    },
-    "/inbox": list,
-  };
+  adminShowsBodies: boolean;
+  clock: Clock;
+}): Express {
+  const { ledger, health, metrics, log } = options;
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("query parser", "simple");
 
-  return (request, response) => {
-    respond(request)
-      .catch((error: unknown) => {
-        options.log.error({ err: error }, "the admin port failed");
-        return ANSWERS.failed;
-      })
-      .then(({ status, headers, body }) => response.writeHead(status, headers).end(body))
-      .catch((error: unknown) =>
-        options.log.error({ err: error }, "a bug: an answer of the admin port failed"),
-      );
-  };
+  app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
+  app.get("/readyz", async (_request, response) => {
+    const { ready, checks } = await health.readiness();
+    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
+  });
 
-  async function respond(request: IncomingMessage): Promise<Answer> {
-    const path = pathOf(request);
-    const isQuestion = request.method === "GET" || request.method === "HEAD";
-    const health = isQuestion ? routeOf(open, path) : undefined;
-    if (health) return health(request);
-    const refusal =
-      refuseHost(request, options.adminAllowedHosts) ?? refuseToken(request, options.adminToken);
-    if (refusal) return refusal;
-    const route = isQuestion ? routeOf(guarded, path) : undefined;
-    if (route) return route(request);
-    const [, id] = isQuestion ? (/^\/inbox\/([^/]+)$/.exec(path) ?? []) : [];
-    return id === undefined ? NOTHING_THERE : show(id);
-  }
+  app.use(guardHost(options.adminAllowedHosts), guardToken(options.adminToken));
 
-  async function list({ url = "" }: IncomingMessage): Promise<Answer> {
-    const asked = listQuerySchema.safeParse(parseQuery(url.slice(url.indexOf("?") + 1 || url.length)));
+  app.get("/metrics", async (_request, response) => {
+    const { contentType, body } = await metrics.text();
+    response.set("Content-Type", contentType).send(body);
+  });
+  app.get("/inbox", async (request, response) => {
+    const asked = listQuerySchema.safeParse(request.query);
     if (!asked.success) {
       const [issue] = asked.error.issues;
-      return errorAnswer(400, "invalid_request", `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
+      const message = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`;
+      response.status(400).json({ error: "invalid_request", message });
+      return;
     }
     const { limit, before_seq: beforeSeq, ...filter } = asked.data;
     const events = await ledger.list(filter, { limit, beforeSeq });
-    const data = events.map(presentEvent);
-    return jsonAnswer(200, { object: "list", data, has_more: events.length === limit });
-  }
-
-  async function show(asked: string): Promise<Answer> {
-    const id = eventIdSchema.safeParse(asked);
+    response.json({ object: "list", data: events.map(presentEvent), has_more: events.length === limit });
+  });
+  app.get("/inbox/:id", async (request, response) => {
+    const id = eventIdSchema.safeParse(request.params.id);
     const event = id.success ? await ledger.find(id.data) : undefined;
-    if (event) return jsonAnswer(200, presentEvent(event));
-    return errorAnswer(404, "not_found", `No event ${asked} was accepted here.`);
-  }
+    const message = `No event ${request.params.id} was accepted here.`;
+    if (event) response.json(presentEvent(event));
+    else response.status(404).json({ error: "not_found", message });
+  });
+
+  // The page for people. To do without it, delete its folder and this line.
+  app.use(createOperatorPage({ ...options, showBodies: options.adminShowsBodies }));
+
+  app.use((_request, response) => {
+    const message = "There are /, /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.";
+    response.status(404).json({ error: "not_found", message });
+  });
+  app.use(((error: unknown, _request, response, next) => {
+    log.error({ err: error }, "the admin port failed");
+    if (response.headersSent) return next(error);
+    response.status(500).json({ error: "server_error", message: "The receiver failed. Its log says why." });
+  }) satisfies ErrorRequestHandler);
+  return app;
 }
 
-const NOTHING_THERE = errorAnswer(
-  404,
-  "not_found",
-  "There are /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.",
-);
-
-const TOKEN_MISSING = errorAnswer(
-  401,
-  "unauthorized",
-  "Show ADMIN_TOKEN: Authorization: Bearer TOKEN.",
-  "WWW-Authenticate",
-  "Bearer",
-);
-
-function routeOf(routes: Readonly<Record<string, Route>>, path: string): Route | undefined {
-  return Object.hasOwn(routes, path) ? routes[path] : undefined;
+function guardHost(allowed: readonly string[] | undefined): RequestHandler {
+  return ({ headers }, response, next) => {
+    const host = (headers.host ?? "").replace(/:[0-9]+$/, "");
+    if (allowed === undefined || allowed.includes(host)) return next();
+    response.status(403).json({ error: "forbidden_host", message: `Ask for one of ${allowed.join(", ")}.` });
+  };
 }
 
-function refuseHost(
-  { headers }: IncomingMessage,
-  allowedHosts: readonly string[] | undefined,
-): Answer | undefined {
-  const host = (headers.host ?? "").replace(/:[0-9]+$/, "");
-  if (allowedHosts === undefined || allowedHosts.includes(host)) return undefined;
-  return errorAnswer(403, "forbidden_host", `Ask for one of ${allowedHosts.join(", ")}.`);
+function guardToken(token: string | undefined): RequestHandler {
+  return ({ headers }, response, next) => {
+    const { name, secret } = credentialsOf(headers.authorization ?? "");
+    response.locals["operator"] = name;
+    if (token === undefined || timingSafeEqual(sha256(secret), sha256(token))) return next();
+    const message = "Show ADMIN_TOKEN: Authorization: Bearer TOKEN, or any name with it as the password.";
+    response
+      .status(401)
+      .set("WWW-Authenticate", ["Bearer", 'Basic realm="receiver", charset="UTF-8"'])
+      .json({ error: "unauthorized", message });
+  };
 }
 
-function refuseToken({ headers }: IncomingMessage, token: string | undefined): Answer | undefined {
-  const [, given = ""] = /^Bearer (\S+)$/i.exec(headers.authorization ?? "") ?? [];
-  if (token === undefined || timingSafeEqual(sha256(given), sha256(token))) return undefined;
-  return TOKEN_MISSING;
+/** What a program shows as a bearer, and a browser as a password after it has asked for a name. */
+function credentialsOf(authorization: string): { name?: string; secret: string } {
+  const [, scheme = "", given = ""] = /^(Bearer|Basic) (\S+)$/i.exec(authorization) ?? [];
+  if (scheme.toLowerCase() !== "basic") return { secret: given };
+  const [, name = "", secret = ""] =
+    /^([^:]*):(.*)$/s.exec(Buffer.from(given, "base64").toString("utf8")) ?? [];
+  return { name: name.slice(0, 64), secret };
 }
 
 /** Of equal length, whatever the texts are. */
@@ -146,8 +136,23 @@ export function presentEvent(event: InboxEvent): Record<string, unknown> {
     received_at: iso(event.receivedAtMs),
     finished_at: event.finishedAtMs === null ? null : iso(event.finishedAtMs),
     next_attempt_at: event.nextAttemptAtMs === null ? null : iso(event.nextAttemptAtMs),
+    ...(event.deferredUntilMs === null ? {} : { deferred_until: iso(event.deferredUntilMs) }),
     last_error: event.lastError,
+    jobs: event.jobs.map(presentJob),
     seq: event.seq,
+  };
+}
+
+function presentJob(job: InboxJob): Record<string, unknown> {
+  return {
+    handler: job.handler,
+    state: job.state,
+    attempts: job.attempts,
+    handled: job.handled,
+    deferred: job.deferred,
+    next_attempt_at: job.nextAttemptAtMs === null ? null : iso(job.nextAttemptAtMs),
+    finished_at: job.finishedAtMs === null ? null : iso(job.finishedAtMs),
+    last_error: job.lastError,
   };
 }
 

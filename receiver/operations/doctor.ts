@@ -36,8 +36,7 @@ export async function examine(options: {
   return [
     ...secretFindings(config),
     ...(await secretFileFindings(options.environment)),
-    ...(engine ? await databaseFindings(engine, config) : noDatabaseFindings(config)),
-    ...(engine ? await backlogFindings(engine) : []),
+    ...(engine ? await engineFindings(engine, config) : noDatabaseFindings(config)),
     ...(await diskFindings(config)),
     ...(await fileFindings(config)),
     ...(api ? await apiFindings(api) : [warning("api", NO_API)]),
@@ -49,6 +48,10 @@ const warning = (check: string, message: string): Finding => ({ check, level: "w
 const problem = (check: string, message: string): Finding => ({ check, level: "problem", message });
 
 const NO_API = "API_BASE_URL and API_KEY are not set: reconcile can heal nothing after an outage.";
+
+/** What to do about a damaged file, in the words that the commands use as well. */
+const FIX_DAMAGE =
+  "Stop the receiver and restore both files from one backup; `reconcile` then brings what came since.";
 
 function secretFindings(config: Config): Finding[] {
   const findings: Finding[] = [];
@@ -97,28 +100,42 @@ function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
   ];
 }
 
+/** What is in the inbox can only be asked of a database that is sound. */
+async function engineFindings(engine: Engine, config: Config): Promise<Finding[]> {
+  const findings = await databaseFindings(engine, config);
+  const isSound = findings.every(({ level }) => level === "ok");
+  return isSound ? [...findings, ...(await backlogFindings(engine))] : findings;
+}
+
 async function databaseFindings(engine: Engine, config: Config): Promise<Finding[]> {
   const damage = (await engine.ledger.check?.()) ?? [];
   if (damage.length > 0) {
-    const fix = config.databaseFile === undefined ? "" : " Restore a backup.";
+    const fix = config.databaseFile === undefined ? "" : ` ${FIX_DAMAGE}`;
     return damage.map((message) => problem("database", message + fix));
   }
   const probed = await engine.intake.probe();
-  if (!probed.ok) return [problem("database", `It takes no writes (${probed.reason}): ${probed.detail}`)];
+  if (!probed.ok) {
+    const fix = probed.reason === "corrupt" && config.databaseFile !== undefined ? ` ${FIX_DAMAGE}` : "";
+    return [problem("database", `It takes no writes (${probed.reason}): ${probed.detail}${fix}`)];
+  }
   return [ok("database", "Sound, and it takes writes.")];
 }
 
 async function backlogFindings(engine: Engine): Promise<Finding[]> {
-  const { byState, oldestUnfinishedAgeMs } = await engine.ledger.counts();
+  const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
   const findings: Finding[] = [];
   const say = (message: string): void => void findings.push(warning("inbox", message));
+  const whose = (state: "dead" | "ignored"): string => {
+    const names = byHandler.filter((jobs) => jobs[state] > 0).map(({ handler }) => handler);
+    return names.length === 0 ? "" : ` (${names.join(", ")})`;
+  };
   if (byState.dead > 0)
     say(
-      `${String(byState.dead)} dead events: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
+      `${String(byState.dead)} dead events${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
     );
   if (byState.ignored > 0)
     say(
-      `${String(byState.ignored)} events that no handler knows: write one, then \`inbox requeue --state ignored\`.`,
+      `${String(byState.ignored)} events that no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`,
     );
   if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS)
     say("The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?");

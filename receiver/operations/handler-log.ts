@@ -1,4 +1,6 @@
+import type { Claim } from "../engine.ts";
 import { describeError, type Log } from "./log.ts";
+import { REDACTED_TEXT } from "./privacy.ts";
 import { createScrubber, type Scrubber } from "./scrubber.ts";
 
 /** How much of what a handler hands over is looked at. */
@@ -14,30 +16,33 @@ export type Write = (first: unknown, message?: string) => void;
 export type HandlerLog = Readonly<Record<(typeof LEVELS)[number], Write>>;
 
 /**
- * The log for the handling of one event. Every line carries the event's id, type and attempt; whatever the handler adds
- * is scrubbed of what the event contains, in values and names, however deep. That costs nothing until it logs something.
+ * The log of one attempt. Every line carries the event's id and type, the handler and the attempt; the handler's own
+ * fields come out as they are, without what is personal in their values. That costs nothing until it logs something.
  */
 export function createHandlerLog(
   log: Log,
-  event: { id: string; type: string; attempt: number; body: string },
+  claim: Pick<Claim, "id" | "type" | "handler" | "attempt" | "body"> & Partial<Pick<Claim, "trace">>,
 ): HandlerLog {
-  let ready: { lines: Log; scrub: Scrubber } | undefined;
-  const prepare = (): { lines: Log; scrub: Scrubber } => ({
+  const { id, type, handler, attempt, trace } = claim;
+  const request = trace?.requestId === undefined ? {} : { request_id: trace.requestId };
+  let ready: { lines: Log; scrubber: Scrubber } | undefined;
+  const prepare = (): { lines: Log; scrubber: Scrubber } => ({
     lines: log.child(
-      { event_id: event.id, type: event.type, attempt: event.attempt },
+      { event_id: id, type, handler, attempt, ...request },
       // Errors come to it described and scrubbed.
       { serializers: { err: (described: unknown) => described } },
     ),
-    scrub: createScrubber(event.body),
+    scrubber: createScrubber(claim.body),
   });
 
   const writeAt =
     (level: (typeof LEVELS)[number]): Write =>
     (first, message) => {
       if (!log.isLevelEnabled(level)) return;
-      const { lines, scrub } = (ready ??= prepare());
-      if (typeof first === "string") lines[level](scrub.text(first));
-      else lines[level](fieldsOf(first, scrub), message === undefined ? undefined : scrub.text(message));
+      const { lines, scrubber } = (ready ??= prepare());
+      if (typeof first === "string") lines[level](scrubber.text(first));
+      else
+        lines[level](fieldsOf(first, scrubber), message === undefined ? undefined : scrubber.text(message));
     };
   return {
     debug: writeAt("debug"),
@@ -47,27 +52,34 @@ export function createHandlerLog(
   };
 }
 
-function fieldsOf(first: unknown, scrub: Scrubber): object {
-  const fields = cleaned(first, scrub);
+function fieldsOf(first: unknown, scrubber: Scrubber): object {
+  const fields = cleaned(first, scrubber);
   if (first instanceof Error) return { err: fields };
   return typeof fields === "object" && fields !== null ? fields : { value: fields };
 }
 
 /** A copy with scrubbed texts and numbers, of what JSON can say. */
-function cleaned(value: unknown, scrub: Scrubber, depth = 0): unknown {
-  if (typeof value === "string") return scrub.text(value);
-  // As a text, so that a number of the event is found like any other word.
+function cleaned(value: unknown, scrubber: Scrubber, depth = 0): unknown {
+  if (typeof value === "string") return scrubber.text(value);
+  // As a text, so that a phone number is found like any other.
   if (typeof value === "number" || typeof value === "bigint") {
-    const text = scrub.text(String(value));
+    const text = scrubber.text(String(value));
     return text === String(value) && typeof value === "number" ? value : text;
   }
   if (typeof value !== "object" || value === null) return value;
   if (depth >= DEEPEST) return "[too deep]";
-  if (value instanceof Error) return cleaned(describeError(value), scrub, depth + 1);
+  if (value instanceof Error) return cleaned(describeError(value), scrubber, depth + 1);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   if (Array.isArray(value))
-    return value.slice(0, MOST_ENTRIES).map((item: unknown) => cleaned(item, scrub, depth + 1));
+    return value.slice(0, MOST_ENTRIES).map((item: unknown) => cleaned(item, scrubber, depth + 1));
   const entries = Object.entries(value).slice(0, MOST_ENTRIES);
   return Object.fromEntries(
-    entries.map(([name, inner]) => [scrub.name(name), cleaned(inner, scrub, depth + 1)]),
+    entries.map(([name, inner]) => [
+      scrubber.text(name),
+      // Whether there was one is no secret.
+      scrubber.hides(name) && inner !== null && typeof inner !== "boolean"
+        ? REDACTED_TEXT
+        : cleaned(inner, scrubber, depth + 1),
+    ]),
   );
 }

@@ -33,14 +33,14 @@ export function createHandlingMetrics(): HandlingMetrics {
   const registry = new Registry();
   const handling = new Histogram({
     name: NAME,
-    help: "Duration of an attempt to handle an event, by type and outcome.",
-    labelNames: ["type", "outcome"] as const,
+    help: "Duration of an attempt at a job, by handler, type and outcome.",
+    labelNames: ["handler", "type", "outcome"] as const,
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
     registers: [registry],
   });
   return {
-    handled: ({ type, outcome, durationMs }) =>
-      handling.observe({ type: knownType(type), outcome }, durationMs / 1_000),
+    handled: ({ handler, type, outcome, durationMs }) =>
+      handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000),
     report: async () => handlingReportSchema.parse(await registry.getMetricsAsJSON()),
   };
 }

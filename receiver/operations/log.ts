@@ -48,12 +48,24 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   const output: Page = pino.destination({
     sync: false,
     minLength: PAGE_BYTES,
-    periodicFlush: FLUSH_MS,
     maxLength: MAXIMUM_WAITING_BYTES,
     contentMode: "buffer",
   });
-  // As a text each line would have the whole page before it counted and copied again.
-  return { write: (line) => void output.write(Buffer.from(line)), flush: (done) => output.flush(done) };
+  let isDue = false;
+  return {
+    write: (line) => {
+      // As a text each line would have the whole page before it counted and copied again.
+      output.write(Buffer.from(line));
+      if (isDue) return;
+      isDue = true;
+      // With the first line of a page: a timer that never stops writes fifty times a second while nobody says anything.
+      systemClock.after(FLUSH_MS, () => {
+        isDue = false;
+        output.flush(() => undefined);
+      });
+    },
+    flush: (done) => output.flush(done),
+  };
 }
 
 type Page = { write(line: string | Buffer): boolean; flush(done: (error?: Error) => void): void };

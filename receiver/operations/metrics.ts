@@ -45,10 +45,12 @@ export function createMetrics(options: {
   });
   const rejections = new Counter({
     name: "receiver_rejections_total",
-    help: "Requests that were not stored, by precise reason.",
-    labelNames: ["reason"] as const,
+    help: "Requests that were not stored, by precise reason and by class: unavailable where this receiver is the reason.",
+    labelNames: ["reason", "class"] as const,
     registers,
   });
+  const reject = (reason: string, isOurs: boolean): void =>
+    rejections.inc({ reason, class: isOurs ? "unavailable" : "refused" });
   const secrets = new Counter({
     name: "receiver_secret_matches_total",
     help: "Verified deliveries by the position of the secret that matched; a rotation is complete when the old one stays still.",
@@ -71,10 +73,10 @@ export function createMetrics(options: {
         events.inc({ type: knownType(receipt.type), result: receipt.kind });
         secrets.inc({ position: String(receipt.secretIndex + 1) });
       } else {
-        rejections.inc({ reason: "reason" in receipt ? receipt.reason : receipt.kind });
+        reject("reason" in receipt ? receipt.reason : receipt.kind, receipt.kind === "unavailable");
       }
     },
-    refused: (reason) => rejections.inc({ reason }),
+    refused: (reason) => reject(reason, OUR_REFUSALS.has(reason)),
     worker: {
       report: handling.report,
       died: () => {
@@ -89,25 +91,50 @@ export function createMetrics(options: {
   };
 }
 
+/** Of what is refused before it is read, what isn't the sender's doing. A drain is none of it: another process goes on. */
+const OUR_REFUSALS = new Set(["disk_low", "overloaded", "bug"]);
+
 function gaugeDepths(registers: Registry[], counts: () => Promise<Counts>): void {
-  const depth = new Gauge({
+  let asked: Promise<Counts | undefined> | undefined;
+  /** The same for all gauges of a scrape, which are collected side by side. */
+  const ask = async (): Promise<Counts | undefined> =>
+    (asked ??= counts()
+      .catch(() => undefined)
+      .finally(() => {
+        asked = undefined;
+      }));
+  const depth: Gauge<"state"> = new Gauge({
     name: "receiver_inbox_events",
     help: "Events in the inbox by state.",
     labelNames: ["state"] as const,
     registers,
     collect: async () => {
-      const counted = await counts().catch(() => undefined);
+      const counted = await ask();
       depth.reset();
-      oldest.reset();
-      if (!counted) return;
-      for (const [state, events] of Object.entries(counted.byState)) depth.set({ state }, events);
-      oldest.set((counted.oldestUnfinishedAgeMs ?? 0) / 1_000);
+      for (const [state, events] of Object.entries(counted?.byState ?? {})) depth.set({ state }, events);
     },
   });
-  const oldest = new Gauge({
+  const ofHandler: Gauge<"handler" | "state"> = new Gauge({
+    name: "receiver_handler_jobs",
+    help: "Jobs that are not done by handler and state.",
+    labelNames: ["handler", "state"] as const,
+    registers,
+    collect: async () => {
+      const counted = await ask();
+      ofHandler.reset();
+      for (const { handler, ...states } of counted?.byHandler ?? [])
+        for (const [state, jobs] of Object.entries(states)) ofHandler.set({ handler, state }, jobs);
+    },
+  });
+  const oldest: Gauge = new Gauge({
     name: "receiver_oldest_unfinished_event_age_seconds",
     help: "Age of the oldest event that is neither done, ignored nor dead; 0 when there is none.",
     registers,
+    collect: async () => {
+      const counted = await ask();
+      oldest.remove();
+      if (counted) oldest.set((counted.oldestUnfinishedAgeMs ?? 0) / 1_000);
+    },
   });
 }
 

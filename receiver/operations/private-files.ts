@@ -1,5 +1,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, openSync, statSync } from "node:fs";
 
+import type { Log } from "./log.ts";
+
 const BITS_OF_OTHERS = 0o077;
 
 /** Of database files and what SQLite keeps beside them, those that others than their owner may read or write. */
@@ -11,8 +13,14 @@ export function exposedFiles(files: readonly string[]): string[] {
     .filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & BITS_OF_OTHERS) !== 0);
 }
 
+/** Mends what others than their owner may read of these files, and says so in the log. */
+export function protectFiles(files: readonly string[], log: Log): void {
+  for (const file of exposedFiles(files))
+    log.warn({ file, mended: makePrivate(file) }, "others than its owner could read this file");
+}
+
 /** Takes from everybody but its owner what they may do with a file. Answers whether that could be done. */
-export function makePrivate(file: string): boolean {
+function makePrivate(file: string): boolean {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {

@@ -178,7 +178,7 @@ export async function reconcile(options: {
     const { id } = envelope;
     return [
       {
-        event: { id, type, objectId: parsed.objectId, source: "reconcile", body },
+        event: { id, type, objectId: parsed.objectId, source: "reconcile", body, trace: null },
         healed: { id, type, objectId: object.id, createdAt: object.created_at },
       },
     ];

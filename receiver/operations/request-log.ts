@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { Receipt } from "../intake/inbox.ts";
 import type { Log } from "./log.ts";
 import { knownType } from "./privacy.ts";
@@ -7,38 +8,77 @@ export type AnsweredRequest = {
   method: string;
   /** Without its query, which is nobody's business. */
   path: string;
+  /** What the app around the receiver calls it. */
+  id?: string | undefined;
   status: number;
-  durationMs: number;
+  durationMs?: number;
   /** Why no delivery came of it. */
   refused?: string | undefined;
   receipt?: Receipt | undefined;
 };
 
+export type RequestLog = (request: AnsweredRequest) => void;
+
 const LONGEST_PATH = 200;
+
+/** Of requests that were not signed, so many of each reason are logged one by one in a second. */
+const UNSIGNED_LINES_A_SECOND = 10;
 
 /**
  * Answers a function that logs one flat line a request: what was asked, what was answered, why. Nothing of headers, body
- * or query is in it, and of an event only its id and whether its type is a known one.
+ * or query is in it, and of an event only its id and whether its type is a known one. Signed requests are all logged.
+ * Others, which anybody may send, share one line a second and reason beyond the first ten: it says how many they were.
  */
-export function createRequestLog(log: Log): (request: AnsweredRequest) => void {
-  return ({ method, path, status, durationMs, refused, receipt }) => {
-    const level = levelOf(status, path);
-    if (!log.isLevelEnabled(level)) return;
+export function createRequestLog({ log, clock }: { log: Log; clock: Clock }): RequestLog {
+  /** Requests of the running second, by reason. */
+  const unsigned = new Map<string, { requests: number }>();
+
+  return (request) => {
+    const level = levelOf(request.status, request.path);
+    if (log.isLevelEnabled(level) && (isSigned(request) || isAmongTheFirst(request, level)))
+      write(request, level);
+  };
+
+  function isAmongTheFirst({ status, refused, receipt }: AnsweredRequest, level: Level): boolean {
+    const reason = refused ?? (receipt?.kind === "invalid_signature" ? receipt.reason : String(status));
+    const second = unsigned.get(reason) ?? { requests: 0 };
+    second.requests += 1;
+    if (second.requests === 1) {
+      unsigned.set(reason, second);
+      clock.after(1_000, () => {
+        unsigned.delete(reason);
+        const requests = second.requests - UNSIGNED_LINES_A_SECOND;
+        if (requests > 0) log[level]({ status, reason, requests }, "answered more of these within a second");
+      });
+    }
+    return second.requests <= UNSIGNED_LINES_A_SECOND;
+  }
+
+  function write(request: AnsweredRequest, level: Level): void {
+    const { method, path, id, status, durationMs, refused, receipt } = request;
     log[level](
       {
         method,
         path: path.slice(0, LONGEST_PATH),
         status,
-        duration_ms: Math.round(durationMs * 10) / 10,
+        ...(id === undefined ? {} : { request_id: id }),
+        ...(durationMs === undefined ? {} : { duration_ms: Math.round(durationMs * 10) / 10 }),
         ...(refused === undefined ? {} : { result: "refused", reason: refused }),
         ...(receipt ? describe(receipt) : {}),
       },
       "answered",
     );
-  };
+  }
 }
 
-function levelOf(status: number, path: string): "debug" | "info" | "warn" | "error" {
+/** Whether its sender has the signing secret. */
+function isSigned({ receipt }: AnsweredRequest): boolean {
+  return receipt !== undefined && receipt.kind !== "invalid_signature";
+}
+
+type Level = "debug" | "info" | "warn" | "error";
+
+function levelOf(status: number, path: string): Level {
   if (status >= 500) return "error";
   if (status >= 400) return "warn";
   return path === "/healthz" || path === "/readyz" ? "debug" : "info";

@@ -1,5 +1,14 @@
 import type { Config } from "../config.ts";
 
+/** Variables that would let handlers sign events, or ask as an operator; and the port that they have nothing to do with. */
+export const NOT_FOR_HANDLERS: ReadonlySet<string> = new Set([
+  "SIGNING_SECRET",
+  "SIGNING_SECRET_FILE",
+  "ADMIN_TOKEN",
+  "ADMIN_TOKEN_FILE",
+  "ADMIN_HOST",
+]);
+
 /** Takes secrets out of a text before it is shown, logged, kept or shortened. */
 export type Redact = (text: string) => string;
 

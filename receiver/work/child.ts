@@ -1,117 +1,119 @@
 import { writeFile } from "node:fs/promises";
-import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
-import type { Engine, Handled } from "../engine.ts";
-import { openEngine } from "../engines/open.ts";
 import { createHandlingMetrics } from "../operations/handling-metrics.ts";
-import { createLog, describePlace, type Log } from "../operations/log.ts";
-import { knownType } from "../operations/privacy.ts";
-import { createRestClient } from "../operations/rest-client.ts";
-import { createRedactor, secretsOf } from "../operations/secrets.ts";
-import { retryPolicy } from "./backoff.ts";
-import type { Handler } from "./handler.ts";
-import { createHandling } from "./handling.ts";
-import { supervisorMessageSchema, type ChildMessage } from "./messages.ts";
+import { createLog, describePlace } from "../operations/log.ts";
+import { secretsOf } from "../operations/secrets.ts";
+import type { FailedJob } from "../engine.ts";
+import { describeLoadError } from "./code-place.ts";
+import { importHandlers } from "./handlers-module.ts";
+import { supervisorMessageSchema, type Assignment, type ChildMessage } from "./messages.ts";
 import { startWatchdog } from "./watchdog.ts";
-import { createWorkerId, isWorkerGone } from "./worker-id.ts";
+import { startWorking, type Working } from "./working.ts";
 
 const ALIVE_INTERVAL_MS = 1_000;
-const RETENTION_INTERVAL_MS = 3_600_000;
-const DAY_MS = 86_400_000;
-const EXIT_STUCK = 70;
 const EXIT_BUG = 1;
+const EXIT_STUCK = 70;
+const EXIT_BROKEN = 78;
 
-/** What a drain takes beyond its grace. */
+/** What an end takes beyond its grace. */
 const FAREWELL_MS = 2_000;
 
 /**
  * The process in which handlers run: it may be blocked, fill its memory or crash, and all that happens is that its
- * supervisor starts another. Ends when it is told to, and when its supervisor is gone.
+ * supervisor starts another. Says when its handlers are loaded, begins when it is told to, and ends when it is told to,
+ * or when its supervisor is gone.
  */
-export async function runWorker({ handlers }: { handlers: readonly Handler[] }): Promise<void> {
+export async function runWorker({ handlersModule, workerId }: Assignment): Promise<void> {
   const loaded = loadConfig({ ...process.env, RECEIVER_ROLE: "worker" });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const { config } = loaded;
-  const clock = systemClock;
-  const secrets = secretsOf(config);
-  const log = createLog({ level: config.logLevel, name: "worker", secrets });
-  process.on("uncaughtException", (error) => {
-    // Nobody knows which event it quotes, so its message stays here.
-    log.fatal(describePlace(error), "an error that a handler did not wait for ends its process");
-    process.exit(EXIT_BUG);
-  });
+  const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });
   const metrics = createHandlingMetrics();
+  const files = new Set<string>();
+  const begun = Promise.withResolvers<string[]>();
+  let working: Working | undefined;
+  let exiting = false;
+
   startWatchdog({ graceMs: config.shutdownTimeoutMs + FAREWELL_MS });
   volunteerForTheOutOfMemoryKiller();
-
-  const workerId = createWorkerId(process.connected ? process.ppid : undefined);
-  const engine = await openEngine({
-    databaseFile: config.databaseFile,
-    databaseUrl: config.databaseUrl,
-    clock,
-    retry: retryPolicy(config.maximumAttempts, Math.random),
-    migrations: handlers.map(({ type, migrations }) => ({ handler: type, migrations })),
-  });
-  const handle = createHandling({
-    handlers,
-    timeoutMs: config.handlerTimeoutMs,
-    clock,
-    log,
-    api:
-      config.api &&
-      createRestClient({ ...config.api, baseUrl: config.api.baseUrl, clock, random: Math.random }),
-    redact: createRedactor(secrets),
-    onAbandoned: (running) => {
-      log.error({ running }, "a handler goes on past its deadline and ignores its signal");
-      // Nobody can stop them. When there are as many as slots, only a new process helps.
-      if (running >= config.workerConcurrency) void exit(EXIT_STUCK);
-    },
-  });
-  const processor = engine.work.process({
-    handle,
-    workerId,
-    isGone: isWorkerGone,
-    concurrency: config.workerConcurrency,
-    onHandled: (handled) => {
-      logHandled(log, handled);
-      metrics.handled(handled);
-    },
-    onTrouble: (error) =>
-      log.error({ err: error }, "the background loop could not reach its database; it goes on trying"),
-  });
-
-  let exiting = false;
-  async function exit(code: number, graceMs = 0): Promise<void> {
-    if (exiting) return;
-    exiting = true;
-    await processor
-      .drain(graceMs)
-      .catch((error: unknown) => log.error({ err: error }, "could not return events"));
-    await tellAlive();
-    await engine.close();
-    await Promise.race([new Promise((written) => log.flush(written)), clock.sleep(FAREWELL_MS)]);
-    process.exit(code);
-  }
-
-  const tellAlive = async (): Promise<void> => tell({ kind: "alive", handling: await metrics.report() });
-
+  process.on("uncaughtException", endByError);
   // Signals of a terminal reach the whole group of processes; here the supervisor says when to stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   process.on("disconnect", () => void exit(0, config.shutdownTimeoutMs));
+  process.on("message", obey);
   // It may have gone before anybody listened.
-  if (process.send !== undefined && !process.connected) void exit(0);
-  process.on("message", (message) => {
-    const order = supervisorMessageSchema.safeParse(message);
-    if (order.success) void exit(0, order.data.graceMs);
-  });
-  tell({ kind: "started", workerId });
+  if (process.send !== undefined && !process.connected) return exit(0, 0);
+
+  try {
+    const module = await importHandlers(new URL(handlersModule), (file) => files.add(file));
+    const made = await module.createServices?.();
+    tell({ kind: "ready", files: [...files] });
+    const predecessors = await begun.promise;
+    working = await startWorking({
+      config,
+      log,
+      handlers: module.handlers,
+      services: made?.services,
+      closeServices: made?.close,
+      workerId,
+      predecessors,
+      onHandled: metrics.handled,
+      onStuck: (job) => {
+        log.error(
+          { handler: job.handler, event_id: job.id },
+          "a handler goes on past its deadline; its process is replaced",
+        );
+        void exit(EXIT_STUCK, 0, [job]);
+      },
+    });
+  } catch (error) {
+    return endBroken(error);
+  }
+  tell({ kind: "started" });
   setInterval(() => void tellAlive(), ALIVE_INTERVAL_MS);
-  const older = {
-    bodiesOlderThanMs: config.retentionDays * DAY_MS,
-    idsOlderThanMs: config.idRetentionDays * DAY_MS,
-  };
-  void keepRetention(engine, older, log);
-  setInterval(() => void keepRetention(engine, older, log), RETENTION_INTERVAL_MS);
+
+  /** Whatever a handler's dependency may be sent comes here too, and is none of our business. */
+  function obey(message: unknown): void {
+    const { data: order } = supervisorMessageSchema.safeParse(message);
+    if (order?.kind === "begin") begun.resolve(order.predecessors);
+    if (order?.kind === "wake") working?.loop.wake();
+    if (order?.kind === "drain") void exit(0, order.graceMs);
+  }
+
+  function endByError(error: Error): void {
+    if (!working) return void endBroken(error);
+    const failed = working.loop.blame(error);
+    const [job] = failed ?? [];
+    // Nobody knows which event it quotes, so its message stays here.
+    log.fatal(
+      { ...(job && { handler: job.handler, event_id: job.id }), ...describePlace(error) },
+      "an error that a handler did not wait for ends its process",
+    );
+    if (failed) void exit(EXIT_BUG, 0, failed);
+    else process.exit(EXIT_BUG);
+  }
+
+  async function endBroken(error: unknown): Promise<void> {
+    tell({ kind: "broken", problem: describeLoadError(error), files: [...files] });
+    await exit(EXIT_BROKEN, 0);
+  }
+
+  async function exit(code: number, graceMs: number, failed?: readonly FailedJob[]): Promise<void> {
+    if (exiting) return;
+    exiting = true;
+    setTimeout(() => process.exit(code), graceMs + FAREWELL_MS);
+    await working
+      ?.stop(graceMs, failed)
+      .catch((error: unknown) => log.error({ err: error }, "could not return jobs"));
+    await tellAlive();
+    await new Promise((written) => log.flush(written));
+    process.exit(code);
+  }
+
+  async function tellAlive(): Promise<void> {
+    const { heapUsed, external } = process.memoryUsage();
+    tell({ kind: "alive", handling: await metrics.report(), memoryBytes: heapUsed + external });
+  }
 }
 
 /** Where memory runs out, Linux shall end this process and not the one that acknowledges. */
@@ -123,32 +125,4 @@ function volunteerForTheOutOfMemoryKiller(): void {
 function tell(message: ChildMessage): void {
   // A supervisor that is gone hears nothing; the `disconnect` event ends this process.
   if (process.connected) process.send?.(message);
-}
-
-function logHandled(log: Log, { id, type, attempt, outcome, durationMs, error }: Handled): void {
-  const fields = {
-    event_id: id,
-    type: knownType(type),
-    attempt,
-    outcome,
-    duration_ms: Math.round(durationMs),
-    ...(error === undefined ? {} : { error }),
-  };
-  if (outcome === "done" || outcome === "ignored") log.info(fields, "handled");
-  else if (outcome === "failed") log.warn(fields, "handling failed; it will be tried again");
-  else if (outcome === "lost") log.warn(fields, "the claim was lost; another worker has the event");
-  else log.error(fields, "dead: requeue it once the cause is mended");
-}
-
-async function keepRetention(
-  engine: Engine,
-  older: { bodiesOlderThanMs: number; idsOlderThanMs: number },
-  log: Log,
-): Promise<void> {
-  try {
-    const pruned = await engine.ledger.prune(older);
-    if (pruned.bodies + pruned.ids > 0) log.info(pruned, "pruned what was kept long enough");
-  } catch (error) {
-    log.error({ err: error }, "retention failed; it is tried again in an hour");
-  }
 }

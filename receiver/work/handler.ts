@@ -1,14 +1,11 @@
 import { z } from "zod";
-import {
-  envelopeSchema,
-  isEventType,
-  objectSchemas,
-  type EventObject,
-  type EventType,
-} from "../../shared/events.ts";
-import type { Atomically, Migration } from "../engine.ts";
+import type { EventObject, EventType } from "../../shared/events.ts";
+import type { Atomically, Migration, Trace } from "../engine.ts";
 import type { HandlerLog } from "../operations/handler-log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
+import { callerOf } from "./code-place.ts";
+import { lenientSchemaFor, schemaWith } from "./event-schema.ts";
+import type { Step } from "./steps.ts";
 
 /** An event as a handler sees it: the envelope, with `data.object` as the handler's schema describes it. */
 export type HandledEvent<Type extends string = string, Shape = unknown> = {
@@ -21,20 +18,28 @@ export type HandledEvent<Type extends string = string, Shape = unknown> = {
   data: { object: Shape };
 };
 
-export type HandlerContext = {
-  /** Counted from 1. */
+export type HandlerContext<Services = unknown> = {
+  /** Counted from 1. An attempt that ended with `RetryAfter` is not counted. */
   attempt: number;
   /**
-   * Aborted at the deadline of the attempt (HANDLER_TIMEOUT_SECONDS), when another worker has the event, and shortly
-   * before the receiver shuts down; hand it to whatever you wait for.
+   * Aborted at the deadline of the attempt, when another worker has the job, and shortly before the receiver shuts down;
+   * hand it to whatever you wait for. A handler that goes on for 5 s beyond its deadline has its process replaced.
    */
   signal: AbortSignal;
-  /** Writes to the receiver's log, with the event's id and type on every line. */
+  /** Writes to the receiver's log, with the event's id, the handler's name and the attempt on every line. */
   log: HandlerLog;
-  /** The event's id: hand it to every service that you call, so that a second attempt has no second effect. */
+  /** The event's id: hand it to the service that you call, so that a second attempt has no second effect. */
   idempotencyKey: string;
+  /** A key for one of several calls: the same for each attempt of this handler at this event, another for each `name`. */
+  idempotencyKeyFor: (name: string) => string;
+  /** Runs a part of the handler once: see `Step`. */
+  step: Step;
+  /** What `createServices()` made. */
+  services: Services;
+  /** What the request that brought the event said of itself, to continue a trace; null when it came otherwise. */
+  trace: Trace | null;
   /**
-   * Writes to the receiver's database in one transaction that also marks the event done: these effects happen exactly
+   * Writes to the receiver's database in one transaction that also marks the job done: these effects happen exactly
    * once. Call it last, at most once, and call no other service inside: it holds up other handlers, 5 s at the most.
    */
   atomically: Atomically;
@@ -42,21 +47,44 @@ export type HandlerContext = {
   api: RestClient | undefined;
 };
 
-/** What runs for one type of event. Made by `defineHandler`. */
-export type Handler = {
-  type: string;
-  migrations: readonly Migration[];
-  /** Checks an envelope against the handler's schema and answers what to run, or what is wrong with it. */
-  prepare: (
-    envelope: unknown,
-  ) => { ok: true; run: (context: HandlerContext) => Promise<void> } | { ok: false; problem: string };
+/** Policies of a handler; each left out is the environment's value. */
+export type Policies = {
+  /** After so many failed attempts the job is dead. Default: MAX_ATTEMPTS. */
+  maxAttempts?: number | undefined;
+  /** What one attempt may take. Default: HANDLER_TIMEOUT_SECONDS. */
+  timeoutSeconds?: number | undefined;
+  /** Jobs of this handler that run at one time in one worker. Default, and the most: WORKER_CONCURRENCY. */
+  concurrency?: number | undefined;
+  /** At most `limit` attempts begin within any `perSeconds`, of all workers together. Default: no limit. */
+  rateLimit?: { limit: number; perSeconds: number } | undefined;
 };
 
-type Definition<Type extends string, Shape> = {
-  type: Type;
+/** What happens with events of some types. Made by `defineHandler`. */
+export type Handler<Services = unknown> = {
+  name: string;
+  types: readonly string[] | "*";
+  migrations: readonly Migration[];
+  policies: Policies;
+  backoffSeconds: ((attempt: number) => number) | undefined;
+  hasKey: boolean;
+  /** File, line and column of its definition. */
+  definedAt: string;
+  /** Checks an envelope against the handler's schema and answers what to do with it, or what is wrong with it. */
+  prepare(
+    envelope: unknown,
+  ):
+    | { ok: true; key: () => string; run(this: void, context: HandlerContext<Services>): Promise<void> }
+    | { ok: false; problem: string };
+};
+
+type Definition<Type extends string, Shape, Services> = Policies & {
+  /** Unique, and kept for good: the handler's jobs and migrations are remembered under it. */
+  name: string;
+  /** One type, several, or `*` for all, also those that the service will have one day. */
+  type: Type | readonly Type[] | "*";
   /**
    * What the handler needs of `data.object`. An event without it is dead at once, with the reason: so ask for what you
-   * use and nothing else. Left out, it is the schema of the service's own resource, every field of it.
+   * use and nothing else. Left out, every documented field may be missing, and is, where the service sent another kind.
    */
   object?: z.ZodType<Shape>;
   /**
@@ -64,53 +92,133 @@ type Definition<Type extends string, Shape> = {
    * append to the list. Where the dialects differ, one text for each: `{ sqlite, postgres }`.
    */
   migrations?: readonly Migration[];
+  /** Seconds until the next attempt after attempt `attempt` failed. Default: 5, 15, 45 … up to 6 h, less up to a fifth. */
+  backoff?: (attempt: number) => number;
+  /** Events with the same key are handled one at a time, in the order in which they were stored; a dead one blocks none. */
+  key?(event: HandledEvent<Type, Shape>): string;
   /** Returning means done; throwing means another attempt, unless it is `PermanentFailure` or `RetryAfter`. */
-  handle: (event: HandledEvent<Type, Shape>, context: HandlerContext) => Promise<void>;
+  handle(event: HandledEvent<Type, Shape>, context: HandlerContext<Services>): Promise<void>;
 };
 
-/** Defines what happens with events of one type. */
-export function defineHandler<Type extends EventType>(
-  definition: Definition<Type, EventObject<Type>>,
-): Handler;
-export function defineHandler<Type extends string, Shape>(
-  definition: Definition<Type, Shape> & { object: z.ZodType<Shape> },
-): Handler;
-export function defineHandler(definition: Definition<string, unknown>): Handler {
-  const { type, handle } = definition;
-  const schema = envelopeSchema.extend({
-    data: z.looseObject({ object: definition.object ?? resourceSchema(type) }),
-  });
-  return {
-    type,
-    migrations: definition.migrations ?? [],
-    prepare: (envelope) => {
-      const event = schema.safeParse(envelope);
-      if (!event.success) return { ok: false, problem: describe(event.error) };
-      return { ok: true, run: async (context) => handle(event.data, context) };
-    },
-  };
+/** `data.object` for a handler that has no schema: the service's fields, each of which may be missing or null. */
+type Lenient<Type extends string> = Type extends EventType
+  ? { [Field in keyof EventObject<Type>]?: EventObject<Type>[Field] | null }
+  : { [field: string]: unknown };
+
+export type DefineHandler<Services> = {
+  <const Type extends string, Shape>(
+    definition: Definition<Type, Shape, Services> & { object: z.ZodType<Shape> },
+  ): Handler<Services>;
+  <const Type extends string>(definition: Definition<Type, Lenient<Type>, Services>): Handler<Services>;
+};
+
+/** Defines what happens with events of some types. Throws where the definition cannot be meant. */
+export const defineHandler: DefineHandler<unknown> = define;
+
+/**
+ * `defineHandler` for handlers that use what `createServices` makes: `context.services` has its type.
+ *
+ *     export const defineHandler = handlersWith<typeof createServices>();
+ */
+export function handlersWith<Create extends CreateServices>(): DefineHandler<
+  Awaited<ReturnType<Create>>["services"]
+> {
+  return define;
 }
 
-/** This event will never be handled, whatever is tried: it is dead now, and stays visible until it is requeued. */
+/** Exported by a module of handlers: runs once in their process before the first job. */
+export type CreateServices<Services = unknown> = () => Promise<{
+  /** Handed to every handler as `context.services`. */
+  services: Services;
+  /** Called when no handler runs any more, and waited for within SHUTDOWN_TIMEOUT_SECONDS. */
+  close?: () => Promise<void> | void;
+}>;
+
+/** This event will never be handled, whatever is tried: its job is dead now, and stays visible until it is requeued. */
 export class PermanentFailure extends Error {
   override readonly name = "PermanentFailure";
 }
 
-/** Not now: the next attempt comes after this many seconds (a day at most) instead of the usual backoff. */
+/** Not now: come back after so many seconds, or at that time. No failure: it uses up no attempt; MAX_AGE_HOURS bounds it. */
 export class RetryAfter extends Error {
   override readonly name = "RetryAfter";
-  readonly seconds: number;
+  readonly when: number | Date;
 
-  constructor(seconds: number, reason = `Asked to come back in ${String(seconds)} s.`) {
-    super(reason);
-    if (!(seconds >= 0)) throw new RangeError(`RetryAfter takes seconds from 0 on, not ${String(seconds)}.`);
-    this.seconds = seconds;
+  constructor(when: number | Date, reason?: string) {
+    super(reason ?? `Asked to come back ${describeWhen(when)}.`);
+    if (!(typeof when === "number" ? when >= 0 : Number.isFinite(when.getTime())))
+      throw new RangeError(`RetryAfter takes seconds from 0 on or a valid Date, not ${String(when)}.`);
+    this.when = when;
   }
 }
 
-function resourceSchema(type: string): z.ZodType {
-  return isEventType(type) ? objectSchemas[type] : z.unknown();
+function describeWhen(when: number | Date): string {
+  if (typeof when === "number") return `in ${String(when)} s`;
+  return Number.isFinite(when.getTime()) ? `at ${when.toISOString()}` : "at no valid time";
 }
+
+function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {
+  const definedAt = callerOf(define);
+  const { name, object, backoff, migrations = [], type } = definition;
+  const { maxAttempts, timeoutSeconds, concurrency, rateLimit } = definition;
+  const checked = definitionSchema.safeParse({
+    name,
+    type,
+    maxAttempts,
+    timeoutSeconds,
+    concurrency,
+    rateLimit,
+  });
+  if (!checked.success) {
+    const problems = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+    throw new TypeError(`The handler "${name}" (${definedAt}): ${problems.join("; ")}`);
+  }
+  const own = object && schemaWith(object);
+  return {
+    name,
+    types: type === "*" ? "*" : [...new Set([type].flat())],
+    migrations,
+    policies: checked.data,
+    backoffSeconds: backoff,
+    hasKey: definition.key !== undefined,
+    definedAt,
+    prepare: (envelope) => {
+      const event = (own ?? lenientSchemaFor(envelope)).safeParse(envelope);
+      if (!event.success) return { ok: false, problem: describe(event.error) };
+      return {
+        ok: true,
+        key: () => definition.key?.(event.data) ?? "",
+        run: async (context) => definition.handle(event.data, context),
+      };
+    },
+  };
+}
+
+const atLeastOne = z.int("must be a whole number from 1 on.").min(1, "must be a whole number from 1 on.");
+const seconds = z
+  .number("must be a number of seconds above 0.")
+  .positive("must be a number of seconds above 0.");
+
+const typesSchema = z.array(z.string().regex(/^(?!\*$)./)).min(1);
+
+const definitionSchema = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+        "must be 1 to 64 letters, digits and . _ - such as send-to-kitchen.",
+      ),
+    type: z.custom<unknown>(
+      (type) => type === "*" || typesSchema.safeParse([type].flat()).success,
+      'must be a type such as "call.completed", a list of types, or "*".',
+    ),
+    maxAttempts: atLeastOne.max(100, "must be 100 at the most.").optional(),
+    timeoutSeconds: seconds.max(86_400, "must be a day (86400) at the most.").optional(),
+    concurrency: atLeastOne.optional(),
+    rateLimit: z.strictObject({ limit: atLeastOne, perSeconds: seconds }).optional(),
+  })
+  .transform(({ name: _name, type: _type, ...policies }) => policies);
 
 function describe(error: z.ZodError): string {
   const issues = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);

@@ -1,103 +1,169 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createDeadlines, type Clock } from "../clock.ts";
-import type { Atomically, Claim, Outcome } from "../engine.ts";
+import type { Atomically, Claim, FailedJob, Outcome } from "../engine.ts";
 import { createHandlerLog } from "../operations/handler-log.ts";
 import type { Log } from "../operations/log.ts";
 import type { Redact } from "../operations/secrets.ts";
 import { scrub } from "../operations/scrubber.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import { LONGEST_RETRY_AFTER_SECONDS } from "./backoff.ts";
-import { PermanentFailure, RetryAfter, type Handler } from "./handler.ts";
+import { PermanentFailure, RetryAfter, type Handler, type HandlerContext } from "./handler.ts";
+import { timeoutMsOf, type PolicyDefaults } from "./policies.ts";
+import { createStep } from "./steps.ts";
 
-/** How long a handler may take to notice that its deadline has passed, before it counts as one that can't be stopped. */
-const HONOUR_MS = 1_000;
+/** How long a handler may take to end once its deadline has passed, before only a new process helps. */
+const ENDING_MS = 5_000;
+
+/** A handler that says `RetryAfter(0)` for ever must not keep a core busy. */
+const SHORTEST_LATER_MS = 1_000;
+
+export type Handling = {
+  /** What an engine calls with every job that it has claimed. Never throws. */
+  handle: (claim: Claim) => Promise<Outcome>;
+  /**
+   * Whose an error is that nobody caught, asked while it is told: the job that failed by it, none where its job had ended
+   * before, and undefined where the code belongs to no job.
+   */
+  blame: (error: unknown) => FailedJob[] | undefined;
+};
 
 /**
- * Answers the function that an engine calls with every event it has claimed: find the handler, check the event, run it
- * until its deadline, and put a word to how it ended. Never throws. `onAbandoned` hears how many handlers are still
- * running past their deadline, each time it is one more; nobody can stop them short of ending the process.
+ * Runs claimed jobs: find the handler, check the event, run it until its deadline, and put a word to how it ended. A
+ * handler that goes on past its deadline has not ended: its attempt is only over when it is, so that no retry meets its
+ * predecessor. `onStuck` hears of those that go on for 5 s; nobody can stop them short of ending the process.
  */
 export function createHandling(options: {
   handlers: readonly Handler[];
-  timeoutMs: number;
+  services: unknown;
+  defaults: PolicyDefaults & { maximumAgeMs: number };
   clock: Clock;
   log: Log;
   api: RestClient | undefined;
   /** Takes secrets out of what handlers throw, before it is kept. */
   redact: Redact;
-  onAbandoned: (running: number) => void;
-}): (claim: Claim) => Promise<Outcome> {
-  const { clock, timeoutMs } = options;
-  const handlers = new Map(options.handlers.map((handler) => [handler.type, handler]));
-  const deadlines = createDeadlines({ afterMs: timeoutMs, clock });
-  let abandoned = 0;
+  onStuck: (job: FailedJob) => void;
+}): Handling {
+  const { clock, defaults } = options;
+  const handlers = new Map(options.handlers.map((handler) => [handler.name, handler]));
+  const running = new AsyncLocalStorage<Claim>();
+  const unended = new Set<Claim>();
+  const deadlines = new Map<number, ReturnType<typeof createDeadlines>>();
 
-  return async (claim) => {
-    const handler = handlers.get(claim.type);
-    if (!handler) return { kind: "ignored" };
-    try {
-      const prepared = handler.prepare(JSON.parse(claim.body));
-      if (!prepared.ok) return { kind: "dead", error: scrub(options.redact(prepared.problem), claim.body) };
-      return await attempt(claim, prepared.run);
-    } catch (error) {
-      return outcomeOf(error, (text) => scrub(options.redact(text), claim.body));
-    }
+  return {
+    handle: async (claim) => {
+      unended.add(claim);
+      try {
+        return await running.run(claim, handle, claim);
+      } finally {
+        unended.delete(claim);
+      }
+    },
+    blame: (error) => {
+      const claim = running.getStore();
+      if (!claim) return undefined;
+      const { handler, id, body } = claim;
+      return unended.has(claim) ? [{ handler, id, error: clean(textOf(error), body) }] : [];
+    },
   };
 
-  async function attempt(claim: Claim, run: Runnable): Promise<Outcome> {
-    const abort = new AbortController();
-    const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
-    const stop = (reason: Error): void => {
-      abort.abort(reason);
-      giveUp(reason);
-    };
-    const onClaimLost = (): void => stop(asError(claim.signal.reason));
-    claim.signal.addEventListener("abort", onClaimLost, { once: true });
-    const cancel = deadlines(() => {
-      watchAbandoned(running);
-      stop(new DeadlinePassed(timeoutMs));
-    });
-    const { atomically, open } = watchOpen(claim.atomically(abort.signal));
-    // A handler that throws before its first await rejects like any other.
-    const running = (async () =>
-      run({
-        attempt: claim.attempt,
-        signal: abort.signal,
-        log: createHandlerLog(options.log, claim),
-        idempotencyKey: claim.id,
-        atomically,
-        api: options.api,
-      }))();
+  async function handle(claim: Claim): Promise<Outcome> {
+    const handler = handlers.get(claim.handler);
+    if (!handler) return { kind: "dead", error: `No handler is called "${claim.handler}".` };
     try {
-      await Promise.race([running, given]);
+      const prepared = handler.prepare(JSON.parse(claim.body));
+      if (!prepared.ok) return { kind: "dead", error: clean(prepared.problem, claim.body) };
+      await attempt(claim, handler, prepared.run);
+      return { kind: "done" };
+    } catch (error) {
+      return outcomeOf(error, claim);
+    }
+  }
+
+  async function attempt(claim: Claim, handler: Handler, run: Runnable): Promise<void> {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const timeoutMs = timeoutMsOf(handler, defaults);
+    let overdue: Error | undefined;
+    const onClaimLost = (): void => abort.abort(claim.signal.reason);
+    claim.signal.addEventListener("abort", onClaimLost, { once: true });
+    if (claim.signal.aborted) onClaimLost();
+    let cancel = deadlinesAfter(timeoutMs)(() => {
+      overdue = new DeadlinePassed(timeoutMs);
+      abort.abort(overdue);
+      cancel = clock.after(ENDING_MS, () => options.onStuck(stuck(claim, timeoutMs)));
+    });
+    const { atomically, open } = watchOpen(claim.atomically(signal));
+    const context: HandlerContext = {
+      attempt: claim.attempt,
+      signal,
+      log: createHandlerLog(options.log, claim),
+      idempotencyKey: claim.id,
+      idempotencyKeyFor: (name) => `${claim.id}:${claim.handler}:${name}`,
+      step: createStep({ steps: claim.steps, signal, isInTransaction: () => open() !== undefined }),
+      services: options.services,
+      trace: claim.trace,
+      atomically,
+      api: options.api,
+    };
+    try {
+      await run(context);
     } catch (error) {
       // Whatever else it has begun is in vain.
       abort.abort(error);
-      throw error;
+      // It may well say in its own words that it was aborted.
+      throw overdue ?? error;
     } finally {
       cancel();
       claim.signal.removeEventListener("abort", onClaimLost);
     }
     const forgotten = open();
-    if (!forgotten) return { kind: "done" };
-    const reason = new NotAwaited();
-    abort.abort(reason);
-    // It may have committed already, and then the event is done: the engine knows.
-    await forgotten;
-    throw reason;
+    if (forgotten) {
+      const reason = new NotAwaited();
+      abort.abort(reason);
+      // It may have committed already, and then the job is done: the engine knows.
+      await forgotten;
+      throw reason;
+    }
+    if (overdue) throw overdue;
   }
 
-  function watchAbandoned(running: Promise<void>): void {
-    let counted = false;
-    const cancel = clock.after(HONOUR_MS, () => {
-      counted = true;
-      abandoned += 1;
-      options.onAbandoned(abandoned);
-    });
-    const ended = (): void => {
-      cancel();
-      if (counted) abandoned -= 1;
+  /** Deadlines that are equally far away share a timer. */
+  function deadlinesAfter(afterMs: number): ReturnType<typeof createDeadlines> {
+    let known = deadlines.get(afterMs);
+    if (!known) deadlines.set(afterMs, (known = createDeadlines({ afterMs, clock })));
+    return known;
+  }
+
+  function outcomeOf(thrown: unknown, claim: Claim): Outcome {
+    const error = clean(textOf(thrown), claim.body);
+    if (thrown instanceof PermanentFailure) return { kind: "dead", error };
+    if (!(thrown instanceof RetryAfter)) return { kind: "failed", error };
+    return later(thrown, error, claim);
+  }
+
+  function later({ when }: RetryAfter, reason: string, claim: Claim): Outcome {
+    const nowMs = clock.nowMs();
+    const latestMs = claim.waitingSinceMs + defaults.maximumAgeMs;
+    if (nowMs >= latestMs) {
+      const hours = String(defaults.maximumAgeMs / 3_600_000);
+      return {
+        kind: "dead",
+        error: `${reason} It has been put off for MAX_AGE_HOURS (${hours}); requeue it to have it tried for as long again.`,
+      };
+    }
+    const dueMs = typeof when === "number" ? nowMs + Math.ceil(when * 1_000) : when.getTime();
+    return {
+      kind: "later",
+      reason,
+      delayMs: Math.max(SHORTEST_LATER_MS, Math.min(dueMs, latestMs) - nowMs),
     };
-    running.then(ended, ended);
+  }
+
+  function stuck({ handler, id }: Claim, timeoutMs: number): FailedJob {
+    return { handler, id, error: textOf(new DeadlinePassed(timeoutMs)) };
+  }
+
+  function clean(text: string, body: string): string {
+    return scrub(options.redact(text), body);
   }
 }
 
@@ -108,12 +174,16 @@ function watchOpen(inner: Atomically): { atomically: Atomically; open: () => Pro
   let open: Promise<void> | undefined;
   return {
     open: () => open,
-    atomically: async (work) => {
-      const result = inner(work);
-      const settled = (): void => {
+    atomically: (work) => {
+      const ended = Promise.withResolvers<void>();
+      open = ended.promise;
+      const settle = (): void => {
         open = undefined;
+        ended.resolve();
       };
-      open = result.then(settled, settled);
+      const result = inner(work);
+      // Whoever does not await it shall hear of it by the attempt's failure, and not by the end of the process.
+      result.then(settle, settle);
       return result;
     },
   };
@@ -123,7 +193,9 @@ class DeadlinePassed extends Error {
   override readonly name = "DeadlinePassed";
 
   constructor(timeoutMs: number) {
-    super(`The handler did not finish within ${String(timeoutMs / 1_000)} s (HANDLER_TIMEOUT_SECONDS).`);
+    super(
+      `The handler did not finish within ${String(timeoutMs / 1_000)} s (HANDLER_TIMEOUT_SECONDS, or its timeoutSeconds).`,
+    );
   }
 }
 
@@ -137,14 +209,6 @@ class NotAwaited extends Error {
   }
 }
 
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
-}
-
-function outcomeOf(thrown: unknown, clean: (text: string) => string): Outcome {
-  const error = clean(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown));
-  if (thrown instanceof PermanentFailure) return { kind: "dead", error };
-  if (!(thrown instanceof RetryAfter)) return { kind: "failed", error };
-  const seconds = Math.min(thrown.seconds, LONGEST_RETRY_AFTER_SECONDS);
-  return { kind: "failed", error, retryAfterMs: Math.ceil(seconds * 1_000) };
+function textOf(thrown: unknown): string {
+  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
 }

@@ -1,15 +1,39 @@
 import { z } from "zod";
 import { handlingReportSchema } from "../operations/handling-metrics.ts";
 
+/** What the handlers' process is started with, as its only argument. */
+export const assignmentSchema = z.object({
+  /** The module of the handlers, as a URL. */
+  handlersModule: z.url(),
+  workerId: z.string(),
+});
+
 /** What the handlers' process tells its supervisor. */
 export const childMessageSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("started"), workerId: z.string() }),
+  /** The handlers are there and their services stand; it waits for `begin`. `files` are those that they came from. */
+  z.object({ kind: z.literal("ready"), files: z.array(z.string()) }),
+  /** They are not, for this reason; it ends. */
+  z.object({ kind: z.literal("broken"), problem: z.string(), files: z.array(z.string()) }),
+  /** It handles jobs. */
+  z.object({ kind: z.literal("started") }),
   /** Sent every second; a handler that blocks the process keeps it from being sent. */
-  z.object({ kind: z.literal("alive"), handling: handlingReportSchema }),
+  z.object({
+    kind: z.literal("alive"),
+    handling: handlingReportSchema,
+    /** What its handlers hold in memory, buffers included. */
+    memoryBytes: z.number(),
+  }),
 ]);
 
 /** What the supervisor tells the handlers' process. */
-export const supervisorMessageSchema = z.object({ kind: z.literal("drain"), graceMs: z.number() });
+export const supervisorMessageSchema = z.discriminatedUnion("kind", [
+  /** Handle jobs. `predecessors` are workers that are gone, so that what they held is free. */
+  z.object({ kind: z.literal("begin"), predecessors: z.array(z.string()) }),
+  /** New events are stored. */
+  z.object({ kind: z.literal("wake") }),
+  z.object({ kind: z.literal("drain"), graceMs: z.number() }),
+]);
 
+export type Assignment = z.infer<typeof assignmentSchema>;
 export type ChildMessage = z.infer<typeof childMessageSchema>;
 export type SupervisorMessage = z.infer<typeof supervisorMessageSchema>;

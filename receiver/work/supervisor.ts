@@ -1,143 +1,247 @@
-import { fork, type ChildProcess, type ForkOptions } from "node:child_process";
 import type { Clock } from "../clock.ts";
 import type { HandlingReport } from "../operations/handling-metrics.ts";
 import type { Log } from "../operations/log.ts";
-import { siblingFile } from "../sibling-file.ts";
-import { childMessageSchema, type SupervisorMessage } from "./messages.ts";
+import { forkChild, isRunning, tell, type Child, type Fork } from "./handlers-process.ts";
+import { childMessageSchema, type ChildMessage } from "./messages.ts";
 
-/** How long after a handler's deadline the process may stay silent before it is taken for blocked. */
+/** How long the process may not turn its event loop before it is taken for blocked. */
 const SILENCE_MS = 5_000;
-/** How long it may take to start at the least: ended before, it would never come up on a machine that is slow enough. */
+/** How long it may take to start: ended before, it would never come up on a machine that is slow enough. */
 const START_MS = 60_000;
-
 const WATCH_MS = 1_000;
 const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 10_000;
+/** One that lived for so long, or handled something, is followed at once. */
+const LIVED_MS = 5_000;
+
+/** Of events that are stored within this time, the first and the last wake the process. */
+const WAKE_MS = 5;
+const MEGABYTE = 1_048_576;
+/** What handlers that are running have left when others take over. */
+const REPLACE_GRACE_MS = 500;
 
 export type Supervisor = {
   /** Whether the handlers' process gave a sign of life lately. */
   alive: () => boolean;
+  /** New events are stored: it looks at once. */
+  wake: () => void;
+  /** Loads the handlers anew in a second process, which takes over when they can be used; until then the first goes on. */
+  reload: () => void;
   /** Lets it finish what it is doing, for `graceMs` at the most, and ends it. */
   stop: (graceMs: number) => Promise<void>;
 };
 
 /**
- * Keeps one process running for the handlers: starts it again when it dies, ends it when a handler blocks it beyond its
- * deadline, and says whose claims are free then. `onDeath` gets the id of the dead worker, if it ever said one.
+ * Keeps one process running for the handlers: starts it again when it dies, with a pause that grows while it comes to
+ * nothing, ends it when a handler blocks it, and tells the next one whose claims are free then.
  */
 export function startSupervisor(options: {
   environment: NodeJS.ProcessEnv;
-  handlerTimeoutMs: number;
-  /** Memory of its JavaScript. A handler that wants more ends its own process only. */
+  handlersModule?: URL | undefined;
+  /** Memory that handlers may take, in their JavaScript and in buffers. One that wants more ends its own process only. */
   memoryMegabytes: number;
-  /** Lets a debugger stop in a handler: on this address, and for as long as it takes. */
+  /** Lets a debugger stop in a handler, on this address. */
   inspect?: string | undefined;
   clock: Clock;
   log: Log;
   onReport: (report: HandlingReport) => void;
-  onDeath: (workerId: string | undefined) => void;
-  /** Another entry point, with other handlers; for tests. */
-  workerFile?: URL | undefined;
-  /** What starts a process; for tests of one that cannot be started. */
-  fork?: ((file: URL, options: ForkOptions) => ChildProcess) | undefined;
+  onDeath: () => void;
+  /** The files that the handlers came from, or that could not be used, each time that they are loaded. */
+  onFiles?: ((files: readonly string[]) => void) | undefined;
+  fork?: Fork | undefined;
 }): Supervisor {
   const { clock, log, inspect } = options;
-  const silenceLimitMs = inspect === undefined ? options.handlerTimeoutMs + SILENCE_MS : Infinity;
-  let child: ChildProcess | undefined;
-  let workerId: string | undefined;
-  let heardAtMs = clock.monotonicMs();
-  let stopping = false;
+  let current: Child | undefined;
+  /** Loads the handlers that take over from those of `current`. */
+  let next: Child | undefined;
+  /** Workers that are gone, until one has begun that knows it. */
+  let gone: string[] = [];
+  let aliveAtMs: number | undefined;
+  let lastProblem: string | undefined;
   let restartMs = FIRST_RESTART_MS;
-  let cancelWatch = (): void => undefined;
+  let cancelRestart = (): void => undefined;
+  let wakes: "none" | "told" | "waiting" = "none";
+  let stopping = false;
   start();
-  watch();
+  let cancelWatch = clock.after(WATCH_MS, watch);
 
   return {
-    // One that dies before it has said that it started is not alive, however often it is started.
-    alive: () => workerId !== undefined && clock.monotonicMs() - heardAtMs < SILENCE_MS,
+    alive: () => aliveAtMs !== undefined && clock.monotonicMs() - aliveAtMs < SILENCE_MS,
+    wake,
+    reload,
     stop,
   };
 
   function start(): void {
-    heardAtMs = clock.monotonicMs();
-    workerId = undefined;
+    cancelRestart();
+    current = startProcess();
+    if (!current) restart();
+  }
+
+  /** Undefined where that cannot be done, as without memory: some of what can go wrong is thrown, the rest is an event. */
+  function startProcess(): Child | undefined {
     try {
-      child = startProcess();
-      watchEnd(child);
+      const child = forkChild({ ...options, nowMs: clock.monotonicMs() });
+      child.process.on("message", (message) => hear(child, message));
+      child.process.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
+      // And not `exit`, which may come before the last that it said. One that could not be started says `close`, too.
+      child.process.on("close", (code, signal) => ended(child, { code, signal }));
+      return child;
     } catch (error) {
-      // Out of memory, for one: Node.js throws some of what can go wrong, and says the rest as an event.
-      restart({ err: error });
+      log.error({ err: error, restart_in_ms: restartMs }, "the handlers' process cannot be started");
+      return undefined;
     }
   }
 
-  function startProcess(): ChildProcess {
-    return (options.fork ?? fork)(options.workerFile ?? siblingFile(import.meta.url, "worker"), {
-      env: options.environment,
-      execArgv: [
-        ...process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
-        `--max-old-space-size=${String(options.memoryMegabytes)}`,
-        ...(inspect === undefined ? [] : [`--inspect=${inspect}`]),
-      ],
-    });
-  }
-
-  function watchEnd(started: ChildProcess): void {
-    started.on("message", hear);
-    started.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
-    // And not `exit`, which may come before the last that it said: its name, without which nothing can be released. One
-    // that could not be started says `close`, too.
-    started.on("close", (code, signal) => {
-      if (!stopping) restart({ code, signal });
-    });
-  }
-
   /** Whatever a handler's dependency may send to its parent comes here too, and is none of our business. */
-  function hear(message: unknown): void {
-    const said = childMessageSchema.safeParse(message);
-    if (!said.success) return;
-    heardAtMs = clock.monotonicMs();
-    if (said.data.kind === "alive") return options.onReport(said.data.handling);
-    workerId = said.data.workerId;
-    restartMs = FIRST_RESTART_MS;
+  function hear(child: Child, message: unknown): void {
+    const { data: said } = childMessageSchema.safeParse(message);
+    if (!said) return;
+    child.heardAtMs = clock.monotonicMs();
+    if (said.kind === "ready") ready(child, said.files);
+    else if (said.kind === "broken") broken(child, said);
+    else if (said.kind === "started") {
+      child.state = "started";
+      aliveAtMs = child.heardAtMs;
+      gone = gone.filter((id) => !child.predecessors.includes(id));
+    } else keepAlive(child, said);
   }
 
-  function restart(why: object): void {
+  function ready(child: Child, files: readonly string[]): void {
+    options.onFiles?.(files);
+    lastProblem = undefined;
+    if (child.state !== "loading") return;
+    child.state = "ready";
+    if (child === current) begin(child);
+    else if (child === next && current) replace(current);
+  }
+
+  function begin(child: Child): void {
+    child.state = "begun";
+    child.predecessors = [...gone];
+    tell(child, { kind: "begin", predecessors: [...gone] });
+  }
+
+  function replace(old: Child): void {
+    old.state = "replaced";
+    log.info("the handlers have changed; those that are new take over");
+    tell(old, { kind: "drain", graceMs: REPLACE_GRACE_MS });
+    clock.after(REPLACE_GRACE_MS + 1_000, () => old.process.kill("SIGKILL"));
+  }
+
+  function broken(child: Child, { problem, files }: Extract<ChildMessage, { kind: "broken" }>): void {
+    child.isBroken = true;
+    options.onFiles?.(files);
+    if (child === next)
+      log.error({ problem }, "the changed handlers cannot be used; those from before go on");
+    else if (problem !== lastProblem)
+      log.error(
+        { problem },
+        "the handlers cannot be started; events go on being accepted, and it is tried again",
+      );
+    lastProblem = problem;
+  }
+
+  function keepAlive(
+    child: Child,
+    { handling, memoryBytes }: Extract<ChildMessage, { kind: "alive" }>,
+  ): void {
+    if (child !== current) return;
+    aliveAtMs = child.heardAtMs;
+    options.onReport(handling);
+    if (
+      handling.some(({ values }) => values.some(({ value }) => value > 0)) ||
+      child.heardAtMs - child.forkedAtMs >= LIVED_MS
+    )
+      restartMs = FIRST_RESTART_MS;
+    if (memoryBytes <= options.memoryMegabytes * MEGABYTE) return;
     log.error(
-      { ...why, restart_in_ms: restartMs },
-      "the handlers' process died; events go on being accepted",
+      { bytes: memoryBytes },
+      "handlers take more than HANDLER_MEMORY_MEGABYTES; ending their process",
     );
-    options.onDeath(workerId);
-    workerId = undefined;
-    clock.after(restartMs, () => {
+    child.process.kill("SIGKILL");
+  }
+
+  function ended(child: Child, how: object): void {
+    if (child.state !== "loading" && child.state !== "ready") gone.push(child.workerId);
+    if (child === next) {
+      next = undefined;
+      if (!child.isBroken) log.error(how, "the changed handlers cannot be used; those from before go on");
+    }
+    if (child !== current || stopping) return;
+    const wasReplaced = child.state === "replaced";
+    current = next;
+    next = undefined;
+    if (!wasReplaced) aliveAtMs = undefined;
+    if (!wasReplaced) options.onDeath();
+    const why = { ...how, restart_in_ms: restartMs };
+    if (!wasReplaced && !child.isBroken)
+      log.error(why, "the handlers' process died; events go on being accepted");
+    if (current?.state === "ready") begin(current);
+    else if (!current) restart();
+  }
+
+  function restart(): void {
+    cancelRestart = clock.after(restartMs, () => {
       if (!stopping) start();
     });
     restartMs = Math.min(restartMs * 2, LONGEST_RESTART_MS);
   }
 
-  function watch(): void {
-    const silentMs = clock.monotonicMs() - heardAtMs;
-    const limitMs = workerId === undefined ? Math.max(START_MS, silenceLimitMs) : silenceLimitMs;
-    if (child?.exitCode === null && silentMs > limitMs) {
-      log.error({ silent_ms: Math.round(silentMs) }, "a handler blocks its process; ending it");
-      child.kill("SIGKILL");
-      heardAtMs = clock.monotonicMs();
+  function reload(): void {
+    if (stopping) return;
+    restartMs = FIRST_RESTART_MS;
+    if (!current) return start();
+    next?.process.kill("SIGKILL");
+    next = startProcess();
+  }
+
+  function wake(): void {
+    if (wakes !== "none") wakes = "waiting";
+    else if (current?.state === "started") {
+      tell(current, { kind: "wake" });
+      wakes = "told";
+      clock.after(WAKE_MS, () => {
+        const again = wakes === "waiting";
+        wakes = "none";
+        if (again) wake();
+      });
     }
+  }
+
+  function watch(): void {
+    for (const child of [current, next]) if (child && isRunning(child)) watchOne(child);
     cancelWatch = clock.after(WATCH_MS, watch);
+  }
+
+  function watchOne(child: Child): void {
+    if (inspect !== undefined) return;
+    const silentMs = clock.monotonicMs() - child.heardAtMs;
+    const isStarting = child.state !== "started" && child.state !== "replaced";
+    if (silentMs <= (isStarting ? START_MS : SILENCE_MS)) return;
+    log.error(
+      { silent_ms: Math.round(silentMs) },
+      isStarting
+        ? "the handlers' process does not start; ending it"
+        : "a handler blocks its process; ending it",
+    );
+    child.process.kill("SIGKILL");
+    child.heardAtMs = clock.monotonicMs();
   }
 
   async function stop(graceMs: number): Promise<void> {
     stopping = true;
     cancelWatch();
-    const stopped = child;
-    if (stopped?.pid === undefined || stopped.exitCode !== null || stopped.signalCode !== null) return;
-    const patience = new AbortController();
+    cancelRestart();
+    next?.process.kill("SIGKILL");
+    if (!current || !isRunning(current)) return;
+    const stopped = current.process;
+    const over = new AbortController();
     const exited = new Promise<void>((resolve) => stopped.once("exit", () => resolve()));
-    void exited.then(() => patience.abort());
-    // One that is just dying hears nothing.
-    if (stopped.connected)
-      stopped.send({ kind: "drain", graceMs } satisfies SupervisorMessage, () => undefined);
+    void exited.then(() => over.abort());
+    tell(current, { kind: "drain", graceMs });
     // A little more than it takes: it has its claims to return.
-    await Promise.race([exited, clock.sleep(graceMs + 1_000, patience.signal)]);
+    await Promise.race([exited, clock.sleep(graceMs + 1_000, over.signal)]);
     stopped.kill("SIGKILL");
     await exited;
   }

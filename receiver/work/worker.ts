@@ -1,5 +1,5 @@
 import "../../shared/node-version.ts";
-import { handlers } from "../handlers/index.ts";
 import { runWorker } from "./child.ts";
+import { assignmentSchema } from "./messages.ts";
 
-await runWorker({ handlers });
+await runWorker(assignmentSchema.parse(JSON.parse(process.argv[2] ?? "{}")));

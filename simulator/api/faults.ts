@@ -11,17 +11,36 @@ export type ApiFaultPlan = {
   lostCursor: number;
   /** New calls between one page of a walk and the next. */
   arrivals: number;
+  /** How many answers are 429 with `Retry-After`, which the specification knows nothing of. */
+  throttle: number;
+  /** Unread voicemails that somebody reviews, and notes, between one page of a walk and the next. */
+  reviews: number;
+  /** Whether each answer announces that this version goes in 90 days (SPEC §9). */
+  deprecation: boolean;
 };
+
+/** What becomes of one request: it is answered, or it fails in one of these ways. */
+export type Strike = "answer" | "error" | "throttle";
 
 export type ParsedApiFaults = { ok: true; plan: ApiFaultPlan } | { ok: false; message: string };
 
 export type ApiFaults = ReturnType<typeof createApiFaults>;
 
-const NONE: ApiFaultPlan = { latencyMs: [0, 0], errors: 0, lostCursor: 0, arrivals: 0 };
+const NONE: ApiFaultPlan = {
+  latencyMs: [0, 0],
+  errors: 0,
+  lostCursor: 0,
+  arrivals: 0,
+  throttle: 0,
+  reviews: 0,
+  deprecation: false,
+};
 const LONGEST_LATENCY_MS = 600_000;
 const MOST_ARRIVALS = 1_000;
 const LOST_CURSOR_DEFAULT = 0.1;
 const ARRIVALS_DEFAULT = 1;
+/** SPEC §9: at least 90 days of notice. */
+const NOTICE_MS = 90 * 86_400_000;
 
 /** What can go wrong, as it is written: one line each, for help texts. */
 export const API_FAULTS = {
@@ -29,6 +48,10 @@ export const API_FAULTS = {
   errors: "errors=RATE: that share of the answers is 500 server_error (0.1 or 10%)",
   "lost-cursor": `lost-cursor or lost-cursor=RATE: the item of starting_after is deleted, ${LOST_CURSOR_DEFAULT * 100}% of the time`,
   arrivals: "arrivals or arrivals=N: new calls come in between one page and the next",
+  throttle: "throttle=RATE: that share of the answers is 429 rate_limited with Retry-After: 1",
+  reviews: "reviews or reviews=N: unread voicemails are reviewed and noted between one page and the next",
+  deprecation:
+    "deprecation: each answer announces by Deprecation and Sunset that this version ends in 90 days",
 } as const;
 
 /** Reads a list such as `latency=200,errors=0.1,lost-cursor,arrivals=3`. */
@@ -54,27 +77,44 @@ export function createApiFaults(options: {
   plan: ApiFaultPlan;
   seed: number;
   wait: (ms: number) => Promise<void>;
+  /** Wall time. */
+  nowMs: () => number;
   /** Deletes a call or voicemail. */
   forget: (orgId: string, id: string) => void;
   /** Lets a call come in at an organization, as the business itself would. */
   arrive: (orgId: string) => void;
+  /** Reviews the newest unread voicemail of an organization, and notes what came of it. */
+  review: (orgId: string) => void;
 }) {
-  const { plan, wait, forget, arrive } = options;
+  const { plan, wait, forget, arrive, review } = options;
   const random = createRandom(options.seed, "api faults");
 
   return {
-    /** Before a request of `orgId` is answered; true when the answer is to be an internal failure. */
-    async strike(request: { orgId: string; startingAfter?: string | undefined }): Promise<boolean> {
+    /** Headers that every answer has beside its own. */
+    headers(): Record<string, string> {
+      if (!plan.deprecation) return {};
+      const nowMs = options.nowMs();
+      return {
+        deprecation: `@${Math.floor(nowMs / 1000)}`,
+        sunset: new Date(nowMs + NOTICE_MS).toUTCString(),
+        link: '</api/v2>; rel="successor-version"',
+      };
+    },
+    /** Before a request of `orgId` is answered: what becomes of it. */
+    async strike(request: { orgId: string; startingAfter?: string | undefined }): Promise<Strike> {
       const latencyMs = random.int(...plan.latencyMs);
       const fails = random.chance(plan.errors);
       const loses = random.chance(plan.lostCursor);
       if (latencyMs > 0) await wait(latencyMs);
-      if (fails) return true;
+      if (fails) return "error";
+      // Drawn where it is asked for alone: the other troubles of a seed stay what they were.
+      if (plan.throttle > 0 && random.chance(plan.throttle)) return "throttle";
       if (request.startingAfter !== undefined) {
         if (loses) forget(request.orgId, request.startingAfter);
         for (let arrived = 0; arrived < plan.arrivals; arrived += 1) arrive(request.orgId);
+        for (let reviewed = 0; reviewed < plan.reviews; reviewed += 1) review(request.orgId);
       }
-      return false;
+      return "answer";
     },
   };
 }
@@ -85,17 +125,18 @@ function parseFault(name: string, value: string | undefined): Partial<ApiFaultPl
     const fits = from <= to && to <= LONGEST_LATENCY_MS;
     return fits ? { latencyMs: [from, to] } : undefined;
   }
-  if (name === "errors") {
-    const errors = rate(value ?? "");
-    return errors === undefined ? undefined : { errors };
+  if (name === "errors" || name === "throttle") {
+    const share = rate(value ?? "");
+    return share === undefined ? undefined : { [name]: share };
   }
+  if (name === "deprecation") return value === undefined ? { deprecation: true } : undefined;
   if (name === "lost-cursor") {
     const lostCursor = value === undefined ? LOST_CURSOR_DEFAULT : rate(value);
     return lostCursor === undefined ? undefined : { lostCursor };
   }
-  if (name === "arrivals") {
-    const arrivals = value === undefined ? ARRIVALS_DEFAULT : wholeNumber(value);
-    return arrivals <= MOST_ARRIVALS ? { arrivals } : undefined;
+  if (name === "arrivals" || name === "reviews") {
+    const count = value === undefined ? ARRIVALS_DEFAULT : wholeNumber(value);
+    return count <= MOST_ARRIVALS ? { [name]: count } : undefined;
   }
   return undefined;
 }

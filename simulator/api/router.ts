@@ -31,22 +31,29 @@ export function createApi(options: {
   const endpoints = createResources({ world, readings });
   const router = Router({ caseSensitive: true, strict: true });
 
-  function serve(endpoint: (request: ApiRequest) => Answer | ReadyAnswer): RequestHandler {
+  function serve(endpoint: (request: ApiRequest) => Answer | ReadyAnswer, needsScope = true): RequestHandler {
     return async (request, response) => {
       const organization = authenticate(world, request);
       if (organization === undefined) return unauthorized(request, response);
+      response.set(faults?.headers() ?? {});
+      if (needsScope && !organization.api_scopes.includes("read")) return send(response, NO_SCOPE);
       const query = new URL(request.url, "http://localhost").searchParams;
       const failed = await faults?.strike({
         orgId: organization.id,
         startingAfter: query.get("starting_after") ?? undefined,
       });
-      if (failed === true) return send(response, INTERNAL_FAILURE);
+      if (failed === "error") return send(response, INTERNAL_FAILURE);
+      if (failed === "throttle") return send(response.set("Retry-After", "1"), THROTTLED);
       return send(response, endpoint({ organization, query, id: String(request.params["id"] ?? "") }));
     };
   }
 
   for (const [path, endpoint] of Object.entries(endpoints.documented)) {
-    router.route(path).get(serve(endpoint)).all(refuseMethod);
+    // Any key may ask what it is good for (SPEC §4 GET /api/v1/me).
+    router
+      .route(path)
+      .get(serve(endpoint, path !== "/me"))
+      .all(refuseMethod);
   }
   for (const [path, endpoint] of Object.entries(endpoints.single)) {
     router
@@ -78,6 +85,19 @@ export function createApi(options: {
 }
 
 const INTERNAL_FAILURE = refusal("server_error", "Something went wrong on our side. Please try again later.");
+
+/** What a key without the scope `read` gets: neither code nor status is published (SPEC §7 Gaps). */
+const NO_SCOPE: Answer = {
+  status: 403,
+  body: {
+    error: "insufficient_scope",
+    message: "This key lacks the scope read: GET /api/v1/me shows its scopes.",
+  },
+};
+const THROTTLED: Answer = {
+  status: 429,
+  body: { error: "rate_limited", message: "Too many requests. Try again after the seconds of Retry-After." },
+};
 
 function authenticate(world: World, request: Request): Organization | undefined {
   const [, apiKey] = BEARER.exec(request.headers.authorization ?? "") ?? [];

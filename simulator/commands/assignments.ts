@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isEventType } from "../../shared/events.ts";
+import { sampleObjects } from "../../shared/samples.ts";
 import { fieldOf, objectProblem } from "../domain/event-type.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 
@@ -16,6 +17,7 @@ const fieldsSchema = z.record(z.string(), z.unknown());
 export function assignments(type: string, texts: readonly string[], json?: string): Fields | undefined {
   if (texts.length === 0 && json === undefined) return undefined;
   const object: Fields = json === undefined ? {} : jsonFields(type, json);
+  const sample: Fields = isEventType(type) ? sampleObjects[type] : {};
   for (const text of texts) {
     const separator = text.indexOf("=");
     if (separator <= 0) throw usage(`--set ${text}: write path=value, such as outcome=completed.`);
@@ -23,7 +25,13 @@ export function assignments(type: string, texts: readonly string[], json?: strin
     if (path.some((part) => part === "" || part === "__proto__"))
       throw usage(`--set ${text}: a part of the path is empty.`);
     const [field = "", ...inside] = path;
-    object[field] = withValue(object[field], inside, valueOf(type, path, text.slice(separator + 1)));
+    // Of a list that the made-up object has, a place is changed there; another list begins here.
+    const isMadeUp = object[field] === undefined && Array.isArray(sample[field]);
+    object[field] = withValue(
+      isMadeUp ? {} : object[field],
+      inside,
+      valueOf(type, path, text.slice(separator + 1)),
+    );
   }
   return object;
 }
@@ -63,7 +71,9 @@ function fitting(schema: z.ZodType, text: string, what: string): unknown {
   if (typeof asJson !== "string" && schema.safeParse(asJson).success) return asJson;
   const parsed = schema.safeParse(text);
   if (parsed.success) return text;
-  const problem = schema.safeParse(asJson).error?.issues[0]?.message ?? parsed.error.issues[0]?.message;
+  // A text that happens to be a number is told as a text, where the field is one.
+  const wantsText = schema.safeParse("").error?.issues.every(({ code }) => code !== "invalid_type") ?? true;
+  const problem = (wantsText ? parsed : schema.safeParse(asJson)).error?.issues[0]?.message;
   throw usage(`${what}: ${problem ?? "the value does not fit"}.`);
 }
 
@@ -79,7 +89,8 @@ function jsonOrText(text: string): unknown {
 function withValue(current: unknown, path: readonly string[], value: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
-  if (/^\d{1,3}$/.test(key)) {
+  const fields = fieldsSchema.safeParse(current);
+  if (/^\d{1,3}$/.test(key) && !fields.success) {
     const listed = listSchema.safeParse(current);
     const list = listed.success ? [...listed.data] : [];
     const place = Number(key);
@@ -87,7 +98,6 @@ function withValue(current: unknown, path: readonly string[], value: unknown): u
     list[place] = withValue(list[place], rest, value);
     return list;
   }
-  const fields = fieldsSchema.safeParse(current);
   const inner = fields.success ? fields.data : {};
   return { ...inner, [key]: withValue(inner[key], rest, value) };
 }

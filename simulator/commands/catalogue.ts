@@ -18,6 +18,11 @@ export const COMMANDS: readonly { name: string; summary: string; load: () => Pro
     load: async () => (await import("./verify.ts")).verifyCommand(),
   },
   {
+    name: "create",
+    summary: "make a receiver to start from, with its tests in CI",
+    load: async () => (await import("./create.ts")).createCommand(),
+  },
+  {
     name: "trigger",
     summary: "let something happen in the running simulator, which sends its event",
     load: async () => (await import("./trigger.ts")).triggerCommand(),

@@ -4,6 +4,7 @@ import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import { parseExactly } from "../domain/exact-json.ts";
 import { http, loadHttps } from "../http.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
 import { interruptible } from "./interrupt.ts";
@@ -173,7 +174,7 @@ function reasonOf(error: unknown): string {
 
 function parseJson(text: string): unknown {
   try {
-    return text === "" ? undefined : JSON.parse(text);
+    return text === "" ? undefined : parseExactly(text);
   } catch {
     return undefined;
   }

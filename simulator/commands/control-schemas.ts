@@ -7,6 +7,7 @@ export const attemptSchema = z.looseObject({
   number: z.number(),
   scheduled_at: z.string(),
   started_at: z.string(),
+  ended_at: z.string().nullable(),
   duration_ms: z.number().nullable(),
   http_status: z.number().nullable(),
   error: z.string().nullable(),
@@ -22,6 +23,21 @@ export const deliverySchema = z.looseObject({
   next_attempt_at: z.string().nullable(),
   verdict: z.looseObject({ sentence: z.string(), why: z.string().nullable() }),
   attempts: z.array(attemptSchema),
+});
+
+/** One delivery with what came back on each attempt. */
+export const deliveryDetailSchema = deliverySchema.extend({
+  url: z.string().nullable(),
+  attempts: z.array(
+    attemptSchema.extend({ answer: z.looseObject({ body: z.string(), truncated: z.boolean() }).nullable() }),
+  ),
+});
+
+/** What was sent again, or would be. */
+export const recoverySchema = z.looseObject({
+  total: z.number(),
+  has_more: z.boolean(),
+  counts: z.array(z.looseObject({ endpoint_id: z.string(), event_type: z.string(), count: z.number() })),
 });
 
 export const emittedSchema = z.looseObject({
@@ -77,4 +93,6 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   return z.looseObject({ object: z.literal("list"), data: z.array(item) });
 }
 
+export type DeliveryDetailValue = z.infer<typeof deliveryDetailSchema>;
+export type EmittedValue = z.infer<typeof emittedSchema>;
 export type DeliveryValue = z.infer<typeof deliverySchema>;

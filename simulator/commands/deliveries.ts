@@ -1,12 +1,31 @@
 import { Command, Option } from "commander";
-import { DELIVERY_STATES } from "../domain/outcome.ts";
+import { STATE_WORDS } from "../control/schemas.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { deliverySchema, endpointSchema, listOf, type DeliveryValue } from "./control-schemas.ts";
+import { answerLines } from "./answer-body.ts";
+import {
+  deliveryDetailSchema,
+  deliverySchema,
+  endpointSchema,
+  listOf,
+  recoverySchema,
+  type DeliveryDetailValue,
+  type DeliveryValue,
+} from "./control-schemas.ts";
+import { CommandError, EXIT } from "./command-error.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "../invocation.ts";
 
+type RecoverFlags = SimulatorFlags & {
+  state?: string;
+  type?: string;
+  endpoint?: string;
+  text?: string;
+  since?: string;
+  until?: string;
+  dryRun?: boolean;
+};
 type ListFlags = SimulatorFlags & { state?: string; endpoint?: string; event?: string; limit: number };
 
 /** `deliveries list|show|resend`: what was delivered, what was not, and why. */
@@ -15,7 +34,7 @@ export function deliveriesCommand(): Command {
 
   addSimulatorOptions(defaultCommand(command, "list"))
     .description("the newest deliveries")
-    .addOption(new Option("--state <state>", "only these").choices(DELIVERY_STATES))
+    .addOption(new Option("--state <state>", "only these").choices(STATE_WORDS))
     .option("--endpoint <id>", "only to this endpoint")
     .option("--event <id>", "only of this event")
     .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20)
@@ -64,7 +83,7 @@ export function deliveriesCommand(): Command {
     .action(async (id: string, flags: SimulatorFlags) => {
       const output = createOutput({ json: flags.json === true });
       const client = createControlClient(flags);
-      const delivery = await client.get(`/deliveries/${encodeURIComponent(id)}`, deliverySchema);
+      const delivery = await client.get(`/deliveries/${encodeURIComponent(id)}`, deliveryDetailSchema);
       output.value(delivery);
       const { data: endpoints } = await client.get("/endpoints", listOf(endpointSchema));
       const endpoint = endpoints.find((one) => one.id === delivery.endpoint_id);
@@ -89,6 +108,7 @@ export function deliveriesCommand(): Command {
           [resultOf(attempt), attempt.error_detail ?? ""].join("  ").trimEnd(),
         ]),
       ]);
+      printAnswers(delivery, output);
       if (delivery.verdict.why !== null) {
         output.line();
         output.line(delivery.verdict.why);
@@ -98,18 +118,69 @@ export function deliveriesCommand(): Command {
     });
 
   addSimulatorOptions(command.command("resend"))
-    .description("deliver the same event to the same endpoint again, as a new delivery")
-    .argument("<id>")
-    .action(async (id: string, flags: SimulatorFlags) => {
-      const output = createOutput({ json: flags.json === true });
-      const path = `/deliveries/${encodeURIComponent(id)}/resend`;
-      const delivery = await createControlClient(flags).post(path, {}, deliverySchema);
-      output.value(delivery);
-      output.line(`Sent again as ${delivery.id}.`);
-      output.note(`How it went:  ${ourCommand(["deliveries", "show", delivery.id], flags)}`);
-    });
+    .description(
+      "deliver the same events to the same endpoints again, as new deliveries: those named, or all that match",
+    )
+    .argument("[ids...]")
+    .addOption(new Option("--state <state>", "all that are so").choices(STATE_WORDS))
+    .option("--type <type>", "all of this event type")
+    .option("--endpoint <id>", "all to this endpoint")
+    .option("--text <words>", "all that have these words in them")
+    .option("--since <time>", "all created since then: 1h, or 2026-01-31T18:00:00Z")
+    .option("--until <time>", "all created before then")
+    .option("--dry-run", "only say what would be sent")
+    .action(async (ids: string[], flags: RecoverFlags) => recover(ids, flags));
 
   return command;
+}
+
+/** Sends deliveries again by their ids, or by what they have in common. */
+async function recover(ids: string[], flags: RecoverFlags): Promise<void> {
+  const output = createOutput({ json: flags.json === true });
+  const client = createControlClient(flags);
+  const { state, type, endpoint, text, since, until, dryRun } = flags;
+  const search = { state, type, endpoint_id: endpoint, q: text, since, until };
+  const isSearch = Object.values(search).some((value) => value !== undefined);
+  if (ids.length > 0 === isSearch)
+    throw new CommandError(
+      `Name deliveries by their ids, or choose them by --state, --type, --endpoint, --text, --since or --until${isSearch ? ", not both" : ""}. All that gave up and was not sent again since: deliveries resend --state lost`,
+      EXIT.wrongUsage,
+    );
+  if (ids.length > 0) {
+    if (dryRun === true)
+      throw new CommandError(
+        "--dry-run is for what is chosen by options: ids say by themselves what is sent.",
+        EXIT.wrongUsage,
+      );
+    for (const id of ids) {
+      const sent = await client.post(`/deliveries/${encodeURIComponent(id)}/resend`, {}, deliverySchema);
+      output.value(sent);
+      output.line(`Sent again as ${sent.id}.`);
+      output.note(`How it went:  ${ourCommand(["deliveries", "show", sent.id], flags)}`);
+    }
+    return;
+  }
+  const found = await client.post("/deliveries/resend", { ...search, dry_run: dryRun }, recoverySchema);
+  output.value(found);
+  for (const { endpoint_id: id, event_type: kind, count } of found.counts)
+    output.line(`${count} ${kind} to ${id}`);
+  const more = found.has_more ? " There is more: say it again." : "";
+  if (found.total === 0) output.note("Nothing is so that was not sent again since.");
+  else if (dryRun === true) output.note(`${found.total} would be sent again; nothing was sent.${more}`);
+  else output.note(`${found.total} sent again.${more}  How it goes:  ${ourCommand("deliveries", flags)}`);
+}
+
+/** What the receiver said with its answers; the same again is not repeated. */
+function printAnswers({ attempts }: DeliveryDetailValue, output: Output): void {
+  let before: string | undefined;
+  for (const { number, answer } of attempts) {
+    const lines = answerLines(answer);
+    if (lines.length === 0 || answer?.body === before) continue;
+    before = answer?.body;
+    output.line();
+    output.line(output.style("dim", `Answered on attempt ${number}:`));
+    for (const line of lines) output.line(`  ${line}`);
+  }
 }
 
 function stateText(delivery: DeliveryValue, output: Output): string {

@@ -62,11 +62,13 @@ export function createLocator(givenPort: number) {
  */
 export async function findRunningReceiver(options: {
   pid: number | undefined;
+  /** What the user says that the receiver verifies with; whoever takes it is the one. */
+  secret: string | undefined;
   output: Output;
   signal: AbortSignal;
   onNone: () => void;
 }): Promise<FoundReceiver | undefined> {
-  const { pid, output, signal, onNone } = options;
+  const { pid, secret, output, signal, onNone } = options;
   const asked = new Set<string>();
   let isTold = false;
   while (!signal.aborted) {
@@ -76,12 +78,21 @@ export async function findRunningReceiver(options: {
       const isNew = !asked.has(id);
       asked.add(id);
       return isNew && (pid === undefined ? listener.pid !== null : listener.pid === pid);
-    });
+    }, secret);
     if (!search.ok) throw new CommandError(`${search.message} Name your receiver's address with --url.`);
     const found = pid === undefined ? likeliestReceiver(search.found) : search.found[0];
-    if (found !== undefined) return found;
-    for (const { listener, sentence } of search.found) {
+    const others = search.found.filter((one) => one !== found);
+    for (const { listener, sentence } of others) {
       output.note(`  localhost:${listener.port} (${listener.program ?? "?"}): ${sentence}`);
+    }
+    if (found !== undefined) {
+      if (others.length > 0)
+        output.note("That listens, too: name your receiver's address with --url if it is one of these.");
+      if (secret !== undefined && !found.hasSecret)
+        output.note(
+          `Nobody who listens takes what is signed with this secret: ${found.url} is the likeliest.`,
+        );
+      return found;
     }
     if (search.found.length > 0) output.note("One of these is yours? Name its address with --url.");
     if (!isTold) onNone();

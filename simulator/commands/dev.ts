@@ -81,7 +81,7 @@ async function develop(
     const url = flags.url ?? `http://localhost:${port}/webhooks`;
     const { id, secret } = endpointFor(url, flags, running);
     const locator = flags.url === undefined ? createLocator(port) : undefined;
-    output.note(`Starting your receiver: ${command.join(" ")}`);
+    output.note(`Starting your receiver: ${command.join(" ").replace(process.execPath, "node")}`);
     const started = await startUserReceiver(
       command,
       { ...flags, url },
@@ -116,6 +116,7 @@ async function attend(flags: Flags, output: Output, interruption: AbortSignal): 
       flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
     const search = {
       pid: flags.pid,
+      secret: flags.secret === undefined ? undefined : secret,
       output,
       signal:
         flags.once === true

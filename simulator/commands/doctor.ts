@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { isExposed } from "../private-file.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createControlClient } from "./control-client.ts";
@@ -9,7 +9,7 @@ import { clockSchema } from "./control-schemas.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 
-type Flags = { port: number; data?: string; token?: string; json?: boolean };
+type Flags = { port: number; simulator?: string; data?: string; token?: string; json?: boolean };
 
 /** One thing that was looked at: what is so, or what is wrong with the fix. */
 type Check = { name: string; ok: boolean; message: string };
@@ -22,6 +22,12 @@ export function doctorCommand(): Command {
   return new Command("doctor")
     .description("check that this machine can run the simulator: Node.js, database, port, data file, clock")
     .option("--port <number>", "the port that serve is to use, or uses", wholeNumber(1, 65_535), 4010)
+    .addOption(
+      new Option(
+        "--simulator <url>",
+        "the running simulator to look at, in place of a port of this machine",
+      ).env("VOICE_AGENT_SIMULATOR_URL"),
+    )
     .option("--data <file>", "also look at this data file")
     .option("--token <token>", "token of the running simulator")
     .option("--json", "print JSON")
@@ -30,7 +36,9 @@ export function doctorCommand(): Command {
       const checks = [
         checkNode(),
         await checkDatabase(flags.data),
-        ...(await checkPort(flags)),
+        ...(flags.simulator === undefined
+          ? await checkPort(flags)
+          : await checkSimulator(flags.simulator, flags.token)),
         checkClock(),
       ];
       const problems = checks.filter(({ ok }) => !ok);
@@ -106,7 +114,16 @@ function problemOfFolder(folder: string): string | undefined {
 /** A free port, or a simulator that answers there and has the same time as we. */
 async function checkPort({ port, token }: Flags): Promise<Check[]> {
   if (await isFree(port)) return [{ name: "port", ok: true, message: `port ${port} is free` }];
-  const simulator = `http://127.0.0.1:${port}`;
+  const looked = await checkSimulator(`http://127.0.0.1:${port}`, token);
+  return looked.map((check) => {
+    if (check.ok || check.name !== "simulator") return check;
+    const message = `Port ${port} is taken by a program that does not answer like a simulator: stop it, or use serve --port with another. (${check.message})`;
+    return { name: "port", ok: false, message };
+  });
+}
+
+/** Whether a simulator answers at `simulator`, and has the same time as we. */
+async function checkSimulator(simulator: string, token: string | undefined): Promise<Check[]> {
   try {
     const client = createControlClient({ simulator, token });
     const clock = await client.get("/clock", clockSchema);
@@ -119,15 +136,8 @@ async function checkPort({ port, token }: Flags): Promise<Check[]> {
     }
     return checks;
   } catch (error) {
-    const told =
-      error instanceof CommandError && error.exitCode === EXIT.wrongUsage ? ` (${error.message})` : "";
-    return [
-      {
-        name: "port",
-        ok: false,
-        message: `Port ${port} is taken by a program that does not answer like a simulator${told}: stop it, or use serve --port with another.`,
-      },
-    ];
+    if (!(error instanceof CommandError)) throw error;
+    return [{ name: "simulator", ok: false, message: error.message }];
   }
 }
 

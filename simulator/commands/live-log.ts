@@ -1,5 +1,6 @@
 import type { JournalEntry } from "../domain/journal.ts";
-import type { Simulator } from "../simulator.ts";
+import { isSuccess } from "../domain/judgement.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { deliveryView } from "../control/views.ts";
 import type { Output } from "./output.ts";
 
@@ -29,9 +30,8 @@ export function attemptLine(
   const attempt = simulator.deliveries.attempts(deliveryId).find((one) => one.number === number);
   if (delivery === undefined || attempt === undefined) return undefined;
   const result = String(attempt.httpStatus ?? attempt.error ?? "?");
-  const isSuccess = attempt.httpStatus !== null && attempt.httpStatus >= 200 && attempt.httpStatus <= 299;
   const url = simulator.endpoints.find(delivery.endpointId)?.url ?? delivery.endpointId;
-  const shown = output.style(isSuccess ? "green" : "red", `[${result}]`);
+  const shown = output.style(isSuccess(attempt.httpStatus ?? 0) ? "green" : "red", `[${result}]`);
   const duration = attempt.durationMs === null ? "" : `, ${attempt.durationMs} ms`;
   return `${shown} POST ${url} [${delivery.eventId}] attempt ${number}${duration}${consequence(delivery)}`;
 }

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { createTools } from "../mcp/tools.ts";
 import { answerProblem } from "../mcp/answer.ts";
 import { VERSION } from "../version.ts";
-import { CommandError } from "./command-error.ts";
+import { CommandError, EXIT } from "./command-error.ts";
 import {
   addSimulatorOptions,
   createControlClient,
@@ -10,6 +10,8 @@ import {
   type SimulatorFlags,
 } from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
+
+const NEWLINE = 0x0a;
 
 /** `mcp`: the control API's verbs for developers' assistants, over standard input and output, until the input ends. */
 export function mcpCommand(): Command {
@@ -27,7 +29,9 @@ export function mcpCommand(): Command {
           ),
         );
       }
+      let lastByte = NEWLINE;
       const ended = new Promise<void>((resolve) => {
+        process.stdin.on("data", (chunk: Buffer) => (lastByte = chunk.at(-1) ?? lastByte));
         process.stdin.once("end", resolve);
         process.stdin.once("close", resolve);
       });
@@ -36,6 +40,11 @@ export function mcpCommand(): Command {
       await server.close();
       // It would keep us running.
       process.stdin.destroy();
+      if (lastByte === NEWLINE) return;
+      throw new CommandError(
+        "The input ended in the middle of a message, which was not answered: each message is JSON on one line, with a newline at its end.",
+        EXIT.wrongUsage,
+      );
     });
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
+import stringWidth from "string-width";
 import { printable, printableJson } from "../../shared/printable.ts";
 
 type Style = Parameters<typeof styleText>[0];
@@ -85,10 +86,8 @@ function padTo(cell: string, width: number): string {
 }
 
 function widthOf(cell: string): number {
-  return pieces(cell)
-    .filter((_, index) => index % 2 === 0)
-    .map(printable)
-    .join("").length;
+  const seen = pieces(cell).filter((_, index) => index % 2 === 0);
+  return stringWidth(seen.map(printable).join(""));
 }
 
 /** A line break at an end is an empty line of ours; one inside comes from somebody else. */

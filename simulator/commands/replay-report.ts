@@ -1,4 +1,6 @@
+import { isSuccess } from "../domain/judgement.ts";
 import type { ReplayProgress } from "../replay/state-file.ts";
+import { countsInWords } from "./first-attempts.ts";
 import type { Output } from "./output.ts";
 
 /** What became of one envelope: a status, a word for what went wrong, or `accepted` by the simulator. */
@@ -49,7 +51,7 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
     isComplete: () => done === total,
     /** Nobody listens there: no use to go on. */
     isHopeless: () => hopeless !== undefined,
-    finish(target: string): void {
+    finish(target: string, firstAttempts?: Record<string, number>): void {
       output.clearProgress();
       output.value({
         object: "replay",
@@ -61,6 +63,7 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
         failed: sent - acknowledged,
         outcomes: Object.fromEntries(outcomes),
         failures: failures.map(({ eventId, outcome }) => ({ event_id: eventId, outcome })),
+        first_attempts: firstAttempts,
       });
       for (const { eventId, outcome } of failures)
         output.line(`${output.style("red", `[${outcome}]`)} ${eventId}`);
@@ -68,11 +71,13 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
         output.line(`… and ${sent - acknowledged - failures.length} more`);
       const failed = sent === acknowledged ? "" : `, ${sent - acknowledged} not acknowledged`;
       output.line(`${sent} sent to ${target}${failed}.`);
+      if (firstAttempts !== undefined && Object.keys(firstAttempts).length > 0)
+        output.line(`First attempts: ${countsInWords(firstAttempts)}`);
       if (hopeless !== undefined) output.note(`Nothing answers at ${target} (${hopeless.outcome}).`);
     },
   };
 }
 
 function isFine({ outcome }: ReplayResult): boolean {
-  return outcome === "accepted" || (typeof outcome === "number" && outcome >= 200 && outcome <= 299);
+  return outcome === "accepted" || (typeof outcome === "number" && isSuccess(outcome));
 }

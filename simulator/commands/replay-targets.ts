@@ -3,7 +3,9 @@ import { checkEndpointUrl } from "../domain/endpoint-url.ts";
 import { systemTime } from "../domain/wall-time.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { emittedSchema } from "./control-schemas.ts";
+import { emittedSchema, type EmittedValue } from "./control-schemas.ts";
+import { countFirstResults, waitForFirstAttempts } from "./first-attempts.ts";
+import type { Output } from "./output.ts";
 import type { ReplayResult } from "./replay-report.ts";
 import { faultsOf } from "./option-values.ts";
 import { wantSecret } from "./secret-option.ts";
@@ -15,28 +17,41 @@ export type ReplayTarget = {
   /** How many envelopes it takes at a time. */
   batchSize: number;
   send: (envelopes: readonly Envelope[]) => Promise<ReplayResult[]>;
+  /** How many first attempts of what was sent ended how, once they have; undefined where nothing is waited for. */
+  firstAttempts?: () => Promise<Record<string, number> | undefined>;
   /** What to do after it. */
   next: () => string;
 };
 
 const BATCH_ENVELOPES = 100;
+/** To ask again and again how far more of them are would keep the simulator busy. */
+const MOST_WAITED_FOR = 10_000;
 
 /** Through the running simulator, to every endpoint that selected the type, with retries. */
-export function simulatorTarget(flags: SimulatorFlags & { newIds?: boolean; fault: string[] }): ReplayTarget {
+export function simulatorTarget(
+  flags: SimulatorFlags & { newIds?: boolean; fault: string[]; wait: boolean },
+  output: Output,
+): ReplayTarget {
   const client = createControlClient(flags);
   faultsOf(flags.fault);
-  let deliveries = 0;
+  const events: EmittedValue["events"] = [];
+  const deliveries: EmittedValue["deliveries"] = [];
   return {
     name: flags.simulator,
     batchSize: BATCH_ENVELOPES,
     async send(envelopes) {
       const body = { envelopes, faults: flags.fault };
       const answer = await client.post("/replay", body, emittedSchema);
-      deliveries += answer.deliveries.length;
+      events.push(...answer.events);
+      deliveries.push(...answer.deliveries);
       return answer.events.map(({ id }) => ({ eventId: id, outcome: "accepted" }));
     },
+    async firstAttempts() {
+      if (!flags.wait || deliveries.length > MOST_WAITED_FOR) return undefined;
+      return countFirstResults(await waitForFirstAttempts(client, { events, deliveries }, output));
+    },
     next: () =>
-      deliveries === 0
+      deliveries.length === 0
         ? `\nNo endpoint wants them. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks", flags)}`
         : `\nHow it went:  ${ourCommand("deliveries", flags)}`,
   };

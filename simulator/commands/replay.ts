@@ -20,9 +20,13 @@ export type ReplayFlags = SimulatorFlags & {
   rate?: number;
   resume?: string;
   skip: number;
+  skipInvalid?: boolean;
   fault: string[];
   allowHost: string[];
+  wait: boolean;
 };
+
+const SHOWN_LEFT_OUT = 10;
 
 /** `replay SOURCE…`: sends recorded events again, signed afresh. */
 export function replayCommand(): Command {
@@ -44,8 +48,10 @@ export function replayCommand(): Command {
       "keep in this file how far it has come and what failed; the same command then goes on from there",
     )
     .option("--skip <number>", "leave out the first so many", wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
+    .option("--skip-invalid", "leave out lines that are no event envelopes, and name them; refused otherwise")
     .option("--fault <name[:n]>", "do this wrong (repeatable)", collect, [])
     .option("--allow-host <host>", "let --to go to this host over http too (repeatable)", collect, [])
+    .option("--no-wait", "through a simulator: do not wait for the first attempts, and say nothing of them")
     .action(async (names: string[], flags: ReplayFlags) => {
       const output = createOutput({ json: flags.json === true });
       process.exitCode = await interruptible((signal) => replay(names, { flags, output, signal }));
@@ -56,15 +62,18 @@ async function replay(
   names: string[],
   { flags, output, signal }: { flags: ReplayFlags; output: Output; signal: AbortSignal },
 ): Promise<number> {
-  const target = await targetOf(flags, signal);
+  const target = await targetOf(flags, output, signal);
   const sources = await openSources(names, flags);
+  const leftOut = sources.flatMap((source) => source.leftOut);
+  for (const message of leftOut.slice(0, SHOWN_LEFT_OUT)) output.note(`Left out: ${message}`);
+  if (leftOut.length > SHOWN_LEFT_OUT) output.note(`… and ${leftOut.length - SHOWN_LEFT_OUT} more left out.`);
   const total = sources.reduce((sum, source) => sum + source.count, 0);
   const { state, before } = resumption(names, total, flags);
   if (before.done > 0) output.note(`Going on after ${before.done} of ${total}.`);
 
   const report = createReplayReport({ total, before, output });
   await run(sources, { target, report, state, flags, signal });
-  report.finish(target.name);
+  report.finish(target.name, signal.aborted ? undefined : await target.firstAttempts?.());
   if (report.isComplete()) {
     state?.remove();
     if (report.failed() > 0) return EXIT.checkFailed;
@@ -78,9 +87,9 @@ async function replay(
   return EXIT.couldNotRun;
 }
 
-function targetOf(flags: ReplayFlags, signal: AbortSignal): Promise<ReplayTarget> {
+function targetOf(flags: ReplayFlags, output: Output, signal: AbortSignal): Promise<ReplayTarget> {
   return flags.to === undefined
-    ? Promise.resolve(simulatorTarget(flags))
+    ? Promise.resolve(simulatorTarget(flags, output))
     : directTarget(flags.to, flags, signal);
 }
 
@@ -89,7 +98,7 @@ async function openSources(names: string[], flags: ReplayFlags): Promise<Source[
     (await createControlClient(flags).get(`/events/${id}`, eventDetailSchema)).envelope;
   const sources: Source[] = [];
   for (const name of names) {
-    const opened = await openSource({ name, findEvent, newId });
+    const opened = await openSource({ name, findEvent, newId, skipInvalid: flags.skipInvalid });
     if (!opened.ok) throw new CommandError(opened.message, EXIT.wrongUsage);
     sources.push(opened.source);
   }

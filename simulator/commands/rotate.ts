@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { registeredSchema } from "./control-schemas.ts";
@@ -14,11 +14,10 @@ export function addRotateCommand(endpoints: Command): void {
     .description("give an endpoint a new signing secret, and print it; nothing shows it again")
     .argument("<id>")
     .option("--secret <secret>", "the new one; made up when absent")
-    .option(
-      "--overlap <duration>",
-      "how long the old one goes on signing, in schedule time",
-      durationSeconds,
-      OVERLAP_SECONDS,
+    .addOption(
+      new Option("--overlap <duration>", "how long the old one goes on signing, in schedule time")
+        .argParser(durationSeconds)
+        .default(OVERLAP_SECONDS, "24h"),
     )
     .action(async (id: string, flags: Flags) => {
       const output = createOutput({ json: flags.json === true });

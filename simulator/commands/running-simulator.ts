@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { createApiFaults, type ApiFaultPlan, type ApiFaults } from "../api/faults.ts";
 import { listen, type RunningServer } from "../server.ts";
-import { createSimulator, type Simulator } from "../simulator.ts";
+import { createSimulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { CommandError } from "./command-error.ts";
 import { simulatorOptions, type ServeFlags } from "./serve-options.ts";
 
@@ -54,7 +55,9 @@ function apiFaultsOf(plan: ApiFaultPlan, { seed, world, events }: Simulator): Ap
     plan,
     seed,
     wait: (ms) => pause(ms),
+    nowMs: Date.now,
     forget: (orgId, id) => void world.forget(orgId, id),
+    review: (orgId) => void world.review(orgId),
     arrive: (orgId) => void events.live({ type: "call.completed", orgId }),
   });
 }

@@ -1,5 +1,6 @@
 import { envelopeSchema, EVENT_TYPES } from "../../shared/events.ts";
 import type { Attempt } from "../domain/attempts.ts";
+import { isSuccess } from "../domain/judgement.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
@@ -147,8 +148,7 @@ function isHandled(row: Row): boolean {
 }
 
 function isAcknowledged(attempt: Attempt | undefined): boolean {
-  const status = attempt?.httpStatus ?? 0;
-  return status >= 200 && status <= 299;
+  return isSuccess(attempt?.httpStatus ?? 0);
 }
 
 function wordsOf(attempt: Attempt | undefined): string {

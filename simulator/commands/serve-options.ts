@@ -1,10 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { API_FAULTS, parseApiFaults, type ApiFaultPlan } from "../api/faults.ts";
 import { CLOCK_MODES, type ClockMode } from "../domain/clock.ts";
+import { DEFAULT_CONCURRENCY } from "../domain/dispatcher.ts";
 import { parseReadings } from "../domain/readings.ts";
 import { DEFAULT_RETENTION } from "../domain/retention.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
-import type { SimulatorOptions } from "../simulator.ts";
+import type { SimulatorOptions } from "../compose.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { scenariosOf } from "./scenario-files.ts";
 import { collect, faultsOf, wholeNumber } from "./option-values.ts";
@@ -26,6 +27,7 @@ export type ServeFlags = {
   fault: string[];
   keep: number;
   keepAlive?: boolean;
+  concurrency: number;
   reading: string[];
   json?: boolean;
 };
@@ -87,6 +89,12 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       "--keep-alive",
       "go on with connections that receivers promise to keep (Keep-Alive: timeout=N); one for each attempt otherwise",
     )
+    .option(
+      "--concurrency <number>",
+      "requests under way to one endpoint at a time",
+      wholeNumber(...OPTION_BOUNDS.concurrency),
+      DEFAULT_CONCURRENCY,
+    )
     .option("--reading <name=choice>", "settle an open point of the specification (repeatable)", collect, [])
     .option(
       "--keep <deliveries>",
@@ -107,6 +115,7 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     faults: faultsOf(flags.fault),
     allowedHosts: flags.allowHost,
     keepAlive: flags.keepAlive,
+    concurrency: flags.concurrency,
     scenarios: scenariosOf(flags.scenario),
     retention: { deliveries: flags.keep },
     isLongLived: true,

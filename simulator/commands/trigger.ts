@@ -8,7 +8,15 @@ import {
   type ControlClient,
   type SimulatorFlags,
 } from "./control-client.ts";
-import { emittedSchema, scenarioSchema, storySchema } from "./control-schemas.ts";
+import { answerLines } from "./answer-body.ts";
+import {
+  deliveryDetailSchema,
+  emittedSchema,
+  scenarioSchema,
+  storySchema,
+  type DeliveryValue,
+} from "./control-schemas.ts";
+import { countFirstResults, countsInWords, firstResult, waitForFirstAttempts } from "./first-attempts.ts";
 import { collect, faultsOf, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
@@ -21,6 +29,7 @@ type Flags = SimulatorFlags & {
   count: number;
   org?: string;
   fault: string[];
+  wait: boolean;
 };
 
 const SHOWN_EVENTS = 20;
@@ -48,6 +57,7 @@ export function triggerCommand(): Command {
       collect,
       [],
     )
+    .option("--no-wait", "do not wait for the first attempt, and say nothing of it")
     .action(async (what: string, flags: Flags) => {
       const output = createOutput({ json: flags.json === true });
       const client = createControlClient(flags);
@@ -74,15 +84,41 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
     },
     emittedSchema,
   );
-  output.value(answer);
+  const attempted = flags.wait ? await waitForFirstAttempts(client, answer, output) : undefined;
+  output.value(attempted === undefined ? answer : { ...answer, deliveries: attempted });
   for (const event of answer.events.slice(0, SHOWN_EVENTS)) output.line(`${event.type}  ${event.id}`);
   if (answer.events.length > SHOWN_EVENTS) output.line(`… and ${answer.events.length - SHOWN_EVENTS} more`);
   const [first] = answer.deliveries;
+  if (attempted !== undefined) await printResults(attempted, { client, flags, output });
   output.note(
     first === undefined
       ? `\nNo endpoint wants it. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks", flags)}`
-      : `\nHow it went:  ${ourCommand(["deliveries", "show", first.id], flags)}`,
+      : `\n${attempted === undefined ? "How it went" : "All of it"}:  ${ourCommand(["deliveries", "show", first.id], flags)}`,
   );
+}
+
+/** What came back: from each endpoint of one event, and a count for many. */
+async function printResults(
+  deliveries: readonly DeliveryValue[],
+  { client, flags, output }: Context,
+): Promise<void> {
+  if (output.json || deliveries.length === 0) return;
+  if (flags.count > 1) {
+    output.line(`First attempts: ${countsInWords(countFirstResults(deliveries))}`);
+    return;
+  }
+  for (const { id } of deliveries) {
+    const delivery = await client.get(`/deliveries/${encodeURIComponent(id)}`, deliveryDetailSchema);
+    const [attempt] = delivery.attempts;
+    const result = firstResult(delivery);
+    const shown = output.style(/^2\d\d$/.test(result) ? "green" : "red", `[${result}]`);
+    const took = typeof attempt?.duration_ms === "number" ? `  ${attempt.duration_ms} ms` : "";
+    const due = delivery.next_attempt_at?.slice(0, 19).replace("T", " ");
+    const next = due === undefined ? "" : `  next attempt at ${due} of schedule time`;
+    output.line(`${shown} ${delivery.url ?? delivery.endpoint_id}${took}${next}`);
+    if (/^2\d\d$/.test(result)) continue;
+    for (const line of answerLines(attempt?.answer)) output.line(`  ${line}`);
+  }
 }
 
 async function tell(what: string, { client, flags, output }: Context): Promise<void> {

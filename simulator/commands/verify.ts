@@ -156,10 +156,15 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
 
   for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
   const { verifyReceiver } = await import("../verify/verify-receiver.ts");
+  const checks = [...selected.checks];
+  if (flags.explore !== undefined) {
+    const { exploreCheck } = await import("../verify/explore/explore.ts");
+    checks.push(exploreCheck(flags.explore));
+  }
   const report = await verifyReceiver({
     ...target.receiver,
     allowHosts: flags.allowHost,
-    checks: selected.checks,
+    checks,
     seed: flags.seed ?? randomBytes(4).toString("hex"),
     readyTimeoutMs: flags.readyTimeout * 1_000,
     failOn: flags.strict === true ? FAIL_ON : flags.failOn,
@@ -170,7 +175,6 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     thorough: flags.thorough === true,
     clockVariable: flags.clockVariable,
     effectsWithinMs: flags.effectsWithin === undefined ? undefined : flags.effectsWithin * 1_000,
-    explore: flags.explore,
     baseline: baseline?.baseline,
     onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
   });

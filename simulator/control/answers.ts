@@ -1,5 +1,6 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
+import { exactNumbers } from "../domain/exact-json.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
 import type { Refusal, RefusalReason } from "../verbs/refusal.ts";
 
@@ -74,6 +75,7 @@ function describe(issue: z.core.$ZodIssue): string {
 export function jsonBody(limitBytes: number): RequestHandler {
   return express.json({
     limit: limitBytes,
+    reviver: exactNumbers,
     verify(_request, _response, bytes) {
       const problem = jsonShapeProblem(bytes);
       if (problem !== undefined) throw new Error(problem);

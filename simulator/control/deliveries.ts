@@ -1,36 +1,49 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
-import { DELIVERY_STATES } from "../domain/outcome.ts";
+import { requestLine } from "../domain/attempt-request.ts";
+import { parseDuration } from "../domain/duration.ts";
 import { VERDICT_RESULTS } from "../domain/verdict.ts";
-import type { Simulator } from "../simulator.ts";
+import type { RecoverySearch } from "../verbs/deliveries.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
-import { pageSchema } from "./schemas.ts";
-import { countsView, deliveryDetailView, deliveryView } from "./views.ts";
+import { pageSchema, STATE_WORDS } from "./schemas.ts";
+import { countsView, deliveryDetailView, deliveryView, recoveryView } from "./views.ts";
+
+const stateSchema = z.enum(STATE_WORDS);
+
+/** A moment of schedule time, or how long before now. */
+const momentSchema = z
+  .string()
+  .refine(isMoment, 'expected a time such as "2026-01-31T18:00:00Z", or "1h" for an hour ago');
 
 const listSchema = pageSchema.extend({
   endpoint_id: z.string().optional(),
   event_id: z.string().optional(),
-  state: z.enum(DELIVERY_STATES).optional(),
+  state: stateSchema.optional(),
   type: z.string().optional(),
   verdict: z.enum(VERDICT_RESULTS).optional(),
+  since: momentSchema.optional(),
+  until: momentSchema.optional(),
 });
 
-const resendSchema = z.strictObject({ endpoint_id: z.string().optional() });
+const resendSchema = z.strictObject({
+  ...listSchema.omit({ limit: true, starting_after: true, event_id: true }).shape,
+  dry_run: z.boolean().default(false),
+});
 const signSchema = z.strictObject({ attempt: z.int().min(1).max(6) });
 
 /** Deliveries: look at them and their attempts, send one again, make the next attempt now. */
 export function deliveryRoutes(simulator: Simulator): Router {
-  const { deliveries } = simulator;
+  const { deliveries, clock } = simulator;
   const router = Router();
 
   router.get("/deliveries", (request, response) => {
     const query = readQuery(listSchema, request, response);
     if (query === undefined) return;
-    const { limit, endpoint_id: endpointId, event_id: eventId, state, type, verdict, q: text } = query;
-    const after = query.starting_after;
+    const { limit, event_id: eventId, starting_after: after } = query;
     if (after !== undefined && deliveries.find(after) === undefined)
       return answerRefusal(response, deliveries.noDelivery(after));
-    const page = deliveries.page({ limit, after, endpointId, eventId, state, type, verdict, text });
+    const page = deliveries.page({ ...searchOf(query), limit, after, eventId });
     answerPage(response, page.deliveries.map(deliveryView), page.next);
   });
 
@@ -42,12 +55,12 @@ export function deliveryRoutes(simulator: Simulator): Router {
     response.json(deliveryDetailView(detail));
   });
 
-  router.post("/deliveries/resend", (request, response) => {
+  router.post("/deliveries/resend", async (request, response) => {
     const body = readBody(resendSchema, request, response);
     if (body === undefined) return;
-    const { ids, hasMore } = deliveries.resendAll(body.endpoint_id);
-    const data = ids.flatMap((id) => deliveries.summary(id) ?? []).map(deliveryView);
-    response.status(202).json({ object: "list", data, has_more: hasMore });
+    const recovery = await deliveries.recover(searchOf(body), { isDry: body.dry_run });
+    const sent = recovery.ids.flatMap((id) => deliveries.summary(id) ?? []);
+    response.status(body.dry_run ? 200 : 202).json(recoveryView(recovery, sent));
   });
 
   router.post("/deliveries/:id/resend", (request, response) => {
@@ -61,9 +74,8 @@ export function deliveryRoutes(simulator: Simulator): Router {
     if (body === undefined) return;
     const signed = deliveries.signAgain(request.params.id, body.attempt);
     if (!signed.ok) return answerRefusal(response, signed);
-    const { url, request: again } = signed;
-    const headers = Object.fromEntries(again.headers);
-    response.json({ object: "request", url, line: again.line, headers, body: again.body.toString() });
+    const { url, headers, body: bytes } = signed.request;
+    response.json({ object: "request", url, line: requestLine(url), headers, body: bytes.toString() });
   });
 
   router.post("/deliveries/:id/attempt", (request, response) => {
@@ -72,10 +84,33 @@ export function deliveryRoutes(simulator: Simulator): Router {
     answerSummary(response, request.params.id);
   });
 
+  function searchOf(query: Omit<z.infer<typeof listSchema>, "limit">): RecoverySearch & { isLast?: boolean } {
+    const { endpoint_id: endpointId, state, type, verdict, q: text, since, until } = query;
+    const nowMs = clock.now();
+    return {
+      endpointId,
+      ...(state === "lost" ? { state: "dead" as const, isLast: true } : { state }),
+      type,
+      verdict,
+      text,
+      sinceMs: since === undefined ? undefined : momentMs(since, nowMs),
+      untilMs: until === undefined ? undefined : momentMs(until, nowMs),
+    };
+  }
+
   function answerSummary(response: Response, id: string): void {
     const delivery = deliveries.summary(id);
     if (delivery) response.status(202).json(deliveryView(delivery));
   }
 
   return router;
+}
+
+function isMoment(text: string): boolean {
+  return Number.isFinite(momentMs(text, 0));
+}
+
+function momentMs(text: string, nowMs: number): number {
+  const agoSeconds = /^\d+$/.test(text) ? undefined : parseDuration(text);
+  return agoSeconds === undefined ? Date.parse(text) : nowMs - agoSeconds * 1000;
 }

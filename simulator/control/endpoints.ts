@@ -2,7 +2,7 @@ import { Router, type Response } from "express";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { answerError, answerList, answerRefusal, readBody } from "./answers.ts";
 import { faultsSchema, nameSchema } from "./schemas.ts";
 import { answersView, emittedView, endpointView } from "./views.ts";

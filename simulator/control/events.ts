@@ -1,16 +1,30 @@
+import { setImmediate } from "node:timers/promises";
 import { Router, type Response } from "express";
 import { z } from "zod";
-import { envelopeSchema, EVENT_TYPES, objectSchemas, type EventType } from "../../shared/events.ts";
+import {
+  EMITTED_WHEN,
+  envelopeSchema,
+  EVENT_TYPES,
+  type EventType,
+  objectSchemas,
+} from "../../shared/events.ts";
 import { sampleObjects } from "../../shared/samples.ts";
+import type { EmittedEvent } from "../domain/emitter.ts";
+import type { DeliverySummary } from "../domain/delivery-summaries.ts";
+import type { EventSummary } from "../domain/event-summaries.ts";
 import { parseEventType } from "../domain/event-type.ts";
+import { parseExactly } from "../domain/exact-json.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { answerError, answerList, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, nameSchema, pageSchema } from "./schemas.ts";
 import { deliveryView, emittedView, eventView } from "./views.ts";
 
 /** What one request replays at most: what a developer's machine takes without a pause. */
 const MOST_ENVELOPES = 1_000;
+
+/** Events that are set off before others get their turn: 20 to 50 ms of work. */
+const MOST_A_TURN = 100;
 
 const triggerSchema = z.strictObject({
   type: nameSchema,
@@ -30,29 +44,27 @@ const replaySchema = z.strictObject({
 });
 const listSchema = pageSchema.extend({ type: z.string().optional(), org_id: z.string().optional() });
 
-/** When each event is emitted (SPEC §6 Event types). */
-const EMITTED_WHEN: Record<EventType, string> = {
-  "call.completed": "A call has ended, whatever came of it.",
-  "call.transferred": "A caller is handed to the staff line.",
-  "voicemail.created": "A caller has left a voicemail.",
-  "order.created": "A restaurant's agent has confirmed an order.",
-  "booking.created": "A service business's agent has booked an appointment.",
-};
-
 /** Events: let one happen, send recorded ones again, look at what was emitted. */
 export function eventRoutes(simulator: Simulator): Router {
   const { events, deliveries } = simulator;
   const router = Router();
 
-  router.post("/events", (request, response) => {
+  router.post("/events", async (request, response) => {
     const body = readBody(triggerSchema, request, response);
     if (body === undefined) return;
     const { org_id: orgId, object, count, faults } = body;
     const type = parseEventType(body.type);
     if (!type.ok) return answerError(response, 400, "invalid_request", type.message);
-    const result = events.emit({ type: type.type, orgId, object, faults }, count);
-    if (!result.ok) return answerRefusal(response, result);
-    response.status(202).json(emittedView(result.emitted));
+    const emitted: EmittedEvent[] = [];
+    while (emitted.length < count) {
+      const some = Math.min(MOST_A_TURN, count - emitted.length);
+      // Whether it can be shows with the first.
+      const result = events.emit({ type: type.type, orgId, object, faults }, some);
+      if (!result.ok) return answerRefusal(response, result);
+      emitted.push(...result.emitted);
+      await setImmediate();
+    }
+    response.status(202).json(emittedView(emitted));
   });
 
   router.post("/replay", (request, response) => {
@@ -78,11 +90,7 @@ export function eventRoutes(simulator: Simulator): Router {
     const summary = events.summary(request.params.id);
     if (!event || !summary) return answerNoEvent(response, request.params.id);
     const own = deliveries.page({ eventId: event.id, limit: MOST_ENVELOPES });
-    response.json({
-      ...eventView(summary),
-      envelope: envelopeSchema.parse(JSON.parse(event.body.toString())),
-      deliveries: own.deliveries.map(deliveryView),
-    });
+    response.json(eventDetailView(summary, event.body, own.deliveries));
   });
 
   return router;
@@ -94,13 +102,26 @@ function answerNoEvent(response: Response, id: string): void {
 
 /** The event types with the JSON Schema of their object and an example, for forms. */
 export function eventTypeRoutes(): Router {
-  const types = EVENT_TYPES.map((type) => ({
+  const types = EVENT_TYPES.map(eventTypeView);
+  const router = Router();
+  router.get("/event-types", (_request, response) => answerList(response, types));
+  return router;
+}
+
+export function eventTypeView(type: EventType) {
+  return {
     type,
     emitted_when: EMITTED_WHEN[type],
     schema: z.toJSONSchema(objectSchemas[type]),
     example: sampleObjects[type],
-  }));
-  const router = Router();
-  router.get("/event-types", (_request, response) => answerList(response, types));
-  return router;
+  };
+}
+
+/** An event with its envelope and all its deliveries. */
+export function eventDetailView(summary: EventSummary, body: Buffer, deliveries: readonly DeliverySummary[]) {
+  return {
+    ...eventView(summary),
+    envelope: envelopeSchema.parse(parseExactly(body.toString())),
+    deliveries: deliveries.map(deliveryView),
+  };
 }

@@ -1,6 +1,7 @@
 import { Router } from "express";
 import { z } from "zod";
-import type { Simulator } from "../simulator.ts";
+import type { Listeners } from "../processes/listeners.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { answerRefusal, readBody } from "./answers.ts";
 
 const LARGEST_PORT = 65_535;
@@ -12,14 +13,7 @@ export function receiverRoutes({ receivers }: Simulator): Router {
   const router = Router();
 
   router.get("/listeners", async (_request, response) => {
-    const listed = await receivers.listening();
-    const data = (listed.ok ? listed.listeners : []).map(({ host, port, program }) => ({
-      object: "listener",
-      host,
-      port,
-      program,
-    }));
-    response.json({ object: "list", data, message: listed.ok ? null : listed.message });
+    response.json(listenersView(await receivers.listening()));
   });
 
   // Sends requests, so that no page of another site may set it off: a POST, as every change is.
@@ -32,4 +26,14 @@ export function receiverRoutes({ receivers }: Simulator): Router {
   });
 
   return router;
+}
+
+export function listenersView(listed: Listeners) {
+  const data = (listed.ok ? listed.listeners : []).map(({ host, port, program }) => ({
+    object: "listener",
+    host,
+    port,
+    program,
+  }));
+  return { object: "list", data, message: listed.ok ? null : listed.message };
 }

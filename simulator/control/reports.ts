@@ -1,5 +1,5 @@
 import { Router } from "express";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { type Format, FORMAT_NAMES, FORMATS, isFormat } from "../verify/reports/formats.ts";
 import type { Paint } from "../verify/reports/pretty.ts";
 import { answerError, jsonBody } from "./answers.ts";

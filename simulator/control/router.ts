@@ -1,5 +1,5 @@
 import { Router } from "express";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { answerError, jsonBody } from "./answers.ts";
 import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";

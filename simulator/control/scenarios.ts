@@ -1,6 +1,7 @@
 import { Router } from "express";
-import { parseScenario } from "../domain/world/scenario.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Story } from "../domain/stories.ts";
+import { parseScenario, type Scenario } from "../domain/world/scenario.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { answerError, answerList } from "./answers.ts";
 
 /** Stories of several events that belong together: list them, add one, set one off. */
@@ -8,13 +9,7 @@ export function scenarioRoutes({ stories }: Simulator): Router {
   const router = Router();
 
   router.get("/scenarios", (_request, response) => {
-    const data = stories.list().map(({ name, summary, steps }) => ({
-      object: "scenario",
-      name,
-      summary,
-      events: steps.reduce((sum, { times }) => sum + times, 0),
-    }));
-    answerList(response, data);
+    answerList(response, stories.list().map(scenarioView));
   });
 
   router.post("/scenarios", (request, response) => {
@@ -38,15 +33,17 @@ export function scenarioRoutes({ stories }: Simulator): Router {
         told.reason === "unknown" ? ([404, "not_found"] as const) : ([400, "invalid_request"] as const);
       return answerError(response, status, error, told.message);
     }
-    const { scenario, steps, endsAtMs } = told.story;
-    response.status(202).json({
-      object: "story",
-      name: scenario.name,
-      summary: scenario.summary,
-      steps,
-      ends_at: new Date(endsAtMs).toISOString(),
-    });
+    response.status(202).json(storyView(told.story));
   });
 
   return router;
+}
+
+export function scenarioView({ name, summary, steps }: Scenario) {
+  return { object: "scenario", name, summary, events: steps.reduce((sum, { times }) => sum + times, 0) };
+}
+
+export function storyView({ scenario, steps, endsAtMs }: Story) {
+  const { name, summary } = scenario;
+  return { object: "story", name, summary, steps, ends_at: new Date(endsAtMs).toISOString() };
 }

@@ -1,19 +1,28 @@
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import { parseSignature, SIGNATURE_HEADER, sign, verify } from "../../shared/signature.ts";
 import type { Attempt } from "../domain/attempts.ts";
+import type { JudgedAttempt } from "../domain/blame.ts";
+import { FAULTS } from "../domain/faults.ts";
 
 const PREFIX_CHARACTERS = 120;
 
 /**
  * The signature of one attempt taken apart and checked, step by step (SPEC §6 Signature). The secret signs here and is
- * never part of the answer. `matches` is null where the endpoint, and its secrets with it, is gone.
+ * never part of the answer. `matches` is null where nobody knows the secret any more: the endpoint is gone, or it was rotated twice since.
  */
-export function signatureView(attempt: Attempt, body: Buffer, secrets: readonly string[]) {
+export function signatureView(
+  attempt: Attempt & Pick<JudgedAttempt, "injected">,
+  body: Buffer,
+  secrets: readonly string[],
+) {
   const header = attempt.requestHeaders[SIGNATURE_HEADER.toLowerCase()] ?? "";
   const headers = header === "" ? [] : [header];
   const parsed = parseSignature(headers);
   const sentAtSeconds = Math.floor(attempt.wallStartedAtMs / 1000);
   const text = body.toString();
+  const isForged = attempt.injected.some(({ name }) => FAULTS[name].at === "signature");
+  const isMatch = parsed.ok && matches(parsed, body, secrets);
+  const isKnown = secrets.length > 0 && (isMatch || isForged);
   return {
     header,
     t: parsed.ok ? parsed.timestamp : null,
@@ -21,10 +30,10 @@ export function signatureView(attempt: Attempt, body: Buffer, secrets: readonly 
     problem: parsed.ok ? null : parsed.reason,
     signed_string_start: parsed.ok ? `${parsed.timestamp}.${text.slice(0, PREFIX_CHARACTERS)}` : null,
     signed_bytes: parsed.ok ? parsed.timestamp.length + 1 + body.byteLength : null,
-    matches: parsed.ok && secrets.length > 0 ? matches(parsed, body, secrets) : null,
+    matches: parsed.ok && isKnown ? isMatch : null,
     age_at_send_seconds: sentAtSeconds - attempt.signatureTimestamp,
     tolerance_seconds: SIGNATURE_TOLERANCE_SECONDS,
-    verdict: secrets.length === 0 ? null : verdictOf(headers, body, secrets, sentAtSeconds),
+    verdict: !isKnown ? null : verdictOf(headers, body, secrets, sentAtSeconds),
   };
 }
 

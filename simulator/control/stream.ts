@@ -1,15 +1,18 @@
+import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { verificationView } from "./verification.ts";
 import { answerError } from "./answers.ts";
 import { clockView, deliveryView, endpointView, eventView } from "./views.ts";
 
 const HEARTBEAT_MS = 15_000;
+/** How long after a delivery changed the clock is told, with its counts and what is due next. */
+const CLOCK_AFTER_MS = 150;
 const RECONNECT_AFTER_MS = 1_000;
 /** What one client may leave unread; who reads less than is written gets no more. */
 const LARGEST_BACKLOG_BYTES = 1024 * 1024;
-/** So many watch at one time; each may leave as much unread. */
+/** Maximum number of SSE clients; each may leave as much unread. */
 const MOST_STREAMS = 64;
 /** How long a client that was dropped has to read the rest. */
 const LAST_WORDS_MS = 5_000;
@@ -30,6 +33,8 @@ export function streamRoutes(simulator: Simulator): Router {
   let newest: { entry: JournalEntry; text: { name: string; data: string } | undefined } | undefined;
 
   let streams = 0;
+  const clients = new Set<(name: string, data: string) => void>();
+  let clockTimer: NodeJS.Timeout | undefined;
 
   router.get("/stream", async (request, response) => {
     if (streams >= MOST_STREAMS) {
@@ -48,22 +53,27 @@ export function streamRoutes(simulator: Simulator): Router {
       serializer: String,
     });
     const unwatch = journal.watch(push);
+    const tell = (name: string, data: string) => session.push(data, name, String(journal.lastId()));
+    clients.add(tell);
     const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS).unref();
     session.once("disconnected", stop);
 
     const lastId = Number(session.lastId);
     if (session.lastId === "" || !Number.isSafeInteger(lastId)) {
-      session.push(JSON.stringify(clockView(simulator)), "clock", String(journal.lastId()));
-      return;
+      return tell("clock", JSON.stringify(clockView(simulator)));
     }
     const missed = journal.since(lastId);
     if (missed === undefined || missed.length > MOST_RESUMED_ENTRIES) {
-      session.push("{}", "resync", String(journal.lastId()));
+      tell("resync", "{}");
     } else for (const entry of missed) push(entry);
 
     function stop(): void {
       unwatch();
+      clients.delete(tell);
       clearInterval(heartbeat);
+      if (clients.size > 0) return;
+      clearTimeout(clockTimer);
+      clockTimer = undefined;
     }
 
     function push(entry: JournalEntry): void {
@@ -71,6 +81,7 @@ export function streamRoutes(simulator: Simulator): Router {
       if (response.writableLength > LARGEST_BACKLOG_BYTES) return drop(entry);
       const text = textOf(entry);
       if (text !== undefined) session.push(text.data, text.name, String(entry.id));
+      if (text?.name === "delivery") tellClockSoon();
     }
 
     function drop(entry: JournalEntry): void {
@@ -80,6 +91,15 @@ export function streamRoutes(simulator: Simulator): Router {
       response.socket?.setTimeout(LAST_WORDS_MS, () => response.destroy());
     }
   });
+
+  /** Counts and what is due next change with each attempt: once for many is enough. */
+  function tellClockSoon(): void {
+    clockTimer ??= setTimeout(() => {
+      clockTimer = undefined;
+      const text = JSON.stringify(clockView(simulator));
+      for (const tell of clients) tell("clock", text);
+    }, CLOCK_AFTER_MS).unref();
+  }
 
   function textOf(entry: JournalEntry): { name: string; data: string } | undefined {
     if (newest?.entry !== entry) {

@@ -1,6 +1,6 @@
 import { Router } from "express";
 import { z } from "zod";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import type { Verification } from "../verbs/verification.ts";
 import { checkValue } from "../verify/reports/json.ts";
 import { answerRefusal, readBody } from "./answers.ts";

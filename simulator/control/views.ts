@@ -1,12 +1,14 @@
 import type { Due } from "../domain/ahead.ts";
-import type { DeliverySummary, JudgedAttempt } from "../domain/delivery-summaries.ts";
+import { requestLine } from "../domain/attempt-request.ts";
+import type { JudgedAttempt } from "../domain/blame.ts";
+import type { DeliverySummary } from "../domain/delivery-summaries.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { EventSummary } from "../domain/event-summaries.ts";
 import { formatFault, formatFaults } from "../domain/faults.ts";
 import { knownSecrets } from "../domain/signing-secrets.ts";
-import type { Simulator } from "../simulator.ts";
-import type { DeliveryDetail, EndpointAnswers } from "../verbs/deliveries.ts";
+import type { Simulator } from "../verbs/simulator.ts";
+import type { DeliveryDetail, EndpointAnswers, Recovery } from "../verbs/deliveries.ts";
 import { signatureView } from "./signature-view.ts";
 
 /** How the control API shows things: snake_case, schedule times as ISO 8601, wall times named so. */
@@ -66,6 +68,7 @@ export function deliveryView(delivery: DeliverySummary) {
     next_attempt_at: delivery.nextAttemptAtMs === null ? null : iso(delivery.nextAttemptAtMs),
     faults: delivery.faults.map(formatFault),
     resend_of: delivery.resendOf,
+    recovered_by: delivery.recoveredBy,
     summary: delivery.summary,
     verdict: delivery.verdict,
     handling: handlingView(delivery),
@@ -88,8 +91,9 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
     attempts: attempts.map((attempt) => ({
       ...attemptView(attempt),
       request: {
-        line: attempt.wire?.line ?? null,
-        headers: attempt.wire ? Object.fromEntries(attempt.wire.headers) : attempt.requestHeaders,
+        url: attempt.requestUrl,
+        line: attempt.requestUrl === null ? null : requestLine(attempt.requestUrl),
+        headers: attempt.requestHeaders,
         body: attempt.sentBody.toString(),
       },
       signature: signatureView(attempt, attempt.sentBody, endpoint ? knownSecrets(endpoint) : []),
@@ -98,6 +102,22 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
         body: attempt.answer.body.toString(),
         truncated: attempt.answer.truncated,
       },
+    })),
+  };
+}
+
+/** What is sent again, or would be: how many of which type to which endpoint, and, once it is sent, each delivery. */
+export function recoveryView({ found, hasMore }: Recovery, sent: readonly DeliverySummary[]) {
+  const groups = Map.groupBy(found, ({ endpointId, eventType }) => `${endpointId} ${eventType}`);
+  return {
+    object: "list",
+    data: sent.map(deliveryView),
+    has_more: hasMore,
+    total: found.length,
+    counts: [...groups.values()].map((group) => ({
+      endpoint_id: group[0]?.endpointId ?? "",
+      event_type: group[0]?.eventType ?? "",
+      count: group.length,
     })),
   };
 }
@@ -122,6 +142,7 @@ export function clockView(simulator: Simulator) {
     wall_now: iso(clock.wallNowMs()),
     next_attempt_at: nextMs === undefined ? null : iso(nextMs),
     deliveries: counts.deliveries().byState,
+    lost: counts.lost(),
     verdicts: verdictsView(simulator),
   };
 }

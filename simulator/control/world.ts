@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "../../shared/events.ts";
 import { FAULTS } from "../domain/faults.ts";
 import { listReadings, parseReadings } from "../domain/readings.ts";
 import { ourProgram } from "../invocation.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { VERSION } from "../version.ts";
 import { answerError, answerList, readBody } from "./answers.ts";
 
@@ -20,42 +20,26 @@ const resetSchema = z.strictObject({ keep_endpoints: z.boolean().default(false) 
  * come in by themselves, readings, faults, and a fresh start.
  */
 export function worldRoutes(simulator: Simulator): Router {
-  const { world, traffic, verdicts } = simulator;
+  const { traffic } = simulator;
   const router = Router();
-  const trafficView = () => ({ object: "traffic", per_minute: traffic.perMinute() });
 
-  router.get("/about", (_request, response) => {
-    response.json({
-      object: "about",
-      version: VERSION,
-      command: ourProgram(),
-      is_observed: verdicts.isObserved(),
-      event_types: EVENT_TYPES,
-    });
-  });
+  router.get("/about", (_request, response) => void response.json(aboutView(simulator)));
 
-  router.get("/traffic", (_request, response) => void response.json(trafficView()));
+  router.get("/traffic", (_request, response) => void response.json(trafficView(simulator)));
 
   router.patch("/traffic", (request, response) => {
     const body = readBody(trafficSchema, request, response);
     if (body === undefined) return;
     traffic.set(body.per_minute);
-    response.json(trafficView());
+    response.json(trafficView(simulator));
   });
 
   router.get("/organizations", (_request, response) => {
-    const data = world
-      .organizations()
-      .map(({ organization, apiKey }) => ({ ...organization, api_key: apiKey }));
-    answerList(response, data);
+    answerList(response, organizationsView(simulator));
   });
 
   router.get("/readings", (_request, response) => {
-    const choices = simulator.readings();
-    answerList(
-      response,
-      listReadings().map(({ name, ...reading }) => ({ name, choice: choices[name], ...reading })),
-    );
+    answerList(response, readingsView(simulator));
   });
 
   router.patch("/readings", (request, response) => {
@@ -69,10 +53,7 @@ export function worldRoutes(simulator: Simulator): Router {
   });
 
   router.get("/faults", (_request, response) => {
-    answerList(
-      response,
-      Object.entries(FAULTS).map(([name, fault]) => ({ name, ...fault })),
-    );
+    answerList(response, faultsView());
   });
 
   router.post("/reset", async (request, response) => {
@@ -83,4 +64,31 @@ export function worldRoutes(simulator: Simulator): Router {
   });
 
   return router;
+}
+
+export function aboutView({ verdicts }: Simulator) {
+  return {
+    object: "about",
+    version: VERSION,
+    command: ourProgram(),
+    is_observed: verdicts.isObserved(),
+    event_types: EVENT_TYPES,
+  };
+}
+
+export function trafficView({ traffic }: Simulator) {
+  return { object: "traffic", per_minute: traffic.perMinute() };
+}
+
+export function organizationsView({ world }: Simulator) {
+  return world.organizations().map(({ organization, apiKey }) => ({ ...organization, api_key: apiKey }));
+}
+
+export function readingsView(simulator: Simulator) {
+  const choices = simulator.readings();
+  return listReadings().map(({ name, ...reading }) => ({ name, choice: choices[name], ...reading }));
+}
+
+export function faultsView() {
+  return Object.entries(FAULTS).map(([name, fault]) => ({ name, ...fault }));
 }

@@ -12,7 +12,7 @@ export function dashboardHeaders(page: string): RequestHandler {
       useDefaults: false,
       directives: {
         defaultSrc: ["'none'"],
-        scriptSrc: ["'self'", ...importMapHashes(page)],
+        scriptSrc: ["'self'", ...inlineHashes(page)],
         styleSrc: ["'self'"],
         fontSrc: ["'self'"],
         imgSrc: ["'self'"],
@@ -31,8 +31,10 @@ export function dashboardHeaders(page: string): RequestHandler {
   });
 }
 
-/** An import map can only stand in the page itself, so the policy names it by its hash. */
-function importMapHashes(page: string): string[] {
-  const maps = page.matchAll(/<script type="importmap">(.*?)<\/script>/gs);
-  return [...maps].map(([, map = ""]) => `'sha256-${createHash("sha256").update(map).digest("base64")}'`);
+/** What has to run before the page is painted stands in it; the policy names it by its hash. */
+function inlineHashes(page: string): string[] {
+  const scripts = page.matchAll(/<script>(.*?)<\/script>/gs);
+  return [...scripts].map(
+    ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+  );
 }

@@ -1,9 +1,12 @@
 import { envelopeSchema } from "../../shared/events.ts";
 import { SIGNATURE_HEADER, sign } from "../../shared/signature.ts";
+import { parseExactly } from "./exact-json.ts";
 import type { FaultName } from "./faults.ts";
 import type { Readings } from "./readings.ts";
 
+/** A request as it stands on the wire: every header, in its order. */
 export type AttemptRequest = {
+  url: string;
   headers: Record<string, string>;
   body: Buffer;
   /** The `t` in the header. */
@@ -17,6 +20,9 @@ const FAULTY_TIMESTAMP_SHIFT_SECONDS = 600;
  * fault or a reading says otherwise.
  */
 export function attemptRequest(options: {
+  url: string;
+  /** Whether the connection is to be used again. */
+  keepAlive: boolean;
   body: Buffer;
   /** Each signs: one, or two while a rotated one overlaps. */
   secrets: readonly string[];
@@ -38,11 +44,33 @@ export function attemptRequest(options: {
   if (faults.has("missing-parts")) signature = `t=${signatureTimestamp}`;
   if (readings.signature_extra_keys === "present") signature += `,v0=${"0".repeat(64)},kid=1`;
 
+  const body = faults.has("tampered-body") ? tamper(signedBody) : signedBody;
+  const { url, keepAlive } = options;
+  return { url, headers: wireHeaders({ url, keepAlive, signature, body }), body, signatureTimestamp };
+}
+
+/** All headers of a delivery. */
+export function wireHeaders(options: {
+  url: string;
+  keepAlive: boolean;
+  signature: string;
+  body: Uint8Array;
+}): Record<string, string> {
   return {
-    headers: { "content-type": "application/json", [SIGNATURE_HEADER.toLowerCase()]: signature },
-    body: faults.has("tampered-body") ? tamper(signedBody) : signedBody,
-    signatureTimestamp,
+    host: new URL(options.url).host,
+    "content-type": "application/json",
+    [SIGNATURE_HEADER.toLowerCase()]: options.signature,
+    "content-length": String(options.body.byteLength),
+    "user-agent": "voice-agent-service/1.0",
+    accept: "*/*",
+    connection: options.keepAlive ? "keep-alive" : "close",
   };
+}
+
+/** The first line of a delivery to `url`. */
+export function requestLine(url: string): string {
+  const { pathname, search } = new URL(url);
+  return `POST ${pathname}${search} HTTP/1.1`;
 }
 
 function timestampShiftSeconds(faults: ReadonlySet<FaultName>): number {
@@ -52,20 +80,21 @@ function timestampShiftSeconds(faults: ReadonlySet<FaultName>): number {
 
 /** The same JSON value in other bytes: keys in the opposite order, on lines of their own. */
 function reserialize(body: Buffer): Buffer {
-  const value: unknown = JSON.parse(body.toString());
+  const value: unknown = parseExactly(body.toString());
   return Buffer.from(JSON.stringify(reordered(value), null, 2));
 }
 
 function reordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reordered);
-  if (typeof value !== "object" || value === null) return value;
+  // A number that is kept as it was written has no keys to put in another order.
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [key, reordered(inner)]);
   return Object.fromEntries(entries.toReversed());
 }
 
 /** Says something else than what was signed, and is still an envelope: only the signature can tell. */
 function tamper(body: Buffer): Buffer {
-  const envelope = envelopeSchema.parse(JSON.parse(body.toString()));
+  const envelope = envelopeSchema.parse(parseExactly(body.toString()));
   return Buffer.from(
     JSON.stringify({ ...envelope, api_version: envelope.api_version === "v2" ? "v1" : "v2" }),
   );

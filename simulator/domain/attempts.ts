@@ -1,6 +1,5 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
-import type { Delivery } from "./deliveries.ts";
 import type { Answer, AttemptError, Outcome } from "./outcome.ts";
 
 /** One HTTP try, without what was sent and answered. `…AtMs` are schedule time unless the name says wall. */
@@ -22,6 +21,9 @@ export type AttemptSummary = {
 
 /** One HTTP try with everything. */
 export type Attempt = AttemptSummary & {
+  /** Where it was sent; null in what an earlier version recorded, whose headers are those of the signature alone. */
+  requestUrl: string | null;
+  /** All of them, in their order on the wire. */
   requestHeaders: Record<string, string>;
   /** The bytes sent, where they were not the delivery's own. */
   requestBody: Buffer | null;
@@ -48,6 +50,7 @@ type SummaryRow = {
 };
 
 type AttemptRow = SummaryRow & {
+  request_url: string | null;
   request_headers: string;
   request_body: Buffer | null;
   answer_headers: string | null;
@@ -57,8 +60,8 @@ type AttemptRow = SummaryRow & {
 
 const OPEN = `
   INSERT INTO attempts (delivery_seq, number, scheduled_at, started_at, wall_started_at, signature_timestamp,
-    request_headers, request_body)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+    request_url, request_headers, request_body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const CLOSE = `
   UPDATE attempts SET ended_at = ?, duration_ms = ?, http_status = ?, error = ?, error_detail = ?,
     answer_headers = ?, answer_body = ?, answer_truncated = ?
@@ -93,7 +96,7 @@ export function createAttempts(options: { database: Database }) {
   return {
     /** Records that an attempt is about to be made; answers its place in the table. */
     open(
-      { seq }: Pick<Delivery, "seq">,
+      { seq }: { seq: number },
       attempt: Pick<
         Attempt,
         | "number"
@@ -101,6 +104,7 @@ export function createAttempts(options: { database: Database }) {
         | "startedAtMs"
         | "wallStartedAtMs"
         | "signatureTimestamp"
+        | "requestUrl"
         | "requestHeaders"
         | "requestBody"
       >,
@@ -115,6 +119,7 @@ export function createAttempts(options: { database: Database }) {
         startedAtMs,
         wallStartedAtMs,
         signatureTimestamp,
+        attempt.requestUrl,
         headers,
         requestBody,
       );
@@ -153,6 +158,7 @@ export function createAttempts(options: { database: Database }) {
 function fromRow(row: AttemptRow): Attempt {
   return {
     ...summaryFromRow(row),
+    requestUrl: row.request_url,
     requestHeaders: requestHeadersSchema.parse(JSON.parse(row.request_headers)),
     requestBody: row.request_body,
     answer: row.answer_headers === null ? null : answerOf(row, row.answer_headers),

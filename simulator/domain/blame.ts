@@ -1,24 +1,22 @@
-import type { Attempt } from "./attempts.ts";
-import type { JudgedAttempt } from "./delivery-summaries.ts";
+import type { AttemptSummary } from "./attempts.ts";
 import type { Fault } from "./faults.ts";
+import { isSuccess } from "./judgement.ts";
 import type { Blame } from "./outcome.ts";
+
+/** An attempt with what we did wrong to it on purpose, and whose doing its failure is (null: it did not fail). */
+export type JudgedAttempt = AttemptSummary & { injected: Fault[]; blame: Blame | null };
 
 /**
  * Whose doing it is that an attempt failed; null when it did not fail, or not yet. A failure after a fault that we put
  * into it is ours, and so is one that we interrupted: neither says anything about the receiver.
  */
 export function blameOf(
-  attempt: Pick<Attempt, "httpStatus" | "error">,
+  attempt: Pick<AttemptSummary, "httpStatus" | "error">,
   injected: readonly Fault[],
 ): Blame | null {
   const { httpStatus, error } = attempt;
   if (error === null && (httpStatus === null || isSuccess(httpStatus))) return null;
   return injected.length > 0 || error === "interrupted" ? "simulator" : "receiver";
-}
-
-/** SPEC §6 Retry policy: any 2xx. */
-export function isSuccess(httpStatus: number): boolean {
-  return httpStatus >= 200 && httpStatus <= 299;
 }
 
 /** How an endpoint has answered lately, as far as that is its own doing. */

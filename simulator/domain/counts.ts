@@ -16,11 +16,21 @@ type DeliveryRow = { endpoint_id: string; event_type: string; state: DeliverySta
 type EventRow = { type: string; count: number };
 
 const DELIVERIES = `SELECT * FROM delivery_counts WHERE count > 0`;
+const LOST = `
+  SELECT count(*) FROM deliveries d WHERE d.state = 'dead'
+    AND EXISTS (SELECT 1 FROM endpoints WHERE id = d.endpoint_id AND deleted_at IS NULL)
+    AND NOT EXISTS (
+      SELECT 1 FROM deliveries l WHERE l.event_id = d.event_id AND +l.endpoint_id = d.endpoint_id AND l.seq > d.seq
+    )`;
+const ENDPOINTS = `SELECT count(*) FROM endpoints WHERE deleted_at IS NULL`;
 const EVENTS = `SELECT * FROM event_counts WHERE count > 0`;
 
 /** How many deliveries and events there are of each kind. Kept, not counted: a million cost what one does. */
 export function createCounts(options: { database: Database }) {
   const deliveries = options.database.prepare<[], DeliveryRow>(DELIVERIES);
+  const lost = options.database.prepare<[], number>(LOST).pluck();
+  const endpoints = options.database.prepare<[], number>(ENDPOINTS).pluck();
+  let known: { of: string; lost: number } | undefined;
   const events = options.database.prepare<[], EventRow>(EVENTS);
 
   return {
@@ -34,6 +44,13 @@ export function createCounts(options: { database: Database }) {
         ofKey(counts.byEndpoint, endpointId)[state] += count;
       }
       return counts;
+    },
+    /** How many gave up and were not sent again since, to endpoints that are still there. */
+    lost(): number {
+      // Nothing else changes it.
+      const counted = `${endpoints.get() ?? 0} ${JSON.stringify(deliveries.all())}`;
+      if (counted !== known?.of) known = { of: counted, lost: lost.get() ?? 0 };
+      return known.lost;
     },
     events(): EventCounts {
       const counts = { total: 0, byType: new Map<string, number>() };

@@ -102,15 +102,6 @@ const HURRY = `UPDATE deliveries SET next_attempt_at = ? WHERE id = ? AND next_a
 const ABANDON = `
   UPDATE deliveries SET state = 'dead', next_attempt_at = NULL
   WHERE endpoint_id = ? AND next_attempt_at IS NOT NULL RETURNING id`;
-const GAVE_UP = `
-  SELECT * FROM deliveries d
-  WHERE state = 'dead' AND endpoint_id = coalesce(?, endpoint_id)
-    AND EXISTS (SELECT 1 FROM endpoints WHERE id = d.endpoint_id AND deleted_at IS NULL)
-    AND NOT EXISTS (
-      SELECT 1 FROM deliveries later
-      WHERE later.event_id = d.event_id AND +later.endpoint_id = d.endpoint_id AND later.seq > d.seq
-    )
-  ORDER BY seq LIMIT ?`;
 // The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'deliveries'`;
 
@@ -128,7 +119,6 @@ export function createDeliveries(options: { database: Database; seed: number }) 
   const postpone = database.prepare(POSTPONE);
   const settle = database.prepare(SETTLE);
   const hurry = database.prepare(HURRY);
-  const gaveUp = database.prepare<[string | null, number], DeliveryRow>(GAVE_UP);
   const abandon = database.prepare<[string], string>(ABANDON).pluck();
   const lastSeq = database.prepare<[], number>(LAST_SEQ).pluck();
 
@@ -162,9 +152,6 @@ export function createDeliveries(options: { database: Database; seed: number }) 
       void settle.run(state, seq),
     /** Brings a waiting delivery's next attempt forward to `nowMs`; false when none waits for later. */
     hurry: (id: string, nowMs: number): boolean => hurry.run(nowMs, id, nowMs).changes > 0,
-    /** What is dead and was not sent again since, to endpoints that are still there; oldest first. */
-    gaveUp: (limit: number, endpointId?: string): Delivery[] =>
-      gaveUp.all(endpointId ?? null, limit).map(fromRow),
     /** Ends whatever waits for an endpoint that is gone; answers which deliveries that were. */
     abandon: (endpointId: string): string[] => abandon.all(endpointId),
   };

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 import type { Attempts, AttemptSummary } from "./attempts.ts";
-import { blameOf } from "./blame.ts";
+import { blameOf, type JudgedAttempt } from "./blame.ts";
 import { NO_BOUNDS, PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
-import type { Blame, DeliveryState } from "./outcome.ts";
+import type { DeliveryState } from "./outcome.ts";
 import { readFaults } from "./endpoints.ts";
 import { injectedFaults, type Fault } from "./faults.ts";
 import { judgeDelivery, type Handling, type Verdict, type VerdictResult } from "./verdict.ts";
@@ -19,6 +19,8 @@ export type DeliverySummary = {
   nextAttemptAtMs: number | null;
   faults: Fault[];
   resendOf: string | null;
+  /** The later delivery that brought the same event to the same endpoint. */
+  recoveredBy: string | null;
   /** One line that says what the event is about. */
   summary: string;
   attempts: JudgedAttempt[];
@@ -27,27 +29,30 @@ export type DeliverySummary = {
   verdict: Verdict;
 };
 
-/** An attempt with what we did wrong to it on purpose, and whose doing its failure is (null: it did not fail). */
-export type JudgedAttempt = AttemptSummary & { injected: Fault[]; blame: Blame | null };
-
 export type DeliverySearch = {
   limit: number;
   /** Below the delivery with this id, which exists. */
   after?: string | undefined;
   endpointId?: string | undefined;
   eventId?: string | undefined;
-  state?: DeliveryState | undefined;
+  /** `failed`: gave up, or was tried in vain and is tried again. */
+  state?: DeliveryState | "failed" | undefined;
   type?: string | undefined;
   verdict?: VerdictResult | undefined;
   /** Text that ids, type, summary, endpoint URL or payload have in them, whatever its case. */
   text?: string | undefined;
+  /** Created at or after `sinceMs`, before `untilMs`. */
+  sinceMs?: number | undefined;
+  untilMs?: number | undefined;
+  /** Not sent again since, to an endpoint that is still there. */
+  isLast?: boolean | undefined;
 };
 
 /** Newest first. With `next`, there may be more below the delivery that it names. */
 export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null };
 
 type Column = "endpoint_id" | "event_id" | "event_type" | "state" | "verdict";
-type Candidate = Record<Column | "id", string>;
+type Candidate = Record<Column | "id", string> & { created_at: number; attempts_made: number };
 type TextCandidate = Candidate & { summary: string; body: Buffer };
 
 type SummaryRow = Omit<Candidate, "state" | "verdict"> & {
@@ -57,6 +62,7 @@ type SummaryRow = Omit<Candidate, "state" | "verdict"> & {
   next_attempt_at: number | null;
   faults: string;
   resend_of: string | null;
+  recovered_by: string | null;
   summary: string;
   is_again: number;
   handled: number | null;
@@ -68,7 +74,11 @@ type SummaryRow = Omit<Candidate, "state" | "verdict"> & {
 // The plus keeps the subquery off the index of the endpoint, which would lead through all that it ever got.
 const SUMMARIES = `
   SELECT d.id, d.event_id, d.event_type, e.org_id, d.endpoint_id, d.state, d.created_at, d.next_attempt_at, d.faults,
-    d.resend_of, e.summary, h.handled, h.duplicates, h.state AS handling_state, h.is_settled,
+    d.resend_of, e.summary,
+    CASE d.state WHEN 'dead' THEN (
+      SELECT l.id FROM deliveries l WHERE l.event_id = d.event_id AND +l.endpoint_id = d.endpoint_id AND l.seq > d.seq
+        AND l.state = 'delivered' ORDER BY l.seq LIMIT 1
+    ) END AS recovered_by, h.handled, h.duplicates, h.state AS handling_state, h.is_settled,
     EXISTS (
       SELECT 1 FROM deliveries p WHERE p.event_id = d.event_id AND +p.endpoint_id = d.endpoint_id AND p.seq < d.seq
         AND (p.state = 'delivered' OR p.faults LIKE '%"drop-answer%')
@@ -76,11 +86,19 @@ const SUMMARIES = `
   FROM deliveries d JOIN events e ON e.id = d.event_id
   LEFT JOIN handlings h ON h.event_id = d.event_id AND h.endpoint_id = d.endpoint_id
   WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq DESC`;
-const CANDIDATES = `SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict FROM deliveries d`;
+const CANDIDATES = `
+  SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, d.created_at, d.attempts_made
+  FROM deliveries d`;
 const TEXT_CANDIDATES = `
-  SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, e.summary, coalesce(d.body, e.body) AS body
+  SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, d.created_at, d.attempts_made, e.summary,
+    coalesce(d.body, e.body) AS body
   FROM deliveries d JOIN events e ON e.id = d.event_id`;
 const BELOW = `d.seq < coalesce((SELECT seq FROM deliveries WHERE id = ?), 9223372036854775807)`;
+const LAST = `
+  EXISTS (SELECT 1 FROM endpoints WHERE id = d.endpoint_id AND deleted_at IS NULL)
+  AND NOT EXISTS (
+    SELECT 1 FROM deliveries l WHERE l.event_id = d.event_id AND +l.endpoint_id = d.endpoint_id AND l.seq > d.seq
+  )`;
 const URLS = `SELECT id, url FROM endpoints`;
 
 export type DeliverySummaries = ReturnType<typeof createDeliverySummaries>;
@@ -103,21 +121,31 @@ export function createDeliverySummaries(options: {
   }
 
   /** The narrowest filter walks its index; what it lets through is looked at one by one. */
-  function candidates<Row>(select: string, search: DeliverySearch): IterableIterator<Row> {
+  function* candidates<Row extends Candidate>(select: string, search: DeliverySearch): Generator<Row> {
     const [narrowest] = filtersOf(search);
-    const where = narrowest === undefined ? BELOW : `${BELOW} AND d.${narrowest[0]} = ?`;
+    const last = search.isLast === true ? ` AND ${LAST}` : "";
+    const where = `${BELOW}${last}${narrowest === undefined ? "" : ` AND d.${narrowest[0]} = ?`}`;
     const values = narrowest === undefined ? [] : [narrowest[1]];
     const sql = `${select} WHERE ${where} ORDER BY d.seq DESC`;
-    return database.prepare<unknown[], Row>(sql).iterate(search.after ?? null, ...values);
+    for (const row of database.prepare<unknown[], Row>(sql).iterate(search.after ?? null, ...values)) {
+      // All that follow are older.
+      if (row.created_at < (search.sinceMs ?? 0)) return;
+      yield row;
+    }
   }
 
   function findIds(search: DeliverySearch) {
     const { limit, text } = search;
     const filters = filtersOf(search);
-    const fits = (row: Candidate) => filters.every(([column, value]) => row[column] === value);
+    const { untilMs = Infinity } = search;
+    const fits = (row: Candidate) =>
+      filters.every(([column, value]) => row[column] === value) &&
+      row.created_at < untilMs &&
+      (search.state !== "failed" || isFailed(row));
     if (text === undefined) {
       const rows = candidates<Candidate>(CANDIDATES, search);
-      const needed = isByOneColumn(filters) ? NO_BOUNDS : bounds;
+      const isFound = isByOneColumn(filters) && untilMs === Infinity && search.state !== "failed";
+      const needed = isFound && search.isLast !== true ? NO_BOUNDS : bounds;
       return searchPage({ rows, matches: fits, limit, bounds: needed, monotonicMs });
     }
     const hasText = textMatcher(text);
@@ -146,12 +174,12 @@ export function createDeliverySummaries(options: {
 function filtersOf({ eventId, endpointId, state, type, verdict }: DeliverySearch): [Column, string][] {
   const filters: [Column, string | undefined][] = [
     ["event_id", eventId],
-    ["state", state === "delivered" ? undefined : state],
+    ["state", state === "dead" || state === "attempting" ? state : undefined],
     ["verdict", verdict === "ok" ? undefined : verdict],
     ["endpoint_id", endpointId],
     ["event_type", type],
     ["verdict", verdict],
-    ["state", state],
+    ["state", state === "failed" ? undefined : state],
   ];
   return filters.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
 }
@@ -159,6 +187,10 @@ function filtersOf({ eventId, endpointId, state, type, verdict }: DeliverySearch
 /** Whether the index of the narrowest filter finds just what is asked for; a column may be in the list twice. */
 function isByOneColumn(filters: readonly [Column, string][]): boolean {
   return filters.every(([column]) => column === filters[0]?.[0]);
+}
+
+function isFailed({ state, attempts_made: made }: Candidate): boolean {
+  return state === "dead" || (state === "attempting" && made > 0);
 }
 
 function fromRow(row: SummaryRow, made: readonly AttemptSummary[]): DeliverySummary {
@@ -180,10 +212,17 @@ function fromRow(row: SummaryRow, made: readonly AttemptSummary[]): DeliverySumm
     nextAttemptAtMs: row.next_attempt_at,
     faults,
     resendOf: row.resend_of,
+    recoveredBy: row.recovered_by,
     summary: row.summary,
     attempts,
     handling,
-    verdict: judgeDelivery({ state, attempts, handling, isAgain: row.is_again === 1 }),
+    verdict: judgeDelivery({
+      state,
+      attempts,
+      handling,
+      isAgain: row.is_again === 1,
+      isRecovered: row.recovered_by !== null,
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { createAdvance } from "./advance.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { createFlights, MOST_PER_TURN, type Departure, type FlightParts } from "./flights.ts";
@@ -5,8 +6,8 @@ import { createSettlement, settleInterrupted } from "./settlement.ts";
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-/** Requests under way to one endpoint at a time: a slow one delays nobody but itself. */
-const CONCURRENCY_PER_ENDPOINT = 16;
+/** Requests under way to one endpoint at a time, unless told otherwise: a slow one delays nobody but itself. */
+export const DEFAULT_CONCURRENCY = 16;
 
 /** The longest sleep: a suspended machine or a set clock is noticed within this. */
 const LONGEST_SLEEP_MS = 1_000;
@@ -19,6 +20,8 @@ const LONGEST_SLEEP_MS = 1_000;
 export function createDispatcher(
   options: FlightParts & {
     endpoints: Endpoints;
+    /** How many requests are under way to one endpoint at a time; one, under the reading `deliveries_at_once=one`. */
+    concurrency: number;
     /** Other business with a due time: when the next of it is due, and doing what is due by now. */
     agenda: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
     /** Called at every look at what is due, which are no more than a second apart. */
@@ -70,9 +73,10 @@ export function createDispatcher(
 
   function whatIsDue(): Departure[] {
     const nowMs = clock.now();
+    const most = options.readings().deliveries_at_once === "one" ? 1 : options.concurrency;
     agenda.run(nowMs);
     return deliveries.endpointsWithDue(nowMs).flatMap((endpointId) => {
-      const free = CONCURRENCY_PER_ENDPOINT - flights.to(endpointId);
+      const free = most - flights.to(endpointId);
       if (free <= 0) return [];
       if (free > MOST_PER_TURN) wake();
       const endpoint = endpoints.find(endpointId);

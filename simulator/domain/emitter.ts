@@ -1,12 +1,14 @@
-import type { Envelope, EventType } from "../../shared/events.ts";
+import { type Envelope, envelopeSchema, type EventType } from "../../shared/events.ts";
 import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
+import { callProblem, objectProblem } from "./event-type.ts";
 import type { EventLog, EventOrigin, StoredEvent } from "./events.ts";
 import { type CreatedDelivery, fanOut } from "./fan-out.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import type { Caller } from "./world/callers.ts";
+import { EVENT_KINDS } from "./world/event-types.ts";
 import type { World } from "./world/world.ts";
 
 export type Happening = {
@@ -91,17 +93,30 @@ export function createEmitter(options: {
     return { ok: true, emitted };
   }
 
+  function oddCall(given: Record<string, unknown>, [emitted]: readonly EmittedEvent[]): string | undefined {
+    if (emitted === undefined) return undefined;
+    const call = envelopeSchema.parse(JSON.parse(emitted.event.body.toString())).data.object;
+    const agentIds = world.agents(emitted.event.orgId).map(({ id }) => id);
+    return callProblem(given, call, agentIds);
+  }
+
   return {
     /**
      * Exactly one event of `type`, `count` times, or none where one of them cannot be. The world has what goes with each
-     * (a voicemail has its call).
+     * (a voicemail has its call). Fields that such an object cannot have are refused: odd data are for faults and stories.
      */
     emit(happening: Happening, count = 1): EmitResult {
+      const { type, object = {} } = happening;
+      const problem = objectProblem(type, object);
+      if (problem !== undefined) return { ok: false, message: `object.${problem}` };
       const result = transaction((): EmitResult => {
         const emitted: EmittedEvent[] = [];
         for (let made = 0; made < count; made++) {
           const happened = happen(happening, "trigger", false);
           if (!happened.ok) return happened;
+          const odd =
+            made === 0 && EVENT_KINDS[type].item === "call" ? oddCall(object, happened.emitted) : undefined;
+          if (odd !== undefined) return { ok: false, message: `object.${odd}` };
           emitted.push(...happened.emitted);
         }
         return { ok: true, emitted };

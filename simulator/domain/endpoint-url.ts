@@ -25,6 +25,7 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
   if (url.hash !== "" || text.includes("#")) {
     return refuse("An endpoint URL carries no #fragment: it is never sent to a server.");
   }
+  if (url.port === "0") return refuse("Nobody can listen at port 0: give the port that your receiver has.");
   const host = bareHost(url);
   const isAllowed = allowedHosts.includes(host);
   const kind = kindOfAddress(host) ?? "public";

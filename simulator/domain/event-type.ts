@@ -1,4 +1,10 @@
-import { EVENT_TYPES, isEventType, objectSchemas, type EventType } from "../../shared/events.ts";
+import {
+  EVENT_TYPES,
+  hasOpenShape,
+  isEventType,
+  objectSchemas,
+  type EventType,
+} from "../../shared/events.ts";
 import type { z } from "zod";
 import { didYouMean } from "./suggest.ts";
 
@@ -15,12 +21,9 @@ export function parseEventType(text: string): ParsedEventType {
 
 export type FoundField = { ok: true; schema: z.ZodType | undefined } | { ok: false; message: string };
 
-/** Orders and bookings have fields that nobody published: every field is fine there. */
-const OPEN_TYPES: readonly EventType[] = ["order.created", "booking.created"];
-
 /** The schema of a field of `data.object`; undefined where every field is fine. A refusal names those that there are. */
 export function fieldOf(type: EventType, field: string): FoundField {
-  if (OPEN_TYPES.includes(type)) return { ok: true, schema: undefined };
+  if (hasOpenShape(type)) return { ok: true, schema: undefined };
   const shape: Record<string, z.ZodType> = objectSchemas[type].shape;
   const schema = Object.hasOwn(shape, field) ? shape[field] : undefined;
   if (schema !== undefined) return { ok: true, schema };
@@ -43,4 +46,26 @@ export function objectProblem(
     if (problem !== undefined) return `${[field, ...problem.path].join(".")}: ${problem.message}.`;
   }
   return undefined;
+}
+
+/**
+ * What of `object` makes no sense for a call of an organization with these agents; `call` is what came of it. Undefined where all does.
+ */
+export function callProblem(
+  object: Readonly<Record<string, unknown>>,
+  call: Readonly<Record<string, unknown>>,
+  agentIds: readonly string[],
+): string | undefined {
+  const { agent_id: agentId } = object;
+  if (typeof agentId === "string" && !agentIds.includes(agentId)) {
+    return `agent_id: the organization has no agent ${JSON.stringify(agentId)}.${didYouMean(agentId, agentIds)} It has ${agentIds.join(", ")}.`;
+  }
+  const isAboutTransfer = ["transferred", "transfer_to", "transfer_succeeded"].some((field) =>
+    Object.hasOwn(object, field),
+  );
+  const isContradiction =
+    call["transferred"] === false && (call["transfer_to"] !== null || call["transfer_succeeded"] !== null);
+  return isAboutTransfer && isContradiction
+    ? "transferred: it is false, and only a call that was transferred has transfer_to and transfer_succeeded (SPEC §2 call): set it to true, or leave those two out."
+    : undefined;
 }

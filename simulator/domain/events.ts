@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Envelope } from "../../shared/events.ts";
 import type { ScheduleClock } from "./clock.ts";
+import { parseExactly } from "./exact-json.ts";
 import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
 import { isSameJson } from "./same-json.ts";
@@ -95,7 +96,7 @@ export function createEventLog(options: {
     adopt(envelope: Envelope): StoredEvent | undefined {
       const known = find.get(envelope.id);
       if (known === undefined) return store(envelope, "replay", clock.now());
-      const isSame = isSameJson(JSON.parse(known.body.toString()), JSON.parse(JSON.stringify(envelope)));
+      const isSame = isSameJson(parseExactly(known.body.toString()), parseExactly(JSON.stringify(envelope)));
       return isSame ? fromRow(known) : undefined;
     },
     newId,

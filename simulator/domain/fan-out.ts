@@ -1,13 +1,16 @@
-import { envelopeSchema } from "../../shared/events.ts";
+import { envelopeSchema, hasOpenShape } from "../../shared/events.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { isSubscribed, type Endpoint } from "./endpoints.ts";
 import type { StoredEvent } from "./events.ts";
+import { parseExactly } from "./exact-json.ts";
 import { faultsOnAttempt, type Fault, type FaultName } from "./faults.ts";
 import { createRandom, stableId } from "./random.ts";
 import type { Readings } from "./readings.ts";
 
 export type CreatedDelivery = { id: string; endpointId: string };
 
+/** Below the 1 MiB that receivers are advised to take. */
+const LARGE_BYTES = 900 * 1024;
 const DUPLICATE_AFTER_MS = 1_000;
 const DELAY_MS = 30_000;
 const REORDER_WITHIN_MS = 5_000;
@@ -29,7 +32,7 @@ export function fanOut(options: {
   const subscribed = options.endpoints.filter((endpoint) => isSubscribed(endpoint, event));
   return subscribed.flatMap((endpoint, index) => {
     const wanted = [...endpoint.faults, ...(options.faults ?? [])];
-    const faults = wanted.filter(({ name }) => name !== "minimal-objects" || isOpenShape(event.type));
+    const faults = wanted.filter(({ name }) => name !== "minimal-objects" || hasOpenShape(event.type));
     const names = faultsOnAttempt(faults, 1);
     const ownId =
       readings.event_id_across_endpoints === "distinct" && index > 0
@@ -74,24 +77,25 @@ export function faultyBody(
   id?: string,
 ): Buffer | undefined {
   const isChanged =
-    faults.has("unknown-type") || faults.has("unknown-fields") || faults.has("minimal-objects");
+    faults.has("unknown-type") ||
+    faults.has("unknown-fields") ||
+    faults.has("minimal-objects") ||
+    faults.has("next-version") ||
+    faults.has("large-event");
   if (!isChanged && id === undefined) return undefined;
-  const envelope = envelopeSchema.parse(JSON.parse(event.body.toString()));
+  const envelope = envelopeSchema.parse(parseExactly(event.body.toString()));
   if (id !== undefined) envelope.id = id;
   if (faults.has("unknown-type")) envelope.type = "call.summarized";
+  if (faults.has("next-version")) envelope.api_version = "v2";
+  if (faults.has("large-event")) envelope.data.object["added_text"] = "é ".repeat(LARGE_BYTES / 3);
   if (faults.has("unknown-fields")) {
     envelope["livemode"] = false;
     envelope.data.object["added_in_a_later_version"] = { nested: [1, null, "é"] };
   }
-  if (faults.has("minimal-objects") && isOpenShape(event.type)) {
+  if (faults.has("minimal-objects") && hasOpenShape(event.type)) {
     envelope.data.object = { object: envelope.data.object.object };
   }
   return Buffer.from(JSON.stringify(envelope));
-}
-
-/** Orders and bookings are the only objects whose fields nobody may rely on. */
-function isOpenShape(type: string): boolean {
-  return type === "order.created" || type === "booking.created";
 }
 
 function distinctId(seed: number, event: StoredEvent, index: number): string {

@@ -10,6 +10,8 @@ export const FAULTS = {
   "unknown-type": { at: "body", title: "the event has a type that is not documented" },
   "unknown-fields": { at: "body", title: "envelope and object carry fields that are not documented" },
   "minimal-objects": { at: "body", title: "orders and bookings carry nothing but `object`" },
+  "next-version": { at: "body", title: "`api_version` is `v2`: a rehearsal of the next version" },
+  "large-event": { at: "body", title: "the object carries 900 KiB more: the largest event there may be" },
   "tampered-body": { at: "signature", title: "the body is changed after signing" },
   "bad-signature": { at: "signature", title: "signed with another secret" },
   "stale-timestamp": { at: "signature", title: "`t` lies 10 minutes in the past" },

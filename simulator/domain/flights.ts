@@ -1,10 +1,10 @@
 import type { Attempts, OpenAttempt } from "./attempts.ts";
 import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
-import { isSuccess } from "./blame.ts";
+import { isSuccess } from "./judgement.ts";
 import type { ScheduleClock } from "./clock.ts";
 import type { Deliveries, DueDelivery } from "./deliveries.ts";
 import type { Endpoint } from "./endpoints.ts";
-import { type FaultName, faultsOnAttempt, injectedFaults } from "./faults.ts";
+import { type FaultName, faultsOnAttempt } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import type { EndedAttempt, Settle } from "./settlement.ts";
@@ -15,8 +15,7 @@ import type { Answer, Outcome } from "./outcome.ts";
 /** The port to the network: makes one HTTP request and never rejects. */
 export type Send = (request: SendRequest) => Promise<SendResult>;
 
-export type SendRequest = Pick<AttemptRequest, "headers" | "body"> & {
-  url: string;
+export type SendRequest = Omit<AttemptRequest, "signatureTimestamp"> & {
   /** How the answer is judged and what is done wrong on the wire. */
   answerMeans: Readings["answer_means"];
   faults: ReadonlySet<FaultName>;
@@ -41,6 +40,8 @@ export type FlightParts = {
   journal: Journal;
   readings: () => Readings;
   send: Send;
+  /** Whether attempts ask for their connections to be kept. */
+  keepAlive: boolean;
   /** Makes a group of writes one: all of them are stored, or none. */
   transaction: <Result>(action: () => Result) => Result;
   /** Called within each transaction, which is told to the journal in so many entries: keeps what goes with its times. */
@@ -79,7 +80,16 @@ export function createFlights(
     const { body } = delivery;
     const { url } = endpoint;
     const secrets = signingSecrets(endpoint, startedAtMs, readings);
-    const request = attemptRequest({ body, secrets, number, wallNowMs: wallStartedAtMs, faults, readings });
+    const request = attemptRequest({
+      url,
+      keepAlive: options.keepAlive,
+      body,
+      secrets,
+      number,
+      wallNowMs: wallStartedAtMs,
+      faults,
+      readings,
+    });
     deliveries.take(delivery);
     const row = attempts.open(delivery, {
       number,
@@ -87,10 +97,11 @@ export function createFlights(
       startedAtMs,
       wallStartedAtMs,
       signatureTimestamp: request.signatureTimestamp,
+      requestUrl: url,
       requestHeaders: request.headers,
       requestBody: request.body === body ? null : request.body,
     });
-    const sent = { ...request, url, answerMeans: readings.answer_means, faults, signal };
+    const sent = { ...request, answerMeans: readings.answer_means, faults, signal };
     return { delivery, row, number, startedAtMs, request: sent };
   }
 
@@ -102,7 +113,7 @@ export function createFlights(
   }
 
   async function fly(flight: Flight): Promise<void> {
-    const { delivery, number, startedAtMs, request } = flight;
+    const { delivery, startedAtMs, request } = flight;
     const startedMs = wall.monotonicMs();
     const { outcome, durationMs, answer } = await options.send(request);
     // It ended when its outcome was known, though reading the rest of the answer may have taken longer.
@@ -113,7 +124,6 @@ export function createFlights(
       ...flight,
       endedAtMs: Math.max(startedAtMs, clock.now() - sinceEndMs),
       outcome,
-      isInjected: injectedFaults(delivery.faults, number).length > 0,
       durationMs,
       answer,
     });

@@ -4,7 +4,7 @@ import type { Meta } from "./meta.ts";
 import type { Retention } from "./retention.ts";
 import type { WallTime } from "./wall-time.ts";
 
-/** After so many new events and deliveries it is looked at whether they are too many. */
+/** How many new events and deliveries it takes before retention looks whether there are too many. */
 const MOST_GROWTH_ROWS = 200;
 
 /**

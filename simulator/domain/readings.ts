@@ -79,6 +79,14 @@ export const READINGS = {
       "An endpoint has answered when its status line and headers have arrived, or when the whole body has.",
     reason: "The status decides the delivery, and the body plays no part in it.",
   },
+  deliveries_at_once: {
+    choices: ["many", "one"],
+    default: "many",
+    section: "SPEC §6 Delivery",
+    summary:
+      "Several deliveries to one endpoint are under way at a time (16, or `serve --concurrency N`), or each waits for the answer to the one before.",
+    reason: "No order is promised, and a delivery that takes 10 s is not to hold up all others.",
+  },
   retry_body: {
     choices: ["same_bytes", "reserialized"],
     default: "same_bytes",
@@ -109,14 +117,6 @@ export const READINGS = {
     section: "SPEC §6 Registration",
     summary: "The failure flag counts failed attempts in a row, or deliveries in a row that died.",
     reason: "Counting attempts shows a broken endpoint within minutes instead of after days.",
-  },
-  flag_counts_injected: {
-    choices: ["no", "yes"],
-    default: "no",
-    section: "SPEC §6 Registration",
-    summary:
-      "A failure after a fault that the simulator put into the attempt on purpose counts for the failure flag, or does not.",
-    reason: "The flag is about the endpoint, and what we did wrong says nothing about it.",
   },
   transfer_to_form: {
     choices: ["string", "object"],

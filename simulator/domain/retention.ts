@@ -6,11 +6,11 @@ export type RetentionBounds = { deliveries: number; bytes: number };
 
 export const DEFAULT_RETENTION: RetentionBounds = { deliveries: 100_000, bytes: 1_000_000_000 };
 
-/** So many go in one piece of work, which takes some milliseconds: attempts have deadlines. */
+/** Rows removed in one transaction, which takes some milliseconds: attempts have deadlines. */
 const BATCH_ROWS = 500;
-/** Where the bytes are too many, nobody knows how many rows that is. */
+/** The same where the limit of bytes is exceeded: how many rows that is is not known. */
 const BATCH_ROWS_BY_BYTES = 100;
-/** With so much too much (more than one request sets off), what waits for a retry goes though attempts are due. */
+/** Excess (more than one request creates) above which deliveries that wait for a retry are removed too, though attempts are due. */
 const PATIENCE_ROWS = 10_000;
 const PATIENCE_BYTES = 1.1;
 

@@ -217,6 +217,9 @@ export const ATTEMPTS_BY_NUMBER = [
   ALTER TABLE numbered RENAME TO attempts`,
 ] as const;
 
+/** Where each attempt was sent, since an endpoint's address may change. */
+export const SENT_URLS = ["ALTER TABLE attempts ADD COLUMN request_url TEXT"] as const;
+
 const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM agenda"];
 const CLEAR_ENDPOINTS = "DELETE FROM endpoints";
 const UNFLAG_ENDPOINTS = "UPDATE endpoints SET consecutive_failures = 0";

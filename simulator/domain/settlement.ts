@@ -1,9 +1,8 @@
 import { delayAfterAttempt } from "../../shared/retry-policy.ts";
 import type { Attempts } from "./attempts.ts";
-import { isSuccess } from "./blame.ts";
+import { isSuccess } from "./judgement.ts";
 import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { injectedFaults } from "./faults.ts";
 import type { Readings } from "./readings.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -14,8 +13,6 @@ export type EndedAttempt = {
   startedAtMs: number;
   endedAtMs: number;
   outcome: Outcome;
-  /** Whether we did something wrong to it on purpose. */
-  isInjected: boolean;
 };
 
 /**
@@ -39,9 +36,9 @@ export function createSettlement(options: {
     }
     const readings = options.readings();
     const delaySeconds = delayAfterAttempt(number);
+    // Whoever made it fail: to the service a lost answer is a failure like any other.
     const isCounted = readings.flag_counts === "attempts" || delaySeconds === undefined;
-    const isTheirs = !attempt.isInjected || readings.flag_counts_injected === "yes";
-    const isThere = isCounted && isTheirs ? endpoints.countFailure(endpointId) : endpoints.exists(endpointId);
+    const isThere = isCounted ? endpoints.countFailure(endpointId) : endpoints.exists(endpointId);
     if (delaySeconds === undefined || !isThere) {
       deliveries.settle(delivery, "dead");
       return;
@@ -67,10 +64,9 @@ export function settleInterrupted(options: {
   for (const { row, deliveryId, number, startedAtMs } of attempts.leftOpen()) {
     const delivery = deliveries.find(deliveryId);
     if (delivery === undefined) continue;
-    const isInjected = injectedFaults(delivery.faults, number).length > 0;
     const outcome = { error: "interrupted" } as const;
     const endedAtMs = Math.max(nowMs, startedAtMs);
     attempts.close({ row }, { endedAtMs, durationMs: null, outcome });
-    settle({ delivery, number, startedAtMs, endedAtMs, outcome, isInjected });
+    settle({ delivery, number, startedAtMs, endedAtMs, outcome });
   }
 }

@@ -1,4 +1,4 @@
-/** Nothing that somebody mistyped is longer; to compare it would take its time. */
+/** Longer words are not compared: nobody mistypes that much, and it would take long. */
 const LONGEST_WORD_CHARACTERS = 100;
 
 /**

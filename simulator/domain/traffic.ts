@@ -2,7 +2,7 @@ import type { Emitter } from "./emitter.ts";
 import type { WallTime } from "./wall-time.ts";
 import type { World } from "./world/world.ts";
 
-/** Timers hold no more than 24 days; a business that is quiet for longer is asked again meanwhile. */
+/** Longest timer, since timers overflow after 24 days; after it the next step is computed anew. */
 const LONGEST_WAIT_MS = 3_600_000;
 
 /**

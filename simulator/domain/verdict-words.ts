@@ -4,10 +4,6 @@ export const WHY = {
     "The same event may arrive more than once (SPEC §6 Receiver expectations): whoever handles it twice books or charges twice. Store the event id together with the effect, in one transaction, and look for the id before the effect.",
   neverHandled:
     "A 2xx says that the event is safe with you: it will not be sent again. Look for it in your queue, and for an error in its handler.",
-  forgedAccepted:
-    "Anybody who knows the address could send events. Verify X-Service-Signature over the raw body, compare the digest with the secret's, and refuse a `t` more than 300 s away (SPEC §6 Signature).",
-  forgedFailed:
-    "What has no valid signature is to be refused with a 401, before anything else looks at it. Another status says that it got further than it should, or that something broke.",
   forgedHandled:
     "The answer was right and the work was done all the same: verify before the event is put into your queue, not beside it.",
   honestRefused:

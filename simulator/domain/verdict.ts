@@ -1,5 +1,5 @@
 import type { AttemptSummary } from "./attempts.ts";
-import { isSuccess } from "./blame.ts";
+import { FORGERY_WORDS, forgeryAnswer, isSuccess } from "./judgement.ts";
 import type { Blame, DeliveryState } from "./outcome.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import { WHY } from "./verdict-words.ts";
@@ -28,6 +28,8 @@ export type DeliveryFacts = {
   attempts: readonly Attempt[];
   /** Whether a delivery before this one brought the same event to the same endpoint. */
   isAgain: boolean;
+  /** Whether it gave up, and a later delivery brought the same event to the same endpoint. */
+  isRecovered: boolean;
   /** Undefined where nobody observes the receiver. */
   handling: Handling | undefined;
 };
@@ -41,7 +43,10 @@ type Ruling = Omit<Verdict, "meant">;
 /** Judges one delivery: what was meant, what came back, and, where it is observed, what was done. */
 export function judgeDelivery(facts: DeliveryFacts): Verdict {
   const meant = meantBy(facts);
-  return { meant, ...RULES[meant](facts) };
+  const ruling = RULES[meant](facts);
+  if (facts.isRecovered && ruling.result === "not" && (facts.handling?.handled ?? 0) <= 1)
+    return { meant, result: "ok", sentence: "Gave up, recovered by a later delivery", why: null };
+  return { meant, ...ruling };
 }
 
 const RULES: Record<Meant, (facts: DeliveryFacts) => Ruling> = {
@@ -64,22 +69,16 @@ function meantBy({ attempts, isAgain }: DeliveryFacts): Meant {
   return names.has("slow-body") ? "slow" : "honest";
 }
 
-/** What has no valid signature is refused with a 4xx, and never handled (SPEC §6 Signature). */
+/** What has no valid signature is refused, and never handled (SPEC §6 Signature). */
 function judgeForged(facts: DeliveryFacts): Ruling {
   const { attempts, handling } = facts;
   const forged = attempts.filter((attempt) => isForged(attempt) && attempt.endedAtMs !== null);
   const honest = attempts.filter((attempt) => !isForged(attempt));
-  const wrong = forged.find(({ httpStatus }) => httpStatus !== null && !isRefusal(httpStatus));
+  const statuses = forged.flatMap(({ httpStatus }) => httpStatus ?? []);
+  const failed = statuses.find((status) => forgeryAnswer(status) === "failed");
   if (forged.length === 0) return ruling("waiting", "Forged on purpose: on its way");
-  if (wrong?.httpStatus != null) {
-    return isSuccess(wrong.httpStatus)
-      ? ruling("not", "Forged on purpose, and accepted", WHY.forgedAccepted)
-      : ruling(
-          "not",
-          `Forged on purpose, answered ${wrong.httpStatus} instead of a refusal`,
-          WHY.forgedFailed,
-        );
-  }
+  if (statuses.some((status) => forgeryAnswer(status) === "accepted"))
+    return ruling("not", "Forged on purpose, and accepted", FORGERY_WORDS.accepted.why);
   if (honest.length > 0)
     return judgeTaken("Forged on purpose, refused; then sent as it should be", {
       ...facts,
@@ -90,7 +89,9 @@ function judgeForged(facts: DeliveryFacts): Ruling {
   const silent = forged.find(({ error }) => error !== null);
   if (silent !== undefined)
     return ruling("unknown", `Forged on purpose, and nobody can tell: no answer (${silent.error})`);
-  return ruling("ok", `Forged on purpose, refused (${forged.at(-1)?.httpStatus})`);
+  return failed === undefined
+    ? ruling("ok", `Forged on purpose, refused (${statuses.at(-1)})`)
+    : ruling("ok", `Forged on purpose, kept out by ${failed} instead of a 401`, FORGERY_WORDS.failed.why);
 }
 
 /** What we made fail is sent again: only how often it was handled tells whether the receiver did right. */
@@ -166,10 +167,6 @@ const WHY_NO_ANSWER: Record<NonNullable<Attempt["error"]>, string> = {
 
 function isForged({ injected }: Attempt): boolean {
   return injected.some(({ name }) => FAULTS[name].at === "signature");
-}
-
-function isRefusal(status: number): boolean {
-  return status >= 400 && status <= 499;
 }
 
 function isFailure(status: number | null): boolean {

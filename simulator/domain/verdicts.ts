@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Database } from "better-sqlite3";
 import type { DeliverySummaries } from "./delivery-summaries.ts";
 import type { Journal } from "./journal.ts";
@@ -46,8 +47,13 @@ export function createVerdicts(options: {
 
   /** Judges all deliveries of these events, since one tells what another was: a duplicate, or handled twice. */
   const judge = database.transaction((eventIds: readonly string[]) => {
-    for (const { id, verdict } of deliverySummaries.ofIds(siblings.all(JSON.stringify(eventIds))))
-      set.run(verdict.meant, verdict.result, id, verdict.meant, verdict.result);
+    for (const { id, verdict, recoveredBy } of deliverySummaries.ofIds(
+      siblings.all(JSON.stringify(eventIds)),
+    )) {
+      const { changes } = set.run(verdict.meant, verdict.result, id, verdict.meant, verdict.result);
+      // Nothing happened to it, and it is another one all the same.
+      if (changes > 0 && recoveredBy !== null) journal.write({ kind: "delivery.changed", deliveryId: id });
+    }
   });
 
   function judgePending(): void {

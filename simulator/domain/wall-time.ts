@@ -1,3 +1,5 @@
+import { clearTimeout, setTimeout } from "node:timers";
+
 /**
  * The machine's own time, as the simulator needs it: wall time signs and stamps, monotonic time measures and limits.
  * It is never sped up, so a correct receiver with its 300 s window never notices what the schedule clock does.
@@ -11,10 +13,13 @@ export type WallTime = {
   after(delayMs: number, action: () => void): () => void;
 };
 
-/** The real thing. */
+/** Taken now: the fake timers of a test runner put their own in place of the global ones, and stop them. */
+const monotonicMs = performance.now.bind(performance);
+
+/** The real thing. A date that a test fakes dates signatures too: the receiver in that test has the same. */
 export const systemTime: WallTime = {
   nowMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  monotonicMs,
   after(delayMs, action) {
     const timer = setTimeout(action, delayMs);
     return () => clearTimeout(timer);

@@ -1,5 +1,5 @@
 import { CLOCK_MODES } from "../domain/clock.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { secondsFrom } from "./input.ts";
 import { refuseUnknownWord } from "./refusals.ts";
 import type { ClockControl } from "./surface.ts";

@@ -2,7 +2,7 @@ import { envelopeSchema, type Envelope } from "../../shared/events.ts";
 import type { StoredEvent } from "../domain/events.ts";
 import { formatFaults } from "../domain/faults.ts";
 import { DELIVERY_STATES } from "../domain/outcome.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import { asynchronous, NAMES_OF_A_LIST } from "./asynchronous.ts";
 import { orThrow } from "./input.ts";

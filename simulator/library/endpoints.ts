@@ -2,7 +2,7 @@ import type { Endpoint } from "../domain/endpoints.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { formatFault } from "../domain/faults.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { faultsFrom, orThrow, secondsFrom } from "./input.ts";
 import { refuseUnknown } from "./refusals.ts";
 import type { EndpointControl, EndpointRecord, EndpointRequest, Rotation } from "./surface.ts";

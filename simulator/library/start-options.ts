@@ -1,6 +1,7 @@
 import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseReadings } from "../domain/readings.ts";
-import { createSimulator, type Simulator } from "../simulator.ts";
+import { createSimulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { faultsFrom } from "./input.ts";
 import { refuseBeyondBounds, refuseUnknown, refuseUnknownWord } from "./refusals.ts";
 import type { StartOptions } from "./surface.ts";
@@ -18,6 +19,7 @@ const KNOWN: Record<keyof StartOptions, true> = {
   faults: true,
   allowedHosts: true,
   answerTimeoutMs: true,
+  concurrency: true,
 };
 
 /** The whole service without its server, as the options of the library ask for it; throws with what to change. */
@@ -32,8 +34,8 @@ export function simulatorFrom(options: StartOptions): Simulator {
     answerTimeoutMs,
     ...rest
   } = options;
-  const { seed, calls, organizations, dataFile } = rest;
-  refuseBeyondBounds(CALL, { port, seed, calls, organizations });
+  const { seed, calls, organizations, dataFile, concurrency } = rest;
+  refuseBeyondBounds(CALL, { port, seed, calls, organizations, concurrency });
   refuseUnknownWord(`${CALL}: clock`, clock, CLOCK_MODES);
   if (answerTimeoutMs !== undefined && !(answerTimeoutMs > 0)) {
     throw new Error(`${CALL}: answerTimeoutMs is ${answerTimeoutMs}. Give milliseconds, such as 500.`);

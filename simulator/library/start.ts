@@ -1,7 +1,7 @@
-import { parseEventType, objectProblem } from "../domain/event-type.ts";
+import { parseEventType } from "../domain/event-type.ts";
 import { parseScenario } from "../domain/world/scenario.ts";
 import { listen } from "../server.ts";
-import type { Simulator } from "../simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 import { asynchronous } from "./asynchronous.ts";
 import { createClockControl } from "./clock.ts";
 import { createDeliveryControl, envelopeOf } from "./deliveries.ts";
@@ -56,10 +56,10 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
     refuseBeyondBounds(EMIT, { count });
     const parsed = parseEventType(type);
     if (!parsed.ok) throw new Error(parsed.message);
-    const problem = object && objectProblem(parsed.type, object);
-    if (problem !== undefined) throw new Error(`${EMIT}: object.${problem}`);
     const happening = { type: parsed.type, object, orgId, faults: faultsFrom(faults) };
-    const { emitted } = orThrow(simulator.events.emit(happening, count));
+    const result = simulator.events.emit(happening, count);
+    if (!result.ok) throw new Error(`${EMIT}: ${result.message}`);
+    const { emitted } = result;
     await simulator.settled();
     return {
       events: emitted.map(({ event }) => envelopeOf(event)),

@@ -31,6 +31,8 @@ export type StartOptions = {
   allowedHosts?: readonly string[];
   /** How long an endpoint has to answer. The service gives it 10 s; less makes a test of slow answers quick. */
   answerTimeoutMs?: number;
+  /** How many requests are under way to one endpoint at a time; 16 unless given. */
+  concurrency?: number;
 };
 
 export type EmitOptions = {

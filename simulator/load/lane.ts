@@ -44,7 +44,9 @@ export function createLane(options: {
     },
     onFailure(outcome: { status: number } | { error: string }): void {
       drop();
-      end("error" in outcome ? outcome.error : outcome.status);
+      // A status that has come stands, whatever becomes of the body behind it (SPEC §6 Retry policy).
+      const arrived = status >= 200 ? status : undefined;
+      end(arrived ?? ("error" in outcome ? outcome.error : outcome.status));
     },
   };
 
@@ -67,6 +69,7 @@ export function createLane(options: {
     /** Sends a request; `then` is called once, when its answer is whole or there will be none. */
     send(bytes: Buffer, then: (ending: Ending) => void): void {
       onEnd = then;
+      status = 0;
       sentAtMs = nowMs();
       if (connection?.isOpen() !== true || sentAtMs > usableUntilMs) {
         drop();

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
-import { SIGNATURE_HEADER } from "../../shared/signature.ts";
+import { wireHeaders } from "../domain/attempt-request.ts";
 import { requestBytes } from "../sender/request-bytes.ts";
 import { createSigner } from "./signer.ts";
 
@@ -54,11 +54,9 @@ function createTemplate(options: {
   signer.signed.write(signedAt, "latin1");
   signer.signed.set(body, signedAt.length);
 
-  const headers = {
-    "content-type": "application/json",
-    [SIGNATURE_HEADER.toLowerCase()]: `t=${seconds},v1=${PLACE_OF_DIGEST}`,
-  };
-  const template = requestBytes({ url, headers, body, keepAlive: true });
+  const signature = `t=${seconds},v1=${PLACE_OF_DIGEST}`;
+  const headers = wireHeaders({ url: url.href, keepAlive: true, signature, body });
+  const template = requestBytes({ url: url.href, headers, body });
   const bodyAt = template.byteLength - body.byteLength;
   const idAt = body.indexOf(PLACE_OF_ID);
   const digestAt = template.indexOf(PLACE_OF_DIGEST);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+import { isSuccess } from "../domain/judgement.ts";
 import { createTurns } from "../sender/turns.ts";
 import { createLane, type Ending } from "./lane.ts";
 import { createLatencies, type Latencies } from "./latencies.ts";
@@ -113,7 +114,7 @@ function createRange(plan: LoadPlan, result: LoadResult) {
 
   function count(number: number, dueMs: number, ending: Ending): void {
     result.sent += 1;
-    if (typeof ending === "number" && ending >= 200 && ending <= 299) {
+    if (typeof ending === "number" && isSuccess(ending)) {
       result.acknowledged += 1;
       result.latencies.add(performance.now() - dueMs);
       lastAcknowledged = number;

@@ -8,7 +8,7 @@ export type Program = { ok: true; file: string; args: string[] } | { ok: false; 
 export type Machine = {
   platform: NodeJS.Platform;
   env: NodeJS.ProcessEnv;
-  /** The Node.js that runs us. */
+  /** The Node.js that runs us, where PATH has none. */
   nodePath: string;
   /** The text of a file; undefined where there is none. */
   read: (path: string) => string | undefined;
@@ -27,7 +27,7 @@ const SCRIPT_OF_BATCH = /%(?:~dp0|dp0%)\\?([^"%\r\n]+\.[cm]?js)"/g;
  * as `npm.cmd` without its shell, which would read arguments as code: where one of them only hands a script to Node.js,
  * as those of npm do, that is started instead.
  */
-export function findProgram(command: readonly string[], machine: Machine = thisMachine()): Program {
+export function findProgram(command: readonly string[], machine: Machine): Program {
   const [name = "", ...args] = command;
   if (machine.platform !== "win32") return { ok: true, file: name, args };
   const path = findOnWindows(name, machine);
@@ -36,7 +36,9 @@ export function findProgram(command: readonly string[], machine: Machine = thisM
   const extension = win32.extname(path).toLowerCase();
   if (STARTS_BY_ITSELF.has(extension)) return { ok: true, file: path, args };
   const script = BATCH.has(extension) ? scriptOf(path, machine) : undefined;
-  if (script !== undefined) return { ok: true, file: machine.nodePath, args: [script, ...args] };
+  if (script !== undefined) {
+    return { ok: true, file: findOnWindows("node", machine) ?? machine.nodePath, args: [script, ...args] };
+  }
   return {
     ok: false,
     message: `${path} cannot be started without a shell: name its interpreter first, such as -- cmd /c ${name}, or -- node script.js.`,
@@ -68,10 +70,11 @@ function variable(env: NodeJS.ProcessEnv, name: string): string | undefined {
   return key === undefined ? undefined : env[key];
 }
 
-function thisMachine(): Machine {
+/** The machine that we run on, whose programs are looked for where `env` says. */
+export function thisMachine(env: NodeJS.ProcessEnv): Machine {
   return {
     platform: process.platform,
-    env: process.env,
+    env,
     nodePath: process.execPath,
     read: (path) => (isFile(path) ? readFileSync(path, "utf8") : undefined),
     isFile,

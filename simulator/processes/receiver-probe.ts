@@ -1,3 +1,8 @@
+import { randomBytes } from "node:crypto";
+import { sampleEnvelope } from "../../shared/samples.ts";
+import { SIGNATURE_HEADER, sign } from "../../shared/signature.ts";
+import { isSuccess } from "../domain/judgement.ts";
+
 /**
  * What was found at a port: a path that refuses what is unsigned, as a receiver should; one that takes it; one that fails
  * on it; the same answer at every path; no path of the usual ones; or nothing that speaks HTTP.
@@ -42,13 +47,29 @@ export async function probeReceiver({ host, port }: { host: string; port: number
   return probed(isThere ? "everywhere" : "no_path", usual, nowhere);
 }
 
-async function statusAt(url: string): Promise<number | undefined> {
+/** Whether the receiver at `url` takes a test event that is signed with `secret`, which it then has. */
+export async function takesSecret(url: string, secret: string): Promise<boolean> {
+  const timestampSeconds = Math.floor(Date.now() / 1000);
+  const id = `evt_${randomBytes(16).toString("hex")}`;
+  const body = JSON.stringify(sampleEnvelope("call.completed", { id, created: timestampSeconds }));
+  const signature = { [SIGNATURE_HEADER]: sign({ body, secret, timestampSeconds }) };
+  const status = await statusAt(url, body, signature);
+  return status !== undefined && isSuccess(status);
+}
+
+async function statusAt(
+  url: string,
+  body: string | null = null,
+  headers: Record<string, string> = {},
+): Promise<number | undefined> {
   try {
     const response = await fetch(url, {
       method: "POST",
+      body,
       headers: {
         "content-type": "application/json",
         "user-agent": "voice-agent-simulator (looks for a receiver)",
+        ...headers,
       },
       redirect: "manual",
       signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -62,7 +83,7 @@ async function statusAt(url: string): Promise<number | undefined> {
 
 function kindOf(status: number): Kind {
   if (NOT_THERE.has(status) || (status >= 300 && status <= 399)) return "not_there";
-  if (status <= 299) return "takes_unsigned";
+  if (isSuccess(status)) return "takes_unsigned";
   return status <= 499 ? "refuses_unsigned" : "fails";
 }
 

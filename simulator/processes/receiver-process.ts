@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { addressOf, isListening } from "./listening.ts";
 import { createOutputTail } from "./output-tail.ts";
 import { groupGone, killGroup, registerGroup, signalGroup } from "./process-group.ts";
-import { findProgram } from "./program.ts";
+import { findProgram, thisMachine } from "./program.ts";
+import { userEnvironment } from "./user-environment.ts";
 
 /** How a receiver's process ended: its exit code, or the signal that ended it. */
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
@@ -39,7 +40,7 @@ export type ReceiverProcess = {
 export type StartOptions = {
   /** Program and arguments; no shell takes part. */
   command: readonly string[];
-  /** Variables set on top of our own environment, such as PORT and SIGNING_SECRET. */
+  /** Variables set on top of the user's environment, such as PORT and SIGNING_SECRET. */
   env?: Record<string, string>;
   /** Where the receiver will listen; it counts as ready when this address accepts a TCP connection. */
   url: string;
@@ -74,7 +75,8 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
   async function start(env: Record<string, string> = {}): Promise<StartResult> {
     const [name] = options.command;
     if (name === undefined) throw new Error("startReceiver: the command is empty");
-    const program = findProgram(options.command);
+    const environment = userEnvironment();
+    const program = findProgram(options.command, thisMachine(environment));
     if (!program.ok) return failure("not_found", program.message);
 
     if (isInterrupted()) return interrupted();
@@ -90,7 +92,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
-      env: { ...process.env, ...options.env, ...env },
+      env: { ...environment, ...options.env, ...env },
     });
     // At once: if our process ends while the command starts, the command ends too.
     if (started.pid !== undefined) registerGroup(started.pid);

@@ -1,8 +1,9 @@
+import { isRefusal } from "../domain/judgement.ts";
 import { listListeners, type Listener } from "./listeners.ts";
-import { probeReceiver, type Finding, type Probe } from "./receiver-probe.ts";
+import { probeReceiver, takesSecret, type Finding, type Probe } from "./receiver-probe.ts";
 
-/** What was found at a port, and whose port it is. */
-export type FoundReceiver = Probe & { listener: Listener };
+/** What was found at a port, whose port it is, and whether it takes what is signed with the secret that was given. */
+export type FoundReceiver = Probe & { listener: Listener; hasSecret: boolean };
 
 export type SearchResult = { ok: true; found: FoundReceiver[] } | { ok: false; message: string };
 
@@ -21,20 +22,31 @@ const MOST_ASKED = 12;
 
 /**
  * Asks those who listen on this machine and whom `isWanted` wants, one after the other, the usual ports first, whether
- * they take webhooks: the likeliest receiver first. Nobody else is asked, and nobody after one that refuses what is not
- * signed, as a receiver should.
+ * they take webhooks: the likeliest receiver first. With a `secret`, those that refuse what is unsigned get a test event
+ * that is signed with it, and whoever takes that is the likeliest. Nobody is asked after one that is sure.
  */
-export async function searchReceivers(isWanted: (listener: Listener) => boolean): Promise<SearchResult> {
+export async function searchReceivers(
+  isWanted: (listener: Listener) => boolean,
+  secret?: string,
+): Promise<SearchResult> {
   const listed = await listListeners();
   if (!listed.ok) return listed;
   const found: FoundReceiver[] = [];
   for (const listener of listed.listeners.filter(isWanted).slice(0, MOST_ASKED)) {
     const probe = await probeReceiver(listener);
-    found.push({ ...probe, listener });
-    if (probe.finding === "refuses_unsigned") break;
+    const refuses = probe.finding === "refuses_unsigned" || isRefusing(probe);
+    const hasSecret = secret !== undefined && refuses && (await takesSecret(probe.url, secret));
+    found.push({ ...probe, listener, hasSecret });
+    if (hasSecret || (secret === undefined && probe.finding === "refuses_unsigned")) break;
   }
-  const certainty = ({ finding }: Probe) => BY_CERTAINTY.indexOf(finding);
+  const certainty = ({ finding, hasSecret }: FoundReceiver) =>
+    hasSecret ? -1 : BY_CERTAINTY.indexOf(finding);
   return { ok: true, found: found.toSorted((left, right) => certainty(left) - certainty(right)) };
+}
+
+/** Whether it refuses what is unsigned at whatever path, as a receiver without routes does. */
+function isRefusing({ finding, status }: Probe): boolean {
+  return finding === "everywhere" && status !== null && isRefusal(status);
 }
 
 /** Whether a path was found that takes webhooks, or refuses those that nobody signed. */
@@ -48,9 +60,7 @@ export function takesWebhooks({ finding }: Probe): boolean {
  */
 export function likeliestReceiver(found: readonly FoundReceiver[]): FoundReceiver | undefined {
   const [surest] = found;
-  if (surest !== undefined && takesWebhooks(surest)) return surest;
-  const refusing = found.filter(
-    ({ finding, status }) => finding === "everywhere" && status !== null && status >= 400 && status <= 499,
-  );
+  if (surest !== undefined && (surest.hasSecret || takesWebhooks(surest))) return surest;
+  const refusing = found.filter(isRefusing);
   return refusing.length === 1 ? refusing[0] : undefined;
 }

@@ -25,8 +25,17 @@ export function createDirectTarget(options: {
 
   async function attempt(body: Buffer): Promise<Outcome> {
     const wallNowMs = wall.nowMs();
-    const request = attemptRequest({ body, secrets: [secret], number: 1, wallNowMs, faults, readings });
-    const { outcome } = await send({ ...request, url, faults, answerMeans: readings.answer_means, signal });
+    const request = attemptRequest({
+      url,
+      keepAlive: false,
+      body,
+      secrets: [secret],
+      number: 1,
+      wallNowMs,
+      faults,
+      readings,
+    });
+    const { outcome } = await send({ ...request, faults, answerMeans: readings.answer_means, signal });
     return outcome;
   }
 

@@ -9,11 +9,20 @@ import {
 } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { readBoundedFile } from "../bounded-file.ts";
+import { parseExactly } from "../domain/exact-json.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
 
-/** Envelopes to send again. `open` gives them in order, from the beginning, each time that it is called. */
-export type Source = { name: string; count: number; open: () => AsyncIterable<Envelope> };
+/**
+ * Envelopes to send again. `open` gives them in order, from the beginning, each time that it is called. `leftOut` says of
+ * each line or item that is no envelope what is wrong with it.
+ */
+export type Source = {
+  name: string;
+  count: number;
+  open: () => AsyncIterable<Envelope>;
+  leftOut: readonly string[];
+};
 
 export type OpenedSource = { ok: true; source: Source } | { ok: false; message: string };
 
@@ -33,8 +42,10 @@ export async function openSource(options: {
   name: string;
   findEvent: (id: string) => Promise<Envelope>;
   newId: () => string;
+  /** Leaves out what is no envelope, instead of refusing the whole file. */
+  skipInvalid?: boolean | undefined;
 }): Promise<OpenedSource> {
-  const { name, findEvent, newId } = options;
+  const { name, findEvent, newId, skipInvalid = false } = options;
   if (eventIdSchema.safeParse(name).success) return known(name, [await findEvent(name)]);
   if (isEventType(name)) return known(name, [sampleEnvelope(name, { id: newId() })]);
   if (!existsSync(name)) {
@@ -45,32 +56,44 @@ export async function openSource(options: {
   }
   if (!statSync(name).isFile())
     return { ok: false, message: `${name} is no file, but a folder or a device.` };
-  return openFile(name);
+  return openFile(name, skipInvalid);
 }
 
-function known(name: string, envelopes: Envelope[]): OpenedSource {
-  return { ok: true, source: { name, count: envelopes.length, open: () => each(envelopes) } };
+function known(name: string, envelopes: Envelope[], leftOut: string[] = []): OpenedSource {
+  return { ok: true, source: { name, count: envelopes.length, open: () => each(envelopes), leftOut } };
 }
 
-async function openFile(path: string): Promise<OpenedSource> {
+async function openFile(path: string, skipInvalid: boolean): Promise<OpenedSource> {
   const whole = wholeDocument(path);
   if (typeof whole === "string") return { ok: false, message: `${path} cannot be read: ${whole}.` };
+  const leftOut: string[] = [];
+  const refuse = (message: string): OpenedSource | undefined => {
+    leftOut.push(message);
+    return skipInvalid
+      ? undefined
+      : { ok: false, message: `${message} Nothing was sent; --skip-invalid leaves such out.` };
+  };
   if (whole !== undefined) {
     const envelopes: Envelope[] = [];
     for (const [index, value] of whole.entries()) {
       const envelope = readEnvelope(value);
-      if (!envelope.ok) return { ok: false, message: `${path}, item ${index + 1}: ${envelope.message}` };
-      envelopes.push(envelope.value);
+      if (envelope.ok) envelopes.push(envelope.value);
+      else {
+        const refused = refuse(`${path}, item ${index + 1}: ${envelope.message}`);
+        if (refused !== undefined) return refused;
+      }
     }
-    return envelopes.length === 0 ? empty(path) : known(path, envelopes);
+    return envelopes.length === 0 ? empty(path) : known(path, envelopes, leftOut);
   }
   let count = 0;
   for await (const { number, line } of linesOf(path)) {
     const envelope = readLine(line);
-    if (!envelope.ok) return { ok: false, message: `${path}:${number}: ${envelope.message}` };
-    count += 1;
+    const refused = envelope.ok ? undefined : refuse(`${path}:${number}: ${envelope.message}`);
+    if (refused !== undefined) return refused;
+    if (envelope.ok) count += 1;
   }
-  return count === 0 ? empty(path) : { ok: true, source: { name: path, count, open: () => fromLines(path) } };
+  if (count === 0) return empty(path);
+  return { ok: true, source: { name: path, count, open: () => fromLines(path), leftOut } };
 }
 
 function empty(path: string): OpenedSource {
@@ -150,7 +173,7 @@ function readEnvelope(value: unknown): ReadEnvelope {
 
 function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString().replace(/^\ufeff/, ""));
+    return parseExactly(bytes.toString().replace(/^\ufeff/, ""));
   } catch {
     return undefined;
   }

@@ -2,6 +2,8 @@ import { type AnswerHead, type Framing, parseHead } from "./answer-head.ts";
 
 /** Who is told what the bytes of an answer mean. */
 export type AnswerListener = {
+  /** An interim answer (1xx) came. */
+  onInterim?: ((status: number) => void) | undefined;
   /** The head of the final answer. */
   onHead(head: AnswerHead): void;
   onBody(bytes: Buffer): void;
@@ -22,8 +24,8 @@ const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) => {
   const digit = Number.parseInt(String.fromCharCode(byte), 16);
   return Number.isNaN(digit) ? -1 : digit;
 });
-/** More digits than any body has bytes. */
-const CHUNK_LINE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;.*)?$/;
+/** Thirteen digits are exact as a number, and more than any body has bytes. */
+const CHUNK_LINE = /^0*([0-9a-fA-F]{1,13})[ \t]*(?:;.*)?$/;
 
 /**
  * Reads the answer to one request from the bytes of a connection. Interim answers (1xx) are skipped, however many there
@@ -79,7 +81,7 @@ export function createAnswerParser(listener: AnswerListener) {
     if (!parsed.ok) return breakOff(parsed.problem);
     const { status } = parsed.head;
     if (status === 101) return breakOff("101: nobody asked for an upgrade");
-    if (status >= 100 && status < 200) return;
+    if (status >= 100 && status < 200) return listener.onInterim?.(status);
     framing = parsed.framing;
     isKept = parsed.kept;
     leftBytes = framing.kind === "length" ? framing.bytes : 0;

@@ -33,7 +33,7 @@ export function createKeptAnswer(head: AnswerHead) {
   };
 }
 
-/** What was made of the head that was read last, which is the same object again where the text was the same. */
+/** Cache of one entry: receivers answer with the same head again and again. */
 let last: { head: AnswerHead; headers: Answer["headers"] } | undefined;
 
 function headersOf(head: AnswerHead): Answer["headers"] {

@@ -5,7 +5,7 @@ import { connect } from "./connect.ts";
 import { classifyError } from "./outcome.ts";
 import type { Turns } from "./turns.ts";
 
-/** What becomes of one request: an answer, piece by piece, or a failure. After `onWhole` or `onFailure` comes nothing. */
+/** Callbacks of one request: its answer, piece by piece, or a failure. After `onWhole` or `onFailure` comes nothing. */
 export type Exchange = Omit<AnswerListener, "onBroken"> & {
   onFailure(outcome: Outcome): void;
 };
@@ -51,6 +51,7 @@ export function openConnection(options: {
   }
 
   const parser = createAnswerParser({
+    onInterim: (status) => exchange?.onInterim?.(status),
     onHead: (head) => exchange?.onHead(head),
     onBody: (bytes) => exchange?.onBody(bytes),
     onWhole(kept) {
@@ -91,7 +92,10 @@ export function openConnection(options: {
       exchange = next;
       parser.next();
     },
-    write: (bytes: Buffer): boolean => socket.write(bytes),
+    /** Sends bytes; `sent` is called once they have left us. */
+    write: (bytes: Uint8Array, sent?: () => void): boolean => socket.write(bytes, sent),
+    /** Ends our side in good order. */
+    halfClose: (): void => void socket.end(),
     setNoDelay: (): void => void tcp.setNoDelay(true),
     /** Breaks it as a lost peer does. */
     reset: (): void => void tcp.resetAndDestroy(),

@@ -1,10 +1,11 @@
+import { setImmediate } from "node:timers";
 import type { WallTime } from "../domain/wall-time.ts";
 import type { AnswerHead } from "./answer-head.ts";
 import type { Connection } from "./connection.ts";
 
 type Idle = { connection: Connection; untilMs: number };
 
-/** Left of a promise when a connection is used last: a request takes a while to get there. */
+/** A kept connection is not used in the last second of the receiver's promise: a request takes a while to get there. */
 const SPARE_MS = 1_000;
 const LONGEST_MS = 60_000;
 const MOST_IDLE_PER_ORIGIN = 64;

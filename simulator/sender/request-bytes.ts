@@ -1,19 +1,19 @@
+import { setImmediate } from "node:timers";
+import { requestLine } from "../domain/attempt-request.ts";
 import type { SendRequest } from "../domain/flights.ts";
 import type { WallTime } from "../domain/wall-time.ts";
 import type { Connection } from "./connection.ts";
 
+type WireRequest = Pick<SendRequest, "url" | "headers" | "body">;
+
 const SLOW_BODY_MS = 3_000;
 const SLOW_BODY_STEPS = 30;
 
-/** A whole request in one piece, as the service sends it. */
-export function requestBytes(options: {
-  url: URL;
-  headers: Readonly<Record<string, string>>;
-  body: Buffer;
-  keepAlive: boolean;
-}): Buffer {
-  const head = headOf(options);
-  const { body } = options;
+/** A whole request in one piece, with the headers that it has and no others. */
+export function requestBytes({ url, headers, body }: WireRequest): Buffer {
+  let head = `${requestLine(url)}\r\n`;
+  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
+  head += "\r\n";
   const bytes = Buffer.allocUnsafe(head.length + body.byteLength);
   bytes.write(head, "latin1");
   bytes.set(body, head.length);
@@ -23,7 +23,7 @@ export function requestBytes(options: {
 /** Writes a request as the faults on the wire want it: whole, dripping, or cut off half-way. */
 export function writeRequest(
   connection: Connection,
-  request: Pick<SendRequest, "headers" | "body" | "faults"> & { url: URL; keepAlive: boolean },
+  request: WireRequest & Pick<SendRequest, "faults">,
   wall: WallTime,
 ): void {
   const { body, faults } = request;
@@ -53,19 +53,4 @@ function drip(connection: Connection, body: Buffer, wall: WallTime): void {
     });
   };
   step(0);
-}
-
-function headOf(options: {
-  url: URL;
-  headers: Readonly<Record<string, string>>;
-  body: Buffer;
-  keepAlive: boolean;
-}): string {
-  const { url, headers, body, keepAlive } = options;
-  let head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
-  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
-  return (
-    `${head}content-length: ${body.byteLength}\r\nuser-agent: voice-agent-service/1.0\r\naccept: */*\r\n` +
-    `connection: ${keepAlive ? "keep-alive" : "close"}\r\n\r\n`
-  );
 }

@@ -79,7 +79,7 @@ export function createSender(options: {
           onFailure: end,
         });
         opened.whenReady(() => {
-          if (!isOver) writeRequest(opened, { ...request, url, keepAlive }, wall);
+          if (!isOver) writeRequest(opened, request, wall);
         });
       } catch (error) {
         end(classifyError(error));

@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
+import { setImmediate } from "node:timers";
 
 export type Turns = ReturnType<typeof createTurns>;
 
-/** A piece of no more than this is an ordinary answer's. */
+/** Ordinary answers come in pieces up to this size. */
 const SMALL_BYTES = 16 * 1024;
 
 /**

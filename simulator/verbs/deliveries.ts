@@ -1,4 +1,6 @@
-import { type AnswerFigures, answerFigures } from "../domain/blame.ts";
+import { setImmediate } from "node:timers/promises";
+import { attemptRequest, type AttemptRequest } from "../domain/attempt-request.ts";
+import { type AnswerFigures, answerFigures, type JudgedAttempt } from "../domain/blame.ts";
 import type { Attempt, Attempts } from "../domain/attempts.ts";
 import type { Deliveries, Delivery } from "../domain/deliveries.ts";
 import type {
@@ -6,15 +8,14 @@ import type {
   DeliverySearch,
   DeliverySummaries,
   DeliverySummary,
-  JudgedAttempt,
 } from "../domain/delivery-summaries.ts";
 import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { Emitter } from "../domain/emitter.ts";
 import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
 import type { EventLog } from "../domain/events.ts";
+import { faultsOnAttempt } from "../domain/faults.ts";
 import type { Readings } from "../domain/readings.ts";
 import { signingSecrets } from "../domain/signing-secrets.ts";
-import { attemptAgain, wireRequest, type WireRequest } from "./attempt-wire.ts";
 import { refuse, type Refusal } from "./refusal.ts";
 
 /** What one request sends again at most. */
@@ -25,7 +26,7 @@ export type DeliveryDetail = {
   summary: DeliverySummary;
   /** Undefined once it is removed. */
   endpoint: Endpoint | undefined;
-  attempts: (JudgedAttempt & Attempt & { sentBody: Buffer; wire: WireRequest | undefined })[];
+  attempts: (JudgedAttempt & Attempt & { sentBody: Buffer })[];
 };
 
 /** How an endpoint has answered lately. */
@@ -35,7 +36,12 @@ export type EndpointAnswers = {
   attempts: JudgedAttempt[];
 };
 
-/** So many deliveries of an endpoint, the newest, are what it did lately; so many of their attempts are told. */
+/** Which deliveries to recover. */
+export type RecoverySearch = Omit<DeliverySearch, "limit" | "after" | "isLast">;
+
+export type Recovery = { found: DeliverySummary[]; ids: string[]; hasMore: boolean };
+
+/** How many of an endpoint's newest deliveries are looked at, and how many of their attempts are shown. */
 const RECENT_DELIVERIES = 200;
 const RECENT_ATTEMPTS = 48;
 
@@ -51,7 +57,6 @@ export function createDeliveryVerbs(options: {
   now: () => number;
   wallNowMs: () => number;
   readings: () => Readings;
-  keepAlive: boolean;
   /** How many deliveries are kept. */
   kept: number;
 }) {
@@ -63,6 +68,14 @@ export function createDeliveryVerbs(options: {
       "not_found",
       `There is no delivery ${JSON.stringify(id)}. Of old deliveries, the last ${kept} are kept.`,
     );
+  }
+
+  function recoverOne({ id, state, nextAttemptAtMs }: DeliverySummary): string[] {
+    const delivery = deliveries.find(id);
+    if (delivery === undefined) return [];
+    if (state !== "attempting") return [emitter.resend(delivery)];
+    if (nextAttemptAtMs !== null) deliveries.hurry(id, now());
+    return [id];
   }
 
   return {
@@ -95,10 +108,7 @@ export function createDeliveryVerbs(options: {
         attempts: attempts.ofDelivery(id).flatMap((attempt) => {
           const known = judged.get(attempt.number);
           if (known === undefined) return [];
-          const sentBody = attempt.requestBody ?? body;
-          const { requestHeaders: headers } = attempt;
-          const wire = endpoint && wireRequest({ ...options, url: endpoint.url, headers, body: sentBody });
-          return [{ ...attempt, ...known, sentBody, wire }];
+          return [{ ...attempt, ...known, sentBody: attempt.requestBody ?? body }];
         }),
       };
     },
@@ -112,16 +122,35 @@ export function createDeliveryVerbs(options: {
         : { ok: true, id: emitter.resend(delivery) };
     },
     /**
-     * Sends again what gave up and was not sent again since, of all endpoints or of one: at most 1,000, the oldest first.
-     * Answers the new deliveries' ids, and whether there is more.
+     * Recovers what the search finds, or what gave up where it names no state and no verdict, as far as it was not sent
+     * again since: at most 1,000, the oldest first. What waits for its next attempt is tried now instead of being sent
+     * twice. With `isDry` nothing is sent. Answers what was found, the ids of what is on its way now, and whether there is
+     * more.
      */
-    resendAll(endpointId?: string): { ids: string[]; hasMore: boolean } {
-      const found = deliveries.gaveUp(MOST_RESENT + 1, endpointId);
-      const ids = found.slice(0, MOST_RESENT).map((delivery) => emitter.resend(delivery));
-      return { ids, hasMore: found.length > MOST_RESENT };
+    async recover(search: RecoverySearch = {}, { isDry = false } = {}): Promise<Recovery> {
+      const state = search.state ?? (search.verdict === undefined ? "dead" : undefined);
+      const found: DeliverySummary[] = [];
+      let after: string | undefined;
+      do {
+        const page = deliverySummaries.page({
+          ...search,
+          state,
+          isLast: true,
+          limit: MOST_RESENT + 1,
+          after,
+        });
+        found.push(...page.deliveries);
+        after = page.next ?? undefined;
+        // Deadlines of attempts do not wait for somebody who searches.
+        if (after !== undefined) await setImmediate();
+      } while (after !== undefined && found.length <= MOST_RESENT);
+      const chosen = found.slice(0, MOST_RESENT).toReversed();
+      const ids = isDry ? [] : chosen.flatMap(recoverOne);
+      dispatcher.wake();
+      return { found: chosen, ids, hasMore: found.length > MOST_RESENT };
     },
     /** An attempt as it would be made now, signed at this moment: what was sent then is too old by now. */
-    signAgain(id: string, number: number): { ok: true; url: string; request: WireRequest } | Refusal {
+    signAgain(id: string, number: number): { ok: true; request: AttemptRequest } | Refusal {
       const delivery = deliveries.find(id);
       const attempt = attempts.ofDelivery(id).find((made) => made.number === number);
       if (delivery === undefined || attempt === undefined) return noDelivery(id);
@@ -134,18 +163,17 @@ export function createDeliveryVerbs(options: {
       const { url } = endpoint;
       const secrets = signingSecrets(endpoint, now(), options.readings());
       const body = delivery.body ?? events.find(delivery.eventId)?.body ?? Buffer.alloc(0);
-      const { faults } = delivery;
-      const wallNowMs = options.wallNowMs();
-      const request = attemptAgain({
-        attempt,
-        faults,
-        body,
+      const request = attemptRequest({
         url,
+        keepAlive: false,
+        body,
         secrets,
-        wallNowMs,
+        number,
+        wallNowMs: options.wallNowMs(),
+        faults: faultsOnAttempt(delivery.faults, number),
         readings: options.readings(),
       });
-      return { ok: true, url, request };
+      return { ok: true, request };
     },
     /** Makes the attempt that waits now. */
     attemptNow(id: string): { ok: true } | Refusal {

@@ -1,12 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MAXIMUM_ATTEMPTS } from "../../shared/retry-policy.ts";
 import type { CheckContext, Verdict } from "./check.ts";
-import { type Deliverable, type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
+import {
+  type Deliverable,
+  type DeliverOptions,
+  type Exchange,
+  hasTimedOut,
+  isAcknowledged,
+} from "./delivery.ts";
 import { allAcknowledged } from "./judge.ts";
 
 /**
  * Delivers as the service does: again, signed afresh, until it is acknowledged or six attempts were made (SPEC §6 Retry
- * policy), with short delays in place of minutes. For what a receiver may refuse once without losing anything.
+ * policy), with short delays in place of minutes. For what a receiver may refuse once without losing anything. Once an
+ * attempt has had no answer in time, those that are left wait for theirs side by side.
  */
 export async function attempts(
   { deliver, timing }: Pick<CheckContext, "deliver" | "timing">,
@@ -15,8 +22,10 @@ export async function attempts(
 ): Promise<Exchange[]> {
   const exchanges = [await deliver(what, changes)];
   while (exchanges.length < MAXIMUM_ATTEMPTS && !exchanges.some(isAcknowledged)) {
+    const isSlow = exchanges.some(hasTimedOut);
+    const count = isSlow ? MAXIMUM_ATTEMPTS - exchanges.length : 1;
     await sleep(timing.retryMs * exchanges.length);
-    exchanges.push(await deliver(what, changes));
+    exchanges.push(...(await Promise.all(Array.from({ length: count }, () => deliver(what, changes)))));
   }
   return exchanges;
 }
@@ -38,11 +47,11 @@ export const ANSWER_LOST: DeliverOptions = {
  * may refuse copies of it.
  */
 export async function attemptsAfter(
-  { deliver, timing }: Pick<CheckContext, "deliver" | "timing">,
+  { deliver, timing, answerTimeoutMs }: Pick<CheckContext, "deliver" | "timing" | "answerTimeoutMs">,
   what: Deliverable,
   lost: DeliverOptions,
 ): Promise<Exchange[]> {
-  const answerDueAt = performance.now() + timing.responseTimeoutMs;
+  const answerDueAt = performance.now() + Math.min(timing.underWayMs, answerTimeoutMs());
   const first = await deliver(what, lost);
   const retries = await attempts({ deliver, timing }, what);
   if (retries.some(isAcknowledged)) return [first, ...retries];
@@ -50,13 +59,16 @@ export async function attemptsAfter(
   return [first, ...retries, await deliver(what)];
 }
 
-/** Six deliveries of the same event, acknowledged or not, each signed a second later than the one before. */
+/**
+ * Six deliveries of the same event, acknowledged or not, each signed a second later than the one before; none after one
+ * that had no answer in time.
+ */
 export async function sixInARow(
   { deliver }: Pick<CheckContext, "deliver">,
   what: Deliverable,
 ): Promise<Exchange[]> {
-  const exchanges = [];
-  for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt += 1) {
+  const exchanges: Exchange[] = [];
+  for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS && !exchanges.some(hasTimedOut); attempt += 1) {
     exchanges.push(await deliver(what, { ageSeconds: MAXIMUM_ATTEMPTS - attempt }));
   }
   return exchanges;

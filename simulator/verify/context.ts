@@ -3,7 +3,7 @@ import type { EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { CheckContext, Need } from "./check.ts";
 import { createDelivery, type Exchange } from "./delivery.ts";
-import type { KillRounds } from "./kill-rounds.ts";
+import type { KillRounds } from "./check.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
 import type { Observer } from "../observer/observer.ts";
@@ -15,7 +15,7 @@ const LIMIT_TRIES = 8;
 /** A delivery for an exact limit is sent in this part of a second, so that no clock has rounded it up yet. */
 const EARLY_IN_SECOND_MS = { from: 10, to: 300, answeredBy: 450 };
 
-/** How to make judgeable what is not. */
+/** What the user can give so that a check that needs it can be judged. */
 export const NEEDS: Record<Need, string> = {
   observe:
     "Effects cannot be seen from outside. Give --observe 'http://…/{id}', an address that answers JSON with a number \"handled\" for an event id.",
@@ -33,6 +33,8 @@ export function createContext(options: {
   checkId: string;
   events: readonly EventType[];
   timing: Timing;
+  /** How long an answer may take, asked for each delivery. */
+  answerTimeoutMs: () => number;
   ledger: Ledger;
   clock: ReceiverClock;
   kills: KillRounds;
@@ -44,13 +46,20 @@ export function createContext(options: {
   const { checkId, clock, ledger, now, timing } = options;
   const target = parseTarget(options.url);
   const nowSeconds = (): number => Math.floor(now() / 1_000);
-  const timeoutMs = timing.responseTimeoutMs;
+  const { answerTimeoutMs } = options;
   const { seed, events } = options;
   const material = createMaterial({ seed, scope: checkId, events, nowSeconds });
   // How many samples it takes differs from run to run, which must not change what else is sent.
   const samples = createMaterial({ seed, scope: `${checkId}/clock`, events, nowSeconds });
 
-  const delivery = createDelivery({ target, secret: options.secret, timeoutMs, checkId, ledger, nowSeconds });
+  const delivery = createDelivery({
+    target,
+    secret: options.secret,
+    answerTimeoutMs,
+    checkId,
+    ledger,
+    nowSeconds,
+  });
 
   async function deliver(...parts: Parameters<typeof delivery.deliver>): Promise<Exchange> {
     const sentAtMs = now();
@@ -65,6 +74,7 @@ export function createContext(options: {
     secret: options.secret,
     seed: options.seed,
     timing,
+    answerTimeoutMs,
     events: options.events,
     ledger,
     deliver,
@@ -81,7 +91,7 @@ export function createContext(options: {
     },
     kills: options.kills,
     event: (...parts) => material.event(...parts),
-    open: () => openWire(target, timeoutMs),
+    open: () => openWire(target, answerTimeoutMs()),
     undocumented(envelope) {
       ledger.undocumented(envelope.id);
       return envelope;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Envelope } from "../../shared/events.ts";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
+import { isSuccess } from "../domain/judgement.ts";
 import { evaluate } from "../signature-recipe/evaluate.ts";
 import { GENUINE, moment, type Part, type SignatureRecipe } from "../signature-recipe/recipe.ts";
 import { createRedactor, type Redact } from "../redact.ts";
-import type { Ledger } from "./ledger.ts";
 import { cutUp, type Pieces } from "./pieces.ts";
 import { openWire, type Outcome, type Target, type WireConnection } from "./wire.ts";
 
@@ -60,15 +60,20 @@ export type SentRequest = {
 
 export type Exchange = { eventId: string; request: SentRequest; outcome: Outcome; durationMs: number };
 
+/** An exchange, and the check that it was for; a forged delivery is none that a receiver may act on. */
+export type Recorded = { checkId: string; exchange: Exchange; forged: boolean; connected: boolean };
+
 export type Delivery = ReturnType<typeof createDelivery>;
 
 /** Makes the one function through which every check sends: it signs, sends, waits and keeps the ledger. */
 export function createDelivery(options: {
   target: Target;
   secret: string;
-  timeoutMs: number;
+  /** How long an answer may take, asked for each delivery. */
+  answerTimeoutMs: () => number;
   checkId: string;
-  ledger: Ledger;
+  /** Where every exchange is entered. */
+  ledger: { record: (delivery: Recorded) => void };
   nowSeconds: () => number;
 }) {
   const { target, checkId, ledger } = options;
@@ -114,7 +119,7 @@ export function createDelivery(options: {
     const composed = compose(what, changes);
     const eventId = what instanceof Uint8Array ? idIn(what) : what.id;
     const startedAt = performance.now();
-    const wire = await openWire(target, changes.timeoutMs ?? options.timeoutMs);
+    const wire = await openWire(target, changes.timeoutMs ?? options.answerTimeoutMs());
     await send(wire, composed, changes);
     const outcome = await wire.answer();
     const durationMs = performance.now() - startedAt;
@@ -154,7 +159,12 @@ function redacted(outcome: Outcome, redact: Redact): Outcome {
 
 /** Whether the sender would count the delivery as done: a final 2xx in time. */
 export function isAcknowledged({ outcome }: Exchange): boolean {
-  return outcome.kind === "answered" && outcome.status >= 200 && outcome.status <= 299;
+  return outcome.kind === "answered" && isSuccess(outcome.status);
+}
+
+/** Whether nobody answered within the time that there is. */
+export function hasTimedOut({ outcome }: Exchange): boolean {
+  return outcome.kind === "no_answer" && outcome.error === "timeout";
 }
 
 /** What these changes make of the service's own recipe. */

@@ -1,3 +1,4 @@
+import { forgeryAnswer } from "../domain/judgement.ts";
 import type { Check, CheckContext, HandledCounts, Pending, Verdict } from "./check.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
 
@@ -54,6 +55,16 @@ export function allRefused(exchanges: Exchange[]): Verdict {
     return { outcome: "unverified", reason: `The receiver was not there to refuse it: ${outcome.message}` };
   }
   return { outcome: "passed" };
+}
+
+/** Passed when no forgery was answered by a redirect or a 5xx; whether all were refused is for other checks. */
+export function refusedCleanly(exchanges: Exchange[]): Verdict {
+  const failed = exchanges.find(
+    ({ outcome }) => outcome.kind === "answered" && forgeryAnswer(outcome.status) === "failed",
+  );
+  if (failed === undefined) return { outcome: "passed" };
+  const problem = `It was kept out, but ${ending(failed)}, where a 401 says why.`;
+  return { outcome: "failed", problem, exchanges: [failed] };
 }
 
 /** Passed when no exchange ended with a 2xx; for more than a receiver may find the time to refuse. */

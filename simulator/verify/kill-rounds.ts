@@ -2,38 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import { signalGroup } from "../processes/process-group.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
-import type { CheckContext } from "./check.ts";
+import type {
+  AcknowledgedRound,
+  BurstRound,
+  CheckContext,
+  KillRounds,
+  Round,
+  StreamedRound,
+} from "./check.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { whenReady } from "./readiness.ts";
-
-/** What came of killing the receiver and starting it again. */
-export type Round = {
-  /** Why it did not start again. */
-  notRestarted?: string | undefined;
-  exchanges: Exchange[];
-  /** How long after the closest answer the signal followed. */
-  closestMs: number;
-};
-
-/** A round in which the same process had handled one event, and stored another, when it was killed. */
-export type AcknowledgedRound = Round & {
-  /** The event that was acknowledged right before the kill. */
-  last: Exchange[];
-  /** An event acknowledged before, and its duplicate afterwards. */
-  duplicate: Exchange[];
-  /** The same for an event that had been handled. */
-  handled: Exchange[];
-  /** The first delivery after the restart. */
-  revived: Exchange[];
-};
-
-/** A round in which a burst was under way; these were acknowledged before the kill. */
-export type BurstRound = Round & { answered: Exchange[] };
-
-/** All kills together: which events were acknowledged right before one. */
-export type StreamedRound = Round & { kills: number };
-
-export type KillRounds = ReturnType<typeof createKillRounds>;
 
 /** Connections that deliver side by side until the kill. */
 const LANES = 3;
@@ -45,7 +23,7 @@ const DELAYS_MS = [0.3, 1, 0, 0.1, 3, 0, 0.6, 2, 0.05, 5];
  * Kills the receiver and starts it again, once for all checks that can be judged by the same kill: a restart is what
  * takes the time. Each round is played when a check first asks for it.
  */
-export function createKillRounds(contextOf: () => CheckContext) {
+export function createKillRounds(contextOf: () => CheckContext): KillRounds {
   const context = lazy(async () => contextOf());
   const acknowledged = lazy(playAcknowledged);
   const burst = lazy(playBurst);
@@ -151,16 +129,7 @@ export function createKillRounds(contextOf: () => CheckContext) {
     };
   }
 
-  return {
-    /** A kill as the answer to an event begins. */
-    acknowledged,
-    /** A kill in the midst of a burst. */
-    burst,
-    /** SIGTERM right after an answer. */
-    terminated: lazy(playTerminated),
-    /** These kills and more, each microseconds to milliseconds after an answer, while deliveries stream in. */
-    streamed: lazy(playStreamed),
-  };
+  return { acknowledged, burst, terminated: lazy(playTerminated), streamed: lazy(playStreamed) };
 }
 
 /** Delivers to a receiver that may still boot. */

@@ -1,4 +1,4 @@
-import { type Exchange, isAcknowledged } from "./delivery.ts";
+import { type Exchange, isAcknowledged, type Recorded } from "./delivery.ts";
 
 /** What became of one event over the whole run. */
 export type LedgerEntry = {
@@ -29,7 +29,7 @@ export function createLedger(options: { nowMs: () => number }) {
   const superseded = new Set<string>();
 
   return {
-    record(delivery: { checkId: string; exchange: Exchange; forged: boolean; connected: boolean }): void {
+    record(delivery: Recorded): void {
       const { exchange } = delivery;
       if (exchange.eventId === "") return;
       const entry = entries.get(exchange.eventId) ?? {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CheckContext } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
+import type { Timing } from "./timing.ts";
 
 const POLL_MS = 100;
 
@@ -9,7 +9,7 @@ const POLL_MS = 100;
  * `readyMs`. The service would repeat it as well.
  */
 export async function whenReady(
-  { readyMs }: Pick<CheckContext["timing"], "readyMs">,
+  { readyMs }: Pick<Timing, "readyMs">,
   deliver: () => Promise<Exchange>,
 ): Promise<Exchange> {
   const dueAt = performance.now() + readyMs;

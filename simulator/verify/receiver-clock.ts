@@ -9,6 +9,9 @@ export type ReceiverClock = ReturnType<typeof createReceiverClock>;
 /** How narrow the bounds should be, and how long to look for better ones: a Date header ticks once a second. */
 const NARROW_SECONDS = 0.15;
 const SAMPLES_MAXIMUM = 40;
+/** After this many answers that took longer than any bounds that would do, nobody looks on. */
+const SLOW_SAMPLES = 3;
+const SLOW_SECONDS = 0.5;
 const SAMPLE_EVERY_MS = 40;
 
 /**
@@ -44,11 +47,17 @@ export function createReceiverClock(options: {
     known,
     /** The bounds once `sample` has been answered often enough for them to be narrow, or as narrow as they get. */
     async measure(sample: () => Promise<unknown>): Promise<ClockOffset | undefined> {
+      let slow = 0;
       for (let taken = 0; taken < SAMPLES_MAXIMUM; taken += 1) {
         const offset = known();
         if (offset !== undefined && offset.most - offset.least <= NARROW_SECONDS) return offset;
+        const startedMs = performance.now();
         await sample();
+        const tookSeconds = (performance.now() - startedMs) / 1_000;
         if (known() === undefined) return undefined;
+        slow += tookSeconds > SLOW_SECONDS ? 1 : 0;
+        // No bounds are narrower than the time between a request and its answer.
+        if (slow === SLOW_SAMPLES) return known();
         await sleep(SAMPLE_EVERY_MS);
       }
       return known();

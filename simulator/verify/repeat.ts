@@ -6,7 +6,7 @@ import { shellPieces } from "./pieces.ts";
 /** A shell takes more, but nobody reads more. */
 const CURL_MAXIMUM_CHARACTERS = 32_768;
 const CURL_BODY_MAXIMUM_BYTES = 8_192;
-/** What curl says by itself, or what is of no account. */
+/** Headers that curl sets itself, or that do not matter. */
 const CURLS_OWN = new Set(["host", "content-length", "connection", "user-agent"]);
 /** The service waits no longer for an answer (SPEC §8). */
 const CURL_SECONDS = 10;

@@ -10,6 +10,7 @@ import { createReceiverClock } from "./receiver-clock.ts";
 import { createKillRounds } from "./kill-rounds.ts";
 import { createLedger, type LedgerEntry } from "./ledger.ts";
 import type { Observer } from "../observer/observer.ts";
+import { createPatience } from "./patience.ts";
 import { acceptsCheck, observable, observableCheck, preflight, reachableCheck } from "./preflight.ts";
 import { type CheckResult, type Report, resultOf, verdictOf } from "./report.ts";
 import { settle } from "./settle.ts";
@@ -67,9 +68,11 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   let broughtDownBy: string | undefined;
   let incomplete: string | undefined;
 
+  const patience = createPatience({ timing, begunAtMs });
+  const { answerTimeoutMs } = patience;
   const kills = createKillRounds(() => contextFor(KILLS));
   const contextFor = (checkId: string): CheckContext =>
-    createContext({ ...options, events, timing, ledger, checkId, clock, kills });
+    createContext({ ...options, events, timing, answerTimeoutMs, ledger, checkId, clock, kills });
 
   function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs: number): void {
     const result = resultOf(check, verdict, { durationMs, redact });
@@ -92,10 +95,11 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   }
 
   async function runOne(check: Check): Promise<void> {
-    const reason = missingNeed(check) ?? (await missingReceiver());
+    const reason = missingNeed(check) ?? patience.outOfTime() ?? (await missingReceiver());
     if (reason !== undefined) return finish(check, { outcome: "unverified", reason }, 0);
     const checkStartedAtMs = performance.now();
-    const verdict = await judged(check, async () => check.run(contextFor(check.id)));
+    const found = await judged(check, async () => check.run(contextFor(check.id)));
+    const verdict = found.outcome === "pending" ? found : patience.judge(check, found);
     const durationMs = performance.now() - checkStartedAtMs;
     const gone = check.phase === "alone" && !(await listens());
     if (gone) broughtDownBy = check.id;
@@ -171,6 +175,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     const first = contextFor("preflight");
     const flight = await preflight(first);
     const accepted = flight.accepts.outcome === "passed";
+    patience.learn(flight.answerMs);
     finish(reachableCheck, flight.unreachable ? flight.accepts : { outcome: "passed" }, 0);
     if (!flight.unreachable) finish(acceptsCheck, flight.accepts, 0);
 

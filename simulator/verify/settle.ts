@@ -7,7 +7,8 @@ import type { Observer } from "../observer/observer.ts";
 type Settling = Pick<LedgerEntry, "eventId" | "acknowledgedAtMs" | "documented"> & { superseded?: boolean };
 
 const READERS = 8;
-const POLL_MS = 50;
+const FIRST_POLL_MS = 50;
+const LONGEST_POLL_MS = 500;
 
 /**
  * Waits until every acknowledged event of `entries` was handled, or `withinMs` have passed without any progress. The
@@ -44,11 +45,16 @@ export async function settle(options: {
 
 /** Reads `entries` again and again until one of them was handled, or `dueAt`; answers what is left. */
 async function stillUnhandled(entries: Settling[], observe: Observer, dueAt: number): Promise<Settling[]> {
-  while (performance.now() < dueAt) {
+  // Less and less often: a receiver that is slow should not be busy with our questions.
+  for (
+    let pollMs = FIRST_POLL_MS;
+    performance.now() < dueAt;
+    pollMs = Math.min(LONGEST_POLL_MS, pollMs * 1.5)
+  ) {
     const counts = await readAll(entries, observe);
     const left = entries.filter((entry) => isUnhandled(counts.get(entry.eventId)));
     if (left.length < entries.length) return left;
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
   return entries;
 }

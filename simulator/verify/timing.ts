@@ -4,6 +4,13 @@ import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 export type Timing = {
   /** How long an answer may take (SPEC §6 Delivery). */
   responseTimeoutMs: number;
+  /** How long an event may be under way of which the answer was lost; until then copies of it may be refused. */
+  underWayMs: number;
+  /** The same once a check has failed because no answer came in time: that is known by then. */
+  hurriedTimeoutMs: number;
+  /** After this much of a run, nothing more is begun with a receiver whose answers take longer than `slowAnswerMs`. */
+  slowRunMs: number;
+  slowAnswerMs: number;
   /** How long a receiver may answer 503 after its start before that counts. */
   readyMs: number;
   /** How long a check holds a connection open without finishing its request. */
@@ -33,10 +40,19 @@ export type Timing = {
 };
 
 /** What `--thorough` takes more of: more kills, and more ids than a cache of ten thousand. */
-const THOROUGH_TIMING: Partial<Timing> = { kills: 30, manyOthers: 10_500, burst: 120 };
+const THOROUGH_TIMING: Partial<Timing> = {
+  slowRunMs: Number.POSITIVE_INFINITY,
+  kills: 30,
+  manyOthers: 10_500,
+  burst: 120,
+};
 
 export const DEFAULT_TIMING: Timing = {
   responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+  underWayMs: RESPONSE_TIMEOUT_MS,
+  hurriedTimeoutMs: 2_000,
+  slowRunMs: 40_000,
+  slowAnswerMs: 1_000,
   readyMs: 30_000,
   stallMs: 1_000,
   settleMs: 15_000,

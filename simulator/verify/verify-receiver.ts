@@ -5,7 +5,6 @@ import { ourCommand, shellOf } from "../invocation.ts";
 import { shellDashes, shellVariable, shellWordFor } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
-import { exploreCheck } from "./explore/explore.ts";
 import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
 import { withoutUserInfo } from "./repeat.ts";
@@ -33,8 +32,6 @@ export type VerifyOptions = {
   /** Program and arguments that start the receiver; without it, it runs already. */
   command?: string[];
   observeUrl?: string | undefined;
-  /** How many random schedules to search. */
-  explore?: number | undefined;
   baseline?: Baseline | undefined;
   /** How long the receiver has to listen, where we start it, and to answer anything but 503. */
   readyTimeoutMs: number;
@@ -58,9 +55,7 @@ export type VerifyOptions = {
  * not start, or cannot be reached, is a report too: nothing was verified.
  */
 export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
-  const { url, secret, seed, command, signal } = options;
-  const checks =
-    options.explore === undefined ? options.checks : [...options.checks, exploreCheck(options.explore)];
+  const { url, secret, seed, checks, command, signal } = options;
   const startedAt = new Date(options.now());
   const { port, protocol } = new URL(url);
   const started =

@@ -1,23 +1,29 @@
-import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
-import { createAnswerParser, type Answer } from "./answer-parser.ts";
+import type { AttemptError } from "../domain/outcome.ts";
+import { createKeptAnswer } from "../sender/answer.ts";
+import type { AnswerHead } from "../sender/answer-head.ts";
+import { type Connection, type Exchange, openConnection } from "../sender/connection.ts";
+import { classifyError, classifyStatus } from "../sender/outcome.ts";
+import { createTurns } from "../sender/turns.ts";
 
 /** Where a receiver listens. */
-export type Target = {
-  url: string;
-  hostname: string;
-  port: number;
-  secure: boolean;
-  path: string;
-  host: string;
+export type Target = { url: string; path: string; host: string };
+
+/** A final answer to one request. */
+export type Answer = {
+  status: number;
+  headers: [name: string, value: string][];
+  /** What arrived of the body, at most 16 KiB. */
+  body: Buffer;
+  /** Whether the body came to its end. */
+  complete: boolean;
 };
 
-/** How one request ended, as the sender saw it. */
+/** How one request ended, as the sender would see it. */
 export type Outcome = ({ kind: "answered" } & Answer) | NoAnswer;
 
 export type NoAnswer = {
   kind: "no_answer";
-  error: "dns" | "refused" | "tls" | "reset" | "closed" | "timeout" | "protocol" | "cut";
+  error: Exclude<AttemptError, "interrupted"> | "cut";
   message: string;
 };
 
@@ -39,62 +45,68 @@ export type WireConnection = {
 };
 
 export function parseTarget(url: string): Target {
-  const parsed = new URL(url);
-  const secure = parsed.protocol === "https:";
-  return {
-    url,
-    hostname: parsed.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: parsed.port === "" ? (secure ? 443 : 80) : Number(parsed.port),
-    secure,
-    path: parsed.pathname + parsed.search,
-    host: parsed.host,
-  };
+  const { pathname, search, host } = new URL(url);
+  return { url, path: pathname + search, host };
 }
 
-/** A connection that a check forgot is cut after so many times its time limit. */
+/** A connection that a check forgot is cut after this many times its time limit. */
 const LIFETIME_LIMITS = 3;
+/** No more than this is read of a body: the status line has said all that counts (SPEC §6 Delivery). */
+const MOST_BODY_BYTES = 1024 * 1024;
+/** Receivers that flood us are read one piece in a turn of the event loop, whichever check they flood. */
+const turns = createTurns();
 
 /**
- * Connects to `target`; answers are due `timeoutMs` after this call unless told otherwise, and writing ends then, too.
- * What is read of an answer is bounded in bytes. Never throws.
+ * Connects to `target`, and reads what comes back with the sender's own reader: what it could not deliver to has no answer
+ * here. Answers are due `timeoutMs` after this call unless told otherwise, and writing ends then, too. Never throws.
  */
 export async function openWire(target: Target, timeoutMs: number): Promise<WireConnection> {
   const startedAt = performance.now();
-  const parser = createAnswerParser();
-  let failure: NoAnswer | undefined;
   const waiters = new Set<() => void>();
   const changed = (): void => {
     for (const wake of waiters) wake();
   };
+  let failure: NoAnswer | undefined;
+  let connection: Connection | undefined;
+  let isReady = false;
+  let interim: number | undefined;
+  let head: AnswerHead | undefined;
+  let kept: ReturnType<typeof createKeptAnswer> | undefined;
+  let bodyBytes = 0;
+  let isWhole = false;
 
-  const socket = connect(target);
-  socket.setNoDelay(true);
-  socket.on("data", (chunk: Buffer) => {
-    parser.feed(chunk);
-    // An endless answer is not read to its end.
-    if (parser.isSated()) socket.destroy();
-    changed();
-  });
-  socket.on("end", () => {
-    parser.end();
-    failure ??= noAnswer("closed", "The receiver closed the connection without a complete answer.");
-    changed();
-  });
-  socket.on("error", (error: NodeJS.ErrnoException) => {
-    failure ??= explain(error);
-    changed();
-  });
-  socket.on("close", () => {
-    parser.end();
-    failure ??= noAnswer("closed", "The connection was closed without a complete answer.");
-    changed();
-  });
+  const exchange: Exchange = {
+    onInterim(status) {
+      interim ??= status;
+      changed();
+    },
+    onHead(arrived) {
+      head = arrived;
+      kept = createKeptAnswer(arrived);
+      changed();
+    },
+    onBody(bytes) {
+      kept?.take(bytes);
+      bodyBytes += bytes.byteLength;
+      if (bodyBytes <= MOST_BODY_BYTES) return;
+      connection?.destroy();
+      changed();
+    },
+    onWhole() {
+      isWhole = true;
+      changed();
+    },
+    onFailure(outcome) {
+      failure ??= "error" in outcome ? noAnswer(outcome.error, outcome.detail) : undefined;
+      changed();
+    },
+  };
 
-  /** Waits until `ready` or the point in time `dueAt`; true when ready. */
-  async function until(ready: () => boolean, dueAt: number): Promise<boolean> {
+  /** Waits until `ready` or the point in time `dueAt`. */
+  async function until(ready: () => boolean, dueAt: number): Promise<void> {
     while (!ready()) {
       const leftMs = dueAt - performance.now();
-      if (leftMs <= 0) return false;
+      if (leftMs <= 0) return;
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           clearTimeout(timer);
@@ -105,94 +117,100 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
         waiters.add(wake);
       });
     }
-    return true;
   }
 
-  const connected = await connectedWithin(socket, target, timeoutMs);
-  if (!connected) {
-    failure ??= noAnswer("timeout", `No connection within ${timeoutMs / 1_000} s.`);
-    socket.destroy();
+  function begin(): void {
+    [head, kept, bodyBytes, isWhole] = [undefined, undefined, 0, false];
+    connection?.begin(exchange);
   }
 
-  const lifetime = setTimeout(() => socket.destroy(), LIFETIME_LIMITS * timeoutMs).unref();
-  socket.once("close", () => clearTimeout(lifetime));
+  try {
+    const url = new URL(target.url);
+    // Whoever asks for a verdict has said that this host may be sent to.
+    const allowedHosts = [url.hostname.replace(/^\[|\]$/g, "")];
+    connection = openConnection({ url, allowedHosts, turns });
+    connection.setNoDelay();
+    begin();
+    connection.whenReady(() => {
+      isReady = true;
+      changed();
+    });
+  } catch (error) {
+    exchange.onFailure(classifyError(error));
+  }
+  await until(() => isReady || failure !== undefined, startedAt + timeoutMs);
+  if (!isReady) failure ??= notWithin(timeoutMs, "connection");
+  const lifetime = setTimeout(() => connection?.destroy(), LIFETIME_LIMITS * timeoutMs).unref();
+  const close = (): void => {
+    clearTimeout(lifetime);
+    connection?.destroy();
+  };
+  if (failure !== undefined) close();
 
   return {
-    connected,
+    connected: isReady,
     async write(bytes) {
-      if (!socket.writable || bytes.byteLength === 0) return;
+      if (connection?.isOpen() !== true || bytes.byteLength === 0) return;
       let isFlushed = false;
-      socket.write(bytes, () => {
+      connection.write(bytes, () => {
         isFlushed = true;
         changed();
       });
       // A receiver may have answered, and read no further.
-      const isOver = (): boolean => isFlushed || parser.headersArrived() || failure !== undefined;
+      const isOver = (): boolean => isFlushed || head !== undefined || failure !== undefined;
       await until(isOver, startedAt + timeoutMs);
     },
-    halfClose: () => void socket.end(),
+    halfClose: () => connection?.halfClose(),
     reset() {
-      failure ??= noAnswer("cut", "The connection was cut on purpose before an answer.");
-      if (socket.connecting || target.secure) socket.destroy();
-      else socket.resetAndDestroy();
+      failure ??= noAnswer("cut");
+      if (connection?.isOpen() === true) connection.reset();
+      close();
     },
-    close: () => void socket.destroy(),
+    close,
     async answer({ timeoutMs: withinMs = timeoutMs, bodyMs = 250 } = {}) {
       const dueAt = withinMs === timeoutMs ? startedAt + timeoutMs : performance.now() + withinMs;
-      await until(
-        () => parser.headersArrived() || parser.broken() !== undefined || failure !== undefined,
-        dueAt,
-      );
-      const broken = parser.broken();
-      if (broken !== undefined) return noAnswer("protocol", broken);
-      if (!parser.headersArrived()) {
-        return failure ?? noAnswer("timeout", `No answer within ${withinMs / 1_000} s.`);
-      }
-      await until(() => parser.done() || failure !== undefined, performance.now() + bodyMs);
-      return { kind: "answered", ...parser.take() };
+      await until(() => head !== undefined || failure !== undefined, dueAt);
+      if (head === undefined || kept === undefined) return failure ?? notWithin(withinMs, "answer");
+      const isOver = (): boolean => isWhole || bodyBytes > MOST_BODY_BYTES || failure !== undefined;
+      await until(isOver, performance.now() + bodyMs);
+      const { status } = head;
+      const judged = classifyStatus(status);
+      if ("error" in judged) return noAnswer(judged.error, judged.detail);
+      const headers = head.headers.map(([name, value]): [string, string] => [name, value]);
+      const answer: Outcome = {
+        kind: "answered",
+        status,
+        headers,
+        body: kept.answer().body,
+        complete: isWhole,
+      };
+      begin();
+      return answer;
     },
     async interim(withinMs) {
-      await until(() => parser.interim().length > 0 || failure !== undefined, performance.now() + withinMs);
-      return parser.interim()[0];
+      await until(() => interim !== undefined || failure !== undefined, performance.now() + withinMs);
+      return interim;
     },
   };
 }
 
-function connect(target: Target): Socket {
-  const { hostname: host, port } = target;
-  if (!target.secure) return connectTcp({ host, port });
-  return connectTls({ host, port, servername: isIP(host) === 0 ? host : undefined });
+function noAnswer(error: AttemptError | "cut", detail = ""): NoAnswer {
+  const word = error === "interrupted" ? "closed" : error;
+  return { kind: "no_answer", error: word, message: SENTENCES[word](detail) };
 }
 
-function connectedWithin(socket: Socket, target: Target, timeoutMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), timeoutMs);
-    const settle = (connected: boolean): void => {
-      clearTimeout(timer);
-      resolve(connected);
-    };
-    socket.once(target.secure ? "secureConnect" : "connect", () => settle(true));
-    socket.once("close", () => settle(false));
-  });
+function notWithin(timeoutMs: number, what: string): NoAnswer {
+  return { kind: "no_answer", error: "timeout", message: `No ${what} within ${timeoutMs / 1_000} s.` };
 }
 
-function explain(error: NodeJS.ErrnoException): NoAnswer {
-  // With several addresses (localhost) the causes are inside; the last is as good as any.
-  const inner: unknown = error instanceof AggregateError ? error.errors.at(-1) : undefined;
-  const cause: NodeJS.ErrnoException = inner instanceof Error ? inner : error;
-  const code = cause.code ?? "";
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN")
-    return noAnswer("dns", `The host name is unknown (${code}).`);
-  if (code === "ECONNREFUSED") return noAnswer("refused", "Nothing listens there (connection refused).");
-  if (code === "ECONNRESET" || code === "EPIPE") {
-    return noAnswer("reset", "The receiver cut the connection before it answered.");
-  }
-  if (code.startsWith("ERR_TLS") || code.startsWith("ERR_SSL") || /CERT|SELF_SIGNED|SSL/.test(code)) {
-    return noAnswer("tls", `TLS failed: ${cause.message}`);
-  }
-  return noAnswer(code === "ETIMEDOUT" ? "timeout" : "refused", `No connection: ${cause.message}`);
-}
-
-function noAnswer(error: NoAnswer["error"], message: string): NoAnswer {
-  return { kind: "no_answer", error, message };
-}
+const SENTENCES: Record<NoAnswer["error"], (detail: string) => string> = {
+  dns: (detail) => `The host name is unknown (${detail}).`,
+  refused: (detail) =>
+    `Nothing listens there (${detail.startsWith("ECONNREFUSED") ? "connection refused" : detail}).`,
+  tls: (detail) => `TLS failed: ${detail}.`,
+  reset: () => "The receiver cut the connection before it answered.",
+  closed: () => "The receiver closed the connection without a complete answer.",
+  timeout: (detail) => `No answer came in time (${detail}).`,
+  protocol: (detail) => `What came back is not HTTP: ${detail}.`,
+  cut: () => "The connection was cut on purpose before an answer.",
+};

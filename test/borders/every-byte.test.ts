@@ -5,6 +5,7 @@ import { createRestClient } from "../../receiver/operations/rest-client.ts";
 import { RestError } from "../../receiver/operations/rest-error.ts";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 import type { Call } from "../../shared/resources.ts";
+import { wireHeaders } from "../../simulator/domain/attempt-request.ts";
 import { createSender } from "../../simulator/sender/sender.ts";
 import { loopTurns } from "../helpers/loop-turns.ts";
 import { startRawServer } from "../helpers/raw-server.ts";
@@ -154,10 +155,12 @@ describe("a receiver's answer to the simulator", () => {
       sendPart(socket, ANSWER.subarray(0, place), how);
       begun.resolve();
     });
+    const { url } = server;
+    const body = Buffer.from("{}");
     const sent = createSender({ wall, allowedHosts: [] })({
-      url: server.url,
-      headers: {},
-      body: Buffer.from("{}"),
+      url,
+      headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=00", body }),
+      body,
       answerMeans,
       faults: new Set(),
       signal: new AbortController().signal,

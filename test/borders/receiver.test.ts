@@ -2,9 +2,9 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
-import { get, newBody, newEventId, post } from "../receiver/helpers/events.ts";
+import { newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess, type ReceiverProcess } from "../receiver/helpers/process.ts";
-import { open, rawRequest, sendRaw } from "../receiver/helpers/raw.ts";
+import { open, rawRequest } from "../receiver/helpers/raw.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { until } from "../receiver/helpers/until.ts";
 import { figure, mostDescriptors, slowestDuring, usageOf } from "./measured.ts";
@@ -25,8 +25,8 @@ const SLOWEST_MS = SIZE > 1 ? 2_000 : RESPONSE_TIMEOUT_MS;
 const MOST_MEGABYTES = 400;
 /** R7, in time of the thread's processor: other programs of the machine don't count. */
 const LONGEST_TURN_MS = 50;
-/** Beside other tests the processor itself is slower, since they share its caches and what it does at once. */
-const SLOWER = SIZE > 1 ? 1 : 3;
+/** Hundreds of connections may be read in one turn; and beside other tests the processor itself is slower. */
+const SLOWER = 3;
 /** 2,048 connections, and what a receiver needs for itself. */
 const MOST_DESCRIPTORS = 2_148;
 
@@ -107,48 +107,22 @@ test("no attack from the network keeps honest deliveries out or fills the machin
   };
   for (const [name, { count, speak }] of Object.entries(attacks)) {
     let sockets: Socket[] = [];
+    await longestTurnMs(receiver);
     const slowestMs = await slowestDuring(async () => {
       sockets = await connections(url, Math.min(count * SIZE, mostDescriptors() - SPARE_DESCRIPTORS), speak);
       await letPass(100 * SIZE);
     }, deliver);
+    const turnMs = await longestTurnMs(receiver);
     const { descriptors, peakMegabytes } = usageOf(pid);
     for (const socket of sockets) socket.destroy();
     figure(
       name,
-      `${String(sockets.length)} of them: ${String(slowestMs)} ms, ${String(peakMegabytes)} MB, ${String(descriptors)} descriptors`,
+      `${String(sockets.length)} of them: ${String(slowestMs)} ms, longest turn ${turnMs.toFixed(0)} ms of the processor, ${String(peakMegabytes)} MB, ${String(descriptors)} descriptors`,
     );
+    expect(turnMs, name).toBeLessThan(LONGEST_TURN_MS * SLOWER);
     expect(slowestMs, name).toBeLessThan(SLOWEST_MS);
     expect(descriptors, name).toBeLessThan(MOST_DESCRIPTORS);
     expect(peakMegabytes, name).toBeLessThan(MOST_MEGABYTES);
-  }
-
-  // Signed, and a megabyte of what is laborious: whoever has the secret stops nobody else either.
-  const fields = (count: number): string =>
-    Array.from({ length: count }, (_, at) => `,"k${String(at)}":${String(at % 10)}`).join("");
-  const laborious: Record<string, string> = {
-    "signed bodies of 90,000 keys": fields(90_000),
-    "signed bodies of 36,000 times the members that are read": `,"data":{"object":{"id":0}}`.repeat(36_000),
-    "signed bodies of 160,000 pairs of brackets": `,"x":[${"[],{},".repeat(160_000)}0]`,
-    "signed bodies of 16,000 times 60 brackets": `,"x":[${`${"[".repeat(30)}${"]".repeat(30)},`.repeat(16_000)}0]`,
-  };
-  for (const [name, beside] of Object.entries(laborious)) {
-    // All ready before: what is laborious to us as well must not look as if it were to the receiver.
-    const requests = Array.from({ length: SIZE }, () =>
-      rawRequest(url, { body: Buffer.from(`{"id":"${newEventId()}","type":"call.completed"${beside}}`) }),
-    );
-    await longestTurnMs(receiver);
-    const slowestMs = await slowestDuring(
-      async () => {
-        for (const request of requests) expect((await sendRaw(url, request)).status).toBe(200);
-      },
-      async () => {
-        expect((await get(new URL("/healthz", url))).status).toBe(200);
-      },
-    );
-    const turnMs = await longestTurnMs(receiver);
-    figure(name, `longest turn ${turnMs.toFixed(0)} ms of the processor, ${String(slowestMs)} ms for others`);
-    expect(slowestMs, name).toBeLessThan(SLOWEST_MS);
-    expect(turnMs, name).toBeLessThan(LONGEST_TURN_MS * SLOWER);
   }
 
   // What is left of the attacks doesn't keep it from ending.

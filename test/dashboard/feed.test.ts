@@ -113,7 +113,7 @@ test("filters by endpoint, type, state and text, kept in the address", async () 
   await control(origin, "POST", "/endpoints", { url: good.url });
   await control(origin, "POST", "/endpoints", { url: bad.url, event_types: ["order.created"] });
   await control(origin, "POST", "/events", { type: "order.created" });
-  const object = { notes: "a needle in a haystack" };
+  const object = { transcript: "Agent: a needle in a haystack" };
   await control(origin, "POST", "/events", { type: "call.completed", object });
   const page = await browser.openPage(url);
   const rows = page.locator(".windowed a[href*='/deliveries/']");

@@ -3,10 +3,14 @@ import { expect, test } from "vitest";
 import { useBrowser, type WatchedPage } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 import { HOSTILE_PAYLOADS } from "./hostile-payloads.ts";
 import { openDashboard, visit } from "./open-dashboard.ts";
 
 const browser = useBrowser();
+
+/** What is opened one by one: all of them are in the lists. */
+const OPENED = HOSTILE_PAYLOADS.filter((_, index) => ALL || index % 7 === 0);
 
 /** Looks at everything that is ever added to the page for what our own templates never make. */
 const WATCH_ELEMENTS = `
@@ -60,7 +64,7 @@ test("transcripts, names, messages and recordings of strangers are text", async 
   const rows = page.locator(".call-row");
   await expect.poll(() => rows.count()).toBe(2 * HOSTILE_PAYLOADS.length);
   const outcomes = await rows.locator(".type .foreign").allTextContents();
-  for (const payload of HOSTILE_PAYLOADS) {
+  for (const payload of OPENED) {
     await rows.nth(outcomes.indexOf(payload)).dispatchEvent("click");
     const dialog = page.getByRole("dialog");
     expect(await dialog.locator(".conversation").textContent()).toContain(payload.trim());
@@ -96,11 +100,11 @@ test("event types, answers and headers of strangers are text", async () => {
   await page.locator(".feed-row").first().waitFor();
   await expectHarmless(page);
 
-  for (const [index, payload] of HOSTILE_PAYLOADS.entries()) {
-    await visit(page, `/deliveries/${ids[index]}`);
+  for (const payload of OPENED) {
+    await visit(page, `/deliveries/${ids[HOSTILE_PAYLOADS.indexOf(payload)]}`);
     const raw = page.getByRole("region", { name: "Answer body" });
-    await expect.poll(() => raw.textContent().catch(() => "")).toBe(payload);
-    expect(await page.locator(".delivery-facts code").first().textContent()).toBe(payload);
+    await expect.poll(() => raw.textContent().catch(() => "")).toBe(shownOf(payload));
+    expect(await page.locator(".delivery-facts code").first().textContent()).toBe(shownOf(payload));
   }
   await expectHarmless(page);
   await visit(page, `/events/evt_${"0".repeat(32)}`);
@@ -159,4 +163,9 @@ async function expectHarmless(page: WatchedPage): Promise<void> {
   expect(await page.evaluate("[...foundElements]")).toEqual([]);
   expect(await page.evaluate("globalThis.hit")).toBeUndefined();
   expect(page.complaints).toEqual({ errors: [], violations: [] });
+}
+
+/** Controls of writing direction are written out: they would turn round what stands beside them. */
+function shownOf(payload: string): string {
+  return payload.replace("\u202e", "‹U+202E›").replace("\u202c", "‹U+202C›");
 }

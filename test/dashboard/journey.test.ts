@@ -104,7 +104,7 @@ describe("from an empty dashboard to a delivered event", () => {
 
     // The endpoint is healthy again; deleting it asks first.
     await page.locator(".delivery-facts").getByRole("link", { name: receiver.url }).click();
-    await page.getByText("Healthy").waitFor();
+    await page.getByText("No failures in a row").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     const confirm = page.getByRole("dialog", { name: "Delete this endpoint?" });
     await confirm.getByRole("button", { name: "Delete" }).click();

@@ -75,15 +75,16 @@ test("a clock that was asked for before time moved does not set the page back", 
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(503);
   await control(origin, "POST", "/endpoints", { url: receiver.url });
-  const page = await browser.openPage(url);
+  const page = await browser.openPage(url, { script: STREAM_IN_HAND });
   const rows = page.locator(".windowed .feed-row");
   await page.locator(".connection").getByText("Live").waitFor();
 
   const late = await keepBack(page, /\/control\/clock$/);
   const lateAhead = await keepBack(page, /\/control\/clock\/ahead$/);
   await control(origin, "POST", "/events", { type: "voicemail.created" });
-  await late.answered;
   await rows.getByText("in 1:00").waitFor();
+  await page.evaluate('window.stream.dispatchEvent(new MessageEvent("resync", { data: "{}" }))');
+  await late.answered;
   await control(origin, "POST", "/clock/advance", { seconds: 20 });
   await rows.getByText("in 0:40").waitFor();
   await lateAhead.answered;

@@ -1,7 +1,8 @@
 import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { listen } from "../../simulator/server.ts";
-import type { Simulator, SimulatorOptions } from "../../simulator/simulator.ts";
+import type { SimulatorOptions } from "../../simulator/compose.ts";
+import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import { openSimulator } from "../helpers/simulator.ts";
 
 /** Nobody of the machine that the tests run on is anybody's receiver. */

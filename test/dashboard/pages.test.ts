@@ -19,7 +19,7 @@ test("a call reads as a conversation, and its recording can be played", async ()
   await page.locator(".call-row", { hasText: "+12125550199" }).click();
   const dialog = page.getByRole("dialog", { name: "Call from +12125550199" });
   const lines = dialog.locator(".conversation li");
-  expect(await lines.count()).toBe(3);
+  await expect.poll(() => lines.count()).toBe(3);
   expect(await lines.nth(1).locator("p").innerText()).toBe("A table for two,\nplease.");
   const recording = dialog.locator("audio");
   await recording.evaluate((audio: { load(): void; preload: string }) => {
@@ -105,10 +105,11 @@ test("faults, overrides and counts of the form reach the wire", async () => {
   await page.getByLabel("duration_sec").fill("7");
   await page.getByLabel("transferred").selectOption("false");
   await page.getByText("More fields, as JSON").click();
-  await page.getByLabel("Overrides (JSON)").fill('{"sentiment": ');
-  await page.getByText("This is not JSON yet").waitFor();
+  await page.getByLabel("Overrides (JSON)").fill('{"detected_language": ');
+  // Beside the field, and beside the button that it keeps back.
+  await expect.poll(() => page.getByText("This is not JSON yet").count()).toBe(2);
   expect(await page.getByRole("button", { name: "Trigger", exact: true }).isDisabled()).toBe(true);
-  await page.getByLabel("Overrides (JSON)").fill('{"sentiment": "good"}');
+  await page.getByLabel("Overrides (JSON)").fill('{"detected_language": "fr"}');
   await page.getByText("Faults", { exact: true }).click();
   await page.getByLabel("stale-timestamp").check();
   await page.getByLabel("How many").fill("3");
@@ -121,7 +122,7 @@ test("faults, overrides and counts of the form reach the wire", async () => {
     expect(JSON.parse(String(body)).data.object).toMatchObject({
       duration_sec: 7,
       transferred: false,
-      sentiment: "good",
+      detected_language: "fr",
     });
     expect(Math.abs(Date.now() / 1000 - t)).toBeGreaterThan(300);
   }

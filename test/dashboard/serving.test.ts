@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { createServer, request } from "node:http";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, get, request } from "node:http";
+import { fileURLToPath } from "node:url";
 import express from "express";
-import { expect, test } from "vitest";
-import { RETRY_DELAYS_SECONDS } from "../../shared/retry-policy.ts";
+import { expect, onTestFinished, test } from "vitest";
 import { changeGuard } from "../../simulator/control/guard.ts";
 import { listen } from "../helpers/listen.ts";
 import { openDashboard } from "./open-dashboard.ts";
@@ -17,8 +18,8 @@ test("the page lets a browser run our own files and nothing else", async () => {
       .map((directive) => directive.trim().split(" "))
       .map(([name = "", ...sources]) => [name, sources]),
   );
-  const [, importMap = ""] = /<script type="importmap">(.*?)<\/script>/s.exec(page) ?? [];
-  const hash = createHash("sha256").update(importMap).digest("base64");
+  const [, script = ""] = /<script>(.*?)<\/script>/s.exec(page) ?? [];
+  const hash = createHash("sha256").update(script).digest("base64");
 
   expect(policy).toMatchObject({
     "default-src": ["'none'"],
@@ -36,40 +37,79 @@ test("the page lets a browser run our own files and nothing else", async () => {
   expect(response.headers.get("access-control-allow-origin")).toBeNull();
 });
 
-test("the page has the retry policy from where it stands, and no script of its own repeats it", async () => {
-  const { url } = await openDashboard({ calls: 0 });
-  const page = await (await fetch(url)).text();
-  const scripts = [...page.matchAll(/"(\/dashboard\/assets\/[^"]+\.js)"/g)].map(([, file = ""]) => file);
-  const isServed = (file: string) => file.endsWith("/core/retry-policy.js");
-  const source = await (await fetch(new URL(scripts.find(isServed) ?? "", url))).text();
-  expect(source).toBe(`export const RETRY_DELAYS_SECONDS = ${JSON.stringify(RETRY_DELAYS_SECONDS)};\n`);
-  for (const file of scripts.filter((script) => !isServed(script)))
-    expect(await (await fetch(new URL(file, url))).text()).not.toMatch(/43_?200/);
-});
+/** What a browser asks for on its first visit: the page and all that it names. */
+async function firstLoad(url: string): Promise<{ file: string; response: Response; body: Buffer }[]> {
+  const ask = async (file: string) => {
+    const response = await fetch(new URL(file, url), { headers: { "accept-encoding": "identity" } });
+    return { file, response, body: Buffer.from(await response.arrayBuffer()) };
+  };
+  const page = await ask(url);
+  const files = [...page.body.toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(([, file = ""]) => file);
+  return [page, ...(await Promise.all(files.map(ask)))];
+}
 
-test("the import map is the only script inside the page, and every file that the page names is served", async () => {
-  const { url } = await openDashboard({ calls: 0 });
-  const page = await (await fetch(url)).text();
-  const inline = [...page.matchAll(/<script(?![^>]*\ssrc=)([^>]*)>/g)].map(([, attributes]) =>
-    attributes?.trim(),
-  );
-  expect(inline).toEqual(['type="importmap"']);
-  expect(page).not.toMatch(/\son\w+=|\sstyle=|<style|https?:/);
+/** How many bytes come over the wire; `fetch` would decode them first. */
+function wireBytes(url: string, encoding: string): Promise<{ bytes: number; encoding: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { "accept-encoding": encoding } }, (response) => {
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => (bytes += chunk.length));
+      response.on("end", () => resolve({ bytes, encoding: response.headers["content-encoding"] }));
+    }).on("error", reject);
+  });
+}
 
-  const files = [...page.matchAll(/"(\/dashboard\/(?:assets|vendor)\/[^"]+)"/g)].map(
-    ([, file]) => file ?? "",
-  );
-  expect(files.length).toBeGreaterThan(50);
-  for (const file of files) {
-    const response = await fetch(new URL(file, url));
+test("a first load is five requests and at most 120 KB, of which all but the page is kept for ever", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const [page, ...files] = await firstLoad(url);
+  expect(files).toHaveLength(4);
+  for (const { file, response } of files) {
     expect({ file, status: response.status }).toEqual({ file, status: 200 });
+    expect(file).toMatch(/-[A-Z0-9]{8}\.(?:js|css|svg|woff2)$/);
+    expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(response.headers.get("content-type")).toMatch(
       /^(text\/(javascript|css)|image\/svg\+xml|font\/woff2)/,
     );
-    expect(response.headers.get("cache-control")).toBe("no-cache");
-    expect(response.headers.get("etag")).not.toBeNull();
-    await response.arrayBuffer();
   }
+  expect(page?.response.headers.get("cache-control")).toBe("no-cache");
+  for (const encoding of ["br", "gzip"]) {
+    const sizes = await Promise.all(
+      files.map(({ file }) => wireBytes(new URL(file, url).href, `${encoding}, x`)),
+    );
+    expect(sizes.filter((size) => size.encoding === encoding)).toHaveLength(3);
+    const sum = sizes.reduce((total, { bytes }) => total + bytes, page?.body.length ?? 0);
+    expect(sum).toBeLessThan(120_000);
+  }
+});
+
+test("a second load asks for the page alone, and is told that nothing changed", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const tag = (await fetch(url)).headers.get("etag") ?? "";
+  expect(await rawStatus(Number(new URL(url).port), "/dashboard", { "if-none-match": tag })).toBe(304);
+});
+
+test("what runs before the page is painted is the only script inside it", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const page = await (await fetch(url)).text();
+  const inline = [...page.matchAll(/<script(?![^>]*\ssrc=)([^>]*)>/g)].map(([, attributes]) => attributes);
+  expect(inline).toEqual([""]);
+  expect(page).not.toMatch(/\son\w+=|\sstyle=|<style|https?:/);
+});
+
+test("what is changed in a working copy is there at the next load", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const before = await (await fetch(url)).text();
+  const icon = fileURLToPath(new URL("../../simulator/dashboard/app/icon.svg", import.meta.url));
+  const text = readFileSync(icon, "utf8");
+  onTestFinished(() => writeFileSync(icon, text));
+  writeFileSync(icon, text.replace("<svg", "<svg  "));
+  const after = await (await fetch(url)).text();
+  expect(after).not.toBe(before);
+  const named = /"([^"]+\.svg)"/;
+  const now = await fetch(new URL(named.exec(after)?.[1] ?? "", url));
+  expect(await now.text()).toContain("<svg  ");
+  // A page that is open goes on with what it has been told of.
+  expect((await fetch(new URL(named.exec(before)?.[1] ?? "", url))).status).toBe(200);
 });
 
 test("every address below /dashboard is a page, and / leads there", async () => {
@@ -89,8 +129,6 @@ test("nothing outside of the public files can be had", async () => {
     "/dashboard/assets/../router.ts",
     "/dashboard/assets/..%2frouter.ts",
     "/dashboard/assets/%2e%2e/router.ts",
-    "/dashboard/vendor/..%2f..%2fpackage.json",
-    "/dashboard/vendor/nothing.js",
   ]) {
     expect({ path, status: await rawStatus(Number(port), path) }).toEqual({ path, status: 404 });
   }
@@ -99,7 +137,12 @@ test("nothing outside of the public files can be had", async () => {
 test("a page of another site that calls this machine by its own name gets nothing", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const { port } = new URL(url);
-  for (const path of ["/dashboard", "/dashboard/assets/app.js", "/control/stream", "/control/endpoints"]) {
+  for (const path of [
+    "/dashboard",
+    "/dashboard/assets/nothing.js",
+    "/control/stream",
+    "/control/endpoints",
+  ]) {
     const status = await rawStatus(Number(port), path, { host: `evil.example:${port}` });
     expect({ path, status }).toEqual({ path, status: 421 });
   }

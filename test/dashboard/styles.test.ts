@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-const FOLDER = fileURLToPath(new URL("../../simulator/dashboard/public/styles/", import.meta.url));
+const FOLDER = fileURLToPath(new URL("../../simulator/dashboard/app/styles/", import.meta.url));
 const TOKENS = readFileSync(`${FOLDER}tokens.css`, "utf8");
 const OTHERS = readdirSync(FOLDER)
   .filter((name) => name !== "tokens.css")

@@ -122,7 +122,7 @@ test("a list beside the delivery: keys move through it, clicks open, the filters
   expect(chrome).toBeLessThan(260);
 });
 
-test("the palette leads to pages, ids, names and actions, and all that gave up is sent again", async () => {
+test("the palette leads to pages, ids, names and actions, and what gave up is recovered", async () => {
   const { url, simulator } = await openDashboard();
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(500);
@@ -158,11 +158,13 @@ test("the palette leads to pages, ids, names and actions, and all that gave up i
   await find("what gave up", "Show what gave up");
   await page.locator(".windowed .outcome", { hasText: "500" }).first().waitFor();
   receiver.behave(200);
-  await page.getByRole("button", { name: "Resend all" }).click();
-  await page.getByText("2 deliveries sent again.").waitFor();
+  await find("resend all", "Recover what was lost");
+  const recover = page.getByRole("dialog", { name: "Recover what was lost" });
+  await recover.getByText("1 voicemail.created, 1 call.completed to 1 endpoint.").waitFor();
+  await recover.getByRole("button", { name: "Send 2 again" }).click();
+  await recover.getByText("2 deliveries sent: 2 acknowledged.").waitFor();
+  await recover.getByRole("button", { name: "Done" }).click();
   await page.getByRole("button", { name: "Delivered 2" }).waitFor();
-  await find("resend all", "Resend all that gave up");
-  await page.getByText("Nothing to resend").waitFor();
   expect(receiver.received).toHaveLength(14);
 });
 

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { freePort } from "../helpers/free-port.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 import { ROOT } from "../repository/files.ts";
 import { blockUnder } from "./pages.ts";
 import { shellCommands } from "./shell.ts";
@@ -14,7 +15,7 @@ const PAGE = "docs/testing-in-ci.md";
 /** What shows the same as all the checks, in a second. */
 const FEW = "--only duplicates.in-sequence,duplicates.hour-between";
 
-/** A receiver that is right but for the status with which it answers a copy. */
+/** A receiver that is right but for the status with which it answers a copy, for whatever Node.js the machine has. */
 const receiver = (duplicateStatus: number): string => `
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
@@ -22,7 +23,7 @@ const seen = new Map();
 createServer(async (request, response) => {
   const [, , id = ""] = (request.url ?? "").split("/");
   if (request.method === "GET") return response.end(JSON.stringify({ handled: seen.has(id) ? 1 : 0 }));
-  const chunks = await Array.fromAsync(request).catch(() => []);
+  const chunks = await request.toArray().catch(() => []);
   const body = Buffer.concat(chunks);
   const [, t, v1] = /^t=(\\d+),v1=(\\w+)$/.exec(request.headers["x-service-signature"] ?? "") ?? [];
   const digest = createHmac("sha256", process.env.SIGNING_SECRET).update(t + ".").update(body).digest("hex");
@@ -89,67 +90,87 @@ const shape = (text: string): string =>
 describe("the action", () => {
   const [, script = ""] = /\n {6}run: \|\n([^]*)$/.exec(readFileSync(`${ROOT}action.yml`, "utf8")) ?? [];
 
-  test("fails on a receiver that refuses copies, sums up, and with that as its baseline passes", async () => {
-    const { bash, read, port } = await project(409);
-    const environment = {
-      GITHUB_ACTION_PATH: ROOT.replace(/\/$/, ""),
-      RECEIVER_COMMAND: "./start-receiver",
-      RECEIVER_URL: `http://localhost:${port}/webhooks`,
-      LEVEL: "must",
-      ARGUMENTS: FEW,
-      ...Object.fromEntries(
-        ["RECEIVER_SECRET", "OBSERVE", "FAIL_ON_UNVERIFIED", "PACKAGE"].map((name) => [name, ""]),
-      ),
-    };
-    const act = (more: Record<string, string>) =>
-      bash(script.replaceAll(/^ {8}/gm, ""), { ...environment, ...more });
-    const first = await act({
-      REPORTS: "report",
-      BASELINE: "",
-      GITHUB_OUTPUT: "output",
-      GITHUB_STEP_SUMMARY: "summary.md",
-    });
-    expect(first.status).toBe(1);
-    expect(read("output")).toBe("verdict=failed\n");
-    expect(first.out).toContain("::error title=duplicates.in-sequence%3A ");
-    expect(read("report/verify.xml")).toContain("<testsuite");
-    const shown = blockUnder(PAGE, "A badge, and a summary", "markdown", 1);
-    expect(shape(read("summary.md")).startsWith(shape(shown))).toBe(true);
+  test.runIf(ALL)(
+    "fails on a receiver that refuses copies, sums up, and with that as its baseline passes",
+    async () => {
+      const { bash, read, port } = await project(409);
+      const environment = {
+        GITHUB_ACTION_PATH: ROOT.replace(/\/$/, ""),
+        RECEIVER_COMMAND: "./start-receiver",
+        RECEIVER_URL: `http://localhost:${port}/webhooks`,
+        LEVEL: "must",
+        ARGUMENTS: FEW,
+        ...Object.fromEntries(
+          ["RECEIVER_SECRET", "OBSERVE", "FAIL_ON_UNVERIFIED", "PACKAGE"].map((name) => [name, ""]),
+        ),
+      };
+      const act = (more: Record<string, string>) =>
+        bash(script.replaceAll(/^ {8}/gm, ""), { ...environment, ...more });
+      const first = await act({
+        REPORTS: "report",
+        BASELINE: "",
+        GITHUB_OUTPUT: "output",
+        GITHUB_STEP_SUMMARY: "summary.md",
+      });
+      expect(first.status).toBe(1);
+      expect(read("output")).toBe("verdict=failed\n");
+      expect(first.out).toContain("::error title=duplicates.in-sequence%3A ");
+      expect(read("report/verify.xml")).toContain("<testsuite");
+      const shown = blockUnder(PAGE, "A badge, and a summary", "markdown", 1);
+      expect(shape(read("summary.md")).startsWith(shape(shown))).toBe(true);
 
-    const second = await act({ REPORTS: "again", BASELINE: "report/verify.json", GITHUB_OUTPUT: "second" });
-    expect(second.status).toBe(0);
-    expect(read("second")).toBe("verdict=passed\n");
-    const [failed = "", passed = ""] = blockUnder(PAGE, "A receiver that does not pass yet", "text").split(
-      "\n",
-    );
-    expect(shape(first.out)).toContain(shape(failed));
-    expect(shape(second.out)).toContain(shape(passed));
-  });
+      const second = await act({ REPORTS: "again", BASELINE: "report/verify.json", GITHUB_OUTPUT: "second" });
+      expect(second.status).toBe(0);
+      expect(read("second")).toBe("verdict=passed\n");
+      const [failed = "", passed = ""] = blockUnder(PAGE, "A receiver that does not pass yet", "text").split(
+        "\n",
+      );
+      expect(shape(first.out)).toContain(shape(failed));
+      expect(shape(second.out)).toContain(shape(passed));
+    },
+  );
 });
 
-test("the GitLab job and the lines for any shell pass with a receiver that is right, and write their reports", async () => {
-  const { webhooks } = z
-    .object({
-      webhooks: z.object({
-        script: z.array(z.string()),
-        artifacts: z.object({ paths: z.array(z.string()), reports: z.object({ junit: z.string() }) }),
-      }),
-    })
-    .parse(parse(blockUnder(PAGE, "GitLab", "yaml")));
-  const [gitlab, shell] = await Promise.all([project(200), project(200)]);
-  const [job, lines] = await Promise.all([
-    // Few checks, of which none asks for effects.
-    gitlab.bash(webhooks.script.join("\n")),
-    shell.bash(blockUnder(PAGE, "Any shell", "sh")),
-  ]);
-  for (const { status, out } of [job, lines]) {
-    expect(out).toContain("PASSED");
-    expect(status).toBe(0);
-  }
-  for (const name of [...webhooks.artifacts.paths, webhooks.artifacts.reports.junit]) {
-    expect(gitlab.read(name)).not.toBe("");
-  }
-  expect(shell.read("verify.xml")).toContain("<testsuite");
+test.runIf(ALL)(
+  "the GitLab job and the lines for any shell pass with a receiver that is right, and write their reports",
+  async () => {
+    const { webhooks } = z
+      .object({
+        webhooks: z.object({
+          script: z.array(z.string()),
+          artifacts: z.object({ paths: z.array(z.string()), reports: z.object({ junit: z.string() }) }),
+        }),
+      })
+      .parse(parse(blockUnder(PAGE, "GitLab", "yaml")));
+    const [gitlab, shell] = await Promise.all([project(200), project(200)]);
+    const [job, lines] = await Promise.all([
+      // Few checks, of which none asks for effects.
+      gitlab.bash(webhooks.script.join("\n")),
+      shell.bash(blockUnder(PAGE, "Any shell", "sh")),
+    ]);
+    for (const { status, out } of [job, lines]) {
+      expect(out).toContain("PASSED");
+      expect(status).toBe(0);
+    }
+    for (const name of [...webhooks.artifacts.paths, webhooks.artifacts.reports.junit]) {
+      expect(gitlab.read(name)).not.toBe("");
+    }
+    expect(shell.read("verify.xml")).toContain("<testsuite");
+  },
+);
+
+test("PowerShell and cmd are given the very words of the other shells, each in its own manner of writing", () => {
+  const lines = {
+    sh: blockUnder(PAGE, "Any shell", "sh").replaceAll(" \\\n", " "),
+    powershell: blockUnder(PAGE, "Any shell", "powershell").replaceAll(" `\n", " "),
+    bat: blockUnder(PAGE, "Any shell", "bat").replaceAll(" ^\n", " ").replaceAll('"', "'"),
+  };
+  const words = Object.values(lines).map((text) => {
+    const [command] = shellCommands(text);
+    return command?.words.slice(0, command.words.indexOf("--"));
+  });
+  expect(words[0]).toContain("--fail-on");
+  expect(words).toEqual([words[0], words[0], words[0]]);
 });
 
 test("the badge shows the workflow that it leads to", () => {

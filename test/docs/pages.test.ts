@@ -63,10 +63,11 @@ describe("the pages", () => {
     expect(alone).toEqual([]);
   });
 
-  test(`are no longer than ${MOST_LINES} lines beside their tables`, () => {
+  test(`are no longer than ${MOST_LINES} lines beside their tables and examples`, () => {
     const long = docs.filter(
       (path) =>
         pageAt(path)
+          .replaceAll(/^```ts\n[^]*?^```$/gm, "")
           .split("\n")
           .filter((line) => !line.startsWith("|")).length > MOST_LINES,
     );
@@ -99,13 +100,13 @@ describe("rules that verify cites", () => {
 });
 
 describe("docs/architecture.md", () => {
-  test("draws the states of an event as the engine does", () => {
+  test("draws the states of a job as the engine does", () => {
     const drawing = (text: string): string => text.replaceAll(/^[ *]+/gm, "").trim();
     const [, comment = ""] =
-      /\n \*\n([^]*?)\n \*\//.exec(filesOf(/^receiver\/engine\.ts$/).get("receiver/engine.ts") ?? "") ?? [];
-    expect(drawing(blockUnder("docs/architecture.md", "The states of an event", "text"))).toBe(
-      drawing(comment),
-    );
+      /Life cycle of a job.*\n \*\n([^]*?)\n \*\n/.exec(
+        filesOf(/^receiver\/engine\.ts$/).get("receiver/engine.ts") ?? "",
+      ) ?? [];
+    expect(drawing(blockUnder("docs/architecture.md", "The states of a job", "text"))).toBe(drawing(comment));
   });
 
   test("draws the pauses of a delivery as the retry policy has them", () => {
@@ -134,4 +135,14 @@ describe("blocks of code", () => {
       { page: "x.md", heading: "B", line: 12, language: "json", text: "{}\n" },
     ]);
   });
+});
+
+test("every page on which something is installed says first which Node.js it needs", () => {
+  const installs =
+    /npm ci && npm start|npm install --save-dev \.\.|npx (?:--yes|file:)|"voice-agent-webhook-kit\/\w+"/;
+  const silent = [...PAGES].filter(([path, page]) => {
+    const [before = ""] = page.split(/^##+ /m);
+    return installs.test(page) && path !== "CHANGELOG.md" && !/Node\.js\s(?:20|22\.1\d)/.test(before);
+  });
+  expect(silent.map(([path]) => path)).toEqual([]);
 });

@@ -14,10 +14,11 @@ import { filesOf, ROOT } from "../repository/files.ts";
 import { startService } from "../simulator/commands/in-process.ts";
 import { runReceiver } from "../usage/receiver-in-process.ts";
 import { blockUnder, pageAt } from "./pages.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 
 const PAGE = "docs/production.md";
 
-describe("rotating the secret", () => {
+describe.runIf(ALL)("rotating the secret", () => {
   const HEADING = "Rotating the secret";
   const [OLD, NEW] = ["whsec_the_old_one", "whsec_the_new_one"];
 
@@ -85,7 +86,7 @@ test("the folder above a backup is made by whoever follows the pages", () => {
   expect(pageAt("docs/upgrading.md")).toContain("`mkdir -p backups && npm run receiver -- backup backups/");
 });
 
-test("a backup that was put back has what was acknowledged before it", async () => {
+test.runIf(ALL)("a backup that was put back has what was acknowledged before it", async () => {
   const receiver = await startTestReceiver();
   const body = newBody();
   expect((await post(receiver.url, body)).status).toBe(200);
@@ -112,7 +113,7 @@ test("a proxy's limits are wider than the receiver's, which are those that the p
     .map((line) => line.split("|").slice(2, 4).map(figuresOf));
   const answerMs = valueOf("receiver/intake/group-commit.ts LIMIT_MS");
   const bodyBytes = valueOf("receiver/config.ts MAX_BODY_BYTES");
-  const idleMs = valueOf("receiver/intake/server.ts KEEP_ALIVE_MS");
+  const idleMs = valueOf("receiver/listener/index.ts KEEP_ALIVE_MS");
   expect(cells).toEqual([
     [[answerMs], [RESPONSE_TIMEOUT_MS]],
     [[bodyBytes], [bodyBytes, bodyBytes]],

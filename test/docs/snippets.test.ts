@@ -14,21 +14,32 @@ import { shellCommands, type ShellCommand } from "./shell.ts";
  * is parsed; code, and output that is shown, is held by the test that is named here. A block that is in none of these fails.
  */
 const HELD_BY: Record<string, string> = {
+  "docs/in-your-own-app.md js": "test/examples/mounted.test.ts",
   "docs/handlers.md ts": "test/receiver/docs.test.ts",
+  "docs/recipes.md ts": "test/receiver/documented/handlers.test.ts",
   "docs/testing-with-the-library.md ts": "test/simulator/commands/docs.test.ts",
   "docs/signature.md js": "test/examples/languages.ts",
   "docs/signature.md python": "test/examples/languages.ts",
   "docs/signature.md go": "test/examples/languages.ts",
   "docs/signature.md php": "test/examples/languages.ts",
   "docs/signature.md ruby": "test/examples/languages.ts",
+  "docs/observe.md sql": "test/docs/observe.test.ts",
+  "docs/observe.md js": "test/docs/observe.test.ts",
+  "docs/observe.md python": "test/docs/observe.test.ts",
+  "docs/observe.md go": "test/docs/observe.test.ts",
+  "docs/observe.md php": "test/docs/observe.test.ts",
+  "docs/observe.md ruby": "test/docs/observe.test.ts",
   "docs/architecture.md text": "test/docs/pages.test.ts",
   "docs/production.md text": "test/docs/production.test.ts",
   "docs/symptoms.md text": "test/docs/symptoms.test.ts",
+  "docs/testing-in-ci.md powershell": "test/docs/ci.test.ts",
+  "docs/testing-in-ci.md bat": "test/docs/ci.test.ts",
   "docs/testing-in-ci.md text": "test/docs/ci.test.ts",
   "docs/testing-in-ci.md markdown": "test/docs/ci.test.ts",
-  "README.md text": "test/docs/outputs.test.ts",
+  "README.md text": "test/e2e/start.test.ts",
   "docs/signature.md text": "test/docs/outputs.test.ts",
   "docs/verify.md text": "test/verify/again.test.ts",
+  "docs/scaling.md sql": "test/receiver/postgres/sharing.test.ts",
 };
 
 /** What nothing here can try, and why. */
@@ -183,7 +194,7 @@ function parserOf(words: string[]): { problem: Parser; words: string[] } | undef
 }
 
 const parseTorture: Parser = async (words) => {
-  if (words.includes("--mutants") || words.includes("--hogs")) return undefined;
+  if (["--mutants", "--hogs", "--planted"].some((mode) => words.includes(mode))) return undefined;
   const options = parseOptions([...words], 0);
   return typeof options === "string" ? options : undefined;
 };

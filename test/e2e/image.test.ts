@@ -39,7 +39,7 @@ describe("the images", () => {
     const { peerDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as {
       peerDependencies: Record<string, string>;
     };
-    for (const name of ["pg", "graphile-worker"]) {
+    for (const name of ["pg", "pg-boss"]) {
       expect(stages.get("receiver")).toContain(`${name}@${peerDependencies[name] ?? "missing"}`);
     }
   });

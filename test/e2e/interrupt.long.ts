@@ -103,7 +103,6 @@ async function inbox(events = 0) {
   const engine = await openSqliteEngine({
     file,
     clock: systemClock,
-    retry: { maximumAttempts: 3, backoffMs: () => 0 },
   });
   const deliver = createInbox({
     secrets: [SECRET],
@@ -113,7 +112,7 @@ async function inbox(events = 0) {
   await Promise.all(
     Array.from({ length: events }, async () => {
       const body = newBody();
-      return deliver({ signatures: [signatureFor(body)], body });
+      return deliver({ signatures: [signatureFor(body)], body, trace: null });
     }),
   );
   await engine.close();
@@ -154,7 +153,7 @@ const CASES: Record<string, () => Promise<Case>> = {
       "--port",
       "0",
       "--",
-      "node",
+      process.execPath,
       "test/simulator/commands/dev-receiver.ts",
       "deaf",
     ],

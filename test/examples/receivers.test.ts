@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { EXAMPLES, FOLDER, pathOf } from "./receivers.ts";
 import { failedMusts, story, verified } from "./verified.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 
 /**
- * Each receiver is judged once, one of them by every check; in the long run many times, and all of them by every check, with
- * their effects read back too.
+ * One receiver is judged by every check, with `npm run test:all` each of the others too, by what it needs no options for; in
+ * the long run all of them many times, by every check, with their effects read back.
  */
 const ROUNDS = Number(process.env["VERIFY_ROUNDS"] ?? 1);
 const IS_LONG_RUN = ROUNDS > 1;
@@ -38,7 +39,7 @@ describe.concurrent("verify finds nothing wrong with a conventional receiver", (
   }
 
   for (const example of EXAMPLES.filter(({ file }) => IS_LONG_RUN || file !== THOROUGHLY_JUDGED)) {
-    test.skipIf(example.absent !== undefined)(
+    test.runIf(ALL && example.absent === undefined)(
       `without options, in ${example.file}`,
       async ({ expect }) => {
         for (const round of rounds) {

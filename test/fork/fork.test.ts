@@ -5,12 +5,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { forkFiles } from "../../tools/fork/files.ts";
 import { importsOf } from "../../tools/fork/imports.ts";
 import { candidateFolders, lockfileSchema } from "../../tools/fork/lockfile.ts";
-import { packageName } from "../../tools/fork/manifest.ts";
+import { packageName, packageOf } from "../../tools/fork/manifest.ts";
 import { get, newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { until } from "../receiver/helpers/until.ts";
 import { ROOT } from "../repository/files.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 
 let files: Map<string, string>;
 beforeAll(() => {
@@ -30,12 +31,14 @@ describe("a fork", () => {
       ".github/workflows/ci.yml",
       ".gitignore",
       ".npmrc",
+      "AGENTS.md",
       "Dockerfile",
       "LICENSE",
       "README.md",
       "docs/handlers.md",
       "docs/operations.md",
       "docs/production.md",
+      "docs/recipes.md",
       "docs/reconcile.md",
       "docs/scaling.md",
       "docs/upgrading.md",
@@ -45,7 +48,7 @@ describe("a fork", () => {
       "test/receiver/handlers/call-transferred.test.ts",
       "test/receiver/handlers/order-and-booking-created.test.ts",
       "test/receiver/handlers/voicemail-created.test.ts",
-      "test/receiver/helpers/run-handler.ts",
+      "test/receiver/helpers/bench.ts",
       "tools/node/package.json",
       "tsconfig.json",
       "vitest.config.ts",
@@ -60,14 +63,12 @@ describe("a fork", () => {
     const strangers = [...files].flatMap(([path, source]) => {
       if (!path.endsWith(".ts")) return [];
       const installed = { ...dependencies, ...(/^(?:receiver|shared)\//.test(path) ? {} : devDependencies) };
-      const optional = ["pg", "graphile-worker"];
+      const optional = ["pg", "pg-boss"];
       return importsOf(source)
         .filter((name) =>
           name.startsWith(".")
             ? !files.has(posix.join(posix.dirname(path), name))
-            : !name.startsWith("node:") &&
-              !(name.replace(/\/config$/, "") in installed) &&
-              !optional.includes(name),
+            : !name.startsWith("node:") && !(packageOf(name) in installed) && !optional.includes(name),
         )
         .map((name) => `${path}: ${name}`);
     });
@@ -104,6 +105,36 @@ describe("a fork", () => {
     expect(packages["node_modules/zod"]).not.toHaveProperty("dev");
     expect(packages["node_modules/preact"]).toBeUndefined();
     expect(packages["node_modules/playwright-core"]).toBeUndefined();
+  });
+
+  test("names no file that stayed behind, and has no words left of a link to one", () => {
+    const paths = [...files.keys()];
+    const isThere = (file: string) =>
+      paths.some((one) => one === file || one.startsWith(file.replace(/\/?$/, "/")));
+    const named =
+      /(?<![\w/.@-])((?:docs|test|tools|bench|examples|simulator|receiver|shared|decisions)\/[\w./-]*\w)/g;
+    const wrong = [...files].flatMap(([path, text]) => {
+      // A list of what is left out may name what is not there, and recipes name files that are to be written.
+      if (path === "docs/recipes.md") return [];
+      if (/^(?:package-lock|tsconfig)\.json$/.test(path)) return [];
+      const names = [...text.matchAll(named)].map(([, name = ""]) => name);
+      const missing = names.filter(
+        (name) => !isThere(name) && !isThere(posix.join(posix.dirname(path), name)),
+      );
+      const left = path.endsWith(".md") ? text.match(/\((?:why so|why)\)|\bdecision \d+/gi) : [];
+      return [...missing, ...(left ?? [])].map((one) => `${path}: ${one}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("says with its handlers' tests what becomes of them when a handler goes", () => {
+    for (const page of ["README.md", "AGENTS.md"])
+      expect(files.get(page)).toMatch(/handler.{0,40} (?:with its|and its) test/);
+    const scripts = parsed("package.json")["scripts"] ?? {};
+    const said = [...(files.get("AGENTS.md") ?? "").matchAll(/`npm run (?!simulator)([a-z]+)/g)].map(
+      ([, name = ""]) => name,
+    );
+    expect(said.filter((name) => !(name in scripts))).toEqual([]);
   });
 
   test("has no link that leads nowhere", () => {
@@ -144,7 +175,7 @@ describe("a fork", () => {
   });
 });
 
-test("a fork type-checks and serves by itself", { timeout: 180_000 }, async () => {
+test.runIf(ALL)("a fork type-checks and serves by itself", { timeout: 180_000 }, async () => {
   const fork = temporaryDirectory();
   for (const [path, text] of files) {
     mkdirSync(join(fork, path, ".."), { recursive: true });

@@ -16,6 +16,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { makeFork, upgradeFork } from "../../tools/fork/fork.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { ROOT } from "../repository/files.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 
 const NEXT_VERSION = "0.2.0";
 
@@ -47,7 +48,7 @@ function git(cwd: string, ...words: string[]): string {
 const fork = (target: string, kit = ROOT) => makeFork({ kit, target, kitVersion: "0.1.0" });
 const upgrade = (target: string, kit: string) => upgradeFork({ kit, target, kitVersion: NEXT_VERSION });
 
-describe("the history of a fork", () => {
+describe.runIf(ALL)("the history of a fork", () => {
   let later: string;
   beforeAll(() => {
     later = nextKit();

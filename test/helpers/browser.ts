@@ -1,15 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import chromium from "@sparticuz/chromium";
-import {
-  chromium as playwright,
-  type Browser,
-  type BrowserContextOptions,
-  type Locator,
-  type Page,
-} from "playwright-core";
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
 import { beforeAll, expect, onTestFinished } from "vitest";
+import { sharedProgram } from "./run/shared-program.ts";
 
 /** What a page complained about: errors of scripts, and whatever the Content-Security-Policy had to stop. */
 export type Complaints = { errors: string[]; violations: string[] };
@@ -20,14 +11,14 @@ export type WatchedPage = Page & { complaints: Complaints };
 /** How long a page may take for one step on a busy machine; `expect.poll` gives it as long. */
 const STEP_MS = 30_000;
 
-/** Of this worker, for all of its files: starting one takes more than most tests do. It ends with the worker. */
-let started: Promise<Browser> | undefined;
+/** To the browser of the whole run, from this worker: starting one takes more than most tests do. */
+let connected: Promise<Browser> | undefined;
 
-/** Starts the Chromium of the npm package before the tests of a file; `openPage` gives each test pages of its own. */
+/** The browser of the whole run, for the tests of a file; `openPage` gives each test pages of its own. */
 export function useBrowser() {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    browser = await (started ??= start());
+    browser = await (connected ??= connect());
   }, 60_000);
 
   return {
@@ -56,16 +47,9 @@ export function useBrowser() {
   };
 }
 
-async function start(): Promise<Browser> {
-  const browser = await playwright.launch({
-    executablePath: await unpackedChromium(),
-    args: ["--no-sandbox"],
-    // Signals are for what is tested in this process: Playwright would take them as its own, and end the process.
-    handleSIGINT: false,
-    handleSIGTERM: false,
-    handleSIGHUP: false,
-  });
-  browser.once("disconnected", () => (started = undefined));
+async function connect(): Promise<Browser> {
+  const browser = await chromium.connect(await sharedProgram("browser"));
+  browser.once("disconnected", () => (connected = undefined));
   return browser;
 }
 
@@ -87,33 +71,4 @@ async function watch(page: Page): Promise<Complaints> {
       reportViolation(event.violatedDirective + ": " + event.blockedURI + " " + event.sample))`,
   });
   return complaints;
-}
-
-/**
- * The path of the unpacked browser. The package unpacks into the temporary directory and takes a file that is there for
- * a whole one, so several workers at once, or one that was killed meanwhile, would hand out half a browser: it is
- * unpacked aside and moved into place in one step.
- */
-async function unpackedChromium(): Promise<string> {
-  const packageFile = new URL("../package.json", import.meta.resolve("@sparticuz/chromium"));
-  const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
-  const place = join(tmpdir(), `voice-agent-chromium-${version}`);
-  const executable = join(place, "chromium");
-  if (existsSync(executable)) return executable;
-  const aside = mkdtempSync(`${place}-`);
-  const before = process.env["TMPDIR"];
-  process.env["TMPDIR"] = aside;
-  try {
-    await chromium.executablePath();
-  } finally {
-    if (before === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = before;
-  }
-  try {
-    renameSync(aside, place);
-  } catch {
-    // Another worker was faster.
-    rmSync(aside, { recursive: true, force: true });
-  }
-  return executable;
 }

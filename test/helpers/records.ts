@@ -1,7 +1,7 @@
 import type { AttemptSummary } from "../../simulator/domain/attempts.ts";
 import type { Delivery } from "../../simulator/domain/deliveries.ts";
 import type { StoredEvent } from "../../simulator/domain/events.ts";
-import type { Simulator } from "../../simulator/simulator.ts";
+import type { Simulator } from "../../simulator/verbs/simulator.ts";
 
 /** Every delivery there is, newest first. */
 export function allDeliveries({ deliveries }: Simulator): Delivery[] {

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import { listen, type RunningServer, type ServerOptions } from "../../simulator/server.ts";
-import type { Simulator, SimulatorOptions } from "../../simulator/simulator.ts";
+import type { SimulatorOptions } from "../../simulator/compose.ts";
+import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import { control } from "./control.ts";
 import { openSimulator } from "./simulator.ts";
 

@@ -7,7 +7,9 @@ import type { Delivery } from "../../simulator/domain/deliveries.ts";
 import type { Endpoint } from "../../simulator/domain/endpoints.ts";
 import type { JournalEntry } from "../../simulator/domain/journal.ts";
 import { DEFAULT_READINGS, type Readings } from "../../simulator/domain/readings.ts";
-import { createSimulator, type Simulator, type SimulatorOptions } from "../../simulator/simulator.ts";
+import { createSimulator } from "../../simulator/simulator.ts";
+import type { SimulatorOptions } from "../../simulator/compose.ts";
+import type { Simulator } from "../../simulator/verbs/simulator.ts";
 
 /** A simulator in this process, closed when the test is over (closing it earlier is fine). */
 export function openSimulator(options: SimulatorOptions = {}): Simulator {

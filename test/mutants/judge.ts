@@ -11,6 +11,9 @@ import { type Behaviour, SECRET, startMutant } from "./receiver.ts";
  */
 export const QUICK: Partial<Timing> = {
   responseTimeoutMs: 20_000,
+  underWayMs: 1_500,
+  hurriedTimeoutMs: 20_000,
+  slowRunMs: Number.POSITIVE_INFINITY,
   readyMs: 2_000,
   stallMs: 2_000,
   settleMs: 5_000,
@@ -31,6 +34,7 @@ export async function judge(
     checks?: readonly Check[];
     burst?: number;
     responseTimeoutMs?: number;
+    underWayMs?: number;
   } = {},
 ): Promise<Report> {
   // One clock for both sides, which stands still early in a second: exact limits need no waiting for a fresh one.
@@ -49,6 +53,7 @@ export async function judge(
         ...QUICK,
         ...(options.burst !== undefined && { burst: options.burst }),
         ...(options.responseTimeoutMs !== undefined && { responseTimeoutMs: options.responseTimeoutMs }),
+        ...(options.underWayMs !== undefined && { underWayMs: options.underWayMs }),
       },
       now,
     });

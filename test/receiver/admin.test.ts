@@ -26,6 +26,7 @@ describe("the admin port", () => {
       finished_at: null,
       next_attempt_at: expect.any(String),
       last_error: null,
+      jobs: [],
       seq: expect.any(Number),
     });
   });
@@ -51,7 +52,7 @@ describe("the admin port", () => {
       error: "invalid_request",
       message: expect.stringContaining("state"),
     });
-    for (const path of [`/inbox/${newEventId()}`, "/inbox/x", "/"]) {
+    for (const path of [`/inbox/${newEventId()}`, "/inbox/x", "/nothing"]) {
       expect((await get(adminUrl + path)).status).toBe(404);
     }
   });
@@ -91,6 +92,18 @@ describe("the admin port beyond loopback", () => {
     },
   );
 
+  test("takes the token as a browser's password, and the name for the log", async () => {
+    const { adminUrl } = receiver();
+    const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
+    const status = async (authorization: string): Promise<number> =>
+      (await fetch(adminUrl, { headers: { authorization } })).status;
+    expect(await status(basic(`dana:${TOKEN}`))).toBe(200);
+    for (const text of [TOKEN, `${TOKEN}:dana`, "dana:", `dana:${TOKEN}:`, `dana: ${TOKEN}`])
+      expect(await status(basic(text))).toBe(401);
+    const refused = await fetch(adminUrl);
+    expect(refused.headers.get("www-authenticate")).toBe('Bearer, Basic realm="receiver", charset="UTF-8"');
+  });
+
   test("tells everybody whether it lives and is ready", async () => {
     for (const { adminUrl } of [receiver(), named()]) {
       expect(await ask(adminUrl, "/healthz", {})).toBe(200);
@@ -128,10 +141,10 @@ describe("the metrics", () => {
       'receiver_events_total{type="order.created",result="stored"} 1',
       'receiver_events_total{type="order.created",result="duplicate"} 1',
       'receiver_events_total{type="other",result="stored"} 1',
-      'receiver_rejections_total{reason="no_match"} 1',
-      'receiver_rejections_total{reason="timestamp_too_old"} 1',
-      'receiver_rejections_total{reason="invalid_event"} 1',
-      'receiver_rejections_total{reason="encoding.unsupported"} 1',
+      'receiver_rejections_total{reason="no_match",class="refused"} 1',
+      'receiver_rejections_total{reason="timestamp_too_old",class="refused"} 1',
+      'receiver_rejections_total{reason="invalid_event",class="refused"} 1',
+      'receiver_rejections_total{reason="encoding.unsupported",class="refused"} 1',
       'receiver_secret_matches_total{position="1"} 2',
       'receiver_secret_matches_total{position="2"} 1',
       'receiver_inbox_events{state="pending"} 2',

@@ -1,7 +1,5 @@
-import { IncomingMessage } from "node:http";
-import { Socket } from "node:net";
+import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createBodyReader } from "../../receiver/intake/body.ts";
 import { newBody, signatureFor } from "./helpers/events.ts";
 import { startIntake, type TestIntake } from "./helpers/intake.ts";
 import { open, rawRequest, readAnswer, sendRaw } from "./helpers/raw.ts";
@@ -26,7 +24,7 @@ const bodyOf = (bytes: number): Buffer => newBody("call.completed", { padding: "
 
 describe("when too much arrives at once", () => {
   test("the large body that takes longest gives way, and the new one is taken", async () => {
-    const intake = await startIntake({ maximumHeldBytes: 800 * KB });
+    const intake = await startIntake({ maximumArrivingBytes: 800 * KB });
     const slowest = await begin(intake, 400 * KB, 300 * KB);
     const refused = readAnswer(slowest);
     const slower = await begin(intake, 400 * KB, 280 * KB);
@@ -37,7 +35,7 @@ describe("when too much arrives at once", () => {
   });
 
   test("small bodies have room that large ones can't take", async () => {
-    const intake = await startIntake({ maximumHeldBytes: 400 * KB });
+    const intake = await startIntake({ maximumArrivingBytes: 400 * KB });
     const slow = await begin(intake, 210 * KB, 200 * KB);
     const small = await begin(intake, 20 * KB, 10 * KB);
     expect(slow.bytesRead).toBe(0);
@@ -49,7 +47,7 @@ describe("when too much arrives at once", () => {
   });
 
   test("a large body gives way to small ones, though they have been on their way for longer", async () => {
-    const intake = await startIntake({ maximumHeldBytes: 400 * KB });
+    const intake = await startIntake({ maximumArrivingBytes: 400 * KB });
     const small = [await begin(intake, 60 * KB, 50 * KB), await begin(intake, 60 * KB, 50 * KB)];
     const large = await begin(intake, 500 * KB, 250 * KB);
     const refused = readAnswer(large);
@@ -60,7 +58,7 @@ describe("when too much arrives at once", () => {
   });
 
   test("the small body that takes longest gives way where there is no large one", async () => {
-    const intake = await startIntake({ maximumHeldBytes: 100 * KB });
+    const intake = await startIntake({ maximumArrivingBytes: 100 * KB });
     const slowest = await begin(intake, 60 * KB, 50 * KB);
     const refused = readAnswer(slowest);
     await begin(intake, 60 * KB, 45 * KB);
@@ -69,7 +67,7 @@ describe("when too much arrives at once", () => {
   });
 
   test("room returns with every body that is done or gone", async () => {
-    const intake = await startIntake({ maximumHeldBytes: 300 * KB });
+    const intake = await startIntake({ maximumArrivingBytes: 300 * KB });
     for (let turn = 0; turn < 5; turn += 1) {
       const abandoned = await begin(intake, 200 * KB, 150 * KB);
       abandoned.destroy();
@@ -77,55 +75,6 @@ describe("when too much arrives at once", () => {
       expect((await sendRaw(intake.url, rawRequest(intake.url, { body }))).status).toBe(200);
     }
     expect(intake.stored).toHaveLength(5);
-  });
-});
-
-describe("what has been read", () => {
-  function announce(bytes: number): IncomingMessage {
-    const request = new IncomingMessage(new Socket());
-    request.headers["content-length"] = String(bytes);
-    return request;
-  }
-
-  const pieces = (count: number): Buffer[] =>
-    Array.from({ length: count }, (_, at) => Buffer.alloc(5 * KB, `${String(at)}.`));
-  const memoryOf = (held: readonly Buffer[]): number =>
-    held.reduce((sum, { byteLength }) => sum + byteLength, 0);
-
-  test("is given back as soon as it was copied, and the copy is whole", async () => {
-    const request = announce(15 * KB);
-    const sent = pieces(3);
-    const expected = Buffer.concat(sent);
-    const body = createBodyReader({ maxBodyBytes: 20 * KB })(request);
-    for (const piece of [...sent, null]) request.push(piece);
-    expect(await body).toEqual({ ok: true, bytes: expected });
-    expect(memoryOf(sent)).toBe(0);
-  });
-
-  test("of a body that failed is given back as well, to the last byte", async () => {
-    const request = announce(50 * KB);
-    const sent = pieces(10);
-    const body = createBodyReader({ maxBodyBytes: 10 * KB })(request);
-    for (const piece of sent) request.push(piece);
-    expect(await body).toEqual({ ok: false, problem: "too_large" });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(memoryOf(sent)).toBe(0);
-  });
-
-  test("stays where it is a part of what others hold, or is the body itself", async () => {
-    const whole = Buffer.alloc(5 * KB, "whole");
-    const [first, second] = [announce(10 * KB), announce(5 * KB)];
-    const read = createBodyReader({ maxBodyBytes: 20 * KB });
-    const bodies = [read(first), read(second)];
-    first.push(whole.subarray(0, 2 * KB));
-    second.push(whole);
-    first.push(null);
-    second.push(null);
-    expect(await Promise.all(bodies)).toEqual([
-      { ok: true, bytes: whole.subarray(0, 2 * KB) },
-      { ok: true, bytes: whole },
-    ]);
-    expect(whole.byteLength).toBe(5 * KB);
   });
 });
 

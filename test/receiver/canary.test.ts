@@ -24,9 +24,9 @@ const CANARIES = {
 
 test("no secret, signature, phone number or text reaches a log, an answer, a metric or the admin port", async () => {
   const receiver = await startProcess({
-    entry: fileURLToPath(new URL("./helpers/receiver-with-worker.ts", import.meta.url)),
+    entry: fileURLToPath(new URL("./helpers/receiver-with-handlers.ts", import.meta.url)),
     environment: {
-      WORKER_FILE: new URL("./canary-worker.ts", import.meta.url).href,
+      HANDLERS_MODULE: new URL("./canary-handlers.ts", import.meta.url).href,
       DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
       SIGNING_SECRET: `${CANARIES.secret},${CANARIES.secret}_old`,
       API_KEY: CANARIES.apiKey,
@@ -113,7 +113,7 @@ test("no secret, signature, phone number or text reaches a log, an answer, a met
   expect(everything).toContain("a handler that quotes its event");
   expect(everything).toContain("a handler that tells secrets");
   expect(everything).toContain('"names":["API_BASE_URL","API_KEY","DATABASE_URL"]');
-  expect(everything).toMatch(/"error":"Error","at":\["at .*canary-worker\.ts:\d+/);
+  expect(everything).toMatch(/"error":"Error","at":\["at .*canary-handlers\.ts:\d+/);
   for (const [what, canary] of Object.entries(CANARIES)) {
     // The path is the sender's own, and it is in the log of requests.
     const withoutPaths = everything.replaceAll(/"path":"[^"]*"/g, "");

@@ -8,9 +8,10 @@ import {
   showEvent,
 } from "../../receiver/operations/commands/inbox.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
-import type { Engine, Outcome } from "../../receiver/engine.ts";
+import type { Claim, Engine, Outcome } from "../../receiver/engine.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";
+import { handler } from "./engine-suite/harness.ts";
 import { idOf, newBody, newEventId, post } from "./helpers/events.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
@@ -26,10 +27,11 @@ async function setUp() {
     ignored: newBody("call.completed", { type: "call.pondered" }),
   };
   for (const body of Object.values(bodies)) await post(url, body);
-  const stop = await handleAll(engine, ({ type }) => {
-    if (type === "voicemail.created") return { kind: "dead", error: "the number is wrong" };
-    return { kind: type === "call.pondered" ? "ignored" : "done" };
-  });
+  const stop = await handleAll(engine, ({ type, handler: name }) =>
+    type === "voicemail.created" && name === "mail"
+      ? { kind: "dead", error: "the number is wrong" }
+      : { kind: "done" },
+  );
   await stop();
   return {
     engine,
@@ -40,8 +42,12 @@ async function setUp() {
   };
 }
 
-async function handleAll(engine: Engine, outcomeOf: (event: { type: string }) => Outcome) {
-  const processor = engine.work.process({
+const MAIL = handler({ name: "mail", types: ["voicemail.created", "call.completed"] });
+const STORE = handler({ name: "store", types: ["voicemail.created"] });
+
+async function handleAll(engine: Engine, outcomeOf: (claim: Claim) => Outcome, handlers = [MAIL, STORE]) {
+  const processor = await engine.work.process({
+    handlers,
     workerId: "test",
     handle: async (claim) => outcomeOf(claim),
     concurrency: 4,
@@ -64,6 +70,7 @@ test("all dead events are requeued, however many pages of them there are", async
     type: "call.completed",
     objectId: null,
     source: "webhook" as const,
+    trace: null,
     body: Buffer.from("{}"),
   }));
   await engine.intake.accept(events);
@@ -117,8 +124,64 @@ describe("inbox", () => {
     const all = recordingTerminal();
     expect(await requeueEvents(engine, [], { state: "dead" }, all)).toBe(0);
     expect(all.printed).toEqual(["1 requeued."]);
-    expect(await engine.ledger.find(ids.dead)).toMatchObject({ state: "pending", attempts: 0 });
+    expect((await engine.ledger.find(ids.dead))!.jobs).toMatchObject([
+      { handler: "mail", state: "pending", attempts: 0 },
+      { handler: "store", state: "done", attempts: 1 },
+    ]);
     expect(await engine.ledger.find(ids.ignored)).toMatchObject({ state: "ignored" });
+  });
+
+  test("show lists an event's jobs, and list looks at one handler's", async () => {
+    const { engine, ids } = await setUp();
+    const shown = recordingTerminal();
+    await showEvent(engine, ids.dead, { json: true }, shown);
+    expect(JSON.parse(shown.printed[0]!)).toMatchObject({
+      state: "dead",
+      jobs: [
+        { handler: "mail", state: "dead", attempts: 1, handled: 0, last_error: "the number is wrong" },
+        { handler: "store", state: "done", attempts: 1, handled: 1, last_error: null, next_attempt_at: null },
+      ],
+    });
+    const lines = recordingTerminal();
+    await listInbox(engine, { limit: 50, handler: "store" }, lines);
+    expect(lines.printed).toHaveLength(1);
+    expect(lines.printed[0]).toContain(ids.dead);
+    expect(lines.printed[0]).not.toContain("the number is wrong");
+    const dead = recordingTerminal();
+    await listInbox(engine, { limit: 50, handler: "store", state: "dead" }, dead);
+    expect(dead.printed).toEqual([]);
+  });
+
+  test("requeue gives a handler what came before it when it is asked to, and knows its name", async () => {
+    const { engine, ids } = await setUp();
+    const unknown = recordingTerminal();
+    expect(await requeueEvents(engine, [], { handler: "crm", sinceMs: 0 }, unknown)).toBe(2);
+    expect(unknown.said.join()).toMatch(/crm.*mail, store/);
+    expect(await requeueEvents(engine, [], { handler: "mail" }, recordingTerminal())).toBe(2);
+    const crm = handler({ name: "crm", types: ["call.completed", "call.pondered"] });
+    await (
+      await handleAll(engine, () => ({ kind: "done" }), [MAIL, STORE, crm])
+    )();
+    const late = recordingTerminal();
+    expect(await requeueEvents(engine, [], { handler: "crm", sinceMs: Date.now() + 60_000 }, late)).toBe(0);
+    expect(late.printed).toEqual(["0 requeued."]);
+    const since = recordingTerminal();
+    expect(await requeueEvents(engine, [], { handler: "crm", sinceMs: 1 }, since)).toBe(0);
+    expect(since.printed).toEqual(["2 requeued."]);
+    const seen: string[] = [];
+    const stop = await handleAll(
+      engine,
+      (claim) => {
+        seen.push(`${claim.handler} ${claim.id}`);
+        return { kind: "done" };
+      },
+      [MAIL, STORE, crm],
+    );
+    await stop();
+    expect(seen.toSorted()).toEqual([`crm ${ids.done}`, `crm ${ids.ignored}`].toSorted());
+    const named = recordingTerminal();
+    expect(await requeueEvents(engine, [ids.dead], { handler: "store" }, named)).toBe(1);
+    expect(await requeueEvents(engine, [ids.dead], { handler: "mail" }, named)).toBe(0);
   });
 
   test("export writes envelopes, oldest first, redacted unless told not to", async () => {
@@ -145,6 +208,7 @@ describe("inbox", () => {
     await inboxStatistics(engine, { json: true }, stats);
     expect(JSON.parse(stats.printed[0]!)).toEqual({
       by_state: { pending: 0, claimed: 0, done: 1, ignored: 1, dead: 1 },
+      by_handler: [{ handler: "mail", pending: 0, claimed: 0, dead: 1, ignored: 0 }],
       oldest_unfinished_age_seconds: null,
     });
     const pruned = recordingTerminal();

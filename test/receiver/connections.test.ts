@@ -129,13 +129,29 @@ describe("pipelined requests", () => {
     expect(intake.stored.map(({ body }) => Buffer.from(body))).toEqual(bodies);
   });
 
-  test("beyond that cost the connection, not our memory", async () => {
-    const intake = await startIntake({ accept: () => new Promise(() => undefined) });
+  test("beyond that are not looked at, which the last answer says; the first are answered", async () => {
+    const begun = signalled();
+    const commit = signalled<AcceptResult>();
+    const intake = await startIntake({
+      accept: async () => {
+        begun.give();
+        return commit.promise;
+      },
+    });
     const socket = open(intake.url);
-    socket.on("error", () => undefined);
-    socket.write(Buffer.concat(Array.from({ length: 9 }, () => rawRequest(intake.url, { body: newBody() }))));
+    let received = "";
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
+    socket.write(
+      Buffer.concat(Array.from({ length: 40 }, () => rawRequest(intake.url, { body: newBody() }))),
+    );
+    await begun.promise;
+    commit.give({ ok: true, acceptances: Array.from({ length: 8 }, () => ({ duplicate: false })) });
     await gone(socket);
-    expect((await sendRaw(intake.url, healthCheck(intake.url))).status).toBe(200);
+    const answers = received.split("HTTP/1.1 200").slice(1);
+    expect(answers.map((answer) => answer.includes("Connection: close"))).toEqual([
+      ...Array<boolean>(7).fill(false),
+      true,
+    ]);
   });
 
   test("are not looked at behind a closing answer, though it waits for an earlier one", async () => {

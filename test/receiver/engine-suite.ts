@@ -1,10 +1,13 @@
 import { describeAccepting } from "./engine-suite/accepting.ts";
 import { describeAtomically } from "./engine-suite/atomically.ts";
 import { describeDraining } from "./engine-suite/draining.ts";
+import { describeFairness } from "./engine-suite/fairness.ts";
+import { describeFanOut } from "./engine-suite/fan-out.ts";
 import { describeHandling } from "./engine-suite/handling.ts";
 import { describeLate } from "./engine-suite/late.ts";
 import { describeLedger } from "./engine-suite/ledger.ts";
 import { describeMisuse } from "./engine-suite/misuse.ts";
+import { describePolicies } from "./engine-suite/policies.ts";
 import { describeReconciled } from "./engine-suite/reconciled.ts";
 import { describeRetention } from "./engine-suite/retention.ts";
 import { describeRetrying } from "./engine-suite/retrying.ts";
@@ -16,9 +19,12 @@ export function describeEngine(name: string, createBackend: CreateBackend): void
   describeAccepting(name, createBackend);
   describeReconciled(name, createBackend);
   describeHandling(name, createBackend);
+  describeFanOut(name, createBackend);
+  describePolicies(name, createBackend);
   describeRetrying(name, createBackend);
   describeAtomically(name, createBackend);
   describeMisuse(name, createBackend);
+  describeFairness(name, createBackend);
   describeVanishing(name, createBackend);
   describeLate(name, createBackend);
   describeDraining(name, createBackend);

@@ -87,9 +87,10 @@ describe("the port", () => {
     for (const socket of sockets) socket.write(rawRequest(intake.url, { body }));
     const answers = Promise.all(sockets.map(readAnswer));
     await intake.begin();
+    const over = intake.restMs();
     expect((await answers).map(({ status }) => status)).toEqual(sockets.map(() => 200));
     for (const socket of sockets) socket.destroy();
-    await intake.restMs();
+    await over;
   });
 
   test("is shut although somebody always waits to be accepted", async () => {
@@ -194,4 +195,31 @@ describe("a connection", () => {
     expect(intake.stored.map(({ body: stored }) => Buffer.from(stored))).toEqual([body]);
     await intake.restMs();
   });
+});
+
+test("clients that come back as soon as they are answered are answered or refused, and none is reset", async () => {
+  const intake = await startIntake();
+  const bad: string[] = [];
+  let served = 0;
+  const client = async (): Promise<void> => {
+    for (;;) {
+      const socket = open(intake.url);
+      const came = await new Promise<string>((resolve) => {
+        socket.once("error", ({ code = "" }: NodeJS.ErrnoException) => resolve(code));
+        socket.once("data", (bytes: Buffer) => resolve(bytes.toString("latin1", 9, 12)));
+        socket.once("close", () => resolve("closed"));
+        socket.write(rawRequest(intake.url, { body: newBody() }));
+      });
+      socket.destroy();
+      if (came === "ECONNREFUSED") return;
+      if (came === "200" || came === "503") served += 1;
+      else bad.push(came);
+    }
+  };
+  const clients = Array.from({ length: 40 }, client);
+  await until(() => served > 200, Boolean);
+  intake.health.startDraining();
+  await intake.server.drain(15_000);
+  await Promise.all(clients);
+  expect(bad).toEqual([]);
 });

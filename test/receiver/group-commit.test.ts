@@ -8,7 +8,8 @@ import { handClock } from "./helpers/intake.ts";
 import { signalled } from "./helpers/until.ts";
 
 function newEvent(bodyBytes = 10): NewEvent {
-  return { id: newEventId(), type: "t", objectId: null, source: "webhook", body: Buffer.alloc(bodyBytes) };
+  const body = Buffer.alloc(bodyBytes);
+  return { id: newEventId(), type: "t", objectId: null, source: "webhook", body, trace: null };
 }
 
 /** An engine whose commits are finished by hand. */

@@ -20,6 +20,7 @@ import { startIntake } from "./helpers/intake.ts";
 import { runCommand } from "./helpers/process.ts";
 import { rawRequest, sendRaw } from "./helpers/raw.ts";
 import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
+import { handler } from "./engine-suite/harness.ts";
 import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { recordingTerminal, type RecordingTerminal } from "./helpers/terminal.ts";
@@ -71,8 +72,9 @@ describe("what others say", () => {
     const { engine, url } = await startTestReceiver();
     const body = newBody("call.completed", { type: HOSTILE, [HOSTILE]: HOSTILE });
     expect((await post(url, body)).status).toBe(200);
-    const processor = engine.work.process({
+    const processor = await engine.work.process({
       workerId: "test",
+      handlers: [handler()],
       handle: async () => ({ kind: "dead", error: HOSTILE }),
       concurrency: 1,
       onHandled: () => undefined,

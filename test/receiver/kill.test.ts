@@ -3,12 +3,13 @@ import { expect, test } from "vitest";
 import { CRASHING_RECEIVER, judge, loadUntilGone, type Ledger } from "./crash/cycles.ts";
 import { randomFrom, SEED } from "../helpers/seed.ts";
 import { EndedEarly, startProcess, type ReceiverProcess } from "./helpers/process.ts";
+import { sized } from "../helpers/run/sizes.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 /** Promises R1, R3 to R6 against kill -9: what was acknowledged is handled, and its database effects happen once. */
 
 const random = randomFrom(SEED);
-const RANDOM_CYCLES = Number(process.env["KILL_CYCLES"] ?? 4);
+const RANDOM_CYCLES = sized("KILL_CYCLES", { quick: 1, all: 4 });
 
 type Load = Omit<Parameters<typeof loadUntilGone>[2], "where">;
 

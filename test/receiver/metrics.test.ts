@@ -4,6 +4,7 @@ import { createHandlingMetrics, handlingReportSchema } from "../../receiver/oper
 import { createMetrics } from "../../receiver/operations/metrics.ts";
 
 const handled = (type: string): Handled => ({
+  handler: "log-call",
   id: "evt_1",
   type,
   attempt: 1,
@@ -12,6 +13,7 @@ const handled = (type: string): Handled => ({
 });
 const counts = async (): Promise<Counts> => ({
   byState: { pending: 2, claimed: 0, done: 7, ignored: 0, dead: 0 },
+  byHandler: [{ handler: "log-call", pending: 2, claimed: 1, dead: 3, ignored: 0 }],
   oldestUnfinishedAgeMs: 1_500,
 });
 
@@ -22,7 +24,7 @@ async function line(metrics: ReturnType<typeof createMetrics>, start: string): P
 
 test("what worker processes count is summed over all that come and go, and never gets smaller", async () => {
   const metrics = createMetrics({ counts });
-  const count = `receiver_handling_seconds_count{type="call.completed",outcome="done"}`;
+  const count = `receiver_handling_seconds_count{handler="log-call",type="call.completed",outcome="done"}`;
   expect(await line(metrics, "# TYPE receiver_handling_seconds ")).toContain("histogram");
 
   const first = createHandlingMetrics();
@@ -44,10 +46,15 @@ test("what worker processes count is summed over all that come and go, and never
   metrics.worker.died();
   metrics.worker.died();
   expect(await line(metrics, count)).toBe(`${count} 3`);
-  expect(await line(metrics, `receiver_handling_seconds_count{type="other"`)).toMatch(/ 1$/);
-  expect(await line(metrics, `receiver_handling_seconds_bucket{le="0.05",type="call.completed"`)).toMatch(
-    / 3$/,
+  expect(await line(metrics, `receiver_handling_seconds_count{handler="log-call",type="other"`)).toMatch(
+    / 1$/,
   );
+  expect(
+    await line(
+      metrics,
+      `receiver_handling_seconds_bucket{le="0.05",handler="log-call",type="call.completed"`,
+    ),
+  ).toMatch(/ 3$/);
 });
 
 test("a report is what the library writes, and nothing else that a handler may send", async () => {
@@ -76,7 +83,7 @@ test("depths are those of the inbox, and left out while it can't tell", async ()
   expect(await line(metrics, "receiver_inbox_events{")).toBeUndefined();
   expect(await line(metrics, "receiver_rejections_total")).toBeUndefined();
   metrics.refused("draining");
-  expect(await line(metrics, "receiver_rejections_total")).toMatch(/reason="draining"} 1$/);
+  expect(await line(metrics, "receiver_rejections_total")).toMatch(/reason="draining",class="refused"} 1$/);
 });
 
 test("the secrets are counted by their position, the first being 1", async () => {

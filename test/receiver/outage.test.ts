@@ -18,8 +18,7 @@ test("an outage past the sixth attempt is healed, and exactly what cannot be hea
   const file = join(temporaryDirectory(), "receiver.db");
   const run = async (port: string) => {
     const config = testConfig({ DATABASE_URL: `sqlite:${file}`, RECEIVER_ROLE: "ingest", PORT: port });
-    const retry = { maximumAttempts: 10, backoffMs: () => 0 };
-    const engine = await openEngine({ databaseFile: file, clock: systemClock, retry });
+    const engine = await openEngine({ databaseFile: file, clock: systemClock });
     const log = createLog({ level: "silent" });
     const receiver = await startReceiver({
       config,

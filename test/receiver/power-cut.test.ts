@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { judgeImages } from "./power-cut/images.ts";
 import { record, whyNot } from "./power-cut/recording.ts";
 import { randomFrom, SEED } from "../helpers/seed.ts";
+import { ALL, sized } from "../helpers/run/sizes.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 /**
@@ -9,8 +10,8 @@ import { temporaryDirectory } from "./helpers/temporary.ts";
  * that could come back, no effect is there without its event being done, and the two files find their way on together.
  */
 
-const IMAGES = Number(process.env["POWER_CUT_IMAGES"] ?? 250);
-const BATCHES = 120;
+const IMAGES = sized("POWER_CUT_IMAGES", { quick: 60, all: 250 });
+const BATCHES = ALL ? 120 : 60;
 const reason = whyNot();
 if (reason !== undefined) process.stderr.write(`The power-cut tests are skipped: ${reason}.\n`);
 
@@ -28,13 +29,3 @@ test.skipIf(reason !== undefined)(
     });
   },
 );
-
-test.skipIf(reason !== undefined).for([
-  ["losing", "inbox-normal", "acknowledgements that are not synced"],
-  ["stuck", "unsynced-retention", "retention that does not sync the work file first"],
-] as const)("some of them are %s with %s: the control", ([outcome, variant]) => {
-  const steps = record({ directory: temporaryDirectory(), variant, batches: BATCHES });
-  expect(steps.filter(({ kind }) => kind === "acknowledge")).toHaveLength(BATCHES);
-  const verdict = judgeImages(steps, { images: 300, random: randomFrom(SEED) });
-  expect(verdict[outcome]).toBeGreaterThan(0);
-});

@@ -98,7 +98,7 @@ describe("an error message", () => {
     const message =
       "cannot call +12125550177 (Jordan Ellis) for vm_70a3d2c95be146f8: Hi, please call me back about a table for twelve on Friday.";
     expect(scrub(message, body)).toBe(
-      "cannot call [redacted] ([redacted]) for vm_70a3d2c95be146f8: [redacted]",
+      "cannot call +10000000000 ([redacted]) for vm_70a3d2c95be146f8: [redacted]",
     );
   });
 
@@ -131,6 +131,8 @@ describe("an error message", () => {
   test("that has nothing to do with the event stays what it is, up to a length", () => {
     const message = "Error: connect ECONNREFUSED 127.0.0.1:5432 while charging for call_e8f1a4630bd24c97";
     expect(scrub(message, body)).toBe(message);
+    const { created } = sampleEnvelope("voicemail.created");
+    expect(scrub(`not before ${String(created)}`, body)).toBe(`not before ${String(created)}`);
     expect(scrub("y".repeat(5_000), body)).toHaveLength(1_000);
     expect(scrub("+4915112345678 of another", "not JSON")).toBe("+10000000000 of another");
   });
@@ -141,22 +143,22 @@ describe("an error message", () => {
     expect(scrubbed.slice(994)).toBe(" +1000");
   });
 
-  test("never holds eight characters in a row of a text of the event, wherever the quotation begins and ends", () => {
+  test("never holds sixteen characters in a row of a longer text of the event, wherever the quotation begins and ends", () => {
     fc.assert(
       fc.property(
-        fc.string({ minLength: 8, maxLength: 200, unit: "grapheme" }),
+        fc.string({ minLength: 41, maxLength: 200, unit: "grapheme" }),
         fc.nat(),
         fc.nat(),
         fc.string({ maxLength: 100 }),
         (text, from, length, around) => {
           const start = from % text.length;
-          const quotation = text.slice(start, start + 8 + (length % text.length));
+          const quotation = text.slice(start, start + 16 + (length % text.length));
           const event = JSON.stringify({ unknown: [{ text }] });
           const scrubbed = scrub(`${around}${quotation}${around}`, event);
           // What the mark itself and the frame say may stand in the text as well.
           const said = scrubbed.replaceAll("[redacted]", "\u0001").replaceAll(around, "\u0001");
-          for (let at = 0; at + 8 <= quotation.length; at += 1) {
-            expect(said.includes(quotation.slice(at, at + 8))).toBe(false);
+          for (let at = 0; at + 16 <= quotation.length; at += 1) {
+            expect(said.includes(quotation.slice(at, at + 16))).toBe(false);
           }
         },
       ),
@@ -167,12 +169,20 @@ describe("an error message", () => {
 
 describe("what a handler logs", () => {
   const envelope = sampleEnvelope("voicemail.created");
-  const body = JSON.stringify({ ...envelope, account: 987654 });
+  const body = JSON.stringify({ ...envelope, account: 9876543 });
 
   function logged(write: (log: ReturnType<typeof createHandlerLog>) => void): Record<string, unknown> {
     const lines: string[] = [];
     const log = createLog({ level: "debug", destination: { write: (line) => void lines.push(line) } });
-    write(createHandlerLog(log, { id: envelope.id, type: envelope.type, attempt: 2, body }));
+    write(
+      createHandlerLog(log, {
+        id: envelope.id,
+        type: envelope.type,
+        handler: "list-callback",
+        attempt: 2,
+        body,
+      }),
+    );
     expect(lines).toHaveLength(1);
     return JSON.parse(lines[0]!) as Record<string, unknown>;
   }
@@ -183,7 +193,7 @@ describe("what a handler logs", () => {
         {
           event: envelope,
           "Jordan Ellis": 1,
-          deep: [{ n: 987654, other: 5 }],
+          deep: [{ n: 9876543, other: 5 }],
           vm: envelope.data.object["id"],
         },
         "called Jordan Ellis",
@@ -198,7 +208,7 @@ describe("what a handler logs", () => {
       deep: [{ n: "[redacted]", other: 5 }],
       vm: "vm_70a3d2c95be146f8",
     });
-    for (const secret of ["Jordan", "5550177", "twelve on Friday", "987654"])
+    for (const secret of ["Jordan", "5550177", "twelve on Friday", "9876543"])
       expect(JSON.stringify(line)).not.toContain(secret);
   });
 
@@ -208,7 +218,13 @@ describe("what a handler logs", () => {
     const event = sampleEnvelope("call.completed", { data: { object: call } });
     const lines: string[] = [];
     const log = createLog({ level: "info", destination: { write: (line) => void lines.push(line) } });
-    const context = { id: event.id, type: event.type, attempt: 1, body: JSON.stringify(event) };
+    const context = {
+      id: event.id,
+      type: event.type,
+      handler: "log-call",
+      attempt: 1,
+      body: JSON.stringify(event),
+    };
     createHandlerLog(log, context).info({ call_id, status: "kept", outcome: 3 }, "call logged");
     expect(JSON.parse(lines[0]!)).toMatchObject({
       call_id,
@@ -216,6 +232,59 @@ describe("what a handler logs", () => {
       outcome: 3,
       msg: "call logged",
     });
+  });
+
+  test("keeps its own fields whatever words the event happens to hold, the same way every time", () => {
+    const order = (extra: object) =>
+      JSON.stringify(sampleEnvelope("order.created", { data: { object: { object: "order", ...extra } } }));
+    const lines = [order({}), order({ status: "accepted", state: "status", channel: "TABLE_7" })].map(
+      (event) => {
+        const said: Record<string, unknown>[] = [];
+        const destination = {
+          write: (line: string) => void said.push(JSON.parse(line) as Record<string, unknown>),
+        };
+        const claim = { id: "evt_1", type: "order.created", handler: "kitchen", attempt: 1, body: event };
+        const log = createHandlerLog(createLog({ level: "info", destination }), claim);
+        log.info(
+          { status: "accepted", name: "ticket", channel: "TABLE_7", at: new Date(0) },
+          "accepted, status sent",
+        );
+        return { ...said[0], time: undefined };
+      },
+    );
+    expect(lines[0]).toMatchObject({
+      handler: "kitchen",
+      status: "accepted",
+      name: "ticket",
+      channel: "TABLE_7",
+      at: "1970-01-01T00:00:00.000Z",
+      msg: "accepted, status sent",
+    });
+    expect(lines[1]).toEqual(lines[0]);
+  });
+
+  test("loses what fields hold whose names say that it is personal or secret, in any spelling", () => {
+    const personal = {
+      customerName: "x y",
+      "caller-phone": 5,
+      notes: ["no nuts"],
+      delivery_address: { street: "7 b st" },
+      apiKey: "k",
+      authorization: "Bearer k",
+      email: null,
+      password: true,
+    };
+    const line = logged((log) => log.info({ ...personal, phones_tried: 2, notebook: "kept" }));
+    for (const field of [
+      "customerName",
+      "caller-phone",
+      "notes",
+      "delivery_address",
+      "apiKey",
+      "authorization",
+    ])
+      expect(line[field]).toBe("[redacted]");
+    expect(line).toMatchObject({ email: null, password: true, phones_tried: 2, notebook: "kept" });
   });
 
   test("may be an error, which loses its cargo", () => {
@@ -250,6 +319,7 @@ describe("what a handler logs", () => {
     const event = {
       id: "x",
       type: "y",
+      handler: "z",
       attempt: 1,
       get body(): string {
         return expect.unreachable();

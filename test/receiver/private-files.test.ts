@@ -31,7 +31,6 @@ async function open(file: string) {
   const engine = await openSqliteEngine({
     file,
     clock: systemClock,
-    retry: { maximumAttempts: 3, backoffMs: () => 0 },
   });
   onTestFinished(engine.close);
   return engine;

@@ -27,7 +27,6 @@ async function setUp() {
   const engine = await openSqliteEngine({
     file: join(temporaryDirectory(), "receiver.db"),
     clock,
-    retry: { maximumAttempts: 3, backoffMs: () => 0 },
   });
   onTestFinished(engine.close);
   const inbox = createInbox({
@@ -35,7 +34,7 @@ async function setUp() {
     clock,
     store: createGroupCommit({ accept: engine.intake.accept, clock }),
   });
-  const deliver = async (body: Uint8Array) => inbox({ signatures: [signatureFor(body)], body });
+  const deliver = async (body: Uint8Array) => inbox({ signatures: [signatureFor(body)], body, trace: null });
   let { prunedBeforeMs } = engine.ledger;
   const setPrunedBefore = (atMs: number): void => {
     prunedBeforeMs = async () => atMs;

@@ -1,8 +1,15 @@
-import { rmSync } from "node:fs";
-import { expect, test } from "vitest";
+import { copyFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import type { Engine } from "../../receiver/engine.ts";
+import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { runReceiver } from "../usage/receiver-in-process.ts";
 import { newBody, post } from "./helpers/events.ts";
+import { handler, newEvent } from "./engine-suite/harness.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
 
 test.each([
   ["--handle-again", "2 events are pending, 0 done."],
@@ -22,4 +29,52 @@ test.each([
   expect(await runReceiver(["recover", word], environment)).toMatchObject({ code: 0, out: `${line}\n` });
   // Nothing is lost any more: whatever is said now changes nothing.
   expect((await runReceiver(["recover", "--handle-again"], environment)).out).toBe(`${line}\n`);
+});
+
+test("recover goes on with what is left of an inbox that has lost its newest events, and repeats nothing", async () => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const engine = await openSqliteEngine({ file, clock: systemClock });
+  const handled: string[] = [];
+  const work = async (of: Engine): Promise<void> => {
+    const processor = await of.work.process({
+      handlers: [handler(), handler({ name: "second" })],
+      workerId: String(handled.length),
+      concurrency: 4,
+      handle: async ({ id }) => {
+        handled.push(id);
+        return { kind: "done" };
+      },
+      onHandled: () => undefined,
+      onTrouble: () => undefined,
+    });
+    await until(
+      () => of.ledger.counts(),
+      ({ byState }) => byState.pending + byState.claimed === 0,
+    );
+    await processor.drain(0);
+  };
+  const [kept, lost, later] = [newEvent(), newEvent(), newEvent()];
+  await engine.intake.accept([kept]);
+  await engine.ledger.backup?.(join(file, "..", "earlier"));
+  await engine.intake.accept([lost]);
+  await work(engine);
+  await engine.close();
+  // As if its write-ahead log had gone with a restart of the machine.
+  copyFileSync(join(file, "..", "earlier", "receiver.db"), file);
+  for (const suffix of ["-wal", "-shm"]) rmSync(`${file}${suffix}`, { force: true });
+  await expect(openSqliteEngine({ file, clock: systemClock })).rejects.toThrow(
+    /lost its newest.*--handle-again/s,
+  );
+  const environment = { DATABASE_URL: `sqlite:${file}`, SIGNING_SECRET: "whsec_long_enough_for_all" };
+  expect(await runReceiver(["recover", "--handle-again"], environment)).toMatchObject({
+    code: 0,
+    out: "0 events are pending, 1 done.\n",
+  });
+  const again = await openSqliteEngine({ file, clock: systemClock });
+  onTestFinished(again.close);
+  expect(await again.ledger.check?.()).toEqual([]);
+  await again.intake.accept([later]);
+  await work(again);
+  expect(handled).toEqual([kept.id, kept.id, lost.id, lost.id, later.id, later.id]);
+  expect(await again.ledger.find(lost.id)).toBeUndefined();
 });

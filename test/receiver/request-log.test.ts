@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createRequestLog } from "../../receiver/operations/request-log.ts";
 import { newBody } from "./helpers/events.ts";
-import { startIntake } from "./helpers/intake.ts";
+import { handClock, startIntake } from "./helpers/intake.ts";
 import { rawRequest, sendRaw } from "./helpers/raw.ts";
 
 test("the log names what was asked by its path, and keeps the query to itself", async () => {
@@ -25,7 +26,7 @@ test("a request is logged as bad as its answer, checks of health only for whoeve
     level: "debug",
     destination: { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[0]) },
   });
-  const logRequest = createRequestLog(log);
+  const logRequest = createRequestLog({ log, clock: systemClock });
   for (const [status, path] of [
     [200, "/webhooks"],
     [200, "/healthz"],
@@ -38,4 +39,44 @@ test("a request is logged as bad as its answer, checks of health only for whoeve
     logRequest({ method: "POST", path, status, durationMs: 1 });
   expect(lines.map(({ level }) => level)).toEqual(["info", "debug", "info", "warn", "warn", "error", "warn"]);
   expect(lines.at(-1)?.path).toBe(`/${"x".repeat(199)}`);
+});
+
+test("strangers cannot fill the log: of each reason ten requests a second are logged, and how many more there were", async () => {
+  const clock = handClock();
+  const { url, logLines, metrics } = await startIntake({ clock });
+  const said = (): unknown[] =>
+    logLines
+      .splice(0)
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .map(({ level, status, reason, requests }) => ({ level, status, reason, requests }));
+  const line = (reason: string | undefined, status: number, requests?: number) => ({
+    level: "warn",
+    status,
+    reason,
+    requests,
+  });
+  const knock = async (count: number, options: Parameters<typeof rawRequest>[1]): Promise<void> => {
+    for (let sent = 0; sent < count; sent += 1) await sendRaw(url, rawRequest(url, options));
+  };
+
+  await knock(25, { body: newBody(), signatures: ["t=1,v1=00"] });
+  expect(said()).toEqual(Array(10).fill(line("signature_malformed", 401)));
+  await knock(12, { path: "/nowhere" });
+  await knock(1, { body: newBody(), headers: [["Content-Encoding", "gzip"]] });
+  expect(said()).toEqual([
+    ...Array<unknown>(10).fill(line(undefined, 404)),
+    line("encoding.unsupported", 415),
+  ]);
+  // Who has the secret is never left out.
+  await knock(15, { body: newBody() });
+  expect(said()).toHaveLength(15);
+  clock.pass(1_000);
+  expect(said()).toEqual([line("signature_malformed", 401, 15), line("404", 404, 2)]);
+  // The next second begins anew.
+  await knock(1, { body: newBody(), signatures: ["t=1,v1=00"] });
+  clock.pass(1_000);
+  expect(said()).toEqual([line("signature_malformed", 401)]);
+  expect((await metrics.text()).body).toContain(
+    'receiver_rejections_total{reason="signature_malformed",class="refused"} 26',
+  );
 });

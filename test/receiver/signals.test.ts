@@ -4,6 +4,7 @@ import { SECRET } from "./helpers/events.ts";
 import { runCommand, startProcess } from "./helpers/process.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 
 /** The environment of a receiver in which this runs before anything of its own. */
 const preloaded = (source: string): Record<string, string> => ({
@@ -28,7 +29,7 @@ const SIGNAL_AS_IT_LISTENS = `
     return listen.apply(this, where);
   };`;
 
-test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+test.for(ALL ? (["SIGTERM", "SIGINT", "SIGHUP"] as const) : (["SIGTERM"] as const))(
   "from %s on, a further signal finds somebody who listens, at every moment",
   async (signal) => {
     const receiver = await startProcess({ environment: preloaded(NEXT_SIGNAL_WHERE_NOBODY_LISTENS) });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "../../receiver/intake/server.ts";
+import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "../../receiver/listener/index.ts";
 import { newBody } from "./helpers/events.ts";
 import { startIntake } from "./helpers/intake.ts";
 import { open, rawRequest, readAnswer } from "./helpers/raw.ts";

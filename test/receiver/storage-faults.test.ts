@@ -7,11 +7,10 @@ import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { newEvent } from "./engine-suite/harness.ts";
 import { get, idOf, newBody, newEventId, post } from "./helpers/events.ts";
 import { runCommand } from "./helpers/process.ts";
-import { startTestReceiver } from "./helpers/receiver.ts";
+import { examine } from "../../receiver/operations/doctor.ts";
+import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
-
-const retry = { maximumAttempts: 10, backoffMs: () => 0 };
 
 /** A database in trouble: 503 and nothing half stored, the event loop free, and no restart needed once it is over. */
 
@@ -46,7 +45,6 @@ async function openTroubled(trouble: string) {
   const engine = await openSqliteEngine({
     file: join(directory, "receiver.db"),
     clock: systemClock,
-    retry,
     writerThreadFile: new URL("./troubled-writer-thread.ts", import.meta.url),
   });
   onTestFinished(engine.close);
@@ -64,6 +62,7 @@ describe.for([
       type: "t",
       objectId: null,
       source: "webhook" as const,
+      trace: null,
       body: Buffer.alloc(50_000, "x"),
     });
     const stored: string[] = [];
@@ -130,13 +129,14 @@ describe("a disk below the low-water mark", () => {
 describe("a damaged file", () => {
   const start = async (damage: (file: string) => void) => {
     const file = join(temporaryDirectory(), "receiver.db");
-    const engine = await openSqliteEngine({ file, clock: systemClock, retry });
+    const engine = await openSqliteEngine({ file, clock: systemClock });
     await engine.intake.accept(
       Array.from({ length: 50 }, () => ({
         id: newEventId(),
         type: "t",
         objectId: null,
         source: "webhook" as const,
+        trace: null,
         body: Buffer.alloc(5_000, "x"),
       })),
     );
@@ -178,20 +178,41 @@ describe("a damaged file", () => {
   ])("%s is found by the check, or refuses to open", async ([, damage]) => {
     const file = await start(damage);
     const findings = await (async () => {
-      const engine = await openSqliteEngine({ file, clock: systemClock, retry });
+      const engine = await openSqliteEngine({ file, clock: systemClock });
       onTestFinished(engine.close);
       return engine.ledger.check!();
     })().catch((error: unknown) => [String(error)]);
     expect(findings.length).toBeGreaterThan(0);
   });
 
+  test("refuses events as corrupt, and the doctor says what to do", async () => {
+    // The index that recognises a duplicate: every new event goes into it.
+    const file = await start((whole) => {
+      const db = new Database(whole, { readonly: true });
+      const page = db.prepare<[], number>(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_events_1'",
+      );
+      const at = (page.pluck().get()! - 1) * 8_192;
+      db.close();
+      const descriptor = openSync(whole, "r+");
+      writeSync(descriptor, Buffer.alloc(8_192, 0xab), 0, 8_192, at);
+      closeSync(descriptor);
+    });
+    const engine = await openSqliteEngine({ file, clock: systemClock });
+    onTestFinished(engine.close);
+    expect(await engine.intake.accept([newEvent()])).toMatchObject({ ok: false, reason: "corrupt" });
+    const config = testConfig({ DATABASE_URL: `sqlite:${file}` });
+    const findings = await examine({ config, engine, api: undefined, environment: {} });
+    const ofDatabase = findings.filter(({ check, level }) => check === "database" && level === "problem");
+    expect(ofDatabase.length).toBeGreaterThan(0);
+    for (const { message } of ofDatabase) expect(message).toContain("restore both files from one backup");
+  });
+
   test("of another inbox is refused, so that no event is passed over", async () => {
     const one = await start(() => undefined);
     const other = await start(() => undefined);
     writeFileSync(other.replace(".db", ".work.db"), readFileSync(one.replace(".db", ".work.db")));
-    await expect(openSqliteEngine({ file: other, clock: systemClock, retry })).rejects.toThrow(
-      "does not belong to",
-    );
+    await expect(openSqliteEngine({ file: other, clock: systemClock })).rejects.toThrow("does not belong to");
   });
 });
 
@@ -203,7 +224,7 @@ test("a backup made while events come in can be restored", async () => {
   await engine.ledger.backup!(directory);
   await post(url, newBody());
   const file = join(directory, config.databaseFile!.split("/").at(-1)!);
-  const restored = await openSqliteEngine({ file, clock: systemClock, retry });
+  const restored = await openSqliteEngine({ file, clock: systemClock });
   onTestFinished(restored.close);
   expect(await restored.ledger.check!()).toEqual([]);
   expect(await restored.ledger.find(idOf(before))).toMatchObject({ state: "pending" });

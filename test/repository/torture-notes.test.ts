@@ -1,11 +1,11 @@
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { busyRuns, greenInARow } from "../torture/busy-runs.ts";
 import { createNotebook } from "../torture/notebook.ts";
-import { createRecord } from "../torture/planted/record.ts";
+import { testsOutcome } from "../torture/tests-outcome.ts";
 
 describe("the notebook of long runs", () => {
   const schema = z.object({ n: z.int() });
@@ -23,51 +23,6 @@ describe("the notebook of long runs", () => {
   });
 });
 
-describe("the record of planted bugs", () => {
-  test("knows a verdict and its commit until the code, the tests or the bug change", () => {
-    const folder = temporaryDirectory();
-    const [file, covering] = [join(folder, "code.ts"), join(folder, "code.test.ts")];
-    writeFileSync(file, "a < b");
-    writeFileSync(covering, "expect(a)");
-    const bug = { what: "one off", file, find: "<", replace: "<=", tests: [covering, "-t", "words"] };
-    const record = (commit: string, forget = false) => createRecord({ commit, forget, folder });
-
-    expect(record("one").find(bug)).toBeUndefined();
-    record("one").keep(bug, "survived");
-    expect(record("two").find({ ...bug, what: "in other words" })).toMatchObject({
-      verdict: "survived",
-      commit: "one",
-    });
-    expect(record("two").find({ ...bug, replace: ">" })).toBeUndefined();
-    expect(record("two", true).find(bug)).toBeUndefined();
-
-    writeFileSync(covering, "expect(a).toBe(1)");
-    expect(record("two").find(bug)).toBeUndefined();
-    record("two").keep(bug, "caught");
-    expect(record("three").find(bug)).toMatchObject({ verdict: "caught", commit: "two" });
-
-    writeFileSync(file, "a < b && c");
-    expect(record("three").find(bug)).toBeUndefined();
-  });
-
-  test("is of the code as it was when the bug was planted, and keeps none that didn't fit", () => {
-    const folder = temporaryDirectory();
-    const file = join(folder, "code.ts");
-    writeFileSync(file, "a < b");
-    const bug = { what: "one off", file, find: "<", replace: "<=", tests: ["-t", "words"] };
-    const record = createRecord({ commit: "one", forget: false, folder });
-    record.find(bug);
-    writeFileSync(file, "a < b // edited meanwhile");
-    record.keep(bug, "caught");
-    expect(createRecord({ commit: "one", forget: false, folder }).find(bug)).toBeUndefined();
-
-    record.keep({ ...bug, replace: ">" }, "misfit");
-    expect(
-      createRecord({ commit: "one", forget: false, folder }).find({ ...bug, replace: ">" }),
-    ).toBeUndefined();
-  });
-});
-
 test("runs on a busy machine are counted by commit, and in a row since one failed", () => {
   const play = (commit: string, ...failed: string[]) => ({ commit, seconds: 1, failed });
   const plays = [play("a"), play("b"), play("a", "a test > that failed", "another"), play("b"), play("c")];
@@ -78,4 +33,20 @@ test("runs on a busy machine are counted by commit, and in a row since one faile
     { commit: "c", runs: 1, failed: 0 },
   ]);
   expect([[], plays.slice(0, 2), plays.slice(0, 3), plays].map(greenInARow)).toEqual([0, 2, 0, 2]);
+});
+
+test.each([
+  ["passed", 0, " Test Files  1 passed (1)\n      Tests  2 passed | 30 skipped (32)\n"],
+  ["failed", 1, " Test Files  1 failed (1)\n      Tests  1 failed | 2 passed (3)\n"],
+  ["failed", 1, "      Tests  32 skipped (32)\n"],
+  ["failed", null, ""],
+  [
+    "nothing ran",
+    0,
+    "\u001b[2m Test Files \u001b[22m 1 skipped (1)\n\u001b[2m      Tests \u001b[22m 32 skipped (32)\n",
+  ],
+  ["nothing ran", 1, "Error: no such file\n"],
+  ["nothing ran", 1, "      Tests  no tests\n"],
+])("tests that %s are told by code %j and %j", (outcome, code, printed) => {
+  expect(testsOutcome(code, printed)).toBe(outcome);
 });

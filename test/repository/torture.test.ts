@@ -46,10 +46,6 @@ describe("the figures of a report", () => {
       { name: "kill -9", ok: true, seconds: 61.4, figures: { tests: "3 passed", cycles: "200" } },
       { name: "drain", ok: false, seconds: 9, figures: {} },
     ],
-    planted: [
-      { list: "receiver", bugs: 40, tried: 30, caught: 29 },
-      { list: "docs", bugs: 2, tried: 0, caught: 0 },
-    ],
     busy: [
       { commit: "abc1234", runs: 12, failed: 0 },
       { commit: "def5678", runs: 3, failed: 1 },
@@ -64,21 +60,16 @@ describe("the figures of a report", () => {
     );
     expect(written).toContain("| kill -9           | 61 s | tests 3 passed; cycles 200 |");
     expect(written).toContain("| **drain: failed** | 9 s  |                            |");
-    expect(written).toContain(
-      "Of 42 planted bugs, 30 were tried with the code and tests as they are now, and 29 were",
-    );
-    expect(written).toContain("| receiver | 40   | 30    | 29     | 96 %  |");
-    expect(written).toContain("| docs     | 2    | 0     | 0      |       |");
     expect(written).toContain("each: 12 at `abc1234`, all green; 3 at `def5678`, of which 1 failed.");
     expect(withFigures(written, report)).toBe(written);
     expect(written.length - page.length).toBeLessThan(2_000);
   });
 
   test("are those of a report from before there were notebooks, too", () => {
-    const { planted: _planted, busy: _busy, ...earlier } = report;
+    const { busy: _busy, ...earlier } = report;
     expect(
       withFigures(readFileSync("docs/reliability.md", "utf8"), reportSchema.parse(earlier)),
-    ).not.toContain("planted bugs,");
+    ).not.toContain("All tests beside");
   });
 
   test("want a place", () => {

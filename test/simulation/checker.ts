@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import Database from "better-sqlite3";
 import { keyOf } from "../../receiver/engines/sqlite/inbox-file.ts";
+import { EFFECTS } from "./handlers.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
 
 type EventRow = { seq: number; key: string; bodyIsThere: 0 | 1; type: string; objectId: string | null };
-type WorkRow = { seq: number; state: string; attempts: number };
+type JobRow = { seq: number; handler: string | null; state: string; attempts: number };
 type EffectRow = { eventId: string; type: string; objectId: string };
 
 /** What both files hold at one moment, read past the receiver. */
@@ -12,7 +13,8 @@ export type Picture = {
   events: Map<string, EventRow>;
   /** Keys under which the service sent what `reconcile` had found, with the keys of the events that they name. */
   aliases: Map<string, string>;
-  work: Map<number, WorkRow>;
+  /** By the seq of their events. */
+  jobs: Map<number, JobRow[]>;
   effects: EffectRow[];
   position: number;
   /** Ids of the workers that hold events. */
@@ -36,11 +38,13 @@ export function takePicture(file: string): Picture {
     return {
       aliases: new Map(aliases),
       events: new Map(events.map((event) => [event.key, event])),
-      work: new Map(
+      jobs: Map.groupBy(
         work
-          .prepare<[], WorkRow>("SELECT seq, state, attempts FROM work")
-          .all()
-          .map((row) => [row.seq, row]),
+          .prepare<[], JobRow>(
+            "SELECT job / 1024 AS seq, name AS handler, state, attempts FROM jobs LEFT JOIN handlers ON number = handler",
+          )
+          .all(),
+        ({ seq }) => seq,
       ),
       // A power cut right after the start takes the handlers' table back too, and the next start makes it again.
       effects: hasEffects(work)
@@ -50,7 +54,7 @@ export function takePicture(file: string): Picture {
         : [],
       holders: work
         .prepare<[], string>(
-          "SELECT DISTINCT id FROM work JOIN workers ON number = worker WHERE state = 'claimed'",
+          "SELECT DISTINCT id FROM jobs JOIN workers ON number = worker WHERE state = 'claimed'",
         )
         .pluck()
         .all(),
@@ -68,10 +72,33 @@ function hasEffects(work: Database.Database): boolean {
 
 /** The state of an event in the words of the receiver's port. */
 export function stateOf(picture: Picture, event: EventRow): string {
-  const row = picture.work.get(event.seq);
-  if (row) return row.state;
+  const jobs = picture.jobs.get(event.seq);
+  if (jobs) return stateOfJobs(jobs.map(({ state }) => state));
   if (event.seq > picture.position) return "pending";
   return event.bodyIsThere === 1 ? "without a row" : "pruned";
+}
+
+function stateOfJobs(states: readonly string[]): string {
+  const order = [
+    "claimed",
+    "offered",
+    "fresh",
+    "pending",
+    "suspect",
+    "held",
+    "dead",
+    "pruned",
+    "done",
+    "ignored",
+  ];
+  const state = order.find((one) => states.includes(one)) ?? "";
+  return ["offered", "fresh", "suspect", "held"].includes(state) ? "pending" : state;
+}
+
+/** The state of the job whose handler writes an effect; the event's, where there is none any more. */
+function stateOfEffect(picture: Picture, event: EventRow): string {
+  const job = picture.jobs.get(event.seq)?.find(({ handler }) => handler?.startsWith(EFFECTS));
+  return job?.state ?? stateOf(picture, event);
 }
 
 /** What the simulation remembers beside the files, by the keys of events. */
@@ -110,11 +137,11 @@ export function checkPicture(picture: Picture, known: Known): void {
     else known.finished.delete(event.key);
     assert.ok(known.genuine.has(event.key), `R2: evt_${event.key} is stored, and the service never sent it`);
     assert.notEqual(stateOf(picture, event), "without a row", `R6: nobody will ever handle evt_${event.key}`);
-    const { attempts = 0 } = picture.work.get(event.seq) ?? {};
+    const attempts = Math.max(0, ...(picture.jobs.get(event.seq) ?? []).map((job) => job.attempts));
     assert.ok(attempts <= known.maximumAttempts, `evt_${event.key} was attempted ${String(attempts)} times`);
   }
   const seqs = new Set([...picture.events.values()].map(({ seq }) => seq));
-  for (const { seq, state } of picture.work.values())
+  for (const { seq, state } of [...picture.jobs.values()].flat())
     assert.ok(seqs.has(seq) || state === "pruned", `a ${state} event is in the work file only`);
 
   const seen = new Set<string>();
@@ -125,7 +152,7 @@ export function checkPicture(picture: Picture, known: Known): void {
     assert.ok(!seen.has(object), `R5: ${object} (${eventId}) has two effects`);
     seen.add(object);
     const event = picture.events.get(key);
-    const state = event && stateOf(picture, event);
+    const state = event && stateOfEffect(picture, event);
     assert.ok(
       state === undefined || state === "done" || state === "pruned",
       `R5: ${eventId} has an effect and is ${String(state)}`,
@@ -133,7 +160,7 @@ export function checkPicture(picture: Picture, known: Known): void {
   }
   const withEffect = new Set(picture.effects.map(({ eventId }) => keyOf(eventId).toString("hex")));
   for (const event of picture.events.values()) {
-    const isDone = ["done", "pruned"].includes(stateOf(picture, event));
+    const isDone = ["done", "pruned"].includes(stateOfEffect(picture, event));
     if (isDone && known.genuine.get(event.key)?.isHandled === true)
       assert.ok(withEffect.has(event.key), `R5: evt_${event.key} is done, and its effect is gone`);
   }

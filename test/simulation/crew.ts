@@ -6,17 +6,16 @@ export type Role = "intake" | "worker" | "operator";
 export function createCrew(options: {
   start: (role: Role) => ReceiverProcess;
   note: (text: string) => void;
+  /** Takes the names of those that have died. */
+  gone: Set<string>;
 }) {
-  const { start, note } = options;
-  /** Ids of those that have died. */
-  const gone = new Set<string>();
+  const { start, note, gone } = options;
   let intake = start("intake");
   let workers = [start("worker"), start("worker")];
   let operators: ReceiverProcess[] = [];
   const all = (): ReceiverProcess[] => [intake, ...workers, ...operators];
 
   return {
-    gone,
     intake: (): ReceiverProcess => intake,
     workers: (): readonly ReceiverProcess[] => workers,
     startOperator: (): ReceiverProcess => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ReconcileReport } from "../../receiver/operations/reconcile.ts";
-import type { Simulator } from "../../simulator/simulator.ts";
+import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import { type Picture, stateOf } from "./checker.ts";
 import { healable } from "./rest-api.ts";
 import type { Timeline } from "./timeline.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { Random } from "../../simulator/domain/random.ts";
-import type { Simulator } from "../../simulator/simulator.ts";
+import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import { checkPruned, takePicture } from "./checker.ts";
 import type { Disk } from "./disk.ts";
 import type { createNetwork } from "./network.ts";

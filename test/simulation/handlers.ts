@@ -8,6 +8,9 @@ const CREATE_EFFECTS = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, type 
 const INSERT_EFFECT = "INSERT INTO effects (event_id, type, object_id) VALUES ($1, $2, $3)";
 
 /** The type that nobody handles, so that `ignored` events come up. */
+/** What the names of the handlers with effects begin with: one for each type. */
+export const EFFECTS = "effects-of-";
+
 export const UNHANDLED = "booking.created";
 
 /**
@@ -18,13 +21,18 @@ export function createHandlers(options: {
   seed: number;
   clock: () => Clock;
   healed: () => boolean;
+  onBegin: (handler: string, id: string, attempt: number) => void;
 }): Handler[] {
-  return EVENT_TYPES.filter((type) => type !== UNHANDLED).map((type) =>
+  const handled = EVENT_TYPES.filter((type) => type !== UNHANDLED);
+  const effects = handled.map((type) =>
     defineHandler<string, { id: string }>({
+      name: `${EFFECTS}${type}`,
       type,
       object: z.looseObject({ id: z.string() }),
       migrations: [CREATE_EFFECTS],
-      handle: async (event, { attempt, signal, atomically }) => {
+      handle: async (event, context) => {
+        options.onBegin(`${EFFECTS}${type}`, event.id, context.attempt);
+        const { attempt, signal, atomically } = context;
         const random = createRandom(options.seed, "handler", event.id, attempt);
         const { sleep } = options.clock();
         const write = async (): Promise<void> =>
@@ -67,5 +75,22 @@ export function createHandlers(options: {
           });
       },
     }),
-  );
+  ); /** Beside them one in order, with limits, that fails now and then and has no effect. */
+  const second = defineHandler<string, { id: string }>({
+    name: "second",
+    type: handled,
+    object: z.looseObject({ id: z.string() }),
+    key: ({ type }) => type,
+    concurrency: 2,
+    rateLimit: { limit: 5, perSeconds: 2 },
+    handle: async (event, { attempt, signal }) => {
+      options.onBegin("second", event.id, attempt);
+      const random = createRandom(options.seed, "second", event.id, attempt);
+      if (options.healed()) return;
+      await options.clock().sleep(random.int(0, 900), signal);
+      if (random.chance(0.1)) throw new Error("a service said no");
+      if (random.chance(0.05)) throw new PermanentFailure("hopeless");
+    },
+  });
+  return [...effects, second];
 }

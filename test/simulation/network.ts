@@ -42,7 +42,11 @@ export function createNetwork(options: {
     const process = options.intake();
     if (!process || process.isDead()) return { error: "refused" };
     const nowMs = process.clock.clock.nowMs();
-    const receipt = await process.deliver({ signatures: [one.signature], body: one.body });
+    const receipt = await process.deliver({
+      signatures: [one.signature],
+      body: one.body,
+      trace: null,
+    });
     if (!receipt) return { error: "reset" };
     checkVerdict(one, receipt, nowMs);
     options.onReceipt(one.eventId, receipt, reachesSender);

@@ -2,23 +2,19 @@ import type Database from "better-sqlite3";
 import pino from "pino";
 import type { Clock } from "../../receiver/clock.ts";
 import { createAccept } from "../../receiver/engines/sqlite/accept.ts";
-import { createClaims } from "../../receiver/engines/sqlite/claims.ts";
 import { unavailability } from "../../receiver/engines/sqlite/database.ts";
-import { applyHandlerMigrations } from "../../receiver/engines/sqlite/handler-migrations.ts";
-import { createHandlerTransaction } from "../../receiver/engines/sqlite/handler-transaction.ts";
+import { beginWork } from "../../receiver/engines/sqlite/index.ts";
 import { openInboxFile } from "../../receiver/engines/sqlite/inbox-file.ts";
 import { createLedgerVerbs, type LedgerVerbs } from "../../receiver/engines/sqlite/ledger-verbs.ts";
-import { createProcessor } from "../../receiver/engines/sqlite/processor.ts";
 import { createRetention } from "../../receiver/engines/sqlite/retention.ts";
 import { createTransactions } from "../../receiver/engines/sqlite/transactions.ts";
 import { openWorkFile, workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
-import { createWorkers } from "../../receiver/engines/sqlite/workers.ts";
 import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
 import { createInbox, type Delivery, type Receipt } from "../../receiver/intake/inbox.ts";
 import type {
   Acceptance,
   AcceptResult,
-  Claim,
+  Engine,
   Handled,
   Intake,
   Ledger,
@@ -26,9 +22,8 @@ import type {
 } from "../../receiver/engine.ts";
 import { reconcile, type ReconcileReport } from "../../receiver/operations/reconcile.ts";
 import type { RestClient } from "../../receiver/operations/rest-client.ts";
-import { retryPolicy } from "../../receiver/work/backoff.ts";
-import { createHandling } from "../../receiver/work/handling.ts";
 import type { Handler } from "../../receiver/work/handler.ts";
+import { startLoop } from "../../receiver/work/loop.ts";
 import { crashing, Killed } from "./crashing-database.ts";
 import type { Disk } from "./disk.ts";
 import type { ProcessClock, Timeline } from "./timeline.ts";
@@ -59,15 +54,14 @@ export function startProcess(options: {
   maximumAttempts: number;
   /** Without any it drives none, and registers none of their tables. */
   handlers: readonly Handler[] | undefined;
-  isGone: (workerId: string) => boolean;
-  onClaimed: (claim: Claim) => void;
+  /** Workers that are known to be gone. */
+  predecessors: readonly string[];
   onHandled: (handled: Handled) => void;
 }) {
   const { name, timeline, disk } = options;
   const processClock: ProcessClock = timeline.process();
   const { clock } = processClock;
   const file = disk.file();
-  const retry = retryPolicy(options.maximumAttempts, options.random);
   let statementsLeft = Number.POSITIVE_INFINITY;
   let dead = false;
   let arriving = 0;
@@ -91,10 +85,6 @@ export function startProcess(options: {
   }
 
   const taking = open();
-  applyHandlerMigrations(
-    taking.db,
-    (options.handlers ?? []).map(({ type, migrations }) => ({ handler: type, migrations })),
-  );
   const operating = open();
   const accept = acceptOf(createAccept(taking.inbox));
   const store = createGroupCommit({ accept, clock });
@@ -113,6 +103,9 @@ export function startProcess(options: {
     },
   });
   const processor = options.handlers && drive(options.handlers);
+  processor?.catch((error: unknown) => {
+    if (!(error instanceof Killed)) throw error;
+  });
 
   function acceptOf(acceptNow: (batch: Parameters<Intake["accept"]>[0], nowMs: number) => Acceptance[]) {
     return async (batch: Parameters<Intake["accept"]>[0]): Promise<AcceptResult> => {
@@ -131,38 +124,47 @@ export function startProcess(options: {
     };
   }
 
-  function drive(handlers: readonly Handler[]): Processor {
+  /** Starts the background loop, as soon as the locks of others let it. */
+  async function drive(handlers: readonly Handler[]): Promise<Processor> {
     const { inbox: inboxFile, db } = open();
-    const transactions = createTransactions(db, clock);
-    const claims = createClaims(db, inboxFile, retry);
-    const workers = createWorkers(db, clock);
-    const handlerTransaction = createHandlerTransaction({ db, claims, transactions, clock });
-    const handle = createHandling({
-      handlers,
-      timeoutMs: HANDLER_TIMEOUT_MS,
-      clock,
-      log: pino({ level: "silent" }),
-      api: undefined,
-      redact: (text) => text,
-      onAbandoned: () => undefined,
-    });
-    return createProcessor(
-      { claims, workers, transactions, handlerTransaction, clock, retry },
-      {
-        workerId: name,
-        concurrency: SLOTS,
-        handle: async (claim) => {
-          options.onClaimed(claim);
-          return handle(claim);
-        },
-        isGone: options.isGone,
-        onHandled: (handled) => {
-          if (!dead) options.onHandled(handled);
-        },
-        // A lock that another process holds; or it is dead, and nobody reads its log.
-        onTrouble: () => undefined,
-      },
-    );
+    const work: Engine["work"] = {
+      process: async (processing) => beginWork({ db, inbox: inboxFile, clock }, processing),
+    };
+    for (;;) {
+      try {
+        return await startLoop({
+          engine: { ...engine, work, nowMs: async () => clock.nowMs(), close: async () => undefined },
+          handlers,
+          services: undefined,
+          defaults: {
+            maximumAttempts: options.maximumAttempts,
+            handlerTimeoutMs: HANDLER_TIMEOUT_MS,
+            workerConcurrency: SLOTS,
+            maximumAgeMs: 72 * HOUR_MS,
+          },
+          clock,
+          random: options.random,
+          log: pino({ level: "silent" }),
+          api: undefined,
+          redact: (text) => text,
+          workerId: name,
+          predecessors: options.predecessors,
+          onHandled: (handled) => {
+            if (!dead) options.onHandled(handled);
+          },
+          // As the handlers' process does: it gives back what it has, and another one takes its place.
+          onStuck: (job) => {
+            processor
+              ?.then(async (loop) => loop.drain(0, [job]))
+              .catch(() => undefined)
+              .finally(die);
+          },
+        });
+      } catch (error) {
+        if (unavailability(error) === undefined) throw error;
+        await clock.sleep(500);
+      }
+    }
   }
 
   function die(): void {
@@ -208,7 +210,7 @@ export function startProcess(options: {
       reconcile({ ...asked, engine, clock, maxBodyBytes: 1_048_576, onProgress: () => undefined }),
     /** Ends it in order: handlers finish or return their events. */
     drain: async (): Promise<void> => {
-      await processor?.drain(2_000).finally(die);
+      await (await processor)?.drain(2_000).finally(die);
     },
     /** Of a dead process: what its system does with its files. */
     close: (): void => {
@@ -223,7 +225,8 @@ function ledgerOf(verbs: LedgerVerbs, { nowMs }: Clock): Ledger {
     find: async (id) => verbs.find(nowMs(), id),
     body: async (seq) => verbs.body(nowMs(), seq),
     list: async (filter, page) => verbs.list(nowMs(), filter, page),
-    requeue: async (ids) => verbs.requeue(nowMs(), ids),
+    requeue: async (ids, handler) => verbs.requeue(nowMs(), ids, handler),
+    handlers: async () => verbs.handlers(nowMs()),
     prune: async (older) => verbs.prune(nowMs(), older),
     counts: async () => verbs.counts(nowMs()),
     known: async (type, objectIds) => verbs.known(nowMs(), type, objectIds),

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import { sized } from "../helpers/run/sizes.ts";
 import { SEED } from "../helpers/seed.ts";
 import { shrink } from "./shrink.ts";
 import { simulate } from "./simulation.ts";
 
 /** The long run is `npm run torture -- --only simulated`. */
-const SEEDS = Number(process.env["SIMULATION_SEEDS"] ?? 10);
+const SEEDS = sized("SIMULATION_SEEDS", { quick: 4, all: 10 });
 const FROM = process.env["SEED"] === undefined ? 1 : SEED;
 
 test(

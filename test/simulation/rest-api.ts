@@ -6,7 +6,7 @@ import type { Clock } from "../../receiver/clock.ts";
 import type { RestClient } from "../../receiver/operations/rest-client.ts";
 import { RestError } from "../../receiver/operations/rest-error.ts";
 import type { Random } from "../../simulator/domain/random.ts";
-import type { Simulator } from "../../simulator/simulator.ts";
+import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import type { WorldPage } from "../../simulator/domain/world/world.ts";
 
 const itemSchema = z.discriminatedUnion("object", [callSchema, voicemailSchema]);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { Send } from "../../simulator/domain/flights.ts";
 import { createRandom } from "../../simulator/domain/random.ts";
-import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
+import { createSimulator } from "../../simulator/simulator.ts";
+import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** More than a batch of `reconcile`, so that it breaks off between two and goes on from its bookmark; it takes longer. */

@@ -76,6 +76,8 @@ export async function simulate(
   let healed = false;
   let healedEvents = 0;
   let lives = 0;
+  /** Ids of the processes that have died. */
+  const gone = new Set<string>();
   let broken: unknown;
   // The receiver calls us from where nobody catches; the next check throws it.
   const fail = (error: unknown): void => void (broken ??= error);
@@ -98,14 +100,13 @@ export async function simulate(
               seed,
               clock: () => self?.clock.clock ?? timeline.process().clock,
               healed: () => healed,
+              onBegin: (handler, id, attempt) => attempts.begins(name, { handler, id, attempt }),
             })
           : undefined,
-      isGone: (workerId) => knowsTheGone && crew.gone.has(workerId),
-      onClaimed: (claim) => attempts.begins(name, claim),
+      predecessors: knowsTheGone ? [...gone] : [],
       onHandled: (handled) => {
-        note(`${name} ${handled.id} ${String(handled.attempt)} ${handled.outcome}`);
-        if (handled.outcome === "done" || handled.outcome === "ignored")
-          known.finished.add(keyOf(handled.id).toString("hex"));
+        note(`${name} ${handled.handler} ${handled.id} ${String(handled.attempt)} ${handled.outcome}`);
+        if (handled.outcome === "done") known.finished.add(keyOf(handled.id).toString("hex"));
         try {
           attempts.ends(name, handled);
         } catch (error) {
@@ -156,7 +157,7 @@ export async function simulate(
     return picture;
   }
 
-  const crew = createCrew({ start, note });
+  const crew = createCrew({ start, note, gone });
   const hands = createFaults({
     timeline,
     disk,
@@ -210,7 +211,7 @@ export async function simulate(
     healed = true;
     crew.spareAll();
     await timeline.pass(LEASE_MS + 2_000);
-    const heldByTheDead = takePicture(disk.file()).holders.filter((holder) => crew.gone.has(holder));
+    const heldByTheDead = takePicture(disk.file()).holders.filter((holder) => gone.has(holder));
     assert.deepEqual(heldByTheDead, [], "R6: a worker vanished longer than a lease ago, and holds events");
     timeline.setClock(0);
     await playToTheEnd({

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { systemTime } from "../../simulator/domain/wall-time.ts";
+import { wireHeaders } from "../../simulator/domain/attempt-request.ts";
 import { createSender } from "../../simulator/sender/sender.ts";
 
 /** How an attempt keeps its deadline in real time, whatever the endpoint does. */
@@ -70,10 +71,12 @@ async function deadline({ name, scheme, behave, word, answerMeans = "headers" }:
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
+  const url = `${scheme}://127.0.0.1:${port}/`;
+  const body = Buffer.from("{}");
   const { outcome, durationMs } = await createSender({ wall: systemTime, allowedHosts: [] })({
-    url: `${scheme}://127.0.0.1:${port}/`,
-    headers: {},
-    body: Buffer.from("{}"),
+    url,
+    headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=00", body }),
+    body,
     answerMeans,
     faults: new Set(),
     signal: new AbortController().signal,

@@ -6,7 +6,7 @@ import { parseArgs, stripVTControlCharacters } from "node:util";
 import { busyPlaySchema, greenInARow } from "./busy-runs.ts";
 import { createNotebook } from "./notebook.ts";
 import { countFrom } from "./options.ts";
-import { testsOutcome } from "./planted/tests-outcome.ts";
+import { testsOutcome } from "./tests-outcome.ts";
 
 /**
  * The whole of `npm test`, so many times over, beside processes that want a core each: what passes on a quiet machine by
@@ -14,7 +14,7 @@ import { testsOutcome } from "./planted/tests-outcome.ts";
  * Says which tests failed, and ends with 1 when one did.
  */
 
-const HOGS = 2;
+const HOGS = 4;
 /** Turns in slices, so that a hog whose parent is gone notices. */
 const HOG = `
   process.on("disconnect", () => process.exit());

@@ -12,6 +12,10 @@ const PAGE = "docs/reliability.md";
 
 /** `npm run torture`: the long runs one after the other, each in its share of the time, and a table of what came out. */
 async function main(): Promise<number> {
+  if (process.argv.includes("--help")) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
   const options = parseOptions(process.argv.slice(2), Date.now());
   if (typeof options === "string") {
     process.stderr.write(`${options}\n\n${USAGE}`);
@@ -108,7 +112,7 @@ function table(results: Result[]): string {
 }
 
 try {
-  if (process.argv.includes("--mutants")) await import("./planted/main.ts");
+  if (process.argv.includes("--planted")) await import("./planted/main.ts");
   else if (process.argv.includes("--hogs")) await import("./hogs.ts");
   else process.exitCode = await main();
 } catch (error) {

@@ -22,9 +22,9 @@ npm run torture -- --figures FILE
   --figures FILE writes the figures of such a report into docs/reliability.md, and starts none
   --list         names the runs with their share of the time, and starts none
 
-With --hogs it plays all tests many times over beside two processes that want a core each, and goes on where it was
+With --hogs it plays all tests many times over beside four processes that want a core each, and goes on where it was
 stopped: \`npm run torture -- --hogs [--runs 50] [--minutes N] [FILES]\`.
-With --mutants it plants bugs into copies of the code instead: \`npm run torture -- --mutants --help\`.
+With --planted it plants bugs into copies of the code, each of them: \`npm run torture -- --planted --help\`.
 `;
 
 /** Something is wrong with the words of a command; the message says what. */

@@ -23,7 +23,7 @@ export const runs: Run[] = [
   {
     name: "power cuts",
     minutes: 6,
-    files: ["test/receiver/power-cut.test.ts"],
+    files: ["test/receiver/power-cut.test.ts", "test/receiver/power-cut-control.slow.test.ts"],
     environment: (size) => ({ POWER_CUT_IMAGES: times(100_000, size) }),
   },
   {

@@ -4,9 +4,6 @@ import { z } from "zod";
 import { busyPlaySchema, busyRuns } from "./busy-runs.ts";
 import type { Result } from "./execute.ts";
 import { createNotebook } from "./notebook.ts";
-import { lists } from "./planted/lists.ts";
-import { createRecord } from "./planted/record.ts";
-import { sharesOf } from "./planted/table.ts";
 
 /**
  * What a torture run found, what its figures depend on, and what is in the notebooks of the runs that go on over days:
@@ -26,10 +23,6 @@ export const reportSchema = z.object({
       figures: z.record(z.string(), z.string()),
     }),
   ),
-  /** What `--mutants` has found about the bugs as they are planted now, by list. */
-  planted: z
-    .array(z.object({ list: z.string(), bugs: z.int(), tried: z.int(), caught: z.int() }))
-    .default([]),
   /** The whole runs of `--hogs`, by commit. */
   busy: z.array(z.object({ commit: z.string(), runs: z.int(), failed: z.int() })).default([]),
 });
@@ -51,7 +44,6 @@ export function createReport(options: {
     seed: options.seed,
     minutes: options.minutes,
     runs: [...options.runs],
-    planted: sharesOf(lists, createRecord({ commit, forget: false }).find),
     busy: busyRuns(createNotebook("busy-runs", busyPlaySchema).read()),
   };
 }
@@ -72,7 +64,7 @@ function split(text: string, mark: string): [string, string] {
   return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + mark.length)];
 }
 
-function describe({ date, commit, machine, seed, minutes, runs, planted, busy }: Report): string {
+function describe({ date, commit, machine, seed, minutes, runs, busy }: Report): string {
   const failed = runs.filter(({ ok }) => !ok).length;
   const where = `${String(machine.cores)} cores (${machine.model}), Node.js ${machine.node}`;
   const verdict = failed === 0 ? "all of them green" : `${String(failed)} of them failed`;
@@ -85,29 +77,8 @@ function describe({ date, commit, machine, seed, minutes, runs, planted, busy }:
     "",
     ...table(["Run", "Took", "Figures"], rows),
     "",
-    ...(planted.length === 0 ? [] : describePlanted(planted)),
     ...(busy.length === 0 ? [] : describeBusy(busy)),
   ].join("\n");
-}
-
-function describePlanted(planted: Report["planted"]): string[] {
-  const total = (of: "bugs" | "tried" | "caught"): number => planted.reduce((sum, one) => sum + one[of], 0);
-  const share = (caught: number, tried: number): string =>
-    tried === 0 ? "" : `${String(Math.floor((100 * caught) / tried))} %`;
-  const rows = planted.map(({ list, bugs, tried, caught }) => [
-    list,
-    String(bugs),
-    String(tried),
-    String(caught),
-    share(caught, tried),
-  ]);
-  const [bugs, tried, caught] = [total("bugs"), total("tried"), total("caught")];
-  return [
-    `Of ${String(bugs)} planted bugs, ${String(tried)} were tried with the code and tests as they are now, and ${String(caught)} were caught (${share(caught, tried)}):`,
-    "",
-    ...table(["List", "Bugs", "Tried", "Caught", "Share"], rows),
-    "",
-  ];
 }
 
 function describeBusy(busy: Report["busy"]): string[] {
@@ -115,7 +86,7 @@ function describeBusy(busy: Report["busy"]): string[] {
     ({ commit, runs, failed }) =>
       `${String(runs)} at \`${commit}\`, ${failed === 0 ? "all green" : `of which ${String(failed)} failed`}`,
   );
-  return [`All tests beside two processes that want a core each: ${said.join("; ")}.`, ""];
+  return [`All tests beside four processes that want a core each: ${said.join("; ")}.`, ""];
 }
 
 /** As the formatter of the project sets tables. */

@@ -226,7 +226,11 @@ export const SIMULATOR_USAGES: readonly (readonly [words: string, code: number, 
   ["replay", 2, "error: missing required argument 'source'"],
   ["replay evt_x", 2, "evt_x is no event id (evt_…), no file and no event type."],
   ["replay {dir}/nope.json", 2, "{dir}/nope.json is no event id (evt_…), no file and no event type."],
-  ["replay {dir}/bad.json", 2, "{dir}/bad.json:1: this line is no JSON."],
+  [
+    "replay {dir}/bad.json",
+    2,
+    "{dir}/bad.json:1: this line is no JSON. Nothing was sent; --skip-invalid leaves such out.",
+  ],
   ["replay {dir}/empty", 2, "{dir}/empty holds no envelope."],
   [
     "replay call.completed --rate x",

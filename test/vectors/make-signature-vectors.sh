@@ -83,6 +83,7 @@ one 't of 16 digits' false "t=1000000000000000,v1=$(hmac 1000000000000000 "$EVEN
 one 'v1 in upper case' false "t=$T,v1=$UPPER"
 one 'v1 one digit short' false "t=$T,v1=${V%?}"
 one 'v1 one digit long' false "t=$T,v1=${V}0"
+one 'v1 with = behind it' false "t=$T,v1=$V="
 one 'v1 with a letter that is no digit' false "t=$T,v1=${V%?}g"
 one 'one good v1 beside a malformed one' false "t=$T,v1=$V,v1=zz"
 one 'the right digest under another key' false "t=$T,v0=$V"

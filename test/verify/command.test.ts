@@ -119,7 +119,7 @@ describe("verify", () => {
     server.close();
 
     expect(code).toBe(1);
-    expect(stdout).toContain("What came back is not HTTP.");
+    expect(stdout).toContain("What came back is not HTTP: ");
   });
 
   test("counts what it could not judge apart, and fails on it only when told", async () => {
@@ -131,6 +131,10 @@ describe("verify", () => {
 
     expect(lenient.stdout).toContain("2 passed, 0 failed, 0 advice, 1 unverified");
     expect(lenient.stdout).toContain("Give --observe 'http://…/{id}'");
+    expect(lenient.stdout.trimEnd().split("\n").at(-1)).toBe(
+      "Unproven: whether each event is handled exactly once (1 check). " +
+        "To prove it, give --observe 'http://…/{id}' (one line in your receiver: docs/observe.md).",
+    );
     expect([lenient.code, strict.code]).toEqual([0, 1]);
   });
 

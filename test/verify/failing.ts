@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { exploreCheck } from "../../simulator/verify/explore/explore.ts";
 import { repeatCommand } from "../../simulator/verify/evidence.ts";
 import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verify-receiver.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";
@@ -42,7 +43,7 @@ const OTHERWISE: Failing[] = [
     id: "explore.schedules",
     plant: { remember: () => true },
     // A schedule that is soon shrunk.
-    options: { explore: 1, seed: "2" },
+    options: { checks: [exploreCheck(1)], seed: "2" },
   },
 ];
 const MUTANTS = Object.entries({ ...SIGNATURE_MUTANTS, ...DELIVERY_MUTANTS }).filter(

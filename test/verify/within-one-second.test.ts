@@ -23,6 +23,7 @@ async function sentWith(...answersTakeMs: number[]): Promise<{ sent: number[]; c
     checkId: "signature.past-300",
     events: EVENT_TYPES,
     timing: DEFAULT_TIMING,
+    answerTimeoutMs: () => DEFAULT_TIMING.responseTimeoutMs,
     ledger: createLedger({ nowMs: now }),
     clock: createReceiverClock({ local: true, now }),
     kills: createKillRounds(() => context),

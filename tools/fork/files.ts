@@ -8,10 +8,11 @@ const TAKEN = [
   "receiver",
   "shared",
   "test/receiver/handlers",
-  "test/receiver/helpers/run-handler.ts",
+  "test/receiver/helpers/bench.ts",
   "docs/handlers.md",
   "docs/operations.md",
   "docs/production.md",
+  "docs/recipes.md",
   "docs/reconcile.md",
   "docs/scaling.md",
   "docs/upgrading.md",
@@ -25,6 +26,7 @@ const TAKEN = [
 /** What a fork has of its own, by the template it is made of. */
 const MADE: Record<string, string> = {
   "README.md": "README.md",
+  "AGENTS.md": "AGENTS.md",
   "vitest.config.ts": "vitest.config.ts",
   ".gitignore": "gitignore",
   ".dockerignore": "dockerignore",
@@ -58,6 +60,13 @@ export function forkFiles(kit: string, name: string): Map<string, string> {
     ),
   );
 
+  // Ours is run as it stands; a fork's handlers are run by tsx, which takes all of the language.
+  const tsconfig = files.get("tsconfig.json") ?? "";
+  files.set(
+    "tsconfig.json",
+    tsconfig.replaceAll(/^ *"(?:erasableSyntaxOnly|rewriteRelativeImportExtensions)": true,\n/gm, ""),
+  );
+
   const words = { NAME: name, KIT_VERSION: manifest.version };
   for (const [path, template] of Object.entries(MADE)) {
     const text = readFileSync(join(import.meta.dirname, "template", `${template}.template`), "utf8");
@@ -78,19 +87,21 @@ function filesIn(root: string, path: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length).replaceAll("\\", "/"));
 }
 
-/** Links to pages that stayed behind become their words. */
+/** Links to pages that stayed behind become their words; one in brackets is an aside, which goes with its page. */
 function withoutDeadLinks(path: string, page: string, files: ReadonlyMap<string, string>): string {
   const paths = [...files.keys()];
-  return page.replaceAll(
-    /\[([^\]]+)\]\(([^)\s#]*)(?:#[^)\s]*)?\)/g,
-    (link, words: string, target: string) => {
-      if (target === "" || /^https?:/.test(target)) return link;
-      const file = posix.join(posix.dirname(path), target);
-      return paths.some((one) => one === file || one.startsWith(`${file.replace(/\/$/, "")}/`))
-        ? link
-        : words;
-    },
-  );
+  const isThere = (target: string): boolean => {
+    if (target === "" || /^https?:/.test(target)) return true;
+    const file = posix.join(posix.dirname(path), target);
+    return paths.some((one) => one === file || one.startsWith(`${file.replace(/\/$/, "")}/`));
+  };
+  return page
+    .replaceAll(/ \(\[[^\]]+\]\(([^)\s#]*)(?:#[^)\s]*)?\)\)/g, (aside, target: string) =>
+      isThere(target) ? aside : "",
+    )
+    .replaceAll(/\[([^\]]+)\]\(([^)\s#]*)(?:#[^)\s]*)?\)/g, (link, words: string, target: string) =>
+      isThere(target) ? link : words,
+    );
 }
 
 function readJson(file: string): unknown {

@@ -80,7 +80,7 @@ function reach(packages: Lockfile["packages"], without: readonly Kind[]): Set<st
   return reached;
 }
 
-/** A peer that is optional is nobody's wish: it is there where somebody else brings it. */
+/** Optional peer dependencies are not installed for us: they are there where another package brings them. */
 function edgesOf(one: LockedPackage, folder: string): Edge[] {
   const edges = (wanted: Record<string, string> | undefined, kinds: Kind[]): Edge[] =>
     Object.keys(wanted ?? {}).map((name) => ({ name, kinds }));

@@ -34,6 +34,7 @@ export function forkManifest(kit: Manifest, fork: { name: string; sources: Reado
     workspaces: ["tools/node"],
     scripts: {
       start: "node receiver/main.ts",
+      dev: "node receiver/main.ts start --watch",
       receiver: "node receiver/main.ts",
       test: "vitest run",
       check: "tsc --noEmit",
@@ -42,11 +43,12 @@ export function forkManifest(kit: Manifest, fork: { name: string; sources: Reado
     devDependencies: pick(kit.devDependencies),
     devEngines: kit.devEngines,
     engines: kit.engines,
-    allowScripts: { "better-sqlite3": false, fsevents: false },
+    allowScripts: { "better-sqlite3": false, esbuild: false, fsevents: false },
   };
 }
 
-function packageOf(specifier: string): string {
+/** The package that an import names. */
+export function packageOf(specifier: string): string {
   return specifier
     .split("/")
     .slice(0, specifier.startsWith("@") ? 2 : 1)

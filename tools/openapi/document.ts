@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type ZodOpenApiObject, type ZodOpenApiOperationObject, createDocument } from "zod-openapi";
 import { ERROR_STATUS, type ErrorCode, errorSchema } from "../../shared/errors.ts";
-import { EVENT_TYPES, type EventType, eventSchema } from "../../shared/events.ts";
+import { EMITTED_WHEN, EVENT_TYPES, type EventType, eventSchema } from "../../shared/events.ts";
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
 import {
   agentSchema,
@@ -20,7 +20,7 @@ import {
   sampleVoicemail,
 } from "../../shared/samples.ts";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
-import { ERROR_MEANINGS, EVENT_MEANINGS, FIELD_MEANINGS } from "./words.ts";
+import { ERROR_MEANINGS, FIELD_MEANINGS } from "./words.ts";
 
 type Operation = ZodOpenApiOperationObject;
 
@@ -196,7 +196,7 @@ function webhook(type: EventType): Operation {
   return {
     operationId: `on${nameOf(type)}`,
     tags: ["events"],
-    summary: EVENT_MEANINGS[type],
+    summary: EMITTED_WHEN[type].replace(/\.$/, ""),
     description:
       "Answer 2xx within 10 seconds and do heavy work afterwards. The same event may arrive more than once: de-duplicate by id. After 6 failed attempts the delivery is dead.",
     security: [],

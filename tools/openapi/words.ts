@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../shared/errors.ts";
-import { type EventType, envelopeSchema } from "../../shared/events.ts";
+import { envelopeSchema } from "../../shared/events.ts";
 import { callSchema, organizationSchema, voicemailSchema } from "../../shared/resources.ts";
 
 /** What each error code is for (SPEC §7). */
@@ -9,15 +9,6 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   unauthorized: "missing or invalid API key",
   not_found: "the requested item does not exist",
   server_error: "internal failure",
-};
-
-/** When each event is sent (SPEC §6 Event types). */
-export const EVENT_MEANINGS: Record<EventType, string> = {
-  "call.completed": "A call has ended",
-  "call.transferred": "A caller was warm-transferred to the staff line",
-  "voicemail.created": "A caller has left a voicemail",
-  "order.created": "Restaurants: an order was confirmed by the AI agent",
-  "booking.created": "Service businesses: an appointment was booked by the AI agent",
 };
 
 type Meaning = { description: string; examples?: unknown[] };

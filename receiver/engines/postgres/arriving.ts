@@ -1,27 +1,39 @@
+import type { InboxJob } from "../../engine.ts";
 import { isFinished, type MovedAlias, type MovedEvent } from "../moved-event.ts";
-import { createPool, retryingConflicts } from "./connection.ts";
+import { eventColumns, HELD, jobRows, rowOf } from "./arriving-rows.ts";
+import { createBoss } from "./boss.ts";
+import { createDatabase, createPool, findSessions } from "./connection.ts";
+import { EVENT, type EventRow } from "./ledger.ts";
 import { loadPackages } from "./packages.ts";
-import { milliseconds, objectKey, storable, uuidOf } from "./text.ts";
+import { jobId, uuidOf } from "./text.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-const at = (column: string): string => `to_timestamp(given."${column}" / 1000.0)`;
-const STATE_COLUMNS = `
-  state text, attempts integer, crashes integer, handled integer, duplicates integer, "dueAtMs" double precision,
-  "finishedAtMs" double precision, "lastError" text`;
+const at = (milliseconds: string): string => `to_timestamp(${milliseconds} / 1000.0)`;
+
+/** Jobs as they were, of events that `seqs` are known of by the position in what was given. */
+const makeJobs = (given: string, seqs: string): string => `
+  INSERT INTO boss.job (id, name, state, priority, retry_count, started_on, start_after, created_on, completed_on, data, output,
+    retry_limit, expire_seconds, deletion_seconds, keep_until)
+  SELECT ${jobId(`${seqs}.seq`)}, job.handler, job.state::boss.job_state, job.priority, greatest(attempts - 1, 0),
+    CASE WHEN attempts > 0 THEN received_at END, coalesce(${at(`"dueAtMs"`)}, now()), received_at, ${at(`"finishedAtMs"`)},
+    job.data, job.output, 2147483647, 2147483647, 0, 'infinity'
+  FROM ${seqs} JOIN json_to_recordset(${given}) AS job(n integer, handler text, state text, priority integer, attempts integer,
+    "dueAtMs" double precision, "finishedAtMs" double precision, data jsonb, output jsonb) USING (n)
+  ON CONFLICT DO NOTHING`;
 
 /**
  * A batch and how far it goes, in one statement: after a crash the next one begins where this ended. What isn't finished
- * is claimed by the move, whose lease has no end: nobody handles it before it is handed over.
+ * has no jobs yet: nobody handles it before it is handed over.
  */
 const ARRIVE = `
   WITH given AS MATERIALIZED (
     SELECT g.*, nextval('receiver.seqs') AS seq FROM json_to_recordset($1) AS g(
-      n integer, id uuid, type text, object uuid, reconciled boolean, "receivedAtMs" double precision, finished boolean,
-      start integer, length integer, ${STATE_COLUMNS}) ORDER BY n
+      n integer, id uuid, type text, object uuid, reconciled boolean, "receivedAtMs" double precision, trace jsonb,
+      duplicates integer, handled integer, pruned boolean, start integer, length integer, ${eventColumns()}) ORDER BY n
   ), ids AS (
     INSERT INTO receiver.ids (id, seq, day, handled)
-    SELECT id, seq, floor("receivedAtMs" / 86400000), CASE WHEN state = 'pruned' THEN handled ELSE 0 END
+    SELECT id, seq, floor("receivedAtMs" / 86400000), CASE WHEN pruned THEN handled ELSE 0 END
     FROM given ORDER BY id
     ON CONFLICT (id) DO NOTHING
     RETURNING id, seq
@@ -31,13 +43,15 @@ const ARRIVE = `
     WHERE object IS NOT NULL ORDER BY object, n
     ON CONFLICT (key) DO NOTHING
   ), events AS (
-    INSERT INTO receiver.events (seq, id, type, object, reconciled, received_at, duplicates, state, attempts, token, worker,
-      crashes, handled, finished_at, last_error, body)
-    SELECT seq, id, type, object, reconciled, ${at("receivedAtMs")}, duplicates,
-      CASE WHEN finished THEN state ELSE 'claimed' END, attempts, 1, CASE WHEN NOT finished THEN $3 END,
-      crashes, handled, ${at("finishedAtMs")}, "lastError", substring($2::bytea FROM start FOR length)
-    FROM given JOIN ids USING (id, seq) WHERE state <> 'pruned'
+    INSERT INTO receiver.events (seq, id, type, object, reconciled, received_at, duplicates, trace, body,
+      offer, state, attempts, handled, finished_at, last_error)
+    SELECT seq, id, type, object, reconciled, ${at(`"receivedAtMs"`)}, duplicates, trace, substring($2::bytea FROM start FOR length),
+      offer, state, attempts, handled, ${at(`"finishedAtMs"`)}, "lastError"
+    FROM given JOIN ids USING (id, seq) WHERE NOT pruned
     ORDER BY seq
+    RETURNING seq, received_at
+  ), arrived AS (SELECT n, seq, received_at FROM given JOIN events USING (seq)
+  ), jobs AS (${makeJobs("$5", "arrived")}
   ), mark AS (
     INSERT INTO receiver.bookmarks VALUES ($3, $4) ON CONFLICT (name) DO UPDATE SET value = excluded.value
   )
@@ -50,24 +64,36 @@ const ARRIVE_ALIASES = `
   FROM given JOIN receiver.ids ON ids.id = given.of ORDER BY given.id
   ON CONFLICT (id) DO NOTHING`;
 
-const CLAIM_FOREVER = `INSERT INTO receiver.workers VALUES ($1, NULL, 'infinity') ON CONFLICT (id) DO NOTHING`;
-const RESIGN = `DELETE FROM receiver.workers WHERE id = $1`;
+/** Gone until a worker announces them. */
+const KNOW_HANDLERS = `
+  INSERT INTO receiver.handlers (name, types, keyed, current) SELECT name, '{}', false, false FROM unnest($1::text[]) AS name
+  ON CONFLICT (name) DO NOTHING`;
 const LIST_HELD = `
   SELECT seq, 'evt_' || replace(id::text, '-', '') AS id FROM receiver.events
-  WHERE state = 'claimed' AND worker = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
+  WHERE offer = 'held' AND seq > $1 ORDER BY seq LIMIT $2`;
 const HAND_OVER = `
-  WITH given AS (SELECT * FROM json_to_recordset($1) AS g(seq bigint, ${STATE_COLUMNS}))
-  UPDATE receiver.events SET state = given.state, attempts = given.attempts, crashes = given.crashes,
-    handled = given.handled, duplicates = greatest(events.duplicates, given.duplicates), due_at = ${at("dueAtMs")},
-    finished_at = ${at("finishedAtMs")}, last_error = given."lastError", worker = NULL, token = token + 1
-  FROM given WHERE events.seq = given.seq AND events.state = 'claimed' AND events.worker = $2
-  RETURNING events.seq`;
+  WITH given AS (SELECT * FROM json_to_recordset($1) AS g(n integer, seq bigint, duplicates integer, handled integer, ${eventColumns()})
+  ), events AS (
+    UPDATE receiver.events SET offer = given.offer, state = given.state, attempts = given.attempts, handled = given.handled,
+      duplicates = greatest(events.duplicates, given.duplicates), due_at = ${at(`"dueAtMs"`)},
+      finished_at = ${at(`"finishedAtMs"`)}, last_error = "lastError"
+    FROM given WHERE events.seq = given.seq AND events.offer = 'held'
+    RETURNING events.seq, n, received_at
+  ), steps AS (
+    INSERT INTO receiver.steps (handler, seq, name, result)
+    SELECT handler, seq, name, result FROM events
+    JOIN json_to_recordset($3) AS step(n integer, handler text, name text, result text) USING (n)
+    ON CONFLICT DO NOTHING
+  )
+  ${makeJobs("$2", "events")}`;
 
+const FIND_PRUNED = `
+  SELECT 'evt_' || replace(ids.id::text, '-', '') AS id FROM receiver.ids LEFT JOIN receiver.events USING (seq)
+  WHERE ids.id = ANY ($1::uuid[]) AND events.seq IS NULL`;
 const READ_BACK = `
-  SELECT 'evt_' || replace(ids.id::text, '-', '') AS id, coalesce(events.state, 'pruned') AS state,
-    coalesce(events.handled, ids.handled) AS handled, events.attempts, ${milliseconds("events.received_at")} AS "receivedAtMs",
-    encode(sha256(events.body), 'hex') AS hash
-  FROM receiver.ids LEFT JOIN receiver.events USING (seq) WHERE ids.id = ANY ($1::uuid[])`;
+  SELECT found.*, encode(sha256(events.body), 'hex') AS hash, events.offer = 'held' AS "isHeld"
+  FROM (${EVENT} WHERE seq = ANY (ARRAY(SELECT ids.seq FROM receiver.ids WHERE ids.id = ANY ($1::uuid[])))) AS found
+  JOIN receiver.events USING (seq)`;
 
 const REMEMBER_PRUNED = `
   UPDATE receiver.facts SET pruned_before = greatest(pruned_before, to_timestamp($1::double precision / 1000.0))`;
@@ -76,55 +102,83 @@ const SET_BOOKMARK = `INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT
 const ADD_BOOKMARK = `INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`;
 
 /** An event as it arrived: what is compared with the original. */
-export type Arrived = Pick<MovedEvent, "id" | "handled" | "state"> & {
-  attempts: number | null;
-  receivedAtMs: number | null;
+export type Arrived = {
+  jobs: InboxJob[];
+  receivedAtMs: number;
+  /** Of its body; null once it is pruned. */
   hash: string | null;
+  isHeld: boolean;
 };
 
 export type ArrivingInbox = Awaited<ReturnType<typeof openArriving>>;
 
 /** The side of PostgreSQL of a move called `name`, into tables that are there. */
-export async function openArriving(options: { url: string; name: string }) {
-  const { url, name } = options;
-  const pool = createPool(await loadPackages(), {
+export async function openArriving(options: { url: string; schema?: string | undefined; name: string }) {
+  const { url, schema = "receiver", name } = options;
+  const packages = await loadPackages();
+  const pool = createPool(packages, {
     url,
+    schema,
     purpose: "move",
     connections: 2,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
   });
-  const run = async <Row extends object>(text: string, values: unknown[]): Promise<Row[]> =>
-    retryingConflicts(async () => (await pool.query<Row>(text, values)).rows);
+  const { run } = createDatabase(pool, (await findSessions(pool, schema)).prepare);
+  const boss = createBoss(packages, { pool, schema, backend: "postgres" });
+  const known = new Set<string>();
+  const knowHandlers = async (events: readonly MovedEvent[]): Promise<void> => {
+    const names = new Set(events.flatMap(({ jobs }) => jobs.flatMap(({ handler }) => handler ?? [])));
+    const fresh = [...names].filter((one) => !known.has(one));
+    if (fresh.length === 0) return;
+    await boss.addQueues(fresh);
+    await run(KNOW_HANDLERS, [fresh]);
+    for (const one of fresh) known.add(one);
+  };
 
   return {
     /** Stores what isn't there yet, and answers how much that was. */
     arrive: async (batch: readonly MovedEvent[]): Promise<number> => {
-      await run(CLAIM_FOREVER, [name]);
+      const finished = batch.map((event) => (isFinished(event) ? event : { ...event, jobs: [] }));
+      await knowHandlers(finished);
       let start = 1;
       const rows = batch.map((event, n) => {
         const length = event.body?.length ?? 0;
         start += length;
-        return { ...rowOf(event), n, start: start - length, length };
+        return { ...rowOf(event, n), ...(isFinished(event) ? {} : HELD), start: start - length, length };
       });
       const bodies = Buffer.concat(batch.map(({ body }) => body ?? Buffer.alloc(0)));
       const last = String(batch.at(-1)?.seq ?? 0);
-      return (await run(ARRIVE, [JSON.stringify(rows), bodies, name, last])).length;
+      const given = [JSON.stringify(rows), bodies, name, last, JSON.stringify(finished.flatMap(jobRows))];
+      return (await run(ARRIVE, given)).length;
     },
     arriveAliases: async (aliases: readonly MovedAlias[]): Promise<void> => {
       const rows = aliases.map((one) => ({ ...one, id: uuidOf(one.id), of: uuidOf(one.of) }));
       await run(ARRIVE_ALIASES, [JSON.stringify(rows)]);
     },
-    /** The next of those that the move holds, because they weren't finished. */
+    /** The next of those that are held back, because they weren't finished. */
     held: async (afterSeq: number, limit: number): Promise<{ seq: number; id: string }[]> =>
-      run(LIST_HELD, [name, afterSeq, limit]),
-    /** Lets go of them, as they have become; `seq` is of this inbox. Answers how many there were. */
-    handOver: async (events: readonly MovedEvent[]): Promise<number> => {
-      const rows = events.map((event) => ({ ...rowOf(event), seq: event.seq, state: settledState(event) }));
-      return (await run(HAND_OVER, [JSON.stringify(rows), name])).length;
+      run(LIST_HELD, [afterSeq, limit]),
+    /** Lets go of them, as they have become; `seq` is of this inbox. */
+    handOver: async (events: readonly MovedEvent[]): Promise<void> => {
+      if (events.length === 0) return;
+      await knowHandlers(events);
+      const rows = events.map((event, n) => ({ ...rowOf(event, n), seq: event.seq }));
+      const steps = events.flatMap(({ jobs }, n) =>
+        jobs.flatMap((job) => job.steps.map((step) => ({ ...step, n, handler: job.handler }))),
+      );
+      await run(HAND_OVER, [
+        JSON.stringify(rows),
+        JSON.stringify(events.flatMap(jobRows)),
+        JSON.stringify(steps),
+      ]);
     },
     readBack: async (ids: readonly string[]): Promise<Map<string, Arrived>> => {
-      const rows = await run<Arrived>(READ_BACK, [ids.map(uuidOf)]);
-      return new Map(rows.map((row) => [row.id, row]));
+      const uuids = ids.map(uuidOf);
+      const rows = await run<EventRow & Arrived>(READ_BACK, [uuids]);
+      const pruned = await run<{ id: string }>(FIND_PRUNED, [uuids]);
+      const arrived = new Map<string, Arrived>(rows.map((row) => [row.id, row]));
+      for (const { id } of pruned) arrived.set(id, { jobs: [], receivedAtMs: 0, hash: null, isHeld: false });
+      return arrived;
     },
     /** How far a step of the move has come, by the seq of the inbox that is left. */
     position: async (step: string): Promise<number> =>
@@ -138,32 +192,10 @@ export async function openArriving(options: { url: string; name: string }) {
     rememberPruned: async (beforeMs: number): Promise<void> => {
       if (beforeMs > 0) await run(REMEMBER_PRUNED, [beforeMs]);
     },
-    resign: async (): Promise<void> => {
-      await run(RESIGN, [name]);
-    },
     close: async (): Promise<void> => pool.end(),
   };
 
   function bookmarkOf(step: string): string {
     return step === "arrived" ? name : `${name} ${step}`;
   }
-}
-
-function rowOf(event: MovedEvent): Record<string, unknown> {
-  const { id, type, objectId, source, body: _body, lastError, ...rest } = event;
-  return {
-    ...rest,
-    id: uuidOf(id),
-    type: storable(type),
-    object: objectId === null ? null : objectKey(type, objectId),
-    reconciled: source === "reconcile",
-    lastError: lastError === null ? null : storable(lastError),
-    finished: isFinished(event.state),
-  };
-}
-
-/** Finished and pruned while the move held it: here it still has its body. */
-function settledState({ state, handled }: MovedEvent): string {
-  if (state !== "pruned") return state;
-  return handled > 0 ? "done" : "ignored";
 }

@@ -1,4 +1,4 @@
-import type { Run } from "./ledger.ts";
+import type { Say } from "./connection.ts";
 
 const FIND_SETTINGS = `
   SELECT pg_is_in_recovery() AS standby, current_setting('fsync') AS fsync,
@@ -9,8 +9,8 @@ const FIND_TIMELINES = `
   SELECT timeline AS then, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS now FROM receiver.facts`;
 const COUNT_ORPHANS = `
   SELECT count(*) AS count FROM (
-    SELECT FROM receiver.events WHERE state IN ('pending', 'claimed', 'dead', 'ignored')
-      AND NOT EXISTS (SELECT FROM receiver.ids WHERE ids.id = events.id) LIMIT 1000) AS orphans`;
+    SELECT FROM (SELECT id FROM receiver.events ORDER BY seq DESC LIMIT 10000) AS events
+    WHERE NOT EXISTS (SELECT FROM receiver.ids WHERE ids.id = events.id) LIMIT 1000) AS orphans`;
 
 type Settings = {
   standby: boolean;
@@ -22,7 +22,7 @@ type Settings = {
 };
 
 /** What of this server's settings and past weakens a promise: one line each, with what to do. */
-export async function findingsOf(run: Run): Promise<string[]> {
+export async function findingsOf(run: Say): Promise<string[]> {
   const [settings] = await run<Settings>(FIND_SETTINGS);
   if (!settings) return ["PostgreSQL answered nothing about its settings."];
   if (settings.standby) {

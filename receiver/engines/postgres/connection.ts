@@ -9,31 +9,32 @@ export type Client = pg.PoolClient;
 const IDLE_TIMEOUT_MS = 30_000;
 
 /**
- * The server's own limits, against what a lost client leaves behind. The same for all our connections, since a pooler
- * in between may hand the session of one to another.
+ * The server's own limits, against what a lost client leaves behind, and where handlers' tables are. The same for all our
+ * connections, since a pooler in between may hand the session of one to another.
  */
-const SESSION = `
+const sessionOf = (schema: string): string => `
   SET statement_timeout = '30s';
   SET lock_timeout = '10s';
-  SET idle_in_transaction_session_timeout = '15s'`;
+  SET idle_in_transaction_session_timeout = '15s';
+  SET search_path = ${searchPath(schema)}`;
 
-/** The pool waits for what this answers, though its types don't say so. */
-const setUpSession =
-  (greet?: (client: pg.ClientBase) => Promise<void>): ((client: pg.ClientBase) => unknown) =>
-  async (client) =>
-    Promise.all([client.query(SESSION), greet?.(client)]);
+/** Tables that handlers make are in a schema of their own; those that an earlier version made may be anywhere. */
+export const searchPath = (schema: string): string => `"${schema}_handlers", "$user", public`;
 
 /** Opens no connection yet. `purpose` is what `pg_stat_activity` shows. */
 export function createPool(
   { pg }: Packages,
   options: {
     url: string;
+    schema: string;
     purpose: string;
     connections: number;
     /** Until a connection is there, whether it has to be opened or waited for. */
     connectTimeoutMs: number;
-    /** What a new session is to know beyond the usual; statements then go out before those before them are answered. */
-    greet?: (client: pg.ClientBase) => Promise<void>;
+    /** Statements go out before those before them are answered. */
+    pipeline?: boolean;
+    /** Timestamps are answered as PostgreSQL writes them. */
+    exactTimes?: boolean;
     /** Until a statement is answered; after that its connection is given up. */
     answerTimeoutMs?: number;
   },
@@ -41,14 +42,19 @@ export function createPool(
   const types = new pg.TypeOverrides();
   // As SQLite answers them: counts and sums are numbers, as long as a number can hold them.
   types.setTypeParser(pg.types.builtins.INT8, safeInteger);
+  // With its microseconds, which a Date has none of: a claim is known by the moment that it was made at.
+  if (options.exactTimes === true) types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, String);
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connections,
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
-    pipeline: options.greet !== undefined,
-    onConnect: setUpSession(options.greet),
+    pipeline: options.pipeline === true,
+    // The pool waits for what this answers, though its types don't say so.
+    onConnect: (async (client: pg.ClientBase) => client.query(sessionOf(options.schema))) as (
+      client: pg.ClientBase,
+    ) => void,
     application_name: `voice-agent-receiver ${options.purpose}`,
     types,
     ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
@@ -61,28 +67,68 @@ export function createPool(
 }
 
 /** Makes a statement that PostgreSQL parses and plans once a session, where sessions are our own. */
-export type Prepare = (text: string, values: unknown[]) => pg.QueryConfig<unknown[]>;
+export type Prepare = (text: string, values?: unknown[]) => pg.QueryConfig<unknown[]>;
 
 export type Sessions = { areOurs: boolean; prepare: Prepare };
+
+/** Answers a statement with the names that the schemas `receiver` and `boss` have in this database. */
+export const naming =
+  (schema: string): ((text: string) => string) =>
+  (text) =>
+    text.replaceAll(/\breceiver\./g, `"${schema}".`).replaceAll(/\bboss\./g, `"${schema}_boss".`);
 
 /**
  * Whose the sessions are that we get. A pooler in between gives every transaction to another, which knows none of the
  * statements prepared in the last. It shows by the session's number, which is another than the one that we were greeted by.
  */
-export async function findSessions(pool: Pool): Promise<Sessions> {
+export async function findSessions(pool: Pool, schema: string): Promise<Sessions> {
   const areOurs = await withClient(pool, async (client) => {
     const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
     return "processID" in client && client.processID === rows[0]?.pid;
   });
-  if (!areOurs) return { areOurs, prepare: (text, values) => ({ text, values }) };
-  const names = new Map<string, string>();
-  const prepare: Prepare = (text, values) => {
-    const name =
-      names.get(text) ?? `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
-    names.set(text, name);
-    return { name, text, values };
+  const named = naming(schema);
+  const statements = new Map<string, { name?: string; text: string }>();
+  const statementOf = (text: string): { name?: string; text: string } => {
+    if (!areOurs) return { text: named(text) };
+    return {
+      name: `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`,
+      text: named(text),
+    };
+  };
+  const prepare: Prepare = (text, values = []) => {
+    let statement = statements.get(text);
+    if (!statement) statements.set(text, (statement = statementOf(text)));
+    return { ...statement, values };
   };
   return { areOurs, prepare };
+}
+
+/** Runs one statement, named as ours are, and answers its rows. */
+export type Say = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
+
+export type Database = ReturnType<typeof createDatabase>;
+
+/** Statements on any connection of a pool, and transactions that aren't synced, on a pool that is pipelined. */
+export function createDatabase(pool: Pool, prepare: Prepare) {
+  const run: Say = async <Row extends object>(text: string, values: unknown[] = []) =>
+    retryingConflicts(async () => (await pool.query<Row>(prepare(text, values))).rows);
+  const transaction = async <Result>(work: (client: Client, say: Say) => Promise<Result>): Promise<Result> =>
+    retryingConflicts(async () =>
+      withClient(pool, async (client) => {
+        // Goes along with the first statement.
+        const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
+        begun.catch(() => undefined);
+        const result = await work(
+          client,
+          async <Row extends object>(text: string, values: unknown[] = []) =>
+            (await client.query<Row>(prepare(text, values))).rows,
+        );
+        await begun;
+        await client.query("COMMIT");
+        return result;
+      }),
+    );
+  return { run, transaction };
 }
 
 /** Runs `work` on a connection of its own. One on which anything failed is not used again. */

@@ -1,9 +1,9 @@
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
-import { isLostClaim, type ClaimedEvent, type Claims } from "./claims.ts";
-import { isAnswered, type Client, type Pool } from "./connection.ts";
-import type { Spoken } from "./spoken.ts";
+import { isAnswered, searchPath, sqlState, type Client, type Pool, type Prepare } from "./connection.ts";
+import { COMPLETE, isLostClaim, type ClaimedJob, type Jobs } from "./jobs.ts";
 import { storable } from "./text.ts";
+import { createHandlerQuery } from "../handler-query.ts";
 import { withinLimit } from "../within-limit.ts";
 
 /** How often, and after which pauses, to look what became of a transaction whose answer was lost. */
@@ -16,12 +16,19 @@ export type HandlerTransaction = {
   end: () => Promise<"none" | "committed" | "forgotten">;
 };
 
-type Means = { pool: Pool; spoken: Spoken; claims: Claims; clock: Clock; worker: string };
+export type Means = {
+  /** Statements go out on it before those before them are answered. */
+  pool: Pool;
+  prepare: Prepare;
+  statements: HandlerStatements;
+  jobs: Pick<Jobs, "isCompleted">;
+  clock: Clock;
+};
 
 /** Makes the transactions of handlers: their writes commit together with `done`, or not at all; not once `lost` is aborted. */
 export function createHandlerTransaction(
   means: Means,
-  event: ClaimedEvent,
+  job: ClaimedJob,
   lost: AbortSignal,
 ): HandlerTransaction {
   let running: Promise<unknown> | undefined;
@@ -32,7 +39,7 @@ export function createHandlerTransaction(
       if (running !== undefined || committed) {
         throw new Error("atomically() commits the event together with its writes: call it once, last.");
       }
-      const promise = transact(means, event, [signal, lost, over.signal], work).then((result) => {
+      const promise = transact(means, job, [signal, lost, over.signal], work).then((result) => {
         committed = true;
         return result;
       });
@@ -53,13 +60,13 @@ export function createHandlerTransaction(
 
 async function transact<Result>(
   means: Means,
-  event: ClaimedEvent,
+  job: ClaimedJob,
   signals: readonly AbortSignal[],
   work: (db: HandlerDatabase) => Promise<Result>,
 ): Promise<Result> {
   for (const signal of signals) signal.throwIfAborted();
   const client = await means.pool.connect();
-  const transaction = open(means.spoken, client);
+  const transaction = open(means.statements, client);
   let isSound = false;
   try {
     const result = await withinLimit(async () => work(transaction.database), {
@@ -68,7 +75,7 @@ async function transact<Result>(
     });
     await transaction.close();
     for (const signal of signals) signal.throwIfAborted();
-    await complete(means, client, event);
+    await complete(means, client, job);
     isSound = client.getTransactionStatus() === "I";
     return result;
   } finally {
@@ -77,22 +84,14 @@ async function transact<Result>(
 }
 
 /** The transaction as a handler sees it. */
-function open(spoken: Spoken, client: Client) {
-  let isOpen = true;
+function open(statements: HandlerStatements, client: Client) {
   let hasBegun = false;
   let failure: unknown;
   const running = new Set<Promise<unknown>>();
-  const query = async (
-    sql: string,
-    parameters: readonly SqlValue[] = [],
-  ): Promise<Record<string, unknown>[]> => {
-    if (!isOpen) throw new Error("This transaction has ended: await every query inside atomically().");
-    if (ENDS_TRANSACTION.test(sql)) {
-      throw new Error("atomically() begins and commits the transaction itself: leave that statement out.");
-    }
-    const say = hasBegun ? spoken.say : spoken.begin;
+  const run = async (sql: string, parameters: readonly SqlValue[]): Promise<Record<string, unknown>[]> => {
+    if (!hasBegun) client.query(statements.begin).catch(() => undefined);
     hasBegun = true;
-    const promise = say(client, sql, parameters.map(storableValue));
+    const promise = statements.say(client, sql, parameters.map(storableValue));
     running.add(promise);
     try {
       return await promise;
@@ -103,18 +102,18 @@ function open(spoken: Spoken, client: Client) {
       running.delete(promise);
     }
   };
+  const { query, end, close } = createHandlerQuery(run);
   return {
     database: { query } satisfies HandlerDatabase,
     /** Takes no more statements, and waits for those that nobody awaited. Throws when one has failed. */
     close: async (): Promise<void> => {
-      isOpen = false;
+      close();
       await Promise.allSettled(running);
-      // PostgreSQL goes on with nothing after a failed statement, even if the handler would.
-      if (failure !== undefined) throw failure;
+      end();
     },
     /** Rolls back what was not committed. Answers whether the connection can be used again. */
     leave: async (): Promise<boolean> => {
-      isOpen = false;
+      close();
       // A statement that is still running would have to be waited for; the server undoes all when the client is gone.
       if (running.size > 0) return false;
       // What failed before it was sent has left its connection between two statements.
@@ -132,27 +131,62 @@ function storableValue(value: SqlValue): SqlValue {
   return typeof value === "string" ? storable(value) : value;
 }
 
-const ENDS_TRANSACTION = /^\s*(begin|start|commit|end|abort|prepare|rollback(?!\s+to\b))\b/i;
-
-async function complete(
-  { spoken, claims, clock, worker }: Means,
-  client: Client,
-  event: ClaimedEvent,
-): Promise<void> {
+async function complete({ prepare, jobs, clock }: Means, client: Client, job: ClaimedJob): Promise<void> {
+  const completed = client.query(prepare(COMPLETE, [job.handler, job.job, job.token]));
+  // Goes along: of a transaction whose last statement has failed it commits nothing.
+  const committed = client.query("COMMIT");
+  committed.catch(() => undefined);
   try {
-    await spoken.commit(client, event, worker);
+    await completed;
+    await committed;
   } catch (error) {
-    if (isLostClaim(error)) throw new LeaseLost(event.id);
-    if (isAnswered(error) || !(await wasCompleted(claims, event, clock))) throw error;
+    if (isLostClaim(error)) throw new LeaseLost(job.id);
+    if (isAnswered(error) || !(await wasCompleted(jobs, job, clock))) throw error;
   }
 }
 
 /** Whether the transaction was committed whose answer was lost with its connection. */
-async function wasCompleted(claims: Claims, event: ClaimedEvent, clock: Clock): Promise<boolean> {
+async function wasCompleted(
+  jobs: Pick<Jobs, "isCompleted">,
+  job: ClaimedJob,
+  clock: Clock,
+): Promise<boolean> {
   for (let look = 1; look <= LOOKS; look += 1) {
-    const completed = await claims.isCompleted(event).catch(() => undefined);
+    const completed = await jobs.isCompleted(job).catch(() => undefined);
     if (completed !== undefined) return completed;
     await clock.sleep(LOOK_PAUSE_MS);
   }
   return false;
+}
+
+/** Statements of handlers that are kept prepared. They have few, unless they put values into their SQL. */
+const MOST_PREPARED = 100;
+
+/** What a prepared statement fails with once a table that it reads has been changed. */
+const PLAN_IS_OLD = "0A000";
+
+export type HandlerStatements = ReturnType<typeof createHandlerStatements>;
+
+/** How statements of handlers are said: prepared, where sessions are our own. */
+export function createHandlerStatements({ areOurs, schema }: { areOurs: boolean; schema: string }) {
+  /** Names of prepared statements, by their text; none for one that is planned anew each time. */
+  const names = new Map<string, string | undefined>();
+  return {
+    // A session that was somebody else's knows nothing of where handlers' tables are.
+    begin: areOurs ? "BEGIN" : `BEGIN; SET LOCAL search_path = ${searchPath(schema)}`,
+    say: async (client: Client, text: string, values: unknown[]): Promise<Record<string, unknown>[]> => {
+      if (areOurs && names.size < MOST_PREPARED && !names.has(text))
+        names.set(text, `handler_${String(names.size)}`);
+      const name = names.get(text);
+      // Without values, a text would otherwise be allowed to be several statements.
+      const statement = { text, values, queryMode: "extended", ...(name === undefined ? {} : { name }) };
+      try {
+        return (await client.query<Record<string, unknown>>(statement)).rows;
+      } catch (error) {
+        // From now on it is planned anew each time, and the next attempt gets through.
+        if (sqlState(error) === PLAN_IS_OLD) names.set(text, undefined);
+        throw error;
+      }
+    },
+  };
 }

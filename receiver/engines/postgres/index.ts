@@ -1,19 +1,23 @@
-import type { ClientBase } from "pg";
 import type { Clock } from "../../clock.ts";
-import type { Engine, HandlerMigrations, RetryPolicy } from "../../engine.ts";
+import type { Engine } from "../../engine.ts";
+import { createBoss, type PostgresBackend } from "./boss.ts";
 import { createClaims } from "./claims.ts";
-import { createPool, findSessions, type Pool, type Sessions } from "./connection.ts";
-import { createIntake } from "./intake.ts";
+import { createDatabase, createPool, findSessions, type Pool, type Sessions } from "./connection.ts";
+import { createHandlerStatements } from "./handler-transaction.ts";
+import { channelOf, createIntake } from "./intake.ts";
+import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
+import { createListener } from "./listener.ts";
+import { migrate, migrateHandlers } from "./migrations.ts";
+import { createOffers } from "./offers.ts";
+import { refuseStrangers } from "./owners.ts";
 import { loadPackages } from "./packages.ts";
 import { createProcessor } from "./processor.ts";
-import { migrate } from "./schema.ts";
-import { createSpoken } from "./spoken.ts";
 import { milliseconds } from "./text.ts";
-import { startTrigger } from "./trigger.ts";
+import { createWorkers } from "./workers.ts";
 
 /** Connections at the most, by what they are for. None is opened before it is needed. */
-const CONNECTIONS = { intake: 4, claims: 3, handlers: 20, jobs: 3, operators: 3 };
+const CONNECTIONS = { intake: 4, jobs: 3, handlers: 20, operators: 3 };
 
 const TIMES = {
   /** How often workers look for retries that have become due, and for claims of the dead. */
@@ -29,32 +33,29 @@ const CLOSE_TIMEOUT_MS = 2_000;
 const FIND_NOW = `SELECT ${milliseconds("clock_timestamp()")} AS now`;
 
 /**
- * The engine for more than one machine: any number of processes share one PostgreSQL, and graphile-worker's jobs tell
- * them when there is something to do. Fails when the server can't be reached or its tables can't be made.
+ * The engine for more than one machine: any number of processes share one PostgreSQL, and pg-boss owns their jobs. Fails
+ * when the server can't be reached or its tables can't be made.
  */
 export async function openPostgresEngine(options: {
   url: string;
   clock: Clock;
-  retry: RetryPolicy;
-  migrations?: HandlerMigrations;
+  /** Of the inbox's tables; pg-boss's and the handlers' are in schemas beside it. */
+  schema?: string | undefined;
+  backend?: PostgresBackend | undefined;
+  signingSecrets?: readonly string[] | undefined;
   /** Other times than the usual, for tests. */
   times?: Partial<typeof TIMES>;
 }): Promise<Engine> {
-  const { url, clock, retry } = options;
+  const { url, clock, schema = "receiver", backend = "postgres" } = options;
   const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
   const packages = await loadPackages();
   const pools: Pool[] = [];
   const pool = (
     purpose: keyof typeof CONNECTIONS,
-    how: { answerTimeoutMs?: number; greet?: (client: ClientBase) => Promise<void> } = {},
+    how: { answerTimeoutMs?: number; pipeline?: boolean; exactTimes?: boolean } = {},
   ): Pool => {
-    const created = createPool(packages, {
-      url,
-      purpose,
-      connections: CONNECTIONS[purpose],
-      connectTimeoutMs,
-      ...how,
-    });
+    const connections = CONNECTIONS[purpose];
+    const created = createPool(packages, { url, schema, purpose, connections, connectTimeoutMs, ...how });
     pools.push(created);
     return created;
   };
@@ -66,39 +67,49 @@ export async function openPostgresEngine(options: {
   };
 
   const operators = pool("operators");
+  const boss = createBoss(packages, { pool: operators, schema, backend });
   let sessions: Sessions;
   try {
-    sessions = await findSessions(operators);
-    await migrate(operators, packages, options.migrations ?? []);
+    sessions = await findSessions(operators, schema);
+    await migrate({ pool: operators, schema }, boss, backend === "postgres");
+    await refuseStrangers(createDatabase(operators, sessions.prepare), options.signingSecrets ?? []);
   } catch (error) {
     await close();
     throw error;
   }
-  const { prepare } = sessions;
-  const claims = createClaims(pool("claims"), prepare, retry);
-  const spoken = createSpoken(packages, sessions);
-  const handlers = pool("handlers", { greet: spoken.greet });
-  const jobs = pool("jobs");
+  const { prepare, areOurs } = sessions;
+  const channel = backend === "cockroachdb" ? null : channelOf(schema);
+  const database = createDatabase(pool("jobs", { pipeline: true, exactTimes: true }), prepare);
+  const jobs = { ...createJobs(database), ...createClaims(database, boss), ...createWorkers(database) };
+  const offers = createOffers(database, boss);
+  const handlers = pool("handlers", { pipeline: true });
+  const statements = createHandlerStatements({ areOurs, schema });
 
   return {
-    intake: createIntake(pool("intake", { answerTimeoutMs: acceptTimeoutMs }), prepare),
+    intake: createIntake(pool("intake", { answerTimeoutMs: acceptTimeoutMs }), prepare, channel),
     work: {
-      process: (processing) =>
-        createProcessor(
+      process: async (processing) => {
+        await migrateHandlers({ pool: operators, schema }, processing.handlers);
+        await offers.announce(processing.handlers);
+        return createProcessor(
           {
-            claims,
-            clock,
-            retry,
-            lookMs,
             pool: handlers,
-            spoken,
-            startTrigger: async (wake, onTrouble) => startTrigger(jobs, packages, { wake, onTrouble }),
+            prepare,
+            statements,
+            jobs,
+            offers,
+            clock,
+            lookMs,
+            createListener: (on) =>
+              channel === null
+                ? { keep: () => undefined, stop: () => undefined }
+                : createListener(packages, { url, channel, ...on }),
           },
           processing,
-        ),
-      release: claims.release,
+        );
+      },
     },
-    ledger: createLedger(operators),
+    ledger: createLedger(createDatabase(operators, prepare), channel),
     nowMs: async () => (await operators.query<{ now: number }>(FIND_NOW)).rows[0]?.now ?? Number.NaN,
     close,
   };

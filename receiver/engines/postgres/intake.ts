@@ -9,12 +9,14 @@ import {
   type Pool,
   type Prepare,
 } from "./connection.ts";
-import { JOBS_SCHEMA } from "./schema.ts";
+import { makeJobs, offerOf } from "./offers.ts";
 import { objectKey, storable, uuidOf } from "./text.ts";
-import { TASK } from "./trigger.ts";
+
+/** Channel by which workers hear that something was stored; another for each inbox of a database. */
+export const channelOf = (schema: string): string => `${schema}_stored`;
 
 /**
- * Event rows and the job that triggers their handling, in one statement. Ids are inserted in their order, and objects
+ * Event rows, their jobs and the word to workers, in one statement. Ids are inserted in their order, and objects
  * before them in theirs, so that two batches never wait for each other in a circle.
  *
  * Where somebody has turned synchronous commits off, this one is synchronous all the same: an acknowledgement means
@@ -27,7 +29,7 @@ const ACCEPT = `
   ), given AS MATERIALIZED (
     SELECT g.*, nextval('receiver.seqs') AS seq
     FROM durable, json_to_recordset($1) AS g(
-      n integer, id uuid, spelling text, type text, object uuid, reconciled boolean, start integer, length integer)
+      n integer, id uuid, spelling text, type text, object uuid, reconciled boolean, trace jsonb, start integer, length integer)
   ), objects AS (
     INSERT INTO receiver.objects AS known (key, seq, reconciled)
     SELECT DISTINCT ON (object) object, seq, reconciled FROM given
@@ -46,18 +48,17 @@ const ACCEPT = `
     ON CONFLICT (id) DO NOTHING
     RETURNING id, seq
   ), events AS (
-    INSERT INTO receiver.events (seq, id, spelling, type, object, reconciled, body)
-    SELECT seq, id, spelling, type, object, reconciled, substring($2::bytea FROM start FOR length)
+    INSERT INTO receiver.events (seq, id, spelling, type, object, reconciled, trace, offer, body)
+    SELECT seq, id, spelling, type, object, reconciled, trace, ${offerOf("type")}, substring($2::bytea FROM start FOR length)
     FROM given JOIN ids USING (id, seq)
     ORDER BY seq
-    RETURNING seq
-  ), job AS (
-    SELECT ${JOBS_SCHEMA}.add_job('${TASK}') FROM (SELECT FROM events LIMIT 1) AS anything
-    -- One that waits to be run will do for these events too.
-    WHERE NOT EXISTS (SELECT FROM ${JOBS_SCHEMA}.jobs WHERE task_identifier = '${TASK}' AND locked_at IS NULL)
+    RETURNING seq, type, received_at, attempts, due_at, last_error
+  ), jobs AS (${makeJobs("events")}
+  ), told AS (
+    SELECT pg_notify($3, '') FROM (SELECT FROM events LIMIT 1) AS anything WHERE $3 IS NOT NULL
   )
   SELECT given.n, events.seq IS NULL AS duplicate
-  FROM given LEFT JOIN events ON events.seq = given.seq LEFT JOIN job ON true`;
+  FROM given LEFT JOIN events ON events.seq = given.seq LEFT JOIN told ON true`;
 
 /** In the order of their rows, like everybody who locks several. */
 const COUNT_DUPLICATES = `
@@ -69,22 +70,22 @@ const COUNT_DUPLICATES = `
   FROM known JOIN locked USING (seq) WHERE events.seq = known.seq
   RETURNING replace(events.id::text, '-', '') AS id, encode(sha256(events.body), 'hex') AS hash`;
 
-const PROBE = `UPDATE receiver.facts SET probed_at = clock_timestamp()`;
-
 type AcceptedRow = { n: number; duplicate: boolean };
 
 /** The way in: a batch is one statement, and a second one when there were duplicates to count. */
-export function createIntake(pool: Pool, prepare: Prepare): Intake {
+export function createIntake(pool: Pool, prepare: Prepare, channel: string | null): Intake {
   return {
     accept: async (batch) => {
       if (pool.ending) return CLOSED;
       if (batch.length === 0) return { ok: true, acceptances: [] };
-      return onConnection(async (client) => acceptAll(client, prepare, batch));
+      return onConnection(async (client) => acceptAll(client, { prepare, channel }, batch));
     },
     probe: async () => {
       if (pool.ending) return CLOSED;
       return onConnection(async (client) => {
-        await client.query(PROBE);
+        await client.query("BEGIN");
+        await acceptAll(client, { prepare, channel }, [PROBE]);
+        await client.query("ROLLBACK");
         return { ok: true };
       });
     },
@@ -107,23 +108,32 @@ export function createIntake(pool: Pool, prepare: Prepare): Intake {
 
 const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
 
-async function acceptAll(
-  client: Client,
-  prepare: Prepare,
-  batch: readonly NewEvent[],
-): Promise<AcceptResult> {
+type Means = { prepare: Prepare; channel: string | null };
+
+/** An event that is stored and rolled back: what it takes to acknowledge is what has to be there. */
+const PROBE: NewEvent = {
+  id: `evt_${"0".repeat(32)}`,
+  type: "receiver.probe",
+  objectId: "probe",
+  source: "webhook",
+  body: Buffer.from("{}"),
+  trace: null,
+};
+
+async function acceptAll(client: Client, means: Means, batch: readonly NewEvent[]): Promise<AcceptResult> {
   const first = new Map<string, number>();
   for (const [index, event] of batch.entries()) {
     const id = uuidOf(event.id);
     if (!first.has(id)) first.set(id, index);
   }
-  const isNew = await insert(client, prepare, batch, [...first.values()]);
+  const isNew = await insert(client, means, batch, [...first.values()]);
   const repeated = new Map<string, number>();
   for (const [index, event] of batch.entries()) {
     const id = uuidOf(event.id);
     if (!isNew.has(index)) repeated.set(id, (repeated.get(id) ?? 0) + 1);
   }
-  const hashes = repeated.size > 0 ? await countDuplicates(client, repeated) : new Map<string, string>();
+  const hashes =
+    repeated.size > 0 ? await countDuplicates(client, means, repeated) : new Map<string, string>();
   const acceptances = batch.map((event, index): Acceptance => {
     if (isNew.has(index)) return { duplicate: false };
     const storedSha256 = hashes.get(uuidOf(event.id));
@@ -138,7 +148,7 @@ async function acceptAll(
 /** Stores the events at `indexes`, of which no two have the same id. Answers where the new ones were. */
 async function insert(
   client: Client,
-  prepare: Prepare,
+  { prepare, channel }: Means,
   batch: readonly NewEvent[],
   indexes: readonly number[],
 ): Promise<Set<number>> {
@@ -155,6 +165,7 @@ async function insert(
       type: storable(event.type),
       object: event.objectId === null ? null : objectKey(event.type, event.objectId),
       reconciled: event.source === "reconcile",
+      trace: event.trace,
       start,
       length: event.body.length,
     };
@@ -163,7 +174,7 @@ async function insert(
     return [row];
   });
   const accepted = await client.query<AcceptedRow>(
-    prepare(ACCEPT, [JSON.stringify(rows), Buffer.concat(bodies)]),
+    prepare(ACCEPT, [JSON.stringify(rows), Buffer.concat(bodies), channel]),
   );
   return new Set(accepted.rows.flatMap(({ n, duplicate }) => (duplicate ? [] : [n])));
 }
@@ -171,9 +182,10 @@ async function insert(
 /** Answers the hashes of the stored bodies, by id; none for an id that is another's alias or whose event was pruned. */
 async function countDuplicates(
   client: Client,
+  { prepare }: Means,
   times: ReadonlyMap<string, number>,
 ): Promise<Map<string, string>> {
   const given = JSON.stringify([...times].map(([id, count]) => ({ id, times: count })));
-  const { rows } = await client.query<{ id: string; hash: string }>(COUNT_DUPLICATES, [given]);
+  const { rows } = await client.query<{ id: string; hash: string }>(prepare(COUNT_DUPLICATES, [given]));
   return new Map(rows.map(({ id, hash }) => [id, hash]));
 }

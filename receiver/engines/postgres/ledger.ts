@@ -1,53 +1,107 @@
-import type { Counts, EventFilter, InboxEvent, Ledger } from "../../engine.ts";
+import type { Counts, EventFilter, EventState, InboxEvent, Ledger } from "../../engine.ts";
+import { summaryOf } from "../event-state.ts";
 import { findingsOf } from "./care.ts";
-import { retryingConflicts, type Pool } from "./connection.ts";
+import type { Database } from "./connection.ts";
+import { makeJobs } from "./offers.ts";
 import { createPrune } from "./retention.ts";
-import { JOBS_SCHEMA } from "./schema.ts";
-import { ID, milliseconds, objectKey, storable, uuidOf } from "./text.ts";
-import { TASK } from "./trigger.ts";
+import {
+  eventSeq,
+  ID,
+  JOB_STATE,
+  jobId,
+  milliseconds,
+  objectKey,
+  storable,
+  uuidOf,
+  WITH_JOBS,
+} from "./text.ts";
 
-const EVENT = `
-  seq, ${ID} AS id, type, state, CASE WHEN reconciled THEN 'reconcile' ELSE 'webhook' END AS source, attempts, handled,
-  duplicates, ${milliseconds("received_at")} AS "receivedAtMs", ${milliseconds("finished_at")} AS "finishedAtMs",
-  CASE WHEN state = 'pending' THEN ${milliseconds("coalesce(due_at, received_at)")} END AS "nextAttemptAtMs",
-  last_error AS "lastError"`;
-const FIND = `SELECT ${EVENT} FROM receiver.events WHERE seq = (SELECT ids.seq FROM receiver.ids WHERE ids.id = $1)`;
+export const EVENT = `
+  SELECT seq, ${ID} AS id, type, work.state, CASE WHEN reconciled THEN 'reconcile' ELSE 'webhook' END AS source, duplicates,
+    ${milliseconds("received_at")} AS "receivedAtMs", ${milliseconds("coalesce(due_at, received_at)")} AS "dueAtMs",
+    CASE WHEN offer = 'unwanted' THEN ${milliseconds("coalesce(finished_at, received_at)")} END AS "unwantedAtMs",
+    coalesce(jobs, CASE WHEN events.state IS NOT NULL THEN json_build_array(json_build_object(
+      'handler', type, 'state', events.state, 'attempts', attempts, 'handled', handled, 'lastError', last_error,
+      'nextAttemptAtMs', NULL, 'deferred', false, 'finishedAtMs', ${milliseconds("finished_at")})) END, '[]') AS jobs
+  FROM ${WITH_JOBS}`;
+const FIND = `${EVENT} WHERE seq = (SELECT ids.seq FROM receiver.ids WHERE ids.id = $1)`;
 const FIND_PRUNED = `SELECT seq, day::bigint * 86400000 AS "receivedAtMs", handled FROM receiver.ids WHERE id = $1`;
 const FIND_BODY = `SELECT body FROM receiver.events WHERE seq = $1`;
-const list = (from: string, order: string): string => `
-  SELECT ${EVENT} FROM receiver.events
-  WHERE ${from} AND ($2::text IS NULL OR state = $2) AND ($3::text IS NULL OR type = $3)
-  ORDER BY events.seq ${order} LIMIT $4`;
-const LIST_NEWEST = list("seq < coalesce($1::bigint, 9223372036854775807)", "DESC");
-const LIST_OLDEST = list("seq > $1::bigint", "ASC");
 
+/** Where to look for events of a state, other than among all. */
+const jobsIn = (states: string): string => `SELECT ${eventSeq("id")} FROM boss.job WHERE ${states}`;
+const CANDIDATES: Record<string, string> = {
+  pending: `${jobsIn("state < 'active' AND NOT blocked")} UNION ALL ${jobsIn("state < 'active' AND blocked")}
+    UNION ALL SELECT seq FROM receiver.events WHERE offer IN ('waiting', 'held')`,
+  claimed: jobsIn("state = 'active'"),
+  dead: `${jobsIn("state = 'failed'")} UNION ALL SELECT seq FROM receiver.events WHERE state = 'dead'`,
+  ignored: `${jobsIn("state = 'cancelled'")} UNION ALL SELECT seq FROM receiver.events WHERE offer = 'unwanted'`,
+};
+
+const CHOSEN = `
+  chosen AS MATERIALIZED (
+    SELECT seq, type, received_at, offer, state, 0 AS attempts, NULL::timestamptz AS due_at, NULL::text AS last_error
+    FROM receiver.events WHERE seq = ANY (ARRAY(SELECT ids.seq FROM receiver.ids WHERE ids.id = ANY ($1::uuid[])))
+    ORDER BY seq FOR UPDATE
+  ), told AS MATERIALIZED (SELECT pg_notify($3, '') WHERE $3 IS NOT NULL)`;
+const SINCE_NOW = `jsonb_build_object('requeuedAtMs', ${milliseconds("clock_timestamp()")})`;
+const JOBS_AGAIN = `
+  UPDATE boss.job SET state = 'created', priority = 0, retry_count = 0, started_on = NULL, start_after = now(),
+    completed_on = NULL, output = NULL, policy = NULL, blocked = handlers.keyed, data = ${SINCE_NOW}
+  FROM chosen, receiver.handlers
+  WHERE job.name = handlers.name AND job.id = ${jobId("chosen.seq")} AND job.state IN ('failed', 'cancelled')
+    AND ($2::text IS NULL OR handlers.name = $2)
+  RETURNING job.id`;
 const REQUEUE = `
-  WITH requeued AS (
-    UPDATE receiver.events SET state = 'pending', due_at = NULL, attempts = 0, crashes = 0, token = token + 1,
-      finished_at = NULL, last_error = NULL
-    WHERE seq = ANY (ARRAY(SELECT ids.seq FROM receiver.ids WHERE ids.id = ANY ($1::uuid[]))) AND state IN ('dead', 'ignored')
-    RETURNING seq
-  ), job AS (SELECT ${JOBS_SCHEMA}.add_job('${TASK}') FROM (SELECT FROM requeued LIMIT 1) AS anything)
-  SELECT count(*) AS count FROM requeued LEFT JOIN job ON true`;
+  WITH ${CHOSEN}, again AS (${JOBS_AGAIN}),
+  made AS (${makeJobs("chosen", { where: "handlers.name = $2", data: SINCE_NOW })}),
+  offered AS (
+    UPDATE receiver.events SET offer = CASE WHEN $2::text IS NULL THEN 'waiting' ELSE 'offered' END,
+      state = NULL, attempts = 0, due_at = NULL, last_error = NULL
+    FROM chosen WHERE events.seq = chosen.seq AND (chosen.offer = 'unwanted' OR chosen.state = 'dead')
+      AND ($2::text IS NULL OR ${jobId("chosen.seq")} IN (SELECT id FROM made))
+    RETURNING ${jobId("events.seq")} AS id)
+  SELECT count(*) AS count FROM (SELECT id FROM again UNION SELECT id FROM made UNION SELECT id FROM offered) AS changed LEFT JOIN told ON true`;
 
-/** Up to here events are counted; beyond, PostgreSQL's own estimate has to do. */
-const MOST_COUNTED = 100_000;
-const count = (where: string): string =>
-  `(SELECT count(*) FROM (SELECT FROM receiver.events WHERE ${where} LIMIT ${String(MOST_COUNTED)}) AS anything)`;
+/** Up to here jobs and events are counted; beyond, PostgreSQL's own estimates have to do. */
+const MOST_COUNTED = 10_000;
+const some = (text: string): string => `(${text} LIMIT ${String(MOST_COUNTED)})`;
+const ASIDE = `
+  aside AS MATERIALIZED (SELECT name, id, ${JOB_STATE} AS state FROM (
+    ${some("SELECT name, id, state FROM boss.job WHERE state < 'active' AND NOT blocked")} UNION ALL
+    ${some("SELECT name, id, state FROM boss.job WHERE state < 'active' AND blocked")} UNION ALL
+    ${some("SELECT name, id, state FROM boss.job WHERE state = 'active'")} UNION ALL
+    ${some("SELECT name, id, state FROM boss.job WHERE state = 'failed'")} UNION ALL
+    ${some("SELECT name, id, state FROM boss.job WHERE state = 'cancelled'")}) AS job
+  ), events AS (
+    SELECT CASE WHEN bool_or(state = 'claimed') THEN 'claimed' WHEN bool_or(state = 'pending') THEN 'pending'
+      WHEN bool_or(state = 'dead') THEN 'dead' WHEN EXISTS (SELECT FROM boss.job WHERE job.id = aside.id
+        AND name = ANY (ARRAY(SELECT name FROM receiver.handlers)) AND job.state = 'completed') THEN 'done'
+      ELSE 'ignored' END AS state FROM aside GROUP BY aside.id
+    UNION ALL
+    ${some("SELECT CASE WHEN offer = 'unwanted' THEN 'ignored' ELSE 'pending' END FROM receiver.events WHERE offer <> 'offered'")}
+    UNION ALL ${some("SELECT 'dead' FROM receiver.events WHERE state = 'dead'")})`;
+const OLDEST = `
+  SELECT min(at) FROM (
+    SELECT (SELECT created_on FROM boss.job WHERE job.name = handlers.name AND job.priority = kind AND state < 'active'
+      AND NOT blocked ORDER BY created_on LIMIT 1) AS at FROM receiver.handlers, generate_series(0, 2) AS kind
+    UNION ALL SELECT (SELECT created_on FROM boss.job WHERE job.name = handlers.name AND blocked AND state < 'active'
+      ORDER BY id LIMIT 1) FROM receiver.handlers
+    UNION ALL SELECT min(created_on) FROM boss.job WHERE state = 'active'
+    UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'waiting' ORDER BY seq LIMIT 1)
+    UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'held' ORDER BY seq LIMIT 1)) AS oldest`;
 const COUNT = `
-  SELECT
-    ${count("state = 'pending' AND due_at IS NULL")} + ${count("state = 'pending' AND due_at IS NOT NULL AND crashes = 0")}
-      + ${count("state = 'pending' AND due_at IS NOT NULL AND crashes > 0")} AS pending,
-    ${count("state = 'claimed'")} AS claimed,
-    ${count("state = 'ignored'")} AS ignored,
-    ${count("state = 'dead'")} AS dead,
-    ${count("true")} AS "all",
+  WITH ${ASIDE}
+  SELECT (SELECT json_object_agg(state, count) FROM (SELECT state, count(*) FROM events GROUP BY state) AS states) AS "byState",
+    (SELECT json_agg(counted) FROM (SELECT name AS handler,
+      count(*) FILTER (WHERE state = 'pending') AS pending, count(*) FILTER (WHERE state = 'claimed') AS claimed,
+      count(*) FILTER (WHERE state = 'dead') AS dead, count(*) FILTER (WHERE state = 'ignored') AS ignored
+      FROM receiver.handlers LEFT JOIN aside USING (name) GROUP BY name ORDER BY name) AS counted) AS "byHandler",
+    (SELECT count(*) FROM ${some("SELECT FROM receiver.events")} AS anything) AS "all",
     (SELECT reltuples::bigint FROM pg_class WHERE oid = 'receiver.events'::regclass) AS estimate,
-    ${milliseconds(`clock_timestamp() - least(
-      (SELECT received_at FROM receiver.events WHERE state = 'pending' AND due_at IS NULL ORDER BY seq LIMIT 1),
-      (SELECT min(received_at) FROM receiver.events WHERE state = 'pending' AND due_at IS NOT NULL),
-      (SELECT min(received_at) FROM receiver.events WHERE state = 'claimed'))`)} AS "oldestUnfinishedAgeMs"`;
+    ${milliseconds(`clock_timestamp() - (${OLDEST})`)} AS "oldestUnfinishedAgeMs"`;
 
+const FIND_HANDLERS = `SELECT name, types FROM receiver.handlers WHERE current ORDER BY name`;
 const FIND_KNOWN = `SELECT replace(key::text, '-', '') AS key FROM receiver.objects WHERE key = ANY ($1::uuid[])`;
 const FIND_PRUNED_BEFORE = `SELECT coalesce(${milliseconds("pruned_before")}, 0) AS at FROM receiver.facts`;
 const FIND_BOOKMARK = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
@@ -56,26 +110,38 @@ const SET_BOOKMARK = `
 const DELETE_BOOKMARK = `DELETE FROM receiver.bookmarks WHERE name = $1`;
 
 /** What operators ask and do, on connections of its own. */
-export function createLedger(pool: Pool): Ledger {
-  const run = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
-    retryingConflicts(async () => (await pool.query<Row>(text, values)).rows);
-
+export function createLedger(database: Database, channel: string | null): Ledger {
+  const { run } = database;
   return {
     find: async (id) => {
-      const [event] = await run<InboxEvent>(FIND, [uuidOf(id)]);
-      if (event) return event;
+      const [event] = await run<EventRow>(FIND, [uuidOf(id)]);
+      if (event) return eventOf(event);
       const [pruned] = await run<PrunedRow>(FIND_PRUNED, [uuidOf(id)]);
       return pruned && prunedEvent(id, pruned);
     },
     body: async (seq) => (await run<{ body: Buffer }>(FIND_BODY, [seq]))[0]?.body,
-    list: async ({ state, type }: EventFilter, page) => {
-      const filter = [state, type === undefined ? undefined : storable(type), page.limit];
-      return "afterSeq" in page
-        ? run<InboxEvent>(LIST_OLDEST, [page.afterSeq, ...filter])
-        : run<InboxEvent>(LIST_NEWEST, [page.beforeSeq, ...filter]);
+    list: async (filter, page) => {
+      const isForward = "afterSeq" in page;
+      const where = [
+        isForward ? "seq > $1" : "seq < coalesce($1::bigint, 9223372036854775807)",
+        ...conditionsOf(filter),
+      ];
+      const from = isForward ? page.afterSeq : page.beforeSeq;
+      const order = isForward ? "ASC" : "DESC";
+      const rows = await run<EventRow>(
+        `${EVENT} WHERE ${where.join(" AND ")} AND $3::text IS NOT DISTINCT FROM $3 AND $4::text IS NOT DISTINCT FROM $4
+          ORDER BY seq ${order} LIMIT $2`,
+        [from, page.limit, filter.type === undefined ? null : storable(filter.type), filter.handler ?? null],
+      );
+      return rows.map(eventOf);
     },
-    requeue: async (ids) => (await run<{ count: number }>(REQUEUE, [ids.map(uuidOf)]))[0]?.count ?? 0,
-    prune: createPrune(run),
+    requeue: async (ids, handler) =>
+      (await run<{ count: number }>(REQUEUE, [ids.map(uuidOf), handler, channel]))[0]?.count ?? 0,
+    handlers: async () => {
+      const rows = await run<{ name: string; types: string[] | null }>(FIND_HANDLERS);
+      return rows.map(({ name, types }) => ({ name, types: types ?? "*" }));
+    },
+    prune: createPrune(database),
     counts: async () => {
       const [row] = await run<CountsRow>(COUNT);
       if (!row) throw new Error("PostgreSQL counted nothing.");
@@ -95,8 +161,41 @@ export function createLedger(pool: Pool): Ledger {
   };
 }
 
-/** Runs one statement and answers its rows. */
-export type Run = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
+/** Its type is the third value of a list's statement, and the handler the fourth. */
+function conditionsOf({ state, type, handler }: EventFilter): string[] {
+  const conditions = type === undefined ? [] : ["type = $3"];
+  if (handler !== undefined) {
+    const ofState = state === undefined ? "" : `AND ${JOB_STATE} = '${state}'`;
+    return [
+      ...conditions,
+      `EXISTS (SELECT FROM boss.job WHERE name = $4 AND id = ${jobId("events.seq")} ${ofState})`,
+    ];
+  }
+  if (state === undefined) return conditions;
+  const candidates = CANDIDATES[state];
+  return [...conditions, `work.state = '${state}'`, ...(candidates ? [`seq IN (${candidates})`] : [])];
+}
+
+export type EventRow = Pick<
+  InboxEvent,
+  "seq" | "id" | "type" | "state" | "source" | "duplicates" | "receivedAtMs" | "jobs"
+> & {
+  dueAtMs: number;
+  unwantedAtMs: number | null;
+};
+
+function eventOf({ dueAtMs, unwantedAtMs, ...row }: EventRow): InboxEvent {
+  const { state, jobs } = row;
+  const summary = summaryOf(jobs);
+  const isUnseen = state === "pending" && jobs.length === 0;
+  return {
+    ...row,
+    ...summary,
+    state,
+    finishedAtMs: summary.finishedAtMs ?? unwantedAtMs,
+    nextAttemptAtMs: isUnseen ? dueAtMs : summary.nextAttemptAtMs,
+  };
+}
 
 type PrunedRow = { seq: number; receivedAtMs: number; handled: number };
 
@@ -111,21 +210,25 @@ function prunedEvent(id: string, row: PrunedRow): InboxEvent {
     duplicates: 0,
     finishedAtMs: null,
     nextAttemptAtMs: null,
+    deferredUntilMs: null,
     lastError: null,
+    jobs: [],
   };
 }
 
-type CountsRow = Omit<Counts["byState"], "done"> & {
+type CountsRow = Pick<Counts, "byHandler" | "oldestUnfinishedAgeMs"> & {
+  byState: Partial<Record<EventState, number>> | null;
   all: number;
   estimate: number;
-  oldestUnfinishedAgeMs: number | null;
 };
 
-function countsOf({ all, estimate, oldestUnfinishedAgeMs, ...counted }: CountsRow): Counts {
+function countsOf({ all, estimate, byState, byHandler, oldestUnfinishedAgeMs }: CountsRow): Counts {
+  const { pending = 0, claimed = 0, ignored = 0, dead = 0 } = byState ?? {};
   const total = all < MOST_COUNTED ? all : Math.max(all, estimate);
-  const unfinishedAndSetAside = counted.pending + counted.claimed + counted.ignored + counted.dead;
+  const done = Math.max(0, total - pending - claimed - ignored - dead);
   return {
-    byState: { ...counted, done: Math.max(0, total - unfinishedAndSetAside) },
+    byState: { pending, claimed, done, ignored, dead },
+    byHandler: byHandler ?? [],
     oldestUnfinishedAgeMs,
   };
 }

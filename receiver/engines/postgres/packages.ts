@@ -1,11 +1,8 @@
-import type * as graphileWorker from "graphile-worker";
 import type pg from "pg";
+import type * as pgBoss from "pg-boss";
 
 /** The packages that only this engine needs. */
-export type Packages = {
-  pg: typeof pg;
-  graphile: typeof graphileWorker;
-};
+export type Packages = { pg: typeof pg; PgBoss: typeof pgBoss.PgBoss };
 
 /** A package of this engine is not installed. The message says how to install it. */
 export class PackageMissing extends Error {
@@ -13,7 +10,7 @@ export class PackageMissing extends Error {
 
   constructor(cause: unknown) {
     super(
-      "DATABASE_URL names PostgreSQL, whose packages are not installed: npm install pg@8.23.1 graphile-worker@0.18.0",
+      "DATABASE_URL names PostgreSQL, whose packages are not installed: npm install pg@8.23.1 pg-boss@12.30.0",
       { cause },
     );
   }
@@ -22,8 +19,8 @@ export class PackageMissing extends Error {
 /** Loads what this engine needs, when it is needed: who keeps to SQLite installs none of it. */
 export async function loadPackages(): Promise<Packages> {
   try {
-    const [{ default: postgres }, graphile] = await Promise.all([import("pg"), import("graphile-worker")]);
-    return { pg: postgres, graphile };
+    const [{ default: postgres }, { PgBoss }] = await Promise.all([import("pg"), import("pg-boss")]);
+    return { pg: postgres, PgBoss };
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") {
       throw new PackageMissing(error);

@@ -1,81 +1,80 @@
 import type { Clock } from "../../clock.ts";
-import {
-  LeaseLost,
-  type Claim,
-  type Processor,
-  type ProcessOptions,
-  type RetryPolicy,
-} from "../../engine.ts";
-import { endingOf, handledAs } from "../ending.ts";
-import type { ClaimedEvent, Claims, Settlement } from "./claims.ts";
-import type { Pool } from "./connection.ts";
-import { createHandlerTransaction } from "./handler-transaction.ts";
+import type { FailedJob, JobHandler, Processor, ProcessOptions } from "../../engine.ts";
+import { createTurns } from "../turns.ts";
+import type { Claims, Look } from "./claims.ts";
+import type { Means } from "./handler-transaction.ts";
+import { createHands } from "./hands.ts";
+import type { ClaimedJob, Jobs } from "./jobs.ts";
 import { createLease } from "./lease.ts";
+import type { Listener } from "./listener.ts";
+import type { Offers } from "./offers.ts";
 import { createSettling } from "./settling.ts";
-import type { Spoken } from "./spoken.ts";
-import type { Trigger } from "./trigger.ts";
+import { isOthers, oneSuspect, share, type Hungry } from "./share.ts";
+import type { Workers } from "./workers.ts";
 
-/** Events claimed beyond those that can be begun at once, when they end faster than a statement takes. */
+/** Jobs claimed beyond those that can be begun at once, when they end faster than a statement takes. */
 const MOST_AHEAD = 500;
 
 /** Of a drain, what returning claims may take. */
 const RETURN_TIMEOUT_MS = 1_000;
 
-const FORGOTTEN =
-  "The handler ended before its atomically() did, so nothing was written: it has to await atomically().";
-
 const WOKEN = "woken";
 
-type Held = { event: ClaimedEvent; over: AbortController; begun: boolean };
-
 /**
- * The background loop: keep the lease, take over from the dead, claim, handle, settle. Each round answers how long it
- * may sleep; a job of graphile-worker or the end of a handling cuts that short.
+ * The background loop: keep the lease, look, take over from the dead, claim, handle, settle. Each round answers how long
+ * it may sleep; a notification or the end of a handling cuts that short.
  */
 export function createProcessor(
-  engine: {
-    claims: Claims;
-    pool: Pool;
-    spoken: Spoken;
+  engine: Means & {
+    jobs: Jobs & Claims & Workers;
+    offers: Offers;
     clock: Clock;
-    retry: RetryPolicy;
     /** How often to look for what nobody tells: retries that have become due, the claims of the dead. */
     lookMs: number;
-    startTrigger: (wake: () => void, onTrouble: (error: unknown) => void) => Promise<Trigger>;
+    createListener: (on: { onHeard: () => void; onBroken: () => void }) => Listener;
   },
   options: ProcessOptions,
 ): Processor {
-  const { claims, clock, retry, lookMs } = engine;
+  const { jobs, offers, clock, lookMs } = engine;
   const { workerId: worker, concurrency } = options;
-  const means = { pool: engine.pool, spoken: engine.spoken, claims, clock, worker };
-  /** What we know we hold, by its seq: to be begun, running, or being settled. */
-  const held = new Map<number, Held>();
-  const ready: Held[] = [];
-  let running = 0;
+  const turns = createTurns(clock.monotonicMs);
+  const limitedUntilMs = new Map<string, number>();
+  let predecessors = options.predecessors ?? [];
+  let onlyAsked = false;
+  let turn = 0;
   let endedSinceClaim = 0;
-  /** An event whose worker vanished: claimed, to be begun when nothing else runs, and running until it is undefined. */
-  let suspect: Held | undefined;
-  let first: "new" | "retries" = "retries";
-
-  let lookAtMs = 0;
-  let endedSinceLook = 0;
+  let endedSincePassOn = 0;
+  let passOnAtMs = 0;
   let draining = false;
   const empty = new AbortController();
   const stopped = new AbortController();
-  const settle = createSettling({ ...means, stopped: stopped.signal, onTrouble: options.onTrouble });
-  const lease = createLease({
-    ...means,
-    startTrigger: async () => engine.startTrigger(wake, options.onTrouble),
-  });
+  const settle = createSettling(jobs, { clock, stopped: stopped.signal, onTrouble: options.onTrouble });
+  const hands = createHands(engine, options, { settle, turns, ended });
+  const lease = createLease(jobs, { worker, clock });
+  // What was claimed or settled last may have been lost with the server.
+  const listener = engine.createListener({ onHeard: wake, onBroken: () => (lease.touch(), wake()) });
   let alarm = new AbortController();
   let lastRound: Promise<number> = Promise.resolve(0);
   const loop = runLoop();
   let drained: Promise<void> | undefined;
-  return { drain: async (graceMs) => (drained ??= drain(graceMs)) };
+  return { wake, drain: async (graceMs, failed = []) => (drained ??= drain(graceMs, failed)) };
 
   function wake(): void {
     // Without a reason of its own, an abort makes an error each time.
     alarm.abort(WOKEN);
+  }
+
+  function ended({ isStored, handler }: { isStored: boolean; handler: JobHandler }): void {
+    if (!isStored) {
+      endedSinceClaim += 1;
+      endedSincePassOn += 1;
+      // As long as something is left of what was claimed, there is no room for more.
+      if (hands.waiting() === 0) wake();
+      return;
+    }
+    // What waited for this one, of its key or its handler, could not be claimed before.
+    if (handler.key || handler.concurrency < concurrency) wake();
+    if (draining && hands.size() === 0) empty.abort();
   }
 
   async function runLoop(): Promise<void> {
@@ -95,153 +94,116 @@ export function createProcessor(
   }
 
   async function round(): Promise<number> {
-    await keepLease();
-    const looks = clock.monotonicMs() >= lookAtMs;
-    if (looks) {
-      lookAtMs = clock.monotonicMs() + lookMs;
-      await claims.expire(worker, options.isGone);
-      await passOn();
+    listener.keep();
+    if (!(await lease.keep(hands.has))) hands.loseAll();
+    if (draining) return lookMs;
+    if (options.only !== undefined) return claimOnly(options.only);
+    const names = options.handlers.map(({ name }) => name);
+    const hadSuspect = hands.hasSuspect();
+    const look = await jobs.look(worker, names);
+    if (look.expired || predecessors.length > 0) {
+      await jobs.takeOver(worker, predecessors, options.handlers);
+      predecessors = [];
+      return 0;
     }
-    const claimed = await fill(looks);
-    return claimed ? 0 : lookMs;
+    if (look.gone) await offers.ignoreGone();
+    if (look.waiting) await offers.offerWaiting();
+    await findKeys(look);
+    await passOn();
+    // What came while it ran has its turn now: that is looked for anew.
+    if (hadSuspect && !hands.hasSuspect()) return 0;
+    const sleepMs = await fill(look);
+    return look.waiting || look.keyless.length > 0 ? 0 : sleepMs;
+  }
+
+  async function findKeys({ keyless }: Look): Promise<void> {
+    for (const handler of options.handlers.filter(({ name }) => keyless.includes(name))) {
+      const dead = { handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 } as const;
+      for (const one of await offers.findKeys(handler)) options.onHandled({ ...one, ...dead });
+    }
   }
 
   /** What was claimed ahead of handlers that have become slow is for others to begin. */
   async function passOn(): Promise<void> {
-    if (endedSinceLook === 0) await giveBack(ready.splice(0));
-    endedSinceLook = 0;
+    if (clock.monotonicMs() < passOnAtMs) return;
+    passOnAtMs = clock.monotonicMs() + lookMs;
+    if (endedSincePassOn === 0) await hands.returnWaiting();
+    endedSincePassOn = 0;
   }
 
-  async function keepLease(): Promise<void> {
-    if (await lease.keep([...held.keys()])) return;
-    // What we held is theirs; what we claimed since is put back by the first extension.
-    for (const lost of held.values()) forget(lost, new LeaseLost(lost.event.id));
-  }
-
-  /** Claims for free slots, and answers whether there may be more. */
-  async function fill(looks: boolean): Promise<boolean> {
-    begin();
-    if (draining || suspect !== undefined) return false;
-    const free = concurrency - running - ready.length;
-    if (free <= 0 && ready.length > 0) return false;
-    const limit = Math.max(free, 0) + Math.min(endedSinceClaim, MOST_AHEAD);
-    if (limit === 0) return false;
+  /** Claims for free slots, and answers how long to wait for more. */
+  async function fill(look: Look): Promise<number> {
+    hands.begin();
+    if (hands.hasSuspect()) return lookMs;
+    const free = hands.free();
+    if (free === 0 && hands.waiting() > 0) return lookMs;
+    turn += 1;
+    const due = hungry(look, free);
+    if (due.every(({ kinds }) => !isOthers(kinds))) turns.othersHadTheirs();
+    const others = share(due, free + Math.min(endedSinceClaim, MOST_AHEAD), turn);
+    const wanted = turns.isOthers() ? others : [...others, ...oneSuspect(due, turn)];
     endedSinceClaim = 0;
-    first = first === "new" ? "retries" : "new";
-    const events = await claims.claim(worker, limit, first);
-    for (const event of events) ready.push(hold(event));
-    if (looks) await claimSuspect();
-    begin();
-    return events.length > 0 && running < concurrency;
-  }
-
-  /** After each there is a turn for the others, so that many of them don't hold up everything. */
-  async function claimSuspect(): Promise<void> {
-    const event = await claims.claimSuspect(worker);
-    if (event) suspect = hold(event);
-  }
-
-  function hold(event: ClaimedEvent): Held {
-    const one = { event, over: new AbortController(), begun: false };
-    held.set(event.seq, one);
-    return one;
-  }
-
-  function begin(): void {
-    // What a claim brings after the drain began is returned.
-    if (draining || suspect?.begun === true) return;
-    while (running < concurrency) {
-      const next = ready.shift();
-      if (!next) break;
-      start(next);
+    const limited = wanted.filter(({ handler }) => handler.rateLimit !== undefined);
+    const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined);
+    let claimed = unlimited.length > 0 ? take(await jobs.claim(worker, hands.claims(), unlimited)) : 0;
+    for (const one of limited) {
+      const taken = await jobs.claimLimited(worker, hands.claims(), one);
+      if (taken.waitMs > 0) limitedUntilMs.set(one.handler.name, clock.monotonicMs() + taken.waitMs);
+      claimed += take(taken.jobs);
     }
-    if (suspect !== undefined && running === 0) start(suspect);
+    hands.begin();
+    if (claimed > 0 && !hands.isFull()) return 0;
+    const waits = [...limitedUntilMs.values()].map((untilMs) => untilMs - clock.monotonicMs());
+    return Math.min(lookMs, ...waits.filter((waitMs) => waitMs > 0));
   }
 
-  function start(one: Held): void {
-    if (!held.has(one.event.seq)) return;
-    one.begun = true;
-    running += 1;
-    run(one).catch(options.onTrouble);
-  }
-
-  async function run(one: Held): Promise<void> {
-    const { event, over } = one;
-    const startedAtMs = clock.monotonicMs();
-    const transaction = createHandlerTransaction(means, event, over.signal);
-    const claim: Claim = {
-      id: event.id,
-      type: event.type,
-      body: event.body.toString("utf8"),
-      attempt: event.attempts,
-      receivedAtMs: event.receivedAtMs,
-      signal: over.signal,
-      atomically: transaction.atomically,
-    };
-    let outcome = await options.handle(claim);
-    const committed = await transaction.end();
-    if (committed === "forgotten") outcome = { kind: "failed", error: FORGOTTEN };
-    running -= 1;
-    endedSinceClaim += 1;
-    endedSinceLook += 1;
-    if (suspect === one) {
-      suspect = undefined;
-      lookAtMs = 0;
-    }
-    begin();
-    // As long as something is left of what was claimed, there is no room for more.
-    if (ready.length === 0 || lookAtMs === 0) wake();
-
-    if (committed === "committed") outcome = { kind: "done" };
-    const { seq, token, attempts } = event;
-    const ending = endingOf(attempts, outcome, retry);
-    const stored = committed === "committed" || (await settle({ seq, token, ...ending }));
-    if (held.get(event.seq) === one) held.delete(event.seq);
-    if (draining && held.size === 0) empty.abort();
-    options.onHandled({
-      id: event.id,
-      type: event.type,
-      attempt: event.attempts,
-      outcome: stored ? handledAs(ending) : "lost",
-      durationMs: clock.monotonicMs() - startedAtMs,
-      ...(ending.error === null ? {} : { error: ending.error }),
+  /** The handlers of ours that have something due, and how many more of their jobs may be held. */
+  function hungry({ due }: Look, free: number): Hungry[] {
+    return options.handlers.flatMap((handler) => {
+      const kinds = due.flatMap((one) => (one.handler === handler.name ? [one.kind] : []));
+      if (kinds.length === 0 || (limitedUntilMs.get(handler.name) ?? 0) > clock.monotonicMs()) return [];
+      const isAnyNumber = handler.concurrency >= concurrency && handler.rateLimit === undefined;
+      const room = isAnyNumber ? Infinity : Math.min(free, handler.concurrency - hands.of(handler));
+      return [{ handler, kinds, room }];
     });
   }
 
-  async function drain(graceMs: number): Promise<void> {
+  function take(claimed: readonly ClaimedJob[] | undefined): number {
+    // The lease was lost: the next round sees to that.
+    if (claimed === undefined) lease.touch();
+    hands.take(claimed ?? []);
+    return claimed?.length ?? 0;
+  }
+
+  async function claimOnly({ handler, id }: { handler: string; id: string }): Promise<number> {
+    if (onlyAsked) return lookMs;
+    if (take(await jobs.claimOnly(worker, handler, id)) > 0) onlyAsked = true;
+    hands.begin();
+    return lookMs;
+  }
+
+  async function drain(graceMs: number, failed: readonly FailedJob[]): Promise<void> {
     draining = true;
+    hands.close();
     const grace = clock.sleep(graceMs, empty.signal);
     // What is being claimed right now goes back with the rest.
     await Promise.race([lastRound.catch(() => 0), grace]);
-    const unbegun = suspect?.begun === false ? [...ready.splice(0), suspect] : ready.splice(0);
-    await Promise.race([giveBack(unbegun), grace]);
-    if (held.size > 0) await grace;
-    await giveAllBack();
+    await Promise.race([hands.returnUnbegun(), grace]);
+    if (hands.size() > 0) await grace;
+    await returnAll(failed);
     stopped.abort();
     wake();
     empty.abort();
     await loop;
-    await giveAllBack();
-    await lease.resign();
+    await returnAll([]);
+    listener.stop();
+    await jobs.resign(worker);
   }
 
   /** A database that is away is not waited for: the lease will run out. */
-  async function giveAllBack(): Promise<void> {
+  async function returnAll(failed: readonly FailedJob[]): Promise<void> {
     const giving = new AbortController();
-    const given = giveBack([...held.values()]).finally(() => giving.abort());
+    const given = hands.returnAll(failed).finally(() => giving.abort());
     await Promise.race([given, clock.sleep(RETURN_TIMEOUT_MS, giving.signal)]);
-  }
-
-  async function giveBack(some: readonly Held[]): Promise<void> {
-    const settlements = some.map(({ event: { seq, token } }): Settlement => {
-      return { seq, token, state: "pending", error: null, delayMs: 0, uncounted: true };
-    });
-    for (const one of some) forget(one, new Error("The receiver is shutting down."));
-    await Promise.all(settlements.map(settle));
-  }
-
-  function forget({ event, over }: Held, reason: Error): void {
-    held.delete(event.seq);
-    over.abort(reason);
   }
 }

@@ -1,5 +1,6 @@
 import type { Ledger } from "../../engine.ts";
-import type { Run } from "./ledger.ts";
+import type { Database } from "./connection.ts";
+import { jobId, WITH_JOBS } from "./text.ts";
 
 /** Rows looked at, and deleted, by one statement: short enough that nobody waits for it. */
 const WINDOW = 500;
@@ -11,22 +12,34 @@ const MARK = `
 /** The next rows in the order of arrival, whatever their age: seq and time grow together. */
 const LOOK = `
   WITH seen AS (
-    SELECT seq, state, received_at < clock_timestamp() - $2 * interval '1 ms' AS old
-    FROM receiver.events WHERE seq > $1 ORDER BY seq LIMIT ${String(WINDOW)})
+    SELECT seq, work.state, received_at < clock_timestamp() - $2 * interval '1 ms' AS old
+    FROM ${WITH_JOBS} WHERE seq > $1 ORDER BY seq LIMIT ${String(WINDOW)})
   SELECT max(seq) AS "lastSeq", count(*) FILTER (WHERE old) AS old,
     coalesce(array_agg(seq) FILTER (WHERE old AND state IN ('done', 'ignored')), '{}')::text[] AS finished
   FROM seen`;
+
+/** As long as it lasts, nothing of them is requeued. */
+const LOCK = `SELECT FROM receiver.events WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE`;
 
 /**
  * Only the id stays, with its aliases, and whether the event was handled. What reconcile found keeps its object for as
  * long: the service's own event may still come, with another id.
  */
 const FORGET_BODIES = `
-  WITH forgotten AS (
-    DELETE FROM receiver.events WHERE seq = ANY ($1::bigint[]) AND state IN ('done', 'ignored')
-    RETURNING seq, id, object, handled
+  WITH finished AS MATERIALIZED (
+    SELECT seq, greatest(handled, (work.state = 'done')::integer) AS handled
+    FROM ${WITH_JOBS} WHERE seq = ANY ($1::bigint[]) AND work.state IN ('done', 'ignored')
+  ), forgotten AS (
+    DELETE FROM receiver.events USING finished WHERE events.seq = finished.seq
+    RETURNING events.seq, id, object, finished.handled
+  ), jobs AS (
+    DELETE FROM boss.job USING finished
+    WHERE name = ANY (ARRAY(SELECT name FROM receiver.handlers)) AND job.id = ${jobId("finished.seq")}
+  ), steps AS (
+    DELETE FROM receiver.steps USING finished WHERE steps.seq = finished.seq
   ), objects AS (
-    DELETE FROM receiver.objects USING forgotten WHERE objects.key = forgotten.object AND objects.seq = forgotten.seq AND NOT objects.reconciled
+    DELETE FROM receiver.objects USING forgotten
+    WHERE objects.key = forgotten.object AND objects.seq = forgotten.seq AND NOT objects.reconciled
   ), ids AS (
     UPDATE receiver.ids SET handled = forgotten.handled FROM forgotten WHERE ids.id = forgotten.id
   ), aliases AS (
@@ -50,7 +63,7 @@ const FORGET_IDS = `
 type Seen = { lastSeq: number | null; old: number; finished: string[] };
 
 /** Deletes what has been kept long enough, some hundred rows a statement. Each state in between is sound. */
-export function createPrune(run: Run): Ledger["prune"] {
+export function createPrune({ run, transaction }: Database): Ledger["prune"] {
   return async ({ bodiesOlderThanMs, idsOlderThanMs }) => ({
     bodies: await forgetBodies(bodiesOlderThanMs),
     ids: await forgetIds(idsOlderThanMs),
@@ -65,7 +78,11 @@ export function createPrune(run: Run): Ledger["prune"] {
       if (seen.finished.length > 0) {
         // First the mark: whoever asks in between thinks that more is gone than is.
         if (forgotten === 0) await run(MARK, [olderThanMs]);
-        forgotten += (await run(FORGET_BODIES, [seen.finished])).length;
+        const { finished } = seen;
+        forgotten += await transaction(async (_client, say) => {
+          await say(LOCK, [finished]);
+          return (await say(FORGET_BODIES, [finished])).length;
+        });
       }
       afterSeq = seen.lastSeq;
     }

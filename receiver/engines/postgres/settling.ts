@@ -1,20 +1,38 @@
 import type { Clock } from "../../clock.ts";
-import type { Claims, Settlement } from "./claims.ts";
+import type { Ending } from "../ending.ts";
+import { nameOf, type ClaimKey, type Jobs, type Settlement } from "./jobs.ts";
 
 const PAUSE_AFTER_TROUBLE_MS = 500;
+
+/** Goes back as it was: the attempt was none. */
+export function returned(claim: ClaimKey): Settlement {
+  return { ...claim, state: "retry", uncounted: true };
+}
+
+/** Of an ordinary ending, which ends a suspicion. */
+export function settlementOf(claim: ClaimKey, { state, error, delayMs, deferred }: Ending): Settlement {
+  if (state === "done") return { ...claim, state: "completed", output: { error } };
+  if (state === "dead") return { ...claim, state: "failed", output: { error } };
+  const output = { error, ...(deferred ? { deferred } : {}) };
+  return {
+    ...claim,
+    state: "retry",
+    kind: "retry",
+    delayMs: delayMs ?? 0,
+    uncounted: deferred === true,
+    output,
+  };
+}
 
 /**
  * Answers a function that settles a claim and tells whether it was still held. What ends while a statement is on its
  * way is settled together in the next. A database that is away is asked again, until `stopped`.
  */
-export function createSettling(options: {
-  claims: Claims;
-  worker: string;
-  clock: Clock;
-  stopped: AbortSignal;
-  onTrouble: (error: unknown) => void;
-}): (settlement: Settlement) => Promise<boolean> {
-  const { claims, worker, clock, stopped } = options;
+export function createSettling(
+  jobs: Pick<Jobs, "settle">,
+  options: { clock: Clock; stopped: AbortSignal; onTrouble: (error: unknown) => void },
+): (settlement: Settlement) => Promise<boolean> {
+  const { clock, stopped } = options;
   let waiting: { settlement: Settlement; give: (held: boolean) => void }[] = [];
   let settling = false;
 
@@ -31,9 +49,8 @@ export function createSettling(options: {
       const batch = waiting;
       waiting = [];
       try {
-        const settlements = batch.map(({ settlement }) => settlement);
-        const held = await claims.settle(worker, settlements);
-        for (const { settlement, give } of batch) give(held.has(settlement.seq));
+        const held = await jobs.settle(batch.map(({ settlement }) => settlement));
+        for (const { settlement, give } of batch) give(held.has(nameOf(settlement)));
       } catch (error) {
         options.onTrouble(error);
         if (stopped.aborted) for (const { give } of batch) give(false);

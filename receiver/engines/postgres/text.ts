@@ -22,7 +22,40 @@ export function objectKey(type: string, objectId: string): string {
 /** The id of an event, spelled as it came. */
 export const ID = `coalesce(events.spelling, 'evt_' || replace(events.id::text, '-', ''))`;
 
-/** Milliseconds of Unix time of a timestamp, in SQL. */
-export function milliseconds(timestamp: string): string {
-  return `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;
+/**
+ * Of all jobs of the event `seq`, in SQL: pg-boss's key is the queue's name and this. So jobs are found without an index
+ * of their own, and stand in the order of their events.
+ */
+export const jobId = (seq: string): string => `lpad(to_hex(${seq}), 32, '0')::uuid`;
+
+export function seqOf(id: string): number {
+  return Number.parseInt(id.replaceAll("-", "").slice(16), 16);
 }
+
+/** Milliseconds of Unix time of a timestamp, in SQL. */
+export const milliseconds = (timestamp: string): string =>
+  `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;
+
+/** The event of a job's id, in SQL. */
+export const eventSeq = (id: string): string =>
+  `('x' || right(replace(${id}::text, '-', ''), 16))::bit(64)::bigint`;
+
+/** In the words of the port, of pg-boss's. */
+export const JOB_STATE = `
+  CASE WHEN job.state = 'active' THEN 'claimed' WHEN job.state = 'completed' THEN 'done' WHEN job.state = 'failed' THEN 'dead'
+    WHEN job.state = 'cancelled' THEN 'ignored' ELSE 'pending' END`;
+const JOB = `json_build_object(
+  'handler', name, 'state', ${JOB_STATE}, 'attempts', retry_count + (started_on IS NOT NULL)::integer,
+  'handled', (job.state = 'completed')::integer, 'lastError', output->>'error',
+  'nextAttemptAtMs', CASE WHEN job.state < 'active' THEN ${milliseconds("start_after")} END,
+  'deferred', job.state < 'active' AND coalesce(output ? 'deferred', false),
+  'finishedAtMs', ${milliseconds("completed_on")})`;
+/** Each event with its jobs. One that came before handlers had names shows what was done with it, under its type's. */
+export const WITH_JOBS = `
+  receiver.events CROSS JOIN LATERAL (
+    SELECT json_agg(${JOB} ORDER BY name) AS jobs,
+      CASE WHEN bool_or(job.state = 'active') THEN 'claimed' WHEN bool_or(job.state < 'active') THEN 'pending'
+        WHEN bool_or(job.state = 'failed') THEN 'dead' WHEN bool_or(job.state = 'completed') THEN 'done'
+        WHEN count(*) > 0 THEN 'ignored' WHEN events.state IS NOT NULL THEN events.state
+        WHEN offer = 'unwanted' THEN 'ignored' ELSE 'pending' END AS state
+    FROM boss.job WHERE name = ANY (ARRAY(SELECT name FROM receiver.handlers)) AND job.id = ${jobId("events.seq")}) AS work`;

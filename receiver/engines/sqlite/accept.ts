@@ -6,7 +6,8 @@ import { createObjectIndex } from "./object-index.ts";
 
 // The only statement that runs for every event.
 const INSERT_EVENT = `
-  INSERT INTO events (key, type, object_id, source, received_at_ms, body) VALUES (?, ?, ?, ?, ?, ?)
+  INSERT INTO events (key, type, object_id, source, received_at_ms, body, trace)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (key) DO NOTHING`;
 const COUNT_DUPLICATE = `UPDATE events SET duplicates = duplicates + 1 WHERE key = ? RETURNING body`;
 const COUNT_DUPLICATE_OF = `UPDATE events SET duplicates = duplicates + 1 WHERE seq = ?`;
@@ -29,7 +30,7 @@ export function createAccept(
   options: { beforeCommit?: (() => void) | undefined } = {},
 ): (batch: readonly NewEvent[], nowMs: number) => Acceptance[] {
   const insertEvent =
-    db.prepare<[Buffer, string, string | null, EventSource, number, Uint8Array]>(INSERT_EVENT);
+    db.prepare<[Buffer, string, string | null, EventSource, number, Uint8Array, string | null]>(INSERT_EVENT);
   const countDuplicate = db.prepare<[Buffer], { body: Buffer | null }>(COUNT_DUPLICATE);
   const countDuplicateOf = db.prepare<[number]>(COUNT_DUPLICATE_OF);
   const hasReconciled = db.prepare<[], number>(HAS_RECONCILED).pluck();
@@ -58,7 +59,9 @@ export function createAccept(
 
   function insert(event: NewEvent, nowMs: number): Acceptance {
     const key = keyOf(event.id);
-    const { changes } = insertEvent.run(key, event.type, event.objectId, event.source, nowMs, event.body);
+    const { type, objectId, source, body } = event;
+    const trace = event.trace === null ? null : JSON.stringify(event.trace);
+    const { changes } = insertEvent.run(key, type, objectId, source, nowMs, body, trace);
     if (changes === 1) return { duplicate: false };
     const stored = countDuplicate.get(key)?.body;
     if (!stored || stored.equals(event.body)) return { duplicate: true };

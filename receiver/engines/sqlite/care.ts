@@ -5,30 +5,37 @@ import type Database from "better-sqlite3";
 const CHECK = `PRAGMA integrity_check`;
 const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
 const FIND_POSITION = `SELECT seq, deleted FROM position`;
-const COUNT_WORK = `SELECT count(*) FROM work`;
-const FIND_WORK = `SELECT seq FROM work WHERE state IN ('pending', 'claimed', 'dead')`;
+const COUNT_EVENTS = `SELECT count(*) FROM (SELECT DISTINCT job / 1024 FROM jobs)`;
+const FIND_UNFINISHED = `SELECT DISTINCT job / 1024 FROM jobs WHERE state NOT IN ('done', 'ignored', 'pruned')`;
 const HAS_BODY = `SELECT body IS NOT NULL FROM events WHERE seq = ?`;
 
 /** Reads both files from end to end and answers one line for everything that is wrong with them. */
 export function check({ inbox, db }: { inbox: Database.Database; db: Database.Database }): string[] {
   const findings: string[] = [];
   for (const file of [inbox, db]) {
-    for (const finding of file.prepare<[], string>(CHECK).pluck().all()) {
-      if (finding !== "ok") findings.push(`${file.name}: ${finding}`);
+    try {
+      for (const finding of file.prepare<[], string>(CHECK).pluck().all()) {
+        if (finding !== "ok") findings.push(`${file.name}: ${finding}`);
+      }
+    } catch (error) {
+      // Damage may be such that looking for it fails.
+      findings.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+  // What follows is asked of whole files only.
+  if (findings.length > 0) return findings;
   const position = db.prepare<[], { seq: number; deleted: number }>(FIND_POSITION).get();
   const lastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck().get() ?? 0;
   if (position && position.seq > lastSeq) findings.push(`${db.name}: it is ahead of ${inbox.name}.`);
-  const rows = db.prepare<[], number>(COUNT_WORK).pluck().get() ?? 0;
-  if (position && rows !== position.seq - position.deleted) {
+  const events = db.prepare<[], number>(COUNT_EVENTS).pluck().get() ?? 0;
+  if (position && events !== position.seq - position.deleted) {
     findings.push(
-      `${db.name}: it has ${String(rows)} rows where ${String(position.seq - position.deleted)} belong.`,
+      `${db.name}: it knows ${String(events)} events where ${String(position.seq - position.deleted)} belong.`,
     );
   }
   const hasBody = inbox.prepare<[number], number>(HAS_BODY).pluck();
   let missing = 0;
-  for (const seq of db.prepare<[], number>(FIND_WORK).pluck().iterate()) {
+  for (const seq of db.prepare<[], number>(FIND_UNFINISHED).pluck().iterate()) {
     if (hasBody.get(seq) !== 1) missing += 1;
   }
   if (missing > 0)

@@ -2,16 +2,18 @@ import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase } from "../../engine.ts";
 import type { Ending } from "../ending.ts";
+import { createHandlerQuery } from "../handler-query.ts";
 import { withinLimit } from "../within-limit.ts";
-import type { ClaimedEvent, Claims } from "./claims.ts";
+import type { Settling } from "./settling.ts";
 import { createStatements } from "./statements.ts";
+import type { ClaimedJob } from "./taking.ts";
 import type { Transactions } from "./transactions.ts";
 
 const DONE: Ending = { state: "done", error: null };
 
 /** `onWritten` is called once the handler's writes are done and only the common commit is missing. */
 export type HandlerTransaction = (
-  event: ClaimedEvent,
+  job: ClaimedJob,
   onWritten: () => void,
 ) => {
   atomically: (signal: AbortSignal) => Atomically;
@@ -21,26 +23,26 @@ export type HandlerTransaction = (
 /** Makes the transactions of handlers: their writes commit together with `done`, or not at all. */
 export function createHandlerTransaction(options: {
   db: Database.Database;
-  claims: Claims;
+  settling: Settling;
   transactions: Transactions;
   clock: Clock;
 }): HandlerTransaction {
-  const { claims, transactions, clock } = options;
+  const { settling, transactions, clock } = options;
   const run = createStatements(options.db);
 
-  return (event, onWritten) => {
+  return (job, onWritten) => {
     let begun = false;
     let committed = false;
     return {
       committed: () => committed,
       atomically: (signal) => async (work) => {
         if (begun) {
-          throw new Error("atomically() commits the event together with its writes: call it once, last.");
+          throw new Error("atomically() commits the job together with its writes: call it once, last.");
         }
         begun = true;
         const result = await transactions.attempt(async () => {
           const written = await bounded(work, signal);
-          if (!claims.settle(event, DONE, clock.nowMs())) throw new LeaseLost(event.id);
+          if (!settling.settle(job, DONE, clock.nowMs())) throw new LeaseLost(job.id);
           onWritten();
           return written;
         });
@@ -55,15 +57,13 @@ export function createHandlerTransaction(options: {
     work: (db: HandlerDatabase) => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> {
-    let open = true;
-    const query: HandlerDatabase["query"] = async (sql, parameters = []) => {
-      if (!open) throw new Error("This transaction has ended: await every query inside atomically().");
-      return run(sql, parameters);
-    };
+    const { query, end, close } = createHandlerQuery(run);
     try {
-      return await withinLimit(async () => work({ query }), { signals: [signal], clock });
+      const result = await withinLimit(async () => work({ query }), { signals: [signal], clock });
+      end();
+      return result;
     } finally {
-      open = false;
+      close();
     }
   }
 }

@@ -30,6 +30,8 @@ const MIGRATIONS = [
   CREATE TABLE identity (pair TEXT NOT NULL, pruned_before_ms INTEGER NOT NULL) STRICT;
   INSERT INTO identity VALUES (lower(hex(randomblob(16))), 0);
   `,
+  // JSON, of what the request said of itself.
+  `ALTER TABLE events ADD COLUMN trace TEXT`,
 ];
 
 /** Bookmark of an inbox that was moved to another database: nobody may go on with this one. */

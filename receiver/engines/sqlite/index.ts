@@ -1,12 +1,17 @@
+import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
-import type { Engine, HandlerMigrations, RetryPolicy } from "../../engine.ts";
+import type { Engine, JobHandler, Processor, ProcessOptions } from "../../engine.ts";
 import { createClaims } from "./claims.ts";
 import { openReader } from "./database.ts";
+import { createFanOut } from "./fan-out.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
+import { createHandlers } from "./handlers.ts";
 import { openInboxFile } from "./inbox-file.ts";
 import { createLedger } from "./ledger.ts";
+import { createLook } from "./look.ts";
 import { applyHandlerMigrations } from "./handler-migrations.ts";
 import { createProcessor } from "./processor.ts";
+import { createSettling } from "./settling.ts";
 import { createTransactions } from "./transactions.ts";
 import { openWorkFile, workFileOf } from "./work-file.ts";
 import { createWorkers } from "./workers.ts";
@@ -14,6 +19,8 @@ import { createWriter } from "./writer.ts";
 
 /** The loop's waits for a lock happen on the thread of the handlers, so they are short. */
 const BUSY_TIMEOUT_MS = 250;
+/** Before the first job: for the migrations of handlers, while another worker may be at work. */
+const OPENING_TIMEOUT_MS = 5_000;
 
 /**
  * Opens the engine that needs nothing but a directory: two SQLite files on a local disk, shared by any number of
@@ -26,67 +33,85 @@ const BUSY_TIMEOUT_MS = 250;
 export async function openSqliteEngine(options: {
   file: string;
   clock: Clock;
-  retry: RetryPolicy;
-  /** Tables of the handlers, in the work file. */
-  migrations?: HandlerMigrations;
   /** What to think of stored events when the work file is gone. */
   whenLost?: "handle-again" | "consider-handled";
   /** Another entry point for the writer thread; for tests that end the process in mid-commit. */
   writerThreadFile?: URL;
 }): Promise<Engine> {
-  const { file, clock, retry } = options;
+  const { file, clock } = options;
   prepareFiles(options);
   const writer = createWriter({ file, clock, threadFile: options.writerThreadFile });
-  const { ledger, release, close: closeLedger } = createLedger({ file, clock, retry });
-  const closeLoops: (() => void)[] = [];
+  const { ledger, close: closeLedger } = createLedger({ file, clock });
+  const opened: Database.Database[] = [];
 
   return {
     intake: writer,
     work: {
-      process: (processing) => {
+      process: async (processing) => {
         const inbox = openReader(file);
-        const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS });
-        closeLoops.push(
-          () => db.close(),
-          () => inbox.close(),
-        );
-        const claims = createClaims(db, inbox, retry);
-        const transactions = createTransactions(db, clock);
-        const workers = createWorkers(db, clock);
-        const handlerTransaction = createHandlerTransaction({ db, claims, transactions, clock });
-        return createProcessor(
-          { claims, workers, transactions, handlerTransaction, clock, retry },
-          processing,
-        );
+        opened.push(inbox);
+        const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: OPENING_TIMEOUT_MS });
+        opened.push(db);
+        const processor = await beginWork({ db, inbox, clock }, processing);
+        db.pragma(`busy_timeout = ${String(BUSY_TIMEOUT_MS)}`);
+        return processor;
       },
-      release,
     },
     ledger,
     nowMs: async () => clock.nowMs(),
     close: async () => {
       await writer.close();
       await closeLedger();
-      for (const close of closeLoops) close();
+      for (const db of opened) db.close();
     },
   };
 }
 
+/** Brings handlers' tables up to date, announces the handlers, and starts the background loop over connections of its own. */
+export async function beginWork(
+  { db, inbox, clock }: { db: Database.Database; inbox: Database.Database; clock: Clock },
+  processing: ProcessOptions,
+): Promise<Processor> {
+  applyHandlerMigrations(db, processing.handlers);
+  const parts = createParts({ db, inbox, clock, policies: processing.handlers });
+  await parts.transactions.run(() => {
+    parts.handlers.announce();
+    parts.handlers.ignoreGone(clock.nowMs());
+  });
+  parts.handlers.refresh();
+  return createProcessor(parts, processing);
+}
+
+/** What the background loop is made of, over connections of its own to both files. */
+export function createParts(options: {
+  db: Database.Database;
+  inbox: Database.Database;
+  clock: Clock;
+  policies: readonly JobHandler[];
+}) {
+  const { db, inbox, clock } = options;
+  const handlers = createHandlers(db, options.policies);
+  const fanOut = createFanOut(db);
+  const settling = createSettling({ db, handlers, fanOut });
+  const transactions = createTransactions(db, clock);
+  return {
+    handlers,
+    settling,
+    transactions,
+    clock,
+    claims: createClaims({ db, inbox, handlers, fanOut }),
+    workers: createWorkers(db, clock),
+    handlerTransaction: createHandlerTransaction({ db, settling, transactions, clock }),
+    look: createLook(inbox),
+  };
+}
+
 /** Makes both files, or finds out why they cannot be used, before anything else does. */
-function prepareFiles(options: Parameters<typeof openSqliteEngine>[0]): void {
-  const { file, migrations = [], whenLost } = options;
+function prepareFiles({ file, whenLost }: Parameters<typeof openSqliteEngine>[0]): void {
   const inbox = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
   try {
-    const db = openWorkFile({
-      file: workFileOf(file),
-      inbox,
-      busyTimeoutMs: BUSY_TIMEOUT_MS,
-      ...(whenLost === undefined ? {} : { whenLost }),
-    });
-    try {
-      applyHandlerMigrations(db, migrations);
-    } finally {
-      db.close();
-    }
+    const lost = whenLost === undefined ? {} : { whenLost };
+    openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS, ...lost }).close();
   } finally {
     inbox.close();
   }

@@ -1,6 +1,7 @@
-import { LEASE_MS, type EventSource, type EventState } from "../../engine.ts";
-import type { MovedAlias, MovedEvent } from "../moved-event.ts";
+import { LEASE_MS, type EventSource } from "../../engine.ts";
+import type { MovedAlias, MovedEvent, MovedJob } from "../moved-event.ts";
 import { openReader } from "./database.ts";
+import { HANDLERS_PER_EVENT } from "./handlers.ts";
 import { idOf, keyOf, MOVED_TO, openInboxFile } from "./inbox-file.ts";
 import { workFileOf } from "./work-file.ts";
 
@@ -8,9 +9,12 @@ const FIND_IDENTITY = `SELECT pair, pruned_before_ms AS prunedBeforeMs FROM iden
 const LIST_SEQS = `SELECT seq FROM events WHERE seq > ? ORDER BY seq LIMIT ?`;
 const FIND_SEQ = `SELECT seq FROM events WHERE key = ?`;
 const FIND_EVENT = `
-  SELECT key, type, object_id, source, received_at_ms, duplicates, handled, body FROM events WHERE seq = ?`;
-const FIND_WORK = `
-  SELECT state, attempts, crashes, handled, due_at_ms, finished_at_ms, last_error FROM work WHERE seq = ?`;
+  SELECT key, type, object_id, source, received_at_ms, duplicates, handled, body, trace FROM events WHERE seq = ?`;
+const LIST_JOBS = `
+  SELECT job, name, state, attempts, handled, due_at_ms AS dueAtMs, deferred, finished_at_ms AS finishedAtMs,
+    last_error AS lastError, requeued_at_ms AS requeuedAtMs
+  FROM jobs LEFT JOIN handlers ON number = handler WHERE job BETWEEN ? AND ?`;
+const LIST_STEPS = `SELECT name, result FROM steps WHERE job = ?`;
 const LIST_ALIASES = `
   SELECT aliases.key, events.key AS of, aliases.received_at_ms FROM aliases JOIN events USING (seq)`;
 const LIST_BOOKMARKS = `SELECT name, value FROM bookmarks WHERE name <> '${MOVED_TO}'`;
@@ -30,16 +34,17 @@ type EventRow = {
   duplicates: number;
   handled: number | null;
   body: Buffer | null;
+  trace: string | null;
 };
 
-type WorkRow = {
-  state: EventState;
-  attempts: number;
-  crashes: number;
-  handled: number;
-  due_at_ms: number | null;
-  finished_at_ms: number | null;
-  last_error: string | null;
+type JobRow = Pick<
+  MovedJob,
+  "attempts" | "handled" | "dueAtMs" | "finishedAtMs" | "lastError" | "requeuedAtMs"
+> & {
+  job: number;
+  name: string | null;
+  state: string;
+  deferred: number;
 };
 
 export type LeavingInbox = ReturnType<typeof openLeaving>;
@@ -52,7 +57,8 @@ export function openLeaving(file: string) {
   const listSeqs = inbox.prepare<[number, number], number>(LIST_SEQS).pluck();
   const findSeq = inbox.prepare<[Buffer], number>(FIND_SEQ).pluck();
   const findEvent = inbox.prepare<[number], EventRow>(FIND_EVENT);
-  const findWork = db.prepare<[number], WorkRow>(FIND_WORK);
+  const listJobs = db.prepare<[number, number], JobRow>(LIST_JOBS);
+  const listSteps = db.prepare<[number], MovedJob["steps"][number]>(LIST_STEPS);
 
   return {
     /** Which inbox it is, among all there are. */
@@ -93,29 +99,30 @@ export function openLeaving(file: string) {
   };
 
   function read(seq: number): MovedEvent[] {
-    // In this order: retention deletes the work only once the body is forgotten, and without either row an event is new.
-    const work = findWork.get(seq);
+    // In this order: retention deletes the jobs only once the body is forgotten, and without either an event is new.
+    const first = seq * HANDLERS_PER_EVENT;
+    const rows = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
     const event = findEvent.get(seq);
     if (!event) return [];
-    const isPruned = event.body === null || work?.state === "pruned";
+    const { key, type, object_id: objectId, source, received_at_ms: receivedAtMs, duplicates, trace } = event;
+    const body = rows.some(({ state }) => state === "pruned") ? null : event.body;
+    const jobs = rows.map(jobOf);
+    const handled = event.handled ?? Math.max(0, ...rows.map(({ handled: times }) => times));
     return [
-      {
-        seq,
-        id: idOf(event.key),
-        type: event.type,
-        objectId: event.object_id,
-        source: event.source,
-        receivedAtMs: event.received_at_ms,
-        duplicates: event.duplicates,
-        state: isPruned ? "pruned" : (work?.state ?? "pending"),
-        attempts: work?.attempts ?? 0,
-        crashes: work?.crashes ?? 0,
-        handled: event.handled ?? work?.handled ?? 0,
-        dueAtMs: work?.due_at_ms ?? null,
-        finishedAtMs: work?.finished_at_ms ?? null,
-        lastError: work?.last_error ?? null,
-        body: isPruned ? null : event.body,
-      },
+      { seq, id: idOf(key), type, objectId, source, receivedAtMs, duplicates, trace, body, handled, jobs },
     ];
+  }
+
+  function jobOf({ job, name: handler, state, deferred, ...row }: JobRow): MovedJob {
+    const isFinished = state === "done" || state === "dead" || state === "ignored";
+    const isClaimed = state === "claimed" ? ("claimed" as const) : ("pending" as const);
+    return {
+      ...row,
+      handler,
+      state: isFinished ? state : isClaimed,
+      deferred: deferred === 1,
+      suspect: state === "suspect",
+      steps: isFinished ? [] : listSteps.all(job),
+    };
   }
 }

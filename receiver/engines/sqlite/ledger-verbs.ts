@@ -2,19 +2,17 @@ import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { EventFilter, Page } from "../../engine.ts";
 import { backup, check } from "./care.ts";
-import { createClaims } from "./claims.ts";
+import { createCounts } from "./counts.ts";
+import { announcedHandlers } from "./handlers.ts";
 import { createObjectIndex } from "./object-index.ts";
 import { createQueries } from "./queries.ts";
 import { createRetention } from "./retention.ts";
 import { createTransactions } from "./transactions.ts";
-import { createWorkers } from "./workers.ts";
+import { createRequeue } from "./requeue.ts";
 
 /** After each batch that is deleted, acknowledgements and handlers have the locks for so long. */
 const PAUSE_MS = 10;
 
-const REQUEUE = `
-  UPDATE work SET state = 'pending', due_at_ms = 0, attempts = 0, crashes = 0, token = token + 1, finished_at_ms = NULL, last_error = NULL
-  WHERE seq = ? AND state IN ('dead', 'ignored')`;
 const FIND_PRUNED_BEFORE = `SELECT pruned_before_ms FROM identity`;
 const GET_BOOKMARK = `SELECT value FROM bookmarks WHERE name = ?`;
 const SET_BOOKMARK = `INSERT INTO bookmarks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -33,8 +31,8 @@ export function createLedgerVerbs({
   clock: Clock;
 }) {
   const transactions = createTransactions(db, clock);
-  const workers = createWorkers(db, clock);
   const queries = createQueries({ inbox, db });
+  const counts = createCounts({ inbox, db });
   const objects = createObjectIndex(inbox);
   const retention = createRetention({
     inbox,
@@ -42,7 +40,7 @@ export function createLedgerVerbs({
     write: transactions.run,
     pause: async () => clock.sleep(PAUSE_MS),
   });
-  const requeue = db.prepare<[number]>(REQUEUE);
+  const requeue = createRequeue({ inbox, db });
   const findPrunedBefore = inbox.prepare<[], number>(FIND_PRUNED_BEFORE).pluck();
   const getBookmark = inbox.prepare<[string], string>(GET_BOOKMARK).pluck();
   const setBookmark = inbox.prepare<[string, string]>(SET_BOOKMARK);
@@ -52,25 +50,13 @@ export function createLedgerVerbs({
     find: (_nowMs: number, id: string) => queries.find(id),
     body: (_nowMs: number, seq: number) => queries.body(seq),
     list: (_nowMs: number, filter: EventFilter, page: Page) => queries.list(filter, page),
-    counts: (nowMs: number) => queries.counts(nowMs),
+    counts: (nowMs: number) => counts(nowMs),
 
-    requeue: async (_nowMs: number, ids: readonly string[]) => {
-      const seqs = ids.flatMap((id) => queries.seqOf(id) ?? []);
-      return transactions.run(() => seqs.filter((seq) => requeue.run(seq).changes === 1).length);
+    requeue: async (nowMs: number, ids: readonly string[], handler?: string) => {
+      const seqs = new Set(ids.flatMap((id) => queries.seqOf(id) ?? []));
+      return transactions.run(() => [...seqs].filter((seq) => requeue(seq, handler, nowMs)).length);
     },
-    release: async (nowMs: number, workerId: string, backoffsMs: readonly number[]) => {
-      const claims = createClaims(db, inbox, {
-        maximumAttempts: backoffsMs.length,
-        backoffMs: (attempt) => backoffsMs[attempt - 1] ?? 0,
-      });
-      return transactions.run(() => {
-        const number = workers.numberOf(workerId);
-        if (number === undefined) return 0;
-        const released = claims.takeBack(number, nowMs, "crashed");
-        workers.remove(number);
-        return released;
-      });
-    },
+    handlers: (_nowMs: number) => announcedHandlers(db).map(({ name, types }) => ({ name, types })),
     prune: async (nowMs: number, older: { bodiesOlderThanMs: number; idsOlderThanMs: number }) => ({
       bodies: await retention.pruneBodies(nowMs - older.bodiesOlderThanMs),
       ids: await retention.pruneIds(nowMs - older.idsOlderThanMs),

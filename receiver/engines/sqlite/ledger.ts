@@ -1,7 +1,6 @@
 import type { Clock } from "../../clock.ts";
-import type { Ledger, RetryPolicy, Work } from "../../engine.ts";
+import type { Ledger } from "../../engine.ts";
 import { siblingFile } from "../../sibling-file.ts";
-import { crashBackoffsMs } from "../after-crash.ts";
 import type { LedgerVerbs } from "./ledger-verbs.ts";
 import { createThread } from "./thread.ts";
 
@@ -14,12 +13,10 @@ export type LedgerAnswer<Result = never> = { ok: true; result: Result } | { ok: 
  * Everything that operators ask and do, in a thread of its own: a list of a million events, a copy of the database or
  * the retention of a month then costs no acknowledgement and no handler a turn.
  */
-export function createLedger(options: { file: string; clock: Clock; retry: RetryPolicy }): {
+export function createLedger({ file, clock }: { file: string; clock: Clock }): {
   ledger: Ledger;
-  release: Work["release"];
   close: () => Promise<void>;
 } {
-  const { file, clock, retry } = options;
   const thread = createThread<LedgerQuestion, LedgerAnswer>({
     threadFile: siblingFile(import.meta.url, "ledger-thread"),
     file,
@@ -40,7 +37,8 @@ export function createLedger(options: { file: string; clock: Clock; retry: Retry
       find: async (id) => ask("find", id),
       body: async (seq) => ask("body", seq),
       list: async (filter, page) => ask("list", filter, page),
-      requeue: async (ids) => ask("requeue", ids),
+      requeue: async (ids, handler) => ask("requeue", ids, handler),
+      handlers: async () => ask("handlers"),
       prune: async (older) => ask("prune", older),
       counts: async () => ask("counts"),
       known: async (type, objectIds) => ask("known", type, objectIds),
@@ -50,7 +48,6 @@ export function createLedger(options: { file: string; clock: Clock; retry: Retry
       check: async () => ask("check"),
       backup: async (directory) => ask("backup", directory),
     },
-    release: async (workerId) => ask("release", workerId, crashBackoffsMs(retry)),
     close: thread.close,
   };
 }

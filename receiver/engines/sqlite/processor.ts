@@ -1,77 +1,88 @@
 import type { Clock } from "../../clock.ts";
-import {
-  LeaseLost,
-  type Claim,
-  type Handled,
-  type ProcessOptions,
-  type Processor,
-  type RetryPolicy,
-} from "../../engine.ts";
-import { endingOf, handledAs } from "../ending.ts";
-import type { ClaimedEvent, Claims } from "./claims.ts";
+import { LeaseLost, type FailedJob, type ProcessOptions, type Processor } from "../../engine.ts";
+import { createTurns } from "../turns.ts";
+import { createAttempts, TROUBLE_MS } from "./attempts.ts";
+import type { Claims } from "./claims.ts";
 import type { HandlerTransaction } from "./handler-transaction.ts";
+import type { Handlers, KnownHandler } from "./handlers.ts";
+import { createPresence } from "./presence.ts";
+import type { Settling } from "./settling.ts";
+import type { ClaimedJob } from "./taking.ts";
 import type { Transactions } from "./transactions.ts";
-import { BEAT_MS, type Workers } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 
-/** How often the files are looked at while there is nothing to do: it costs some microseconds. */
-const POLL_MS = 20;
-
-/** After trouble with the database, it is left alone for so long. */
-const TROUBLE_MS = 250;
+/**
+ * How often the inbox is looked at while there is nothing to do, for events of other processes than the one that wakes
+ * this one; and how often for what has come due. Both only read.
+ */
+const POLL_MS = 50;
+const DUE_MS = 100;
 
 /** Claims that are fetched ahead of the slots: doubled as long as they are used up in this time, up to this many. */
 const LARGEST_BATCH = 256;
 const QUICK_MS = 50;
 
-/** What a drain leaves to handlers whose signal was aborted, before their events are returned. */
+/** What a drain leaves to handlers whose signal was aborted, before their jobs are returned. */
 const FAREWELL_MS = 500;
 
 const SHUTTING_DOWN =
-  "The receiver is shutting down: the event goes back to the inbox, and this attempt doesn't count.";
-
-type Running = { event: ClaimedEvent; abort: AbortController };
+  "The receiver is shutting down: the job goes back to the inbox, and this attempt doesn't count.";
 
 /**
  * The background loop: beat, take back what vanished workers held, claim a batch, and keep the slots busy from it. It
- * claims again as soon as the batch is used up, and looks every 20 ms when there was nothing.
+ * claims again as soon as the batch is used up. At rest it only reads: whether something has come or is due.
  */
 export function createProcessor(
   engine: {
     claims: Claims;
+    settling: Settling;
+    handlers: Handlers;
     workers: Workers;
     transactions: Transactions;
     handlerTransaction: HandlerTransaction;
+    /** Whether something was written to the inbox since the last time. */
+    look: () => boolean;
     clock: Clock;
-    retry: RetryPolicy;
   },
   options: ProcessOptions,
 ): Processor {
-  const { claims, workers, transactions, clock } = engine;
-  const running = new Map<ClaimedEvent, Running>();
-  /** Slots that are taken. An event that only waits for the common commit has given its own back. */
+  const { claims, handlers, transactions, clock } = engine;
+  const running = new Map<ClaimedJob, AbortController>();
+  const turns = createTurns(clock.monotonicMs);
+  /** Slots that are taken. A job that only waits for the common commit has given its own back. */
   let busy = 0;
-  let batch: ClaimedEvent[] = [];
+  let batch: ClaimedJob[] = [];
   let batchLimit = options.concurrency;
   let claimedAtMs = 0;
-  let worker: number | undefined;
-  let nextBeatAtMs = clock.monotonicMs();
+  let nextLookAtMs = -Infinity;
   let suspectRunning = false;
+  let hadOnly = false;
   const draining = new AbortController();
-  const held = (): ClaimedEvent[] => [...batch, ...running.keys()];
+  const held = (): ClaimedJob[] => [...batch, ...running.keys()];
+  const presence = createPresence(engine, { ...options, held, onLost: loseEverything });
+  const attempts = createAttempts(engine, options, draining.signal);
   let wake = (): void => undefined;
 
   const loop = runLoop();
-  return { drain };
+  return { wake: wakeUp, drain };
+
+  /** Something may be there to claim. */
+  function wakeUp(): void {
+    nextLookAtMs = -Infinity;
+    wake();
+  }
 
   async function runLoop(): Promise<void> {
     while (!draining.signal.aborted) {
       let found = false;
       try {
-        await beat();
+        if (await presence.beat()) nextLookAtMs = -Infinity;
         found = await fill();
       } catch (error) {
-        // A full disk, another process in a long transaction: the events stay where they are until it has passed.
+        // A full disk, another process in a long transaction: the jobs stay where they are until it has passed.
         options.onTrouble(error);
+        presence.doubt();
+        nextLookAtMs = -Infinity;
         await rest(TROUBLE_MS);
       }
       if (!draining.signal.aborted && (!found || batch.length > 0 || busy >= options.concurrency))
@@ -88,50 +99,84 @@ export function createProcessor(
     wake = () => undefined;
   }
 
-  async function beat(): Promise<void> {
-    if (clock.monotonicMs() < nextBeatAtMs) return;
-    nextBeatAtMs = clock.monotonicMs() + BEAT_MS;
-    const lost = await transactions.run(() => {
-      const mine = worker;
-      worker = mine !== undefined && workers.beat(mine) ? mine : workers.register(options.workerId);
-      claims.returnUnheard(worker, new Set(held().map(({ seq }) => seq)));
-      for (const gone of workers.vanished(worker, options.isGone)) {
-        claims.takeBack(gone, clock.nowMs(), "expired");
-        workers.remove(gone);
-      }
-      return mine !== undefined && mine !== worker;
-    });
-    if (lost) loseEverything();
-  }
-
   /** Somebody took this worker for dead: what it holds is handled elsewhere. */
   function loseEverything(): void {
     batch = [];
-    for (const { event, abort } of running.values()) abort.abort(new LeaseLost(event.id));
+    for (const [job, abort] of running) abort.abort(new LeaseLost(job.id));
   }
 
   /** Claims a batch when the last one is used up. Answers whether there was anything. */
   async function fill(): Promise<boolean> {
     const free = options.concurrency - busy;
-    const number = worker;
-    if (batch.length > 0 || free <= 0 || suspectRunning || number === undefined) return false;
+    if (batch.length > 0 || suspectRunning) return false;
+    if (free <= 0) return splitAhead();
+    if (!engine.look() && clock.monotonicMs() < nextLookAtMs) return false;
+    nextLookAtMs = clock.monotonicMs() + DUE_MS;
+    if (options.only) return fillWithOnly(options.only);
+    if (!turns.isOthers() && claims.hasDueSuspect(clock.nowMs()))
+      return running.size === 0 && fillWithSuspect();
+    if (!claims.isAny({ nowMs: clock.nowMs(), room })) {
+      turns.othersHadTheirs();
+      return false;
+    }
     const limit = Math.max(free, batchLimit);
-    const claimed = await transactions.run(() =>
-      claims.claim({ nowMs: clock.nowMs(), worker: number, limit, running: running.size }),
+    const claimed = await presence.asWorker(true, (number) =>
+      claims.claim({ nowMs: clock.nowMs(), worker: number, limit, room }),
     );
+    for (const { handler, ...buried } of claimed.buried) {
+      options.onHandled({ ...buried, handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 });
+    }
+    if (claimed.claimed.length < limit) turns.othersHadTheirs();
+    else nextLookAtMs = -Infinity;
+    return begin(claimed.claimed);
+  }
+
+  async function fillWithOnly(only: { handler: string; id: string }): Promise<boolean> {
+    if (hadOnly) return false;
+    const job = await presence.asWorker(true, (number) =>
+      claims.claimOnly(only, { nowMs: clock.nowMs(), worker: number }),
+    );
+    hadOnly = job !== undefined;
+    return begin(job ? [job] : []);
+  }
+
+  async function fillWithSuspect(): Promise<boolean> {
+    const suspect = await presence.asWorker(true, (number) =>
+      claims.claimSuspect({ nowMs: clock.nowMs(), worker: number }),
+    );
+    if (suspect) turns.suspectHadIts();
+    return begin(suspect ? [suspect] : []);
+  }
+
+  /** While handlers take their time, new events are split into jobs: so that none waits behind those of another handler. */
+  async function splitAhead(): Promise<boolean> {
+    if (clock.monotonicMs() - claimedAtMs < QUICK_MS || handlers.own().length < 2 || !claims.hasArrived())
+      return false;
+    await transactions.run(() => claims.claim({ nowMs: clock.nowMs(), worker: 0, limit: 0, room: () => 0 }));
+    return false;
+  }
+
+  function begin(claimed: ClaimedJob[]): boolean {
     batch = claimed;
     claimedAtMs = clock.monotonicMs();
     startAll();
     return claimed.length > 0;
   }
 
+  /** How many more jobs of a handler may be claimed, by its own limit. */
+  function room(handler: KnownHandler): number {
+    const most = handler.policy?.concurrency ?? 0;
+    if (most >= options.concurrency) return Infinity;
+    return most - held().filter((job) => job.handler.number === handler.number).length;
+  }
+
   function startAll(): void {
     let next = 0;
     while (busy < options.concurrency && running.size < LARGEST_BATCH && !draining.signal.aborted) {
-      const event = batch[next];
-      if (!event) break;
+      const job = batch[next];
+      if (!job) break;
       next += 1;
-      start(event);
+      start(job);
     }
     if (next > 0) batch = batch.slice(next);
     if (batch.length > 0) return;
@@ -145,9 +190,9 @@ export function createProcessor(
     batchLimit = quick ? Math.min(batchLimit * 2, LARGEST_BATCH) : options.concurrency;
   }
 
-  function start(event: ClaimedEvent): void {
-    const mine = { event, abort: new AbortController() };
-    running.set(event, mine);
+  function start(job: ClaimedJob): void {
+    const abort = new AbortController();
+    running.set(job, abort);
     busy += 1;
     let holdsSlot = true;
     const release = (): void => {
@@ -156,74 +201,40 @@ export function createProcessor(
       if (draining.signal.aborted) wake();
       else startAll();
     };
-    if (event.crashes > 0) suspectRunning = true;
-    void run(mine, release)
+    if (job.suspect) suspectRunning = true;
+    void attempts
+      .run(job, abort.signal, release)
       .catch(options.onTrouble)
       .finally(() => {
-        running.delete(event);
-        if (event.crashes > 0) suspectRunning = false;
+        running.delete(job);
+        if (job.suspect) suspectRunning = false;
+        // What has ended may be due again, or let another one go.
+        nextLookAtMs = -Infinity;
         release();
       });
   }
 
-  async function run({ event, abort }: Running, release: () => void): Promise<void> {
-    const startedAtMs = clock.monotonicMs();
-    const { id, type, body, receivedAtMs, attempts: attempt } = event;
-    const { atomically, committed } = engine.handlerTransaction(event, release);
-    const claim: Claim = { id, type, body, attempt, receivedAtMs, signal: abort.signal, atomically };
-    const outcome = await options.handle(claim);
-    const report = (as: Handled["outcome"], error: string | null = null): void => {
-      const durationMs = clock.monotonicMs() - startedAtMs;
-      options.onHandled({ id, type, attempt, outcome: as, durationMs, ...(error === null ? {} : { error }) });
-    };
-    if (committed()) return report("done");
-    // A drain gives it back; what was lost cannot be given.
-    const ending = endingOf(attempt, outcome, engine.retry);
-    const written = abort.signal.aborted
-      ? await writeDown(() => (claims.return(event) ? "returned" : undefined))
-      : await writeDown(() => (claims.settle(event, ending, clock.nowMs()) ? handledAs(ending) : undefined));
-    // The commit that the handler's writes share with others' may come after its time was up.
-    if (written === undefined && committed()) return report("done");
-    // One that failed, and yet came about, is lost with the reason why.
-    if (written !== "returned") report(written ?? "lost", ending.error);
-  }
-
-  /**
-   * Writes until it succeeds: the claim of a worker that lives is taken back by nobody, so an end that was not written
-   * down would be none. A drain waits no longer; what it cannot return is taken from a worker that is gone.
-   */
-  async function writeDown<Result>(statements: () => Result): Promise<Result> {
-    for (;;) {
-      try {
-        return await transactions.run(statements);
-      } catch (error) {
-        if (draining.signal.aborted) throw error;
-        options.onTrouble(error);
-        await clock.sleep(TROUBLE_MS, draining.signal);
-      }
-    }
-  }
-
-  async function drain(graceMs: number): Promise<void> {
+  async function drain(graceMs: number, failed: readonly FailedJob[] = []): Promise<void> {
+    attempts.setFailed(failed);
     draining.abort();
     wake();
     await loop;
     const endAtMs = clock.monotonicMs() + graceMs;
     await finishUntil(endAtMs - FAREWELL_MS);
-    for (const { abort } of running.values()) abort.abort(new Error(SHUTTING_DOWN));
+    for (const abort of running.values()) abort.abort(new Error(SHUTTING_DOWN));
     await finishUntil(endAtMs);
-    const number = worker;
-    await transactions.run(() => {
-      for (const event of held()) claims.return(event);
-      if (number !== undefined) workers.remove(number);
+    const report = await transactions.run(() => {
+      presence.leave();
+      return attempts.giveUp(held());
     });
+    report();
   }
 
   /** Waits for what is running, and keeps its claims alive meanwhile. */
   async function finishUntil(endAtMs: number): Promise<void> {
     while (running.size > 0 && clock.monotonicMs() < endAtMs) {
-      await beat().catch(options.onTrouble);
-      await rest(Math.max(0, Math.min(endAtMs, nextBeatAtMs) - clock.monotonicMs()));
+      await presence.beat().catch(options.onTrouble);
+      await rest(Math.max(0, Math.min(endAtMs, presence.nextBeatAtMs()) - clock.monotonicMs()));
     }
   }
 }

@@ -1,5 +1,7 @@
 import type Database from "better-sqlite3";
-import type { Counts, EventFilter, EventSource, EventState, InboxEvent, Page } from "../../engine.ts";
+import type { EventFilter, EventSource, EventState, InboxEvent, InboxJob, Page } from "../../engine.ts";
+import { summaryOf } from "../event-state.ts";
+import { HANDLERS_PER_EVENT } from "./handlers.ts";
 import { idOf, keyOf } from "./inbox-file.ts";
 
 type EventRow = {
@@ -13,11 +15,14 @@ type EventRow = {
   pruned: number;
 };
 
-type WorkRow = {
-  state: EventState;
+type JobRow = {
+  handler: number;
+  name: string | null;
+  state: string;
   attempts: number;
   handled: number;
   due_at_ms: number | null;
+  deferred: number;
   finished_at_ms: number | null;
   last_error: string | null;
 };
@@ -27,26 +32,16 @@ const FIND_EVENT_BY_KEY = `SELECT ${EVENT_COLUMNS} FROM events WHERE key = ?`;
 const FIND_EVENT = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`;
 const FIND_ALIAS = `SELECT seq FROM aliases WHERE key = ?`;
 const FIND_BODY = `SELECT body FROM events WHERE seq = ?`;
-const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
 const LIST_DOWN = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
 const LIST_UP = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`;
 
-const FIND_WORK = `SELECT state, attempts, handled, due_at_ms, finished_at_ms, last_error FROM work WHERE seq = ?`;
-const FIND_POSITION = `SELECT seq, deleted FROM position`;
-// Dead and ignored events are few among many: their index goes to them at once.
-const SET_ASIDE_DOWN = `SELECT seq FROM work INDEXED BY work_set_aside WHERE state IN ('dead', 'ignored') AND state = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
-const SET_ASIDE_UP = `SELECT seq FROM work INDEXED BY work_set_aside WHERE state IN ('dead', 'ignored') AND state = ? AND seq > ? ORDER BY seq LIMIT ?`;
-const COUNT = {
-  pending: `SELECT count(*) FROM work INDEXED BY work_due WHERE state = 'pending'`,
-  claimed: `SELECT count(*) FROM work INDEXED BY work_claimed WHERE state = 'claimed'`,
-  dead: `SELECT count(*) FROM work INDEXED BY work_set_aside WHERE state IN ('dead', 'ignored') AND state = 'dead'`,
-  ignored: `SELECT count(*) FROM work INDEXED BY work_set_aside WHERE state IN ('dead', 'ignored') AND state = 'ignored'`,
-};
-const FIND_OLDEST_UNFINISHED = `
-  SELECT min(seq) FROM (
-    SELECT min(seq) AS seq FROM work INDEXED BY work_due WHERE state = 'pending'
-    UNION ALL SELECT min(seq) FROM work INDEXED BY work_claimed WHERE state = 'claimed')`;
-const FIND_NEXT = `SELECT min(seq) FROM events WHERE seq > ?`;
+const LIST_JOBS = `
+  SELECT handler, name, state, attempts, handled, due_at_ms, deferred, finished_at_ms, last_error
+  FROM jobs LEFT JOIN handlers ON number = handler WHERE job BETWEEN ? AND ? ORDER BY name`;
+// Dead and ignored jobs are few among many: their index goes to them at once.
+const SET_ASIDE = `SELECT job FROM jobs INDEXED BY jobs_set_aside WHERE state IN ('dead', 'ignored') AND state = ?`;
+const SET_ASIDE_DOWN = `${SET_ASIDE} AND job < ? ORDER BY job DESC LIMIT ?`;
+const SET_ASIDE_UP = `${SET_ASIDE} AND job >= ? ORDER BY job LIMIT ?`;
 
 /** Rows looked at in one go while a list is being filtered. */
 const SCAN = 500;
@@ -57,28 +52,18 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
   const findEvent = inbox.prepare<[number], EventRow>(FIND_EVENT);
   const findAlias = inbox.prepare<[Buffer], number>(FIND_ALIAS).pluck();
   const findBody = inbox.prepare<[number], Buffer | null>(FIND_BODY).pluck();
-  const findLastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck();
   const listDown = inbox.prepare<[number, number], EventRow>(LIST_DOWN);
   const listUp = inbox.prepare<[number, number], EventRow>(LIST_UP);
-  const findNext = inbox.prepare<[number], number | null>(FIND_NEXT).pluck();
-  const findWork = db.prepare<[number], WorkRow>(FIND_WORK);
-  const findPosition = db.prepare<[], { seq: number; deleted: number }>(FIND_POSITION);
+  const listJobs = db.prepare<[number, number], JobRow>(LIST_JOBS);
   const setAsideDown = db.prepare<[string, number, number], number>(SET_ASIDE_DOWN).pluck();
   const setAsideUp = db.prepare<[string, number, number], number>(SET_ASIDE_UP).pluck();
-  const findOldestUnfinished = db.prepare<[], number | null>(FIND_OLDEST_UNFINISHED).pluck();
-  const count = {
-    pending: db.prepare<[], number>(COUNT.pending).pluck(),
-    claimed: db.prepare<[], number>(COUNT.claimed).pluck(),
-    dead: db.prepare<[], number>(COUNT.dead).pluck(),
-    ignored: db.prepare<[], number>(COUNT.ignored).pluck(),
-  };
 
-  return { find, seqOf, body, list, counts };
+  return { find, seqOf, body, list };
 
   function find(id: string): InboxEvent | undefined {
     const seq = seqOf(id);
     const event = seq === undefined ? undefined : findEvent.get(seq);
-    return event && withWork(event);
+    return event && withJobs(event);
   }
 
   function seqOf(id: string): number | undefined {
@@ -90,25 +75,17 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
     return findBody.get(seq) ?? undefined;
   }
 
-  function withWork(event: EventRow): InboxEvent {
+  function withJobs(event: EventRow): InboxEvent {
     if (event.pruned === 1) return pruned(event);
-    // An event without a row in the work file has just arrived: no worker has claimed it yet.
-    const work = findWork.get(event.seq);
-    const state = work?.state ?? "pending";
-    return {
-      seq: event.seq,
-      id: idOf(event.key),
-      type: event.type,
-      state,
-      source: event.source,
-      attempts: work?.attempts ?? 0,
-      handled: work?.handled ?? 0,
-      duplicates: event.duplicates,
-      receivedAtMs: event.received_at_ms,
-      finishedAtMs: work?.finished_at_ms ?? null,
-      nextAttemptAtMs: state === "pending" ? Math.max(work?.due_at_ms ?? 0, event.received_at_ms) : null,
-      lastError: work?.last_error ?? null,
-    };
+    const { seq, type, source, duplicates, received_at_ms: receivedAtMs } = event;
+    const known = { seq, id: idOf(event.key), type, source, duplicates, receivedAtMs };
+    const first = seq * HANDLERS_PER_EVENT;
+    const rows = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
+    const jobs = rows.map((row) => toJob(row, event));
+    // Without one it has just arrived: no worker has looked at it yet.
+    if (jobs.length === 0) return { ...known, ...NOBODY_LOOKED, nextAttemptAtMs: receivedAtMs, jobs };
+    const isSplit = rows.some(({ handler, state }) => handler !== 0 || state === "done" || state === "dead");
+    return { ...known, ...summaryOf(jobs), jobs: isSplit ? jobs : [] };
   }
 
   function list(filter: EventFilter, page: Page): InboxEvent[] {
@@ -116,14 +93,14 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
     // As SQLite keeps text: a half of a surrogate pair is no character.
     const type = filter.type?.toWellFormed();
     const up = "afterSeq" in page;
-    let from = up ? page.afterSeq : (page.beforeSeq ?? Number.MAX_SAFE_INTEGER);
+    let from = up ? page.afterSeq : (page.beforeSeq ?? Number.MAX_SAFE_INTEGER / HANDLERS_PER_EVENT);
     for (;;) {
       const rows = scan(filter.state, from, up);
       for (const event of rows) {
-        const candidate = withWork(event);
+        const candidate = withJobs(event);
         from = event.seq;
         if (type !== undefined && candidate.type !== type) continue;
-        if (filter.state !== undefined && candidate.state !== filter.state) continue;
+        if (!hasState(candidate, filter)) continue;
         found.push(candidate);
         if (found.length === page.limit) return found;
       }
@@ -133,30 +110,46 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
 
   function scan(state: EventState | undefined, from: number, up: boolean): EventRow[] {
     const isSetAside = state === "dead" || state === "ignored";
-    if (isSetAside) return eventsOf((up ? setAsideUp : setAsideDown).all(state, from, SCAN));
-    return (up ? listUp : listDown).all(from, SCAN);
+    if (!isSetAside) return (up ? listUp : listDown).all(from, SCAN);
+    const jobs = up
+      ? setAsideUp.all(state, (from + 1) * HANDLERS_PER_EVENT, SCAN)
+      : setAsideDown.all(state, from * HANDLERS_PER_EVENT, SCAN);
+    const seqs = new Set(jobs.map((job) => Math.floor(job / HANDLERS_PER_EVENT)));
+    return [...seqs].flatMap((seq) => findEvent.get(seq) ?? []);
   }
+}
 
-  function eventsOf(seqs: readonly number[]): EventRow[] {
-    return seqs.flatMap((seq) => findEvent.get(seq) ?? []);
-  }
+const NOBODY_LOOKED = {
+  state: "pending",
+  attempts: 0,
+  handled: 0,
+  finishedAtMs: null,
+  deferredUntilMs: null,
+  lastError: null,
+} as const;
 
-  function counts(nowMs: number): Counts {
-    const position = findPosition.get() ?? { seq: 0, deleted: 0 };
-    // No seq is left out, so what lies beyond the position need not be counted.
-    const arrived = Math.max(0, (findLastSeq.get() ?? 0) - position.seq);
-    const retries = count.pending.get() ?? 0;
-    const claimed = count.claimed.get() ?? 0;
-    const dead = count.dead.get() ?? 0;
-    const ignored = count.ignored.get() ?? 0;
-    const done = Math.max(0, position.seq - position.deleted - retries - claimed - dead - ignored);
-    const oldestSeq = findOldestUnfinished.get() ?? findNext.get(position.seq);
-    const oldest = typeof oldestSeq === "number" ? findEvent.get(oldestSeq) : undefined;
-    return {
-      byState: { pending: retries + arrived, claimed, done, ignored, dead },
-      oldestUnfinishedAgeMs: oldest ? Math.max(0, nowMs - oldest.received_at_ms) : null,
-    };
-  }
+function hasState(event: InboxEvent, { state, handler }: EventFilter): boolean {
+  if (handler === undefined) return state === undefined || event.state === state;
+  return event.jobs.some((job) => job.handler === handler && (state === undefined || job.state === state));
+}
+
+/** One from before there were jobs has the name of its type. */
+function toJob(row: JobRow, event: EventRow): InboxJob {
+  const isWaiting = ["offered", "fresh", "pending", "suspect"].includes(row.state);
+  return {
+    handler: row.name ?? event.type,
+    state: isWaiting || row.state === "held" ? "pending" : finishedState(row.state),
+    attempts: row.attempts,
+    handled: row.handled,
+    lastError: row.last_error,
+    nextAttemptAtMs: isWaiting ? Math.max(row.due_at_ms ?? 0, event.received_at_ms) : null,
+    deferred: row.deferred === 1,
+    finishedAtMs: row.finished_at_ms,
+  };
+}
+
+function finishedState(state: string): Exclude<InboxJob["state"], "pending"> {
+  return state === "claimed" || state === "dead" || state === "ignored" ? state : "done";
 }
 
 function pruned(event: EventRow): InboxEvent {
@@ -172,6 +165,8 @@ function pruned(event: EventRow): InboxEvent {
     receivedAtMs: event.received_at_ms,
     finishedAtMs: null,
     nextAttemptAtMs: null,
+    deferredUntilMs: null,
     lastError: null,
+    jobs: [],
   };
 }

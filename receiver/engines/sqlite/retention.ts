@@ -4,20 +4,26 @@ import { syncCommits } from "./database.ts";
 /** Deleting holds the write lock: this many rows at a time. */
 const BATCH = 200;
 
-type Finished = { seq: number; state: string; handled: number; receivedAtMs: number | undefined };
+type Of = { seq: number };
+type Finished = { seq: number; handled: number; receivedAtMs: number | undefined };
 
-const FIND_FINISHED = `
-  SELECT seq, state, handled FROM work WHERE seq > ? AND state IN ('done', 'ignored', 'pruned') ORDER BY seq LIMIT ${String(BATCH)}`;
+// The next event that has a job, from one row to the next by the primary key.
+const FIND_NEXT = `SELECT min(job) / 1024 FROM jobs WHERE job >= ? * 1024`;
+const OF_EVENT = `job BETWEEN $seq * 1024 AND $seq * 1024 + 1023`;
+const IS_FINISHED = `
+  SELECT min(state = 'done' OR state = 'ignored' OR state = 'pruned') AS finished, max(handled) AS handled
+  FROM jobs WHERE ${OF_EVENT}`;
 const FIND_RECEIVED_AT = `SELECT received_at_ms FROM events WHERE seq = ? AND body IS NOT NULL`;
-const MARK = `UPDATE work SET state = 'pruned' WHERE seq = ? AND state IN ('done', 'ignored')`;
+const MARK = `UPDATE jobs SET state = 'pruned' WHERE ${OF_EVENT}`;
 // What reconcile found keeps its object for as long as its id: the service's own event may still come, with another id.
 const FORGET = `
-  UPDATE events SET body = NULL, handled = ?, duplicates = 0,
+  UPDATE events SET body = NULL, trace = NULL, handled = ?, duplicates = 0,
     type = CASE source WHEN 'reconcile' THEN type ELSE '' END,
     object_id = CASE source WHEN 'reconcile' THEN object_id END
   WHERE seq = ?`;
 const REMEMBER = `UPDATE identity SET pruned_before_ms = max(pruned_before_ms, ?)`;
-const DELETE_WORK = `DELETE FROM work WHERE seq = ? AND state = 'pruned'`;
+const DELETE_JOBS = `DELETE FROM jobs WHERE ${OF_EVENT} AND state = 'pruned'`;
+const DELETE_STEPS = `DELETE FROM steps WHERE ${OF_EVENT}`;
 const COUNT_DELETED = `UPDATE position SET deleted = deleted + ?`;
 const LIST_IDS = `SELECT seq, received_at_ms FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(BATCH)}`;
 // Never the newest: the next event would get its seq, and the work file has been there already.
@@ -46,12 +52,14 @@ export function createRetention(options: {
   sync?: () => void;
 }) {
   const { inbox, db, write, pause, sync = () => syncCommits(db.name) } = options;
-  const findFinished = db.prepare<[number], Omit<Finished, "receivedAtMs">>(FIND_FINISHED);
+  const findNext = db.prepare<[number], number | null>(FIND_NEXT).pluck();
+  const isFinished = db.prepare<[Of], { finished: 0 | 1; handled: number }>(IS_FINISHED);
   const findReceivedAt = inbox.prepare<[number], number>(FIND_RECEIVED_AT).pluck();
-  const mark = db.prepare<[number]>(MARK);
+  const mark = db.prepare<[Of]>(MARK);
   const forget = inbox.prepare<[number, number]>(FORGET);
   const remember = inbox.prepare<[number]>(REMEMBER);
-  const deleteWork = db.prepare<[number]>(DELETE_WORK);
+  const deleteJobs = db.prepare<[Of]>(DELETE_JOBS);
+  const deleteSteps = db.prepare<[Of]>(DELETE_STEPS);
   const countDeleted = db.prepare<[number]>(COUNT_DELETED);
   const listIds = inbox.prepare<[number], { seq: number; received_at_ms: number }>(LIST_IDS);
   const deleteId = inbox.prepare<[number]>(DELETE_ID);
@@ -63,24 +71,39 @@ export function createRetention(options: {
   async function pruneBodies(beforeMs: number): Promise<number> {
     let pruned = 0;
     for (let afterSeq = 0; ;) {
-      const batch: Finished[] = findFinished
-        .all(afterSeq)
-        .map((row) => ({ ...row, receivedAtMs: findReceivedAt.get(row.seq) }));
+      const seqs = nextEvents(afterSeq);
+      const finished = seqs.flatMap((seq) => find(seq) ?? []);
       // Without a body it was forgotten by a run that ended before its last step.
-      const old = batch.filter(({ receivedAtMs = 0 }) => receivedAtMs < beforeMs);
+      const old = finished.filter(({ receivedAtMs = 0 }) => receivedAtMs < beforeMs);
       if (old.length > 0) pruned += await pruneBatch(old, beforeMs);
-      const last = batch.at(-1);
+      const last = seqs.at(-1);
       // Events stand in the order in which they were received, so the first batch with a younger one is the last.
-      if (!last || old.length < batch.length) return pruned;
-      afterSeq = last.seq;
+      if (last === undefined || old.length < finished.length) return pruned;
+      afterSeq = last;
       await pause();
     }
+  }
+
+  function nextEvents(afterSeq: number): number[] {
+    const seqs: number[] = [];
+    for (let seq = findNext.get(afterSeq + 1); typeof seq === "number"; seq = findNext.get(seq + 1)) {
+      seqs.push(seq);
+      if (seqs.length === BATCH) break;
+    }
+    return seqs;
+  }
+
+  /** The event, if all its jobs are finished and none of them dead. */
+  function find(seq: number): Finished | undefined {
+    const row = isFinished.get({ seq });
+    if (row?.finished !== 1) return undefined;
+    return { seq, handled: row.handled, receivedAtMs: findReceivedAt.get(seq) };
   }
 
   async function pruneBatch(batch: readonly Finished[], beforeMs: number): Promise<number> {
     // Whatever was requeued since we looked is not marked, and stays.
     const marked = await write(() =>
-      batch.filter(({ seq, state }) => state === "pruned" || mark.run(seq).changes === 1),
+      batch.filter(({ seq }) => isFinished.get({ seq })?.finished === 1 && mark.run({ seq }).changes > 0),
     );
     sync();
     const forgetAll = inbox.transaction(() => {
@@ -90,8 +113,13 @@ export function createRetention(options: {
       remember.run(beforeMs);
     });
     forgetAll.immediate();
-    await write(() => countDeleted.run(marked.filter(({ seq }) => deleteWork.run(seq).changes === 1).length));
+    await write(() => countDeleted.run(marked.filter(({ seq }) => deleteEvent(seq)).length));
     return marked.length;
+  }
+
+  function deleteEvent(seq: number): boolean {
+    deleteSteps.run({ seq });
+    return deleteJobs.run({ seq }).changes > 0;
   }
 
   /** Forgets the ids of events received before `beforeMs` whose bodies are forgotten. */

@@ -17,21 +17,30 @@ export function serveWriter(
   hooks: { onOpen?: (db: Database.Database) => void; beforeCommit?: () => void } = {},
 ): void {
   answerQuestions<WriterOrder, AcceptResult>((file) => {
-    const db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
-    const accept = createAccept(db, hooks);
-    accept([], 0);
-    checkSynchronous(db, "FULL");
-    hooks.onOpen?.(db);
-    return { answer, close: () => void db.close() };
+    let db: Database.Database | undefined;
+    let accept: ReturnType<typeof createAccept> | undefined;
+    return { answer, close: () => void db?.close() };
 
     function answer({ batch, nowMs }: WriterOrder): AcceptResult {
       try {
+        accept ??= open();
         return { ok: true, acceptances: accept(batch, nowMs) };
       } catch (error) {
         const reason = unavailability(error);
         if (reason === undefined) throw error;
         return { ok: false, reason, detail: error instanceof Error ? error.message : String(error) };
       }
+    }
+
+    /** With the first question, so that a file in trouble is a refusal with its reason, and tried again with the next. */
+    function open(): ReturnType<typeof createAccept> {
+      db?.close();
+      db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
+      const opened = createAccept(db, hooks);
+      opened([], 0);
+      checkSynchronous(db, "FULL");
+      hooks.onOpen?.(db);
+      return opened;
     }
   });
 }

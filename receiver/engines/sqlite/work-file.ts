@@ -44,6 +44,62 @@ const MIGRATIONS = [
 
   CREATE TABLE handler_migrations (handler TEXT PRIMARY KEY, applied INTEGER NOT NULL) STRICT;
   `,
+  `
+  -- A handler keeps its number for good. Types are a JSON list, or '*'; null while the handler is gone.
+  CREATE TABLE handlers (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, types TEXT,
+    -- There when events were not split into jobs yet: it has handled what is done from then.
+    before_jobs INTEGER NOT NULL
+  ) STRICT;
+
+  -- A job for each handler that wants an event, made when a worker first looks at the event; those beyond the position
+  -- have none yet. Number 0 stands for an event that no handler wanted, or that was stored before there were jobs.
+  CREATE TABLE jobs (
+    job INTEGER PRIMARY KEY,              -- seq of the event * 1024 + number of the handler: new ones are appended
+    -- Not IN with a list: of more than two SQLite builds a table, anew for every row that is written.
+    state TEXT NOT NULL CHECK (
+      state = 'offered'                   -- its handler, or each that wants the event if number is 0, has to look at it
+      OR state = 'fresh'                  -- waits for its first attempt
+      OR state = 'pending'                -- waits for another attempt
+      OR state = 'suspect'                -- the same, alone: its worker vanished
+      OR state = 'held'                   -- waits for one before it with the same key
+      OR state = 'claimed' OR state = 'done' OR state = 'ignored' OR state = 'dead' OR state = 'pruned'),
+    attempts INTEGER NOT NULL,
+    token INTEGER NOT NULL,               -- fencing: only who holds the latest may write
+    worker INTEGER,                       -- who claimed it
+    due_at_ms INTEGER,                    -- 0 is at once, whatever the clock says; null when it is held, claimed or finished
+    deferred INTEGER NOT NULL DEFAULT 0,  -- put off by its handler
+    crashes INTEGER NOT NULL DEFAULT 0,   -- how often its worker vanished since an attempt last ended by itself
+    handled INTEGER NOT NULL DEFAULT 0,
+    finished_at_ms INTEGER,
+    last_error TEXT,
+    key TEXT,                             -- while it is unfinished
+    requeued_at_ms INTEGER,
+    handler INTEGER AS (job & 1023) VIRTUAL
+  ) STRICT;
+  INSERT INTO jobs (job, state, attempts, token, due_at_ms, handled, finished_at_ms, last_error)
+  SELECT seq * 1024, CASE WHEN state = 'pending' OR state = 'claimed' THEN 'offered' ELSE state END, attempts, token + 1,
+    CASE state WHEN 'pending' THEN due_at_ms WHEN 'claimed' THEN 0 END, handled, finished_at_ms, last_error
+  FROM work;
+  DROP TABLE work;
+  CREATE INDEX jobs_waiting ON jobs (state, handler, due_at_ms) WHERE due_at_ms IS NOT NULL;
+  CREATE INDEX jobs_claimed ON jobs (worker) WHERE worker IS NOT NULL;
+  CREATE INDEX jobs_keyed ON jobs (handler, key, state) WHERE key IS NOT NULL;
+  CREATE INDEX jobs_set_aside ON jobs (state, job) WHERE state IN ('dead', 'ignored');
+
+  CREATE TABLE steps (job INTEGER, name TEXT, result TEXT NOT NULL, PRIMARY KEY (job, name)) STRICT, WITHOUT ROWID;
+
+  -- When attempts of handlers with a rate limit began.
+  CREATE TABLE starts (handler INTEGER NOT NULL, at_ms INTEGER NOT NULL) STRICT;
+  CREATE INDEX starts_by_time ON starts (handler, at_ms);
+
+  -- Counts how often handlers were announced.
+  ALTER TABLE position ADD COLUMN announced INTEGER NOT NULL DEFAULT 0;
+
+  -- Handlers were known by the type of their events.
+  ALTER TABLE handler_migrations RENAME TO type_migrations;
+  CREATE TABLE handler_migrations (handler TEXT PRIMARY KEY, applied INTEGER NOT NULL) STRICT;
+  `,
 ];
 
 const FIND_PAIR = `SELECT pair FROM identity`;
@@ -52,7 +108,11 @@ const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
 const FIND_POSITION = `SELECT seq, pair FROM position`;
 const INSERT_POSITION = `INSERT INTO position (seq, deleted, pair) SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM position)`;
 const FIND_KEPT = `SELECT seq FROM events WHERE body IS NOT NULL AND seq <= ?`;
-const INSERT_HANDLED = `INSERT INTO work (seq, state, attempts, token, finished_at_ms) VALUES (?, 'done', 0, 0, 0)`;
+const FORGET_JOBS = `DELETE FROM jobs WHERE job >= (? + 1) * 1024`;
+const FORGET_STEPS = `DELETE FROM steps WHERE job >= (? + 1) * 1024`;
+const MOVE_BACK = `
+  UPDATE position SET seq = $lastSeq, deleted = $lastSeq - (SELECT count(*) FROM (SELECT DISTINCT job / 1024 FROM jobs))`;
+const INSERT_HANDLED = `INSERT INTO jobs (job, state, attempts, token, finished_at_ms) VALUES (? * 1024, 'done', 0, 0, 0)`;
 
 /** `data/receiver.db` has its work in `data/receiver.work.db`. */
 export function workFileOf(inboxFile: string): string {
@@ -87,10 +147,14 @@ export function openWorkFile(options: {
       begin(db, inbox, { pair, handledUpToSeq: whenLost === "consider-handled" ? lastSeq : 0 });
     }
     const position = findPosition.get();
+    if (position?.pair !== pair) throw new Strangers(file, inbox.name);
     // One that is ahead of its inbox would pass over new events without a word. Both may move while this looks, so the
     // inbox is asked again after the position.
-    if (position?.pair !== pair || position.seq > (findLastSeq.get() ?? 0))
-      throw new Strangers(file, inbox.name);
+    const nowLastSeq = findLastSeq.get() ?? 0;
+    if (position.seq > nowLastSeq) {
+      if (whenLost === undefined) throw new InboxBehind(file, inbox.name);
+      forgetBeyond(db, nowLastSeq);
+    }
     return db;
   } catch (error) {
     db.close();
@@ -117,6 +181,16 @@ function begin(
   syncDirectory(dirname(db.name));
 }
 
+/** The inbox has lost its newest events: the next ones get their numbers. What is known of the others stays. */
+function forgetBeyond(db: Database.Database, lastSeq: number): void {
+  db.transaction(() => {
+    db.prepare<[number]>(FORGET_JOBS).run(lastSeq);
+    db.prepare<[number]>(FORGET_STEPS).run(lastSeq);
+    db.prepare<[{ lastSeq: number }]>(MOVE_BACK).run({ lastSeq });
+  }).immediate();
+  db.pragma("wal_checkpoint(TRUNCATE)");
+}
+
 /** The work file is gone and its inbox is not: nobody but the operator can know what was handled. */
 export class WorkFileLost extends Error {
   override readonly name = "WorkFileLost";
@@ -135,6 +209,17 @@ class Moved extends Error {
 
   constructor(inboxFile: string, to: string) {
     super(`The inbox ${inboxFile} was moved to ${to}: set DATABASE_URL to that.`);
+  }
+}
+
+class InboxBehind extends Error {
+  override readonly name = "InboxBehind";
+
+  constructor(file: string, inboxFile: string) {
+    super(
+      `${inboxFile} has lost its newest events: ${file} does not belong to what is left of it. Restore both files from one backup, ` +
+        `or put back ${inboxFile}-wal. If there is neither, \`recover --handle-again\` goes on with what is left; \`reconcile\` then brings what is missing.`,
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { presentEvent } from "../admin.ts";
 import type { Config } from "../../config.ts";
-import type { Engine, EventFilter, EventState, InboxEvent } from "../../engine.ts";
+import type { Engine, EventFilter, EventState, InboxEvent, InboxJob } from "../../engine.ts";
 import { redactEnvelope, shownType } from "../privacy.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Colour, Terminal } from "./terminal.ts";
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const PAGE = 500;
 
 export type ListOptions = EventFilter & { limit: number; json?: boolean };
-export type ExportOptions = EventFilter & { sinceMs?: number; includePersonalData?: boolean };
+export type ExportOptions = EventFilter & { sinceMs?: number | undefined; includePersonalData?: boolean };
 
 /** The newest events, one line each. */
 export async function listInbox(engine: Engine, options: ListOptions, terminal: Terminal): Promise<number> {
@@ -19,7 +19,8 @@ export async function listInbox(engine: Engine, options: ListOptions, terminal: 
     return 0;
   }
   for (const event of events) {
-    terminal.print(line(event), { word: event.state.padEnd(8), colour: COLOURS[event.state] });
+    const state = stateOf(event, options.handler);
+    terminal.print(line(event, options.handler), { word: state.padEnd(8), colour: COLOURS[state] });
   }
   if (events.length === 0) terminal.say("No event matches.");
   else if (events.length === options.limit) terminal.say("There may be more: --limit shows them.");
@@ -45,28 +46,53 @@ export async function showEvent(
   return 0;
 }
 
-/** Makes events pending again: those named, or all dead (or ignored) ones. */
+/** Which events to requeue: with `sinceMs` those received from then on. */
+export type RequeueOptions = EventFilter & { sinceMs?: number | undefined; json?: boolean };
+
+/**
+ * Makes jobs wait again: of the events named, or of all in a state. With `handler` only its own; with `sinceMs` as well it
+ * gets what it wants of the events since then, also of those that came before there was such a handler.
+ */
 export async function requeueEvents(
   engine: Engine,
   ids: readonly string[],
-  options: EventFilter & { json?: boolean },
+  options: RequeueOptions,
   terminal: Terminal,
 ): Promise<number> {
-  if (ids.length === 0 && options.state === undefined) {
-    terminal.complain("name the events to requeue, or choose them with --state dead or --state ignored.");
+  const mistake = await mistakeIn(engine, ids, options);
+  if (mistake !== undefined) {
+    terminal.complain(mistake);
     return EXIT.usage;
   }
   const { chosen, requeued } =
-    ids.length > 0 ? await requeueThese(engine, ids) : await requeueAll(engine, options);
+    ids.length > 0 ? await requeueThese(engine, ids, options.handler) : await requeueAll(engine, options);
   const left = chosen - requeued;
   if (options.json === true) terminal.value({ requeued, left });
   else terminal.print(`${String(requeued)} requeued.`);
-  if (left > 0 && options.json !== true) {
+  const isLeft = left > 0 && (ids.length > 0 || options.state !== undefined);
+  if (isLeft && options.json !== true) {
+    const whose = options.handler === undefined ? "" : ` of ${options.handler}`;
     terminal.say(
-      `${String(left)} left as they are: only dead and ignored events that are not pruned can be requeued.`,
+      `${String(left)} left as they are: only dead and ignored jobs${whose} can be requeued, of events that are not pruned.`,
     );
   }
   return ids.length > 0 && left > 0 ? 1 : 0;
+}
+
+async function mistakeIn(
+  engine: Engine,
+  ids: readonly string[],
+  { state, handler, sinceMs }: RequeueOptions,
+): Promise<string | undefined> {
+  if (handler !== undefined) {
+    const names = (await engine.ledger.handlers()).map(({ name }) => name);
+    if (!names.includes(handler)) {
+      return `no handler is called ${handler}. There are: ${names.join(", ") || "none yet, for no worker has started"}.`;
+    }
+  }
+  if (ids.length > 0 || state !== undefined || (handler !== undefined && sinceMs !== undefined))
+    return undefined;
+  return "name the events to requeue, or choose them: --state dead, --state ignored, or --handler NAME --since 7d.";
 }
 
 /**
@@ -116,14 +142,24 @@ export async function inboxStatistics(
   options: { json?: boolean },
   terminal: Terminal,
 ): Promise<number> {
-  const { byState, oldestUnfinishedAgeMs } = await engine.ledger.counts();
+  const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
   const ageSeconds = oldestUnfinishedAgeMs === null ? null : oldestUnfinishedAgeMs / 1_000;
   if (options.json === true) {
-    terminal.value({ by_state: byState, oldest_unfinished_age_seconds: ageSeconds });
+    terminal.value({
+      by_state: byState,
+      by_handler: byHandler,
+      oldest_unfinished_age_seconds: ageSeconds,
+    });
     return 0;
   }
   for (const [state, events] of Object.entries(byState))
     terminal.print(`${state.padEnd(8)} ${String(events)}`);
+  for (const { handler, ...jobs } of byHandler) {
+    const counts = Object.entries(jobs).flatMap(([state, count]) =>
+      count > 0 ? `${String(count)} ${state}` : [],
+    );
+    if (counts.length > 0) terminal.print(`${handler}: ${counts.join(", ")}`);
+  }
   if (ageSeconds !== null)
     terminal.print(`The oldest unfinished event came ${String(Math.round(ageSeconds))} s ago.`);
   return 0;
@@ -131,19 +167,29 @@ export async function inboxStatistics(
 
 type Requeued = { chosen: number; requeued: number };
 
-async function requeueThese(engine: Engine, ids: readonly string[]): Promise<Requeued> {
+async function requeueThese(
+  engine: Engine,
+  ids: readonly string[],
+  handler: string | undefined,
+): Promise<Requeued> {
   let requeued = 0;
   for (let from = 0; from < ids.length; from += PAGE) {
-    requeued += await engine.ledger.requeue(ids.slice(from, from + PAGE));
+    requeued += await engine.ledger.requeue(ids.slice(from, from + PAGE), handler);
   }
   return { chosen: ids.length, requeued };
 }
 
-async function requeueAll(engine: Engine, filter: EventFilter): Promise<Requeued> {
+async function requeueAll(
+  engine: Engine,
+  { state, type, handler, sinceMs = 0 }: RequeueOptions,
+): Promise<Requeued> {
   const total = { chosen: 0, requeued: 0 };
+  // Without a state also those that have no job of the handler yet.
+  const filter = state === undefined ? { type } : { state, type, handler };
   for await (const page of oldestFirst(engine, filter)) {
-    total.chosen += page.length;
-    total.requeued += await engine.ledger.requeue(page.map(({ id }) => id));
+    const ids = page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs).map(({ id }) => id);
+    total.chosen += ids.length;
+    total.requeued += await engine.ledger.requeue(ids, handler);
   }
   return total;
 }
@@ -168,10 +214,20 @@ const COLOURS: Record<EventState, Colour> = {
   pruned: "gray",
 };
 
-function line(event: InboxEvent): string {
+/** The event's, or that of its job for `handler`. */
+function stateOf(event: InboxEvent, handler: string | undefined): EventState {
+  return jobOf(event, handler)?.state ?? event.state;
+}
+
+function jobOf(event: InboxEvent, handler: string | undefined): InboxJob | undefined {
+  return handler === undefined ? undefined : event.jobs.find((job) => job.handler === handler);
+}
+
+function line(event: InboxEvent, handler: string | undefined): string {
   const received = new Date(event.receivedAtMs).toISOString();
-  const attempts = event.attempts === 1 ? "1 attempt" : `${String(event.attempts)} attempts`;
-  const error = event.lastError === null ? "" : `  ${event.lastError}`;
+  const { attempts: made, lastError } = jobOf(event, handler) ?? event;
+  const attempts = made === 1 ? "1 attempt" : `${String(made)} attempts`;
+  const error = lastError === null ? "" : `  ${lastError}`;
   const type = event.type === null ? "" : shownType(event.type);
   return `${received}  ${type.padEnd(17)}  ${event.id}  ${attempts}${error}`;
 }

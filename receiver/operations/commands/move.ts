@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { systemClock } from "../../clock.ts";
 import { loadConfig, type Config } from "../../config.ts";
 import { moveInbox, StillRunning, type MoveReport } from "../../engines/move.ts";
-import { isWorkerGone } from "../../work/worker-id.ts";
 import { EXIT } from "./exit-codes.ts";
 import { interruptible } from "./interrupt.ts";
 import type { Terminal } from "./terminal.ts";
@@ -47,9 +46,9 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
       moveInbox({
         file,
         url,
+        schema: config.databaseSchema,
         finish,
         nowMs: systemClock.nowMs,
-        isGone: isWorkerGone,
         onProgress: (events) => {
           moved = events;
           terminal.progress(`${String(events)} events moved`);

@@ -4,8 +4,8 @@ import type { Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
 /**
- * Begins a new work file where the old one is lost, once somebody has said what to think of the events in the inbox.
- * Where nothing is lost it changes nothing.
+ * Begins a new work file where the old one is lost, once somebody has said what to think of the events in the inbox; and
+ * goes on with what is left where the inbox has lost its newest events. Where nothing is lost it changes nothing.
  */
 export async function recover(
   config: Config,

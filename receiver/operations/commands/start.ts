@@ -3,9 +3,9 @@ import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import { filesOf } from "../../engines/open.ts";
 import { createLog, type Log } from "../log.ts";
-import { exposedFiles, makePrivate } from "../private-files.ts";
+import { protectFiles } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
-import { startReceiver, type Receiver } from "../../receiver.ts";
+import type { Receiver } from "../../receiver.ts";
 import { EXIT } from "./exit-codes.ts";
 import { endAtSecondInterrupt, endWithin, listenForSignals } from "./interrupt.ts";
 import type { Terminal } from "./terminal.ts";
@@ -20,13 +20,15 @@ const INSPECT_ADDRESS = "127.0.0.1:9229";
 /** Runs the receiver until it is told to stop: by SIGTERM, SIGINT, or the end of its world. Answers the exit code of a failed start. */
 export async function start(
   config: Config,
-  options: { inspectHandlers?: string | true },
+  options: { inspectHandlers?: string | true; watch?: boolean },
   terminal: Terminal,
 ): Promise<number | undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
-  for (const file of exposedFiles(await filesOf(config)))
-    log.warn({ file, mended: makePrivate(file) }, "others than its owner could read this file");
-  const engine = await openEngineOrComplain(config, terminal);
+  protectFiles(await filesOf(config), log);
+  // Express and the rest are loaded while the database is opened, in threads of its own.
+  const opening = openEngineOrComplain(config, terminal);
+  const { startReceiver } = await import("../../receiver.ts");
+  const engine = await opening;
   if (!engine) return EXIT.couldNotRun;
 
   const starting = startReceiver({
@@ -36,6 +38,7 @@ export async function start(
     log,
     environment: process.env,
     inspectHandlers: options.inspectHandlers === true ? INSPECT_ADDRESS : options.inspectHandlers,
+    watchHandlers: options.watch,
   });
   // Not only once it has started: who reads that it listens may stop it at that moment.
   const grace = stopInOrder(starting, config, log);

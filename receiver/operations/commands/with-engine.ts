@@ -1,11 +1,7 @@
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { systemClock } from "../../clock.ts";
 import { loadConfig, type Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
-import { openEngine } from "../../engines/open.ts";
-import { handlers } from "../../handlers/index.ts";
-import { retryPolicy } from "../../work/backoff.ts";
+import { CannotOpen, openConfigured } from "../../engines/open-configured.ts";
 import { secretsOf } from "../secrets.ts";
 import { EXIT } from "./exit-codes.ts";
 import { processTerminal as terminal, type Terminal } from "./terminal.ts";
@@ -81,36 +77,13 @@ export async function openEngineOrComplain(
   terminal: Terminal,
   whenLost?: "handle-again" | "consider-handled",
 ): Promise<Engine | undefined> {
-  const above = config.databaseFile === undefined ? "." : dirname(dirname(resolve(config.databaseFile)));
-  if (!existsSync(above)) {
-    // One folder is made, such as data/; more of them would hide that the name was mistyped.
-    terminal.complain(
-      `cannot open the database: there is no folder ${above}: make it, or mend DATABASE_URL.`,
-    );
-    return undefined;
-  }
   try {
-    return await openEngine({
-      databaseFile: config.databaseFile,
-      databaseUrl: config.databaseUrl,
-      clock: systemClock,
-      retry: retryPolicy(config.maximumAttempts, Math.random),
-      migrations: handlers.map(({ type, migrations }) => ({ handler: type, migrations })),
-      ...(whenLost === undefined ? {} : { whenLost }),
-    });
+    return await openConfigured(config, { whenLost });
   } catch (error) {
-    terminal.complain(`cannot open the database: ${whyNot(error, config.databaseFile)}`);
+    if (!(error instanceof CannotOpen)) throw error;
+    terminal.complain(error.message);
     return undefined;
   }
-}
-
-/** What is wrong with the database, which one it is, and what to do. */
-function whyNot(error: unknown, file: string | undefined): string {
-  const reason = error instanceof Error ? error.message : String(error);
-  if (error instanceof Error && error.name === "PackageMissing") return reason;
-  if (file === undefined) return `${reason}. Look whether PostgreSQL runs, and DATABASE_URL names it.`;
-  if (reason.includes(file)) return reason;
-  return `${file}: ${reason}. Look whether it is the receiver's own, and may be read and written; or mend DATABASE_URL.`;
 }
 
 function loadEnvFile(): void {

@@ -1,4 +1,5 @@
-import type { Trade } from "./organizations.ts";
+/** Restaurants confirm orders, service businesses book appointments (SPEC §6 Event types). */
+export type Trade = "restaurant" | "services";
 
 const HOUR_SECONDS = 3_600;
 const HOURS_A_DAY = 24;

@@ -1,14 +1,10 @@
 import type { EventType } from "../../../shared/events.ts";
 import { didYouMean } from "../suggest.ts";
-import type { Business, Trade } from "./organizations.ts";
+import { EVENT_KINDS } from "./event-types.ts";
+import type { Business } from "./organizations.ts";
 
 export type ChosenBusiness = { ok: true; business: Business } | { ok: false; message: string };
 
-/** Only a business of this trade sees the event (SPEC §6 Event types). */
-const TRADE_OF: Partial<Record<EventType, Trade>> = {
-  "order.created": "restaurant",
-  "booking.created": "services",
-};
 const TRADE_NAMES = { restaurant: "a restaurant", services: "a service business" } as const;
 
 /** Where an event of `type` happens: at `orgId` if that fits, or at the first business that it fits. */
@@ -17,7 +13,7 @@ export function chooseBusiness(
   type: EventType,
   orgId: string | undefined,
 ): ChosenBusiness {
-  const trade = TRADE_OF[type];
+  const { trade } = EVENT_KINDS[type];
   const fitting = businesses.filter((business) => trade === undefined || business.trade === trade);
   const business =
     orgId === undefined ? fitting[0] : businesses.find(({ organization }) => organization.id === orgId);

@@ -1,7 +1,7 @@
 import type { Random } from "../random.ts";
-import { isOpen } from "./calendar.ts";
+import { isOpen, type Trade } from "./calendar.ts";
 import { type Caller, pickCaller } from "./callers.ts";
-import type { Business, Language, Trade } from "./organizations.ts";
+import type { Business, Language } from "./organizations.ts";
 import { de } from "./phrases/de.ts";
 import { en } from "./phrases/en.ts";
 import { es } from "./phrases/es.ts";

@@ -4,17 +4,9 @@ import type { Readings } from "../readings.ts";
 import { chooseBusiness } from "./choose-business.ts";
 import type { Caller } from "./callers.ts";
 import { converse } from "./conversation.ts";
+import { EVENT_KINDS } from "./event-types.ts";
 import { FIRST_STORED_SEQ, type Item, type ItemKind, type Items } from "./items.ts";
-
-import {
-  createBooking,
-  createCall,
-  createOrder,
-  createVoicemail,
-  merge,
-  withTransferForms,
-  type WorldObject,
-} from "./objects.ts";
+import { createCall, createVoicemail, merge, withTransferForms, type WorldObject } from "./objects.ts";
 import type { Business } from "./organizations.ts";
 import type { Origins } from "./origins.ts";
 import { plotOf } from "./plot.ts";
@@ -63,16 +55,13 @@ export function createHappenings(options: {
     const chosen = chooseBusiness(businesses, type, settings.orgId);
     if (!chosen.ok) return chosen;
     const { business } = chosen;
-    const isAboutCall = type === "call.completed" || type === "call.transferred";
+    const { item, create, amend } = EVENT_KINDS[type];
     const overrides = settings.object ?? {};
     const voicemail: Found =
-      type === "voicemail.created"
-        ? existing(business, "voicemail", overrides["id"])
-        : { ok: true, item: undefined };
+      item === "voicemail" ? existing(business, "voicemail", overrides["id"]) : { ok: true, item: undefined };
     if (!voicemail.ok) return voicemail;
-    const callOverrides = isAboutCall
-      ? overrides
-      : aboutCall(overrides, voicemail.item && show(voicemail.item));
+    const callOverrides =
+      item === "call" ? overrides : aboutCall(overrides, voicemail.item && show(voicemail.item));
     const call = existing(business, "call", callOverrides["id"]);
     if (!call.ok) return call;
 
@@ -81,9 +70,8 @@ export function createHappenings(options: {
     const number = origins.nextHappening();
     const random = createRandom(seed, "happening", number);
     const knownCall = call.item && show(call.item);
-    const isLateTransfer =
-      type === "call.transferred" && knownCall !== undefined && knownCall["transferred"] !== true;
-    const changes = isLateTransfer ? { ...transferTo(business), ...callOverrides } : callOverrides;
+    const gained = knownCall === undefined ? undefined : amend?.(knownCall, business);
+    const changes = { ...gained, ...callOverrides };
     const facts = { ...knownCall, ...changes };
     const { caller } = settings;
     const plot = plotOf({
@@ -105,33 +93,19 @@ export function createHappenings(options: {
     const itemIds = [String(keptCall["id"])];
     const orgId = business.organization.id;
     const result = { ok: true, orgId, createdAtMs, call: keptCall, itemIds } as const;
-    if (isAboutCall) return { ...result, object: keptCall };
+    if (item === "call") return { ...result, object: keptCall };
 
     const source = { business, conversation, at, call: keptCall };
-    switch (type) {
-      case "voicemail.created": {
-        const draft = () =>
-          createVoicemail({
-            ...source,
-            id: id("vm_"),
-            callId: String(keptCall["id"]),
-            reviewed: false,
-            notes: null,
-          });
-        const object = keep("voicemail", { ...made, overrides, known: voicemail.item }, draft);
-        return { ...result, object, itemIds: [...itemIds, String(object["id"])] };
-      }
-      case "order.created": {
-        const order = isMinimal() ? { object: "order" } : createOrder({ ...source, id: id("order_") });
-        return { ...result, object: withKind(merge(order, overrides)) };
-      }
-      default: {
-        const booking = isMinimal()
-          ? { object: "booking" }
-          : createBooking({ ...source, id: id("booking_") });
-        return { ...result, object: withKind(merge(booking, overrides)) };
-      }
+    if (item === "voicemail") {
+      const callId = String(keptCall["id"]);
+      const draft = () => createVoicemail({ ...source, id: id("vm_"), callId, reviewed: false, notes: null });
+      const object = keep("voicemail", { ...made, overrides, known: voicemail.item }, draft);
+      return { ...result, object, itemIds: [...itemIds, String(object["id"])] };
     }
+    if (create === undefined) throw new Error(`Nobody knows what the object of a ${type} is.`);
+    const { object, ...fields } = create({ ...source, id: id(`${type.split(".")[0]}_`) });
+    const shown = isMinimal() ? { object } : { object, ...fields };
+    return { ...result, object: withKind(merge(shown, overrides)) };
   }
 
   function isMinimal(): boolean {
@@ -179,11 +153,6 @@ export function createHappenings(options: {
   }
 
   return { happen };
-}
-
-/** What a call gains that is transferred after all. */
-function transferTo({ staffPhone }: Business): Fields {
-  return { outcome: "transferred", transferred: true, transfer_to: staffPhone, transfer_succeeded: true };
 }
 
 /** What a voicemail, order or booking says about its call, whether it is overridden or known already. */

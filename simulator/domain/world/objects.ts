@@ -96,7 +96,8 @@ export function createBooking(source: Confirmed): Booking {
   };
 }
 
-type Confirmed = Source & { id: string; call: WorldObject };
+/** A conversation that brought about something of its own, and its call. */
+export type Confirmed = Source & { id: string; call: WorldObject };
 
 /** What an order and a booking both say: who wants it, and on which call it was confirmed. */
 function confirmed({ id, call, conversation }: Confirmed) {
@@ -110,17 +111,26 @@ function confirmed({ id, call, conversation }: Confirmed) {
   };
 }
 
-/** `base` with the values of `overrides` in the place of its own; objects merge key by key, all else is replaced. */
+/**
+ * `base` with the values of `overrides` in the place of its own; objects merge key by key, a list with an object whose keys
+ * are numbers item by item, all else is replaced.
+ */
 export function merge(
   base: Readonly<Record<string, unknown>>,
   overrides: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const replaced = Object.entries(overrides).map(([key, value]): [string, unknown] => {
     const own = Object.hasOwn(base, key) ? base[key] : undefined;
-    return [key, isPlainObject(own) && isPlainObject(value) ? merge(own, value) : value];
+    return [key, isPlainObject(value) ? mergedValue(own, value) : value];
   });
   // Spreading defines own properties, so that a key such as __proto__ stays a key.
   return { ...base, ...Object.fromEntries<unknown>(replaced) };
+}
+
+function mergedValue(own: unknown, value: Record<string, unknown>): unknown {
+  if (isPlainObject(own)) return merge(own, value);
+  const isByPlace = Array.isArray(own) && Object.keys(value).every((key) => /^\d{1,3}$/.test(key));
+  return isByPlace ? Object.values(merge(Object.fromEntries(own.entries()), value)) : value;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -1,9 +1,6 @@
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import { createRandom, stableId } from "../random.ts";
-import { timestamp } from "./calendar.ts";
-
-/** Restaurants confirm orders, service businesses book appointments (SPEC §6 Event types). */
-export type Trade = "restaurant" | "services";
+import { timestamp, type Trade } from "./calendar.ts";
 
 /** Languages that callers speak here, as `detected_language` has them. */
 export const LANGUAGES = ["en", "es", "fr", "de", "it"] as const;

@@ -1,16 +1,13 @@
 import type { EventType } from "../../../shared/events.ts";
 import type { Random } from "../random.ts";
 import { type Caller, callerOf } from "./callers.ts";
-import { OUTCOMES, type Outcome } from "./conversation.ts";
+import { EVENT_KINDS, type Story } from "./event-types.ts";
 import { type Business, LANGUAGES, type Language } from "./organizations.ts";
-import type { Topic } from "./phrases/phrases.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What is settled about a conversation before it is made up. */
-export type Plot = {
-  outcome: Outcome;
-  topic?: Topic;
+export type Plot = Story & {
   language?: Language | undefined;
   caller?: Caller | undefined;
   callerName?: string | undefined;
@@ -36,34 +33,9 @@ export function plotOf(options: {
     LANGUAGES.find((spoken) => spoken === call["detected_language"]) ?? caller.language ?? known?.language;
   const name = [object["customer_name"], caller.name].find((given) => typeof given === "string");
   return {
-    ...storyOf(type, random, call),
+    ...EVENT_KINDS[type].story(call, random),
     language,
     caller: known,
     callerName: name,
-  };
-}
-
-function storyOf(type: EventType, random: Random, call: Fields): { outcome: Outcome; topic?: Topic } {
-  if (type === "voicemail.created") return { outcome: "voicemail" };
-  if (type === "order.created") return { outcome: "completed", topic: "order" };
-  if (type === "booking.created") return { outcome: "completed", topic: "booking" };
-  if (type === "call.transferred" || call["transferred"] === true) return transferOf(call);
-  const outcome = OUTCOMES.find((known) => known === call["outcome"]) ?? "completed";
-  if (outcome === "transferred") return transferOf(call);
-  if (outcome === "voicemail") return { outcome };
-  // An order or a booking would have an event of its own.
-  return {
-    outcome,
-    topic: random.weighted<Topic>([
-      ["hours", 80],
-      ["complaint", 20],
-    ]),
-  };
-}
-
-function transferOf(call: Fields): { outcome: Outcome; topic: Topic } {
-  return {
-    outcome: "transferred",
-    topic: call["transfer_succeeded"] === false ? "failed_transfer" : "transfer",
   };
 }

@@ -10,7 +10,7 @@ import orderThenComplaint from "./scenarios/order-then-complaint.json" with { ty
 import outage from "./scenarios/outage.json" with { type: "json" };
 
 const MOST_STEPS = 1_000;
-/** Of all steps together, each as often as it says. */
+/** Events of one scenario: its steps, each times its `times`. */
 const MOST_HAPPENINGS = 10_000;
 /** A scenario as JSON. */
 export const LARGEST_SCENARIO_BYTES = 256 * 1024;

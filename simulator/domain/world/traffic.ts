@@ -1,25 +1,10 @@
-import type { EventType } from "../../../shared/events.ts";
+import { EVENT_TYPES, type EventType } from "../../../shared/events.ts";
 import { createRandom } from "../random.ts";
-import type { Business, Trade } from "./organizations.ts";
+import { EVENT_KINDS } from "./event-types.ts";
+import type { Business } from "./organizations.ts";
 
 /** The next thing that happens by itself, `afterMs` after the one before. */
 export type TrafficStep = { afterMs: number; type: EventType; orgId: string };
-
-/** What calls end in, relative to each other. */
-const TYPES: Record<Trade, readonly (readonly [EventType, number])[]> = {
-  restaurant: [
-    ["call.completed", 34],
-    ["order.created", 42],
-    ["call.transferred", 12],
-    ["voicemail.created", 12],
-  ],
-  services: [
-    ["call.completed", 36],
-    ["booking.created", 38],
-    ["call.transferred", 14],
-    ["voicemail.created", 12],
-  ],
-};
 
 const MINUTE_MS = 60_000;
 
@@ -39,7 +24,9 @@ export function trafficStep(options: {
   const business = random.pick(options.businesses);
   return {
     afterMs: Math.round((pause * MINUTE_MS) / options.perMinute),
-    type: random.weighted(TYPES[business.trade]),
+    type: random.weighted(
+      EVENT_TYPES.map((type) => [type, EVENT_KINDS[type].share[business.trade] ?? 0] as const),
+    ),
     orgId: business.organization.id,
   };
 }

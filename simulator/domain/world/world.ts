@@ -102,8 +102,12 @@ export function createWorld(options: {
     organizations: (): { organization: Organization; apiKey: string }[] =>
       businesses.map(({ organization, apiKey }) => ({ organization, apiKey })),
     findOrganization: (id: string): Organization | undefined => businessOf(id)?.organization,
-    organizationOfKey: (apiKey: string): Organization | undefined =>
-      businesses.find((business) => business.apiKey === apiKey)?.organization,
+    /** Of each key there is one more that has no scope, which ends in `_no_scope`. */
+    organizationOfKey(apiKey: string): Organization | undefined {
+      const known = businesses.find((business) => business.apiKey === apiKey.replace(NO_SCOPE, ""));
+      if (known === undefined) return undefined;
+      return NO_SCOPE.test(apiKey) ? { ...known.organization, api_scopes: [] } : known.organization;
+    },
     agents: (orgId: string): Agent[] => [...(businessOf(orgId)?.agents ?? [])],
     /** Calls of one organization, newest first (SPEC §4 GET /api/v1/calls). */
     calls: (orgId: string, query: PageOptions & { outcome?: string | undefined }): WorldPage =>
@@ -135,9 +139,27 @@ export function createWorld(options: {
       if (isOwn) items.forget(id);
       return isOwn;
     },
+    /** Lets staff review the newest unread voicemail of an organization; false when there is none. */
+    review(orgId: string): boolean {
+      const business = businessOf(orgId);
+      const unread = business && timeline.page(business.number, "voicemail", { limit: 1, facet: "false" });
+      const item = unread?.ok ? unread.items[0] : undefined;
+      if (item === undefined) return false;
+      const reviewed = {
+        ...show(item),
+        reviewed: true,
+        callback_made: true,
+        notes: "Called back, all settled.",
+      };
+      items.put({ ...item, facet: "true", object: JSON.stringify(reviewed) });
+      return true;
+    },
     /** Puts the world back to its history. What happens from then on has new ids. */
     reset: (): void => items.clear(),
   };
 }
+
+/** How the name of a key ends that may read nothing. */
+const NO_SCOPE = /_no_scope$/;
 
 const storedSchema = z.looseObject({ object: z.string() });

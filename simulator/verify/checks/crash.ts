@@ -1,6 +1,6 @@
 import type { Check, CheckContext, HandledCounts, Named, Verdict } from "../check.ts";
 import { allAcknowledged, every, handledTimes, whenSettled } from "../judge.ts";
-import type { Round } from "../kill-rounds.ts";
+import type { Round } from "../check.ts";
 import { RULES } from "../rules.ts";
 import { ONCE } from "./effect.ts";
 

@@ -51,8 +51,8 @@ export const duplicateChecks: Check[] = [
     spec: RULES.duplicates,
     hint: ACKNOWLEDGE_HINT,
     phase: "alone",
-    run: async ({ deliver, event, timing }) => {
-      const exchanges = await attemptsAfter({ deliver, timing }, event("call.completed"), ANSWER_LOST);
+    run: async (context) => {
+      const exchanges = await attemptsAfter(context, context.event("call.completed"), ANSWER_LOST);
       return taken(exchanges);
     },
   },

@@ -95,8 +95,8 @@ export const onceEffectChecks: Check[] = [
         spec: RULES.duplicates,
         hint: ONCE_HINT,
       },
-      async ({ deliver, event, timing }) => {
-        const exchanges = await attemptsAfter({ deliver, timing }, event("order.created"), ANSWER_LOST);
+      async (context) => {
+        const exchanges = await attemptsAfter(context, context.event("order.created"), ANSWER_LOST);
         return (handled) => handledTimes(handled, exchanges, ONCE);
       },
     ),

@@ -3,7 +3,7 @@ import type { Check } from "../check.ts";
 import { accepts } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
-/** What another secret than the receiver's makes of the same delivery. */
+/** A signature of the same delivery with a secret that the receiver does not have. */
 const OLD_SECRETS = digest({ key: "whsec_before_rotation" });
 
 /** Whether every honest form of the signature header is accepted. */

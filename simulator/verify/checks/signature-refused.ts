@@ -1,8 +1,9 @@
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
+import { FORGERY_WORDS } from "../../domain/judgement.ts";
 import { BODY, digest, header, moment, type Part, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check, Level, Named } from "../check.ts";
 import type { DeliverOptions, Exchange } from "../delivery.ts";
-import { refuses } from "../judge.ts";
+import { refusedCleanly, refuses } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
 /** Right in form, but over something else and with another key. */
@@ -188,6 +189,24 @@ export const refusedSignatureChecks: Check[] = [
   forged({ name: "base64", title: "refuses a digest in base64", spec: RULES.digest, level: "advice" }, [
     header`t=${T},v1=${digest({ spelling: "base64url" })}`,
   ]),
+  {
+    id: "signature.refused-cleanly",
+    title: "answers what the service did not sign without a redirect or an error of its own",
+    level: FORGERY_WORDS.failed.level,
+    group: "signature",
+    spec: RULES.forged,
+    hint: FORGERY_WORDS.failed.why,
+    run: async ({ deliver, event }) => {
+      const forgeries: DeliverOptions[] = [
+        { signature: [] },
+        { signature: [header`t=${T},v1=zz`] },
+        { secret: "whsec_of_somebody_else" },
+        { ageSeconds: 3_600 },
+      ];
+      const sent = forgeries.map((forgery) => deliver(event(), { ...forgery, forged: true }));
+      return refusedCleanly(await Promise.all(sent));
+    },
+  },
   refuses(
     "signature",
     {

@@ -66,9 +66,9 @@ export const wireFaultChecks: Check[] = [
   ),
   survives(
     { name: "half-close", title: "survives a client that ends its side after the request", level: "must" },
-    async ({ deliver, event, timing }) => {
+    async (context) => {
       // Whether an answer still reaches such a client differs among HTTP servers; the retry has to be taken in any case.
-      const exchanges = await attemptsAfter({ deliver, timing }, event(), {
+      const exchanges = await attemptsAfter(context, context.event(), {
         timeoutMs: 1_000,
         manner: {
           note: "The client ended its side of the connection right after the request.",
@@ -224,7 +224,7 @@ function survives(
 /** What the service would never sign: its answer is free, but the receiver had better live on. */
 function signedOddity(name: string, title: string, bodies: Deliverable[]): Check {
   return survives({ name, title, level: "advice" }, async ({ deliver }) => {
-    for (const body of bodies) await deliver(body, { timeoutMs: 2_000 });
+    await Promise.all(bodies.map((body) => deliver(body, { timeoutMs: 2_000 })));
   });
 }
 

@@ -20,7 +20,9 @@ export function githubReport(report: PresentedReport): string {
       `::error title=verify could not run::${data(unverified[0]?.explanation ?? "Nothing was verified.")}`,
     );
   } else if (unverified.length > 0) {
-    const reasons = [...new Set(unverified.map(({ explanation }) => explanation))].join("\n");
+    const reasons = [...new Set([...unverified.map(({ explanation }) => explanation), report.unproven ?? ""])]
+      .join("\n")
+      .trimEnd();
     lines.push(`::notice title=${unverified.length} checks unverified::${data(reasons)}`);
   }
   return lines.map((line) => `${line}\n`).join("");

@@ -3,6 +3,7 @@ import { printableJson } from "../../../shared/printable.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
 import { withoutUserInfo } from "../repeat.ts";
 import { type CheckResult, countResults, type Report } from "../report.ts";
+import { unprovenSentence } from "../unproven.ts";
 
 /** What a later run needs of an earlier report: `--baseline` reads nothing else. */
 export const baselineSchema = z.looseObject({
@@ -21,6 +22,7 @@ export function jsonReport(report: Report): string {
     duration_ms: Math.round(report.durationMs),
     verdict: report.verdict,
     incomplete: report.incomplete,
+    unproven: unprovenSentence(report.results),
     summary: { ...countResults(report.results), not_run: report.notRun },
     checks: report.results.map((result) => checkValue(report, result)),
     receiver_output: report.receiverOutput,

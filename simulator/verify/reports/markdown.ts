@@ -24,6 +24,7 @@ export function markdownReport(report: PresentedReport): string {
     "",
   ];
   if (report.incomplete !== undefined) lines.push(plain(report.incomplete), "");
+  if (report.unproven !== undefined) lines.push(`**${plain(report.unproven)}**`, "");
   lines.push(
     "| group | passed | failed | advice | unverified |",
     "|---|---:|---:|---:|---:|",

@@ -2,12 +2,15 @@ import { printable } from "../../../shared/printable.ts";
 import type { Check } from "../check.ts";
 import { type Evidence, evidenceOf, repeatCommand } from "../evidence.ts";
 import { type CheckResult, countResults, type Report, type Standing, standingOf } from "../report.ts";
+import { unprovenSentence } from "../unproven.ts";
 
 /** A report made ready for people: each text in it is one printable line, whatever a receiver has said. */
 export type PresentedReport = Pick<Report, "verdict" | "startedAt" | "durationMs" | "notRun"> & {
   seed: string;
   /** Why the run did not come to its end. */
   incomplete?: string | undefined;
+  /** What answers alone could not show, and what would. */
+  unproven?: string | undefined;
   counts: Record<Standing, number>;
   groups: { group: string; results: PresentedResult[]; counts: Record<Standing, number> }[];
   results: PresentedResult[];
@@ -43,6 +46,7 @@ export function present(report: Report): PresentedReport {
     notRun,
     seed: printable(seed),
     incomplete: report.incomplete === undefined ? undefined : printable(report.incomplete),
+    unproven: unprovenSentence(results),
     counts: countResults(results),
     groups: [...groups].map(([group, members]) => ({
       group,

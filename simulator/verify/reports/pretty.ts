@@ -16,7 +16,8 @@ export function prettyReport(report: PresentedReport, paint: Paint): string {
       ...report.receiverOutput.slice(-OUTPUT_SHOWN_LINES).map((line) => paint("dim", `  receiver | ${line}`)),
     );
   }
-  return `${lines.join("\n")}\n\n${summary(report, paint)}\n`;
+  const unproven = report.unproven === undefined ? "" : `${paint("yellow", report.unproven)}\n`;
+  return `${lines.join("\n")}\n\n${summary(report, paint)}\n${unproven}`;
 }
 
 function groupLines({ group, results, counts }: PresentedReport["groups"][number], paint: Paint): string[] {

@@ -1,41 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Client } from "pg";
-import { inject } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { openPostgresEngine } from "../../../receiver/engines/postgres/index.ts";
-import { until } from "../../receiver/helpers/until.ts";
-import { freePort } from "../free-port.ts";
-import { createServer } from "../../../tools/postgres-server.ts";
+import { sharedProgram } from "../run/shared-program.ts";
 
-/**
- * The address of a server that takes any number of databases: TEST_DATABASE_URL, or one for all test files of a run,
- * which the first of them starts.
- */
+/** The address of a server that takes any number of databases: TEST_DATABASE_URL, or one for all test files of a run. */
 export async function sharedServer(): Promise<string> {
   const given = process.env["TEST_DATABASE_URL"];
-  if (given !== undefined && given !== "") return given;
-  const directory = inject("postgresDirectory");
-  const address = join(directory, "address");
-  const isFirst = await mkdir(join(directory, "starting")).then(
-    () => true,
-    () => false,
-  );
-  if (isFirst) {
-    const server = await createServer(directory, {
-      port: await freePort(),
-      owner: inject("postgresOwner"),
-    });
-    await writeFile(`${address}.new`, server.url());
-    await rename(`${address}.new`, address);
-  }
-  await until(
-    () => existsSync(address),
-    (exists) => exists,
-  );
-  return readFile(address, "utf8");
+  return given !== undefined && given !== "" ? given : sharedProgram("postgres");
 }
 
 /** A database of a test's own, with the receiver's tables in it, and how to be rid of it. */
@@ -86,8 +58,7 @@ async function makeTemplate(server: string): Promise<void> {
     if (rowCount === 0) {
       await client.query(`CREATE DATABASE ${TEMPLATE}_new`);
       const url = databaseUrl(server, `${TEMPLATE}_new`);
-      const retry = { maximumAttempts: 1, backoffMs: () => 0 };
-      const engine = await openPostgresEngine({ url, clock: systemClock, retry });
+      const engine = await openPostgresEngine({ url, clock: systemClock });
       await engine.close();
       await client.query(`ALTER DATABASE ${TEMPLATE}_new RENAME TO ${TEMPLATE}`);
     }

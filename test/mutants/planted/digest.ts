@@ -200,6 +200,16 @@ export const DIGEST: Record<string, Mutant> = {
     plant: { digestAccepted: orWhen((v1, expected) => v1 === expected.toString("base64url")) },
     caughtBy: "signature.base64",
   },
+  "breaks-on-forgeries": {
+    bug: "answers 500 to what it does not verify",
+    plant: { answer: (response, status) => CORRECT.answer(response, status === 401 ? 500 : status) },
+    caughtBy: "signature.refused-cleanly",
+  },
+  "redirects-forgeries": {
+    bug: "sends a stranger to a login page",
+    plant: { answer: (response, status) => CORRECT.answer(response, status === 401 ? 302 : status) },
+    caughtBy: "signature.refused-cleanly",
+  },
   "first-header": {
     bug: "takes the first of two signature headers",
     plant: { chooseHeader: (headers) => headers[0] },

@@ -2,13 +2,13 @@ import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { createHandling } from "../../../receiver/work/handling.ts";
+import { startLoop } from "../../../receiver/work/loop.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { movableClock } from "../helpers/clock.ts";
 import { idOf, newBody, post } from "../helpers/events.ts";
 import type { ReceiverProcess } from "../helpers/process.ts";
 import { until } from "../helpers/until.ts";
-import { EFFECTS, countingHandlers } from "./handlers.ts";
+import { countingHandlers } from "./handlers.ts";
 
 const CONNECTIONS = 4;
 
@@ -78,26 +78,25 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
   const engine = await openSqliteEngine({
     file: databaseFile,
     clock,
-    retry: { maximumAttempts: 10, backoffMs: () => 0 },
-    migrations: EFFECTS,
   });
-  const log = createLog({ level: "silent" });
-  const processor = engine.work.process({
-    workerId: "judge",
-    handle: createHandling({
-      handlers: countingHandlers({ end: () => undefined }),
-      timeoutMs: 10_000,
-      clock,
-      log,
-      api: undefined,
-      redact: (text) => text,
-      onAbandoned: () => undefined,
-    }),
-    concurrency: 8,
-    onHandled: () => undefined,
-    onTrouble: (error) => {
-      throw error;
+  const processor = await startLoop({
+    engine,
+    handlers: countingHandlers({ end: () => undefined }),
+    services: undefined,
+    defaults: {
+      maximumAttempts: 10,
+      handlerTimeoutMs: 10_000,
+      workerConcurrency: 8,
+      maximumAgeMs: 3_600_000,
     },
+    clock,
+    random: () => 1,
+    log: createLog({ level: "silent" }),
+    api: undefined,
+    redact: (text) => text,
+    workerId: "judge",
+    onHandled: () => undefined,
+    onStuck: () => undefined,
   });
   const { byState } = await until(
     () => engine.ledger.counts(),

@@ -3,7 +3,6 @@ import { defineHandler, type Handler } from "../../../receiver/work/handler.ts";
 
 /** Effects that can be counted: one row each time a handler's transaction committed. */
 const EFFECTS_TABLE = "CREATE TABLE effects (event_id TEXT, attempt INTEGER)";
-export const EFFECTS = [{ handler: "call.completed", migrations: [EFFECTS_TABLE] }];
 export const INSERT_EFFECT = "INSERT INTO effects (event_id, attempt) VALUES ($1, $2)";
 
 /** An event says by its type what its first handling does to the process. Every later one succeeds. */
@@ -14,6 +13,7 @@ const object = z.looseObject({});
 /** With `end` they end the process at the point that the event's type names, on the first attempt only. */
 export const countingHandlers = ({ end }: { end: () => void }): Handler[] => [
   defineHandler({
+    name: "effects",
     type: "call.completed",
     object,
     migrations: [EFFECTS_TABLE],
@@ -21,8 +21,11 @@ export const countingHandlers = ({ end }: { end: () => void }): Handler[] => [
       await atomically(async (db) => void (await db.query(INSERT_EFFECT, [event.id, attempt])));
     },
   }),
+  // A second one of the same events: the end of the process takes its jobs along as well.
+  defineHandler({ name: "archive", type: "*", object, handle: async () => undefined }),
   ...POINTS.map((point) =>
     defineHandler({
+      name: point,
       type: point,
       object,
       handle: async (event, { atomically, attempt }) => {

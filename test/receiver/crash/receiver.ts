@@ -3,7 +3,6 @@ import { loadConfig } from "../../../receiver/config.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { startReceiver } from "../../../receiver/receiver.ts";
-import { retryPolicy } from "../../../receiver/work/backoff.ts";
 
 /** The receiver with handlers that can be counted, ended at the point that CRASH_AT names. */
 const loaded = loadConfig(process.env);
@@ -12,7 +11,6 @@ const { config } = loaded;
 const engine = await openSqliteEngine({
   file: config.databaseFile ?? "",
   clock: systemClock,
-  retry: retryPolicy(config.maximumAttempts, Math.random),
   writerThreadFile: new URL("./writer-thread.ts", import.meta.url),
 });
 
@@ -30,5 +28,5 @@ await startReceiver({
   clock: systemClock,
   log: createLog({ level: config.logLevel }),
   environment: process.env,
-  workerFile: new URL("./worker.ts", import.meta.url),
+  handlersModule: new URL("./deadly-handlers.ts", import.meta.url),
 });

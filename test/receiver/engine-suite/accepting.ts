@@ -111,7 +111,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
         const listed = await engine.ledger.list({ type }, { limit: 10 });
         expect(listed.map((event) => event.id)).toEqual([id]);
       }
-      processing(done);
+      await processing(done);
       expect(new Set((await ended(7)).map(({ outcome }) => outcome))).toEqual(new Set(["done"]));
     });
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Claim, HandlerMigrations, Migration } from "../../../receiver/engine.ts";
+import type { Claim, JobHandler, Migration } from "../../../receiver/engine.ts";
 import { signalled } from "../helpers/until.ts";
 import {
   accept,
   BACKOFF_MS,
+  handler,
   newEvent,
   newEvents,
   outcomeOf,
@@ -18,7 +19,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const { engine, processing, ended, rows } = await setUp(createBackend);
       const events = newEvents(60);
       await accept(engine, events);
-      processing(record, { concurrency: 20 });
+      await processing(record, { concurrency: 20 });
       expect(new Set((await ended(60)).map(({ outcome }) => outcome))).toEqual(new Set(["done"]));
       const effects = await rows("SELECT event_id, attempt FROM effects ORDER BY event_id");
       expect(effects).toEqual(events.map(({ id }) => ({ event_id: id, attempt: 1 })).toSorted(byEventId));
@@ -29,7 +30,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const { engine, processing, ended } = await setUp(createBackend);
       await accept(engine, [newEvent()]);
       const answered = signalled<unknown>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         const result = await claim.atomically(claim.signal)(async (db) => {
           expect(await db.query("INSERT INTO effects VALUES ($1, $2)", ["b", null])).toEqual([]);
           await db.query("INSERT INTO effects VALUES ($2, $1)", [7, "a"]);
@@ -51,7 +52,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const { engine, processing, ended } = await setUp(createBackend);
       await accept(engine, [newEvent()]);
       const answered = signalled<unknown>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         const result = await claim.atomically(claim.signal)(async (db) =>
           db.query(
             `SELECT CAST($10 AS text) AS "ten $1", 'it''s $1' AS quoted, /* $2 */ CAST($1 AS text) AS one, -- $3
@@ -72,7 +73,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const { engine, processing, ended } = await setUp(createBackend);
       await accept(engine, [newEvent()]);
       const values = ["a", 1, 2].slice(0, given);
-      processing(async (claim) =>
+      await processing(async (claim) =>
         outcomeOf(
           claim.atomically(claim.signal)(async (db) =>
             db.query("INSERT INTO effects VALUES ($1, $2)", values),
@@ -85,7 +86,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     test("writes texts whatever they contain, and numbers as large as an envelope has them", async () => {
       const { engine, processing, ended, rows } = await setUp(createBackend);
       await accept(engine, [newEvent()]);
-      processing(async (claim) =>
+      await processing(async (claim) =>
         outcomeOf(
           claim.atomically(claim.signal)(async (db) =>
             db.query("INSERT INTO effects VALUES ($1, $2)", ["zero \0 byte, half \ud83d, 'quote'", 2 ** 40]),
@@ -103,7 +104,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const event = newEvent({ type: "failing" });
       const others = newEvents(20);
       await accept(engine, [...others.slice(10), event, ...others.slice(0, 10)]);
-      processing(
+      await processing(
         async (claim) => {
           if (claim.type !== "failing") return record(claim);
           return outcomeOf(
@@ -131,7 +132,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     test("is refused once the attempt's time is over", async () => {
       const { engine, processing, ended, rows } = await setUp(createBackend);
       await accept(engine, [newEvent()]);
-      processing(async (claim) => {
+      await processing(async (claim) => {
         const over = AbortSignal.abort(new Error("the time is over"));
         return outcomeOf(
           claim.atomically(over)(async (db) => db.query("INSERT INTO effects VALUES ('x', 1)")),
@@ -147,7 +148,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       await accept(engine, [event]);
       const goOn = signalled();
       const late = signalled<string>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         const deadline = new AbortController();
         return outcomeOf(
           claim.atomically(deadline.signal)(async (db) => {
@@ -172,7 +173,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       await accept(engine, [newEvent()]);
       const inside = signalled();
       const leave = signalled();
-      processing(async (claim: Claim) => {
+      await processing(async (claim: Claim) => {
         await claim.atomically(claim.signal)(async (db) => {
           await db.query("INSERT INTO effects VALUES ('x', 1)");
           inside.give();
@@ -193,32 +194,35 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     test("finds the handlers' tables as their migrations left them, each of which ran once", async () => {
       const { open, processing, ended, rows } = await setUp(createBackend);
       const first = "CREATE TABLE notes (text TEXT)";
-      const both = await Promise.all([open(notes(first)), open(notes(first)), open(notes(first))]);
-      const grown = await open(
-        notes(first, "ALTER TABLE notes ADD COLUMN length INTEGER", {
-          sqlite: "INSERT INTO notes VALUES ('sqlite', 1)",
-          postgres: "INSERT INTO notes VALUES ('postgres', 1)",
-        }),
-      );
-      await open(notes(first, "ALTER TABLE notes ADD COLUMN length INTEGER", "SELECT 1"));
-      await accept(both[0], [newEvent()]);
-      processing(
-        async (claim) =>
-          outcomeOf(
-            claim.atomically(claim.signal)(async (db) =>
-              db.query("INSERT INTO notes (text, length) VALUES ($1, $2)", ["by a handler", 12]),
-            ),
+      const second = "ALTER TABLE notes ADD COLUMN length INTEGER";
+      const third = {
+        sqlite: "INSERT INTO notes VALUES ('sqlite', 1)",
+        postgres: "INSERT INTO notes VALUES ('postgres', 1)",
+      };
+      const write = async (claim: Claim) =>
+        outcomeOf(
+          claim.atomically(claim.signal)(async (db) =>
+            db.query("INSERT INTO notes (text, length) VALUES ($1, $2)", ["by a handler", 12]),
           ),
-        { engine: grown },
+        );
+      const together = await Promise.all([open(), open(), open()]);
+      await Promise.all(
+        together.map(async (one) => processing(write, { engine: one, handlers: notes(first) })),
       );
+      await processing(write, { engine: await open(), handlers: notes(first, second, third) });
+      await processing(write, { engine: await open(), handlers: notes(first, second, "SELECT 1") });
+      await accept(together[0], [newEvent()]);
       expect(await ended(1)).toMatchObject([{ outcome: "done" }]);
       expect(await rows("SELECT length FROM notes ORDER BY length")).toEqual([{ length: 1 }, { length: 12 }]);
     });
   });
 }
 
-function notes(...migrations: Migration[]): HandlerMigrations {
-  return [{ handler: "notes", migrations }];
+function notes(...migrations: Migration[]): JobHandler[] {
+  return [
+    handler({ name: "effects", types: [] }),
+    handler({ name: "notes", types: ["call.completed"], migrations }),
+  ];
 }
 
 function byEventId(a: { event_id: string }, b: { event_id: string }): number {

@@ -11,7 +11,7 @@ export function describeDraining(name: string, createBackend: CreateBackend): vo
       await accept(engine, events);
       const endless = signalled<Claim>();
       const goOn = signalled();
-      const processor = processing(async (claim) => {
+      const processor = await processing(async (claim) => {
         if (claim.type === "endless") {
           endless.give(claim);
           return never();
@@ -35,20 +35,20 @@ export function describeDraining(name: string, createBackend: CreateBackend): vo
         attempts: 0,
         lastError: null,
       });
-      processing(done);
+      await processing(done);
       expect((await ended(2))[1]).toMatchObject({ id: events[1]!.id, attempt: 1, outcome: "done" });
     });
 
     test("claim nothing more", async () => {
       const { engine, open, processing, ended } = await setUp(createBackend);
       await accept(engine, [newEvent()]);
-      const processor = processing(done);
+      const processor = await processing(done);
       await ended(1);
       await processor.drain(1_000);
       const event = newEvent();
       await accept(engine, [event]);
       const other = await open();
-      processing(done, { engine: other, workerId: "the other" });
+      await processing(done, { engine: other, workerId: "the other" });
       await ended(2);
       expect((await other.ledger.counts()).byState).toMatchObject({ done: 2, pending: 0, claimed: 0 });
     });
@@ -57,7 +57,7 @@ export function describeDraining(name: string, createBackend: CreateBackend): vo
       const { engine, processing } = await setUp(createBackend);
       await accept(engine, [...newEvents(100), ...newEvents(100, { type: "long" })]);
       let begun = 0;
-      const processor = processing(
+      const processor = await processing(
         // Quick at first, so that an engine that claims ahead does so.
         async ({ type }) => {
           if (type !== "long") return { kind: "done" };
@@ -83,7 +83,7 @@ export function describeDraining(name: string, createBackend: CreateBackend): vo
       const claimed = signalled();
       const goOn = signalled();
       const late = signalled<string>();
-      const processor = processing(async (claim) => {
+      const processor = await processing(async (claim) => {
         claimed.give();
         await goOn.promise;
         await record(claim).catch((error: unknown) => late.give(String(error)));
@@ -93,7 +93,7 @@ export function describeDraining(name: string, createBackend: CreateBackend): vo
       await processor.drain(0);
       goOn.give();
       await late.promise;
-      processing(record);
+      await processing(record);
       await until(
         () => engine.ledger.find(event.id),
         (found) => found?.state === "done",
@@ -101,6 +101,27 @@ export function describeDraining(name: string, createBackend: CreateBackend): vo
       await ended(1);
       expect(await rows("SELECT attempt FROM effects")).toEqual([{ attempt: 1 }]);
       expect(await engine.ledger.find(event.id)).toMatchObject({ attempts: 1, handled: 1 });
+    });
+
+    test("write down as failed what is certain to have failed though it runs, and give the others back", async () => {
+      const { engine, processing } = await setUp(createBackend);
+      const [failed, innocent] = newEvents(2);
+      await accept(engine, [failed!, innocent!]);
+      const both = signalled();
+      let running = 0;
+      const processor = await processing(async () => {
+        running += 1;
+        if (running === 2) both.give();
+        return new Promise(() => undefined);
+      });
+      await both.promise;
+      await processor.drain(0, [{ handler: "everything", id: failed!.id, error: "over its time" }]);
+      expect(await engine.ledger.find(failed!.id)).toMatchObject({
+        state: "pending",
+        attempts: 1,
+        lastError: "over its time",
+      });
+      expect(await engine.ledger.find(innocent!.id)).toMatchObject({ state: "pending", attempts: 0 });
     });
   });
 }

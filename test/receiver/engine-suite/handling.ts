@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim, Outcome } from "../../../receiver/engine.ts";
 import { signalled, until } from "../helpers/until.ts";
-import { accept, done, newEvent, newEvents, setUp, type CreateBackend } from "./harness.ts";
+import { accept, done, handler, newEvent, newEvents, setUp, type CreateBackend } from "./harness.ts";
 
 export function describeHandling(name: string, createBackend: CreateBackend): void {
   describe(`${name}: handling`, () => {
@@ -10,7 +10,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       const events = newEvents(300);
       await accept(engine, events);
       const seen: string[] = [];
-      processing(async (claim) => {
+      await processing(async (claim) => {
         seen.push(claim.id);
         return { kind: "done" };
       });
@@ -27,7 +27,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       const event = newEvent({ type: "order.created", body: Buffer.from('{"ü":"\u0000\\u0000 😀"}') });
       await accept(engine, [event]);
       const seen = signalled<Claim>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         seen.give(claim);
         expect(claim.signal.aborted).toBe(false);
         expect(await engine.ledger.find(event.id)).toMatchObject({ state: "claimed", attempts: 1 });
@@ -42,6 +42,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
         ({ length }) => length === 1,
       );
       expect(handled[0]).toEqual({
+        handler: "everything",
         id: event.id,
         type: "order.created",
         attempt: 1,
@@ -52,7 +53,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
 
     test("takes up what another process accepts while it has nothing to do", async () => {
       const { engine, open, processing, ended } = await setUp(createBackend);
-      processing(done, { engine: await open() });
+      await processing(done, { engine: await open() });
       await accept(engine, [newEvent()]);
       await ended(1);
       await accept(engine, [newEvent()]);
@@ -67,7 +68,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
         return { kind: "done" };
       };
       const others = [await open(), await open()];
-      for (const other of [engine, ...others]) processing(handle, { engine: other });
+      for (const other of [engine, ...others]) await processing(handle, { engine: other });
       const batches = Array.from({ length: 15 }, () => newEvents(20));
       for (const batch of batches) await accept(engine, batch);
       await ended(300);
@@ -87,7 +88,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       let most = 0;
       const full = signalled();
       await accept(engine, newEvents(40));
-      processing(
+      await processing(
         async () => {
           running += 1;
           most = Math.max(most, running);
@@ -107,7 +108,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       const { engine, processing, ended } = await setUp(createBackend);
       const goOn = signalled();
       await accept(engine, [newEvent({ type: "slow" }), ...newEvents(30)]);
-      processing(
+      await processing(
         async ({ type }) => {
           if (type === "slow") await goOn.promise;
           return { kind: "done" };
@@ -123,9 +124,11 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       const { engine, processing, ended } = await setUp(createBackend);
       const event = newEvent();
       await accept(engine, [event]);
-      processing(async () => ({ kind: "ignored" }));
-      expect(await ended(1)).toMatchObject([{ outcome: "ignored" }]);
-      expect(await engine.ledger.find(event.id)).toMatchObject({ state: "ignored", handled: 0, attempts: 1 });
+      await processing(done, { handlers: [handler({ types: ["order.created"] })] });
+      await accept(engine, [newEvent({ type: "order.created" })]);
+      await ended(1);
+      const ignored = await engine.ledger.find(event.id);
+      expect(ignored).toMatchObject({ state: "ignored", handled: 0, attempts: 0, jobs: [] });
     });
   });
 }

@@ -4,19 +4,19 @@ import type {
   Claim,
   Engine,
   Handled,
-  HandlerMigrations,
+  JobHandler,
+  Migration,
   NewEvent,
   Outcome,
   Processor,
   ProcessOptions,
-  RetryPolicy,
 } from "../../../receiver/engine.ts";
 import { newEventId } from "../helpers/events.ts";
 import { until } from "../helpers/until.ts";
 
 /** One database for one test, which any number of engines may open at the same time. */
 export type Backend = {
-  open: (options: { clock: Clock; retry: RetryPolicy; migrations: HandlerMigrations }) => Promise<Engine>;
+  open: (options: { clock: Clock }) => Promise<Engine>;
   /** For a database with a clock of its own: makes all that is dated in it older by this much. */
   age?: (ms: number) => Promise<void>;
   /** Rows of a handlers' table, read past the engine. */
@@ -30,38 +30,47 @@ export type Machine = Engine & Suspension;
 
 type Suspension = { suspend: () => Promise<void>; resume: () => void };
 
-type Processing = Partial<Pick<ProcessOptions, "workerId" | "isGone" | "concurrency" | "onTrouble">> & {
-  engine?: Machine;
-};
+type Processing = Partial<
+  Pick<ProcessOptions, "workerId" | "predecessors" | "concurrency" | "onTrouble" | "handlers" | "only">
+> & { engine?: Machine };
 
-const EFFECTS: HandlerMigrations = [
+const EFFECTS: readonly Migration[] = [
   {
-    handler: "effects",
-    migrations: [
-      {
-        sqlite: "CREATE TABLE effects (event_id TEXT, attempt INTEGER)",
-        postgres: "CREATE TABLE effects (event_id text, attempt bigint)",
-      },
-    ],
+    sqlite: "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)",
+    postgres: "CREATE TABLE IF NOT EXISTS effects (event_id text, attempt bigint)",
   },
 ];
 
 export const BACKOFF_MS = 60_000;
 
-/** A database, an engine on it, and the means to open more of them, to let time pass and to drive handlers. */
-export async function setUp(
-  createBackend: CreateBackend,
-  { maximumAttempts = 5, backoffMs = () => BACKOFF_MS }: Partial<RetryPolicy> = {},
-) {
+/** A handler of every type, except where `overrides` says otherwise. */
+export function handler(overrides: Partial<JobHandler> = {}): JobHandler {
+  return {
+    name: "everything",
+    types: "*",
+    migrations: [],
+    maximumAttempts: 5,
+    backoffMs: () => BACKOFF_MS,
+    concurrency: 1_000,
+    rateLimit: undefined,
+    key: undefined,
+    ...overrides,
+  };
+}
+
+/**
+ * A database, an engine on it, and the means to open more of them, to let time pass and to drive handlers: one that takes
+ * every event, with `policies`, unless a test names others.
+ */
+export async function setUp(createBackend: CreateBackend, policies: Partial<JobHandler> = {}) {
   const backend = await createBackend();
   const handled: Handled[] = [];
   let passedMs = 0;
   let workers = 0;
 
-  const open = async (migrations: HandlerMigrations = EFFECTS): Promise<Machine> => {
+  const open = async (): Promise<Machine> => {
     const clock = suspendableClock(() => passedMs);
-    const retry = { maximumAttempts, backoffMs };
-    const opened = await backend.open({ clock, retry, migrations });
+    const opened = await backend.open({ clock });
     let closed: Promise<void> | undefined;
     const close = async (): Promise<void> => (closed ??= opened.close());
     onTestFinished(async () => {
@@ -73,13 +82,16 @@ export async function setUp(
 
   const engine = await open();
 
-  const processing = (
+  const processing = async (
     handle: (claim: Claim) => Promise<Outcome>,
-    { engine: driven = engine, ...options }: Processing = {},
-  ): Processor => {
+    { engine: driven = engine, handlers = [handler(policies)], ...options }: Processing = {},
+  ): Promise<Processor> => {
     workers += 1;
     const troubles: unknown[] = [];
-    const processor = driven.work.process({
+    const processor = await driven.work.process({
+      handlers: handlers.map((one, index) =>
+        index === 0 ? { ...one, migrations: [...EFFECTS, ...one.migrations] } : one,
+      ),
       // As the receiver's own does, it never throws.
       handle: async (claim) =>
         handle(claim).catch((error: unknown) => ({ kind: "failed", error: String(error) })),
@@ -157,6 +169,7 @@ export function newEvent(overrides: Partial<NewEvent> = {}): NewEvent {
     type: "call.completed",
     objectId: null,
     source: "webhook",
+    trace: null,
     body: Buffer.from(JSON.stringify({ id })),
     ...overrides,
   };

@@ -13,7 +13,7 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
       const claimed = signalled<Claim>();
       const goOn = signalled();
       const late = signalled<string>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         claimed.give(claim);
         await goOn.promise;
         await record(claim).catch((error: unknown) => late.give((error as Error).name));
@@ -24,7 +24,7 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
 
       await pass(LEASE_MS - 10_000);
       const other = await open();
-      processing(record, { engine: other });
+      await processing(record, { engine: other });
       // Once the other worker has handled something new, it has looked and left the held one alone.
       await accept(other, [newEvent()]);
       await ended(1);
@@ -42,11 +42,11 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
       expect(await other.ledger.find(event.id)).toMatchObject({ state: "done", handled: 1, attempts: 2 });
     });
 
-    test("can't turn a finished event back with a late done, ignored, dead or failed", async () => {
+    test("can't turn a finished event back with a late done, later, dead or failed", async () => {
       const { engine, open, pass, processing, ended, handled } = await setUp(createBackend);
       const late: Outcome[] = [
         { kind: "done" },
-        { kind: "ignored" },
+        { kind: "later", reason: "late", delayMs: 0 },
         { kind: "dead", error: "late" },
         { kind: "failed", error: "late" },
       ];
@@ -55,7 +55,7 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
       const claimed = signalled();
       const goOn = signalled();
       let claims = 0;
-      processing(async ({ type }) => {
+      await processing(async ({ type }) => {
         claims += 1;
         if (claims === late.length) claimed.give();
         await goOn.promise;
@@ -65,7 +65,7 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
       await engine.suspend();
       await pass(LEASE_MS + 1);
       const other = await open();
-      processing(done, { engine: other });
+      await processing(done, { engine: other });
       await ended(late.length);
       const look = async () => Promise.all(events.map(({ id }) => other.ledger.find(id)));
       const before = await look();
@@ -83,7 +83,7 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
       const claimed = signalled<Claim>();
       const goOn = signalled();
       const late = signalled<string>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         claimed.give(claim);
         await goOn.promise;
         await record(claim).catch((error: unknown) => late.give((error as Error).name));
@@ -95,7 +95,7 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
       const other = await open();
       const second = signalled<Claim>();
       const leave = signalled();
-      processing(
+      await processing(
         async (claim) => {
           second.give(claim);
           await leave.promise;
@@ -122,14 +122,14 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
       const { engine, open, pass, processing, ended } = await setUp(createBackend);
       await accept(engine, [newEvent()]);
       const claimed = signalled<Claim>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         claimed.give(claim);
         return never();
       });
       const { signal } = await claimed.promise;
       await engine.suspend();
       await pass(LEASE_MS + 1);
-      processing(done, { engine: await open() });
+      await processing(done, { engine: await open() });
       await ended(1);
       expect(signal.aborted).toBe(false);
       engine.resume();
@@ -146,7 +146,7 @@ export function describeLate(name: string, createBackend: CreateBackend): void {
       await accept(engine, [event]);
       const claimed = signalled<Claim>();
       const goOn = signalled();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         claimed.give(claim);
         await goOn.promise;
         return { kind: "done" };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Outcome } from "../../../receiver/engine.ts";
+import type { Claim, Outcome } from "../../../receiver/engine.ts";
 import { newEventId } from "../helpers/events.ts";
-import { accept, done, newEvent, newEvents, setUp, type CreateBackend } from "./harness.ts";
+import { until } from "../helpers/until.ts";
+import { accept, done, handler, newEvent, newEvents, setUp, type CreateBackend } from "./harness.ts";
 
 export function describeLedger(name: string, createBackend: CreateBackend): void {
   describe(`${name}: looking and requeueing`, () => {
@@ -25,8 +26,12 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await ledger.list({ type: "odd" }, { limit: 5 })).toHaveLength(5);
       expect(await ledger.list({ state: "done" }, { limit: 100 })).toEqual([]);
       expect(await ledger.list({ state: "pruned" }, { limit: 100 })).toEqual([]);
-      processing(async ({ type }) => (type === "odd" ? { kind: "done" } : { kind: "ignored" }));
-      await ended(25);
+      await processing(done, { handlers: [handler({ types: ["odd"] })] });
+      await ended(12);
+      await until(
+        () => ledger.counts(),
+        ({ byState }) => byState.ignored === 13,
+      );
       expect(await ledger.list({ state: "done" }, { limit: 100 })).toHaveLength(12);
       expect(await ledger.list({ state: "ignored", type: "odd" }, { limit: 100 })).toEqual([]);
       const even = ids.filter((_, at) => at % 2 === 0);
@@ -50,18 +55,21 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       const events = ["dead", "ignored", "done"].map((type) => newEvent({ type }));
       await accept(engine, events);
       let mended = false;
-      processing(async ({ type }): Promise<Outcome> => {
-        if (mended || type === "done") return { kind: "done" };
-        return type === "dead" ? { kind: "failed", error: "broken" } : { kind: "ignored" };
+      const handle = async ({ type }: Claim): Promise<Outcome> =>
+        mended || type === "done" ? { kind: "done" } : { kind: "failed", error: "broken" };
+      const first = await processing(handle, {
+        handlers: [handler({ types: ["dead", "done"], backoffMs: () => 0 })],
       });
-      // Five attempts of one and one each of the others.
-      await ended(7);
+      // Five attempts of one and one of another.
+      await ended(6);
+      await first.drain(0);
       mended = true;
+      await processing(handle);
       const ids = events.map(({ id }) => id);
       expect(
         await engine.ledger.requeue([...ids, ids[0]!.toUpperCase().replace("EVT_", "evt_"), newEventId()]),
       ).toBe(2);
-      await ended(9);
+      await ended(8);
       for (const id of ids) {
         expect(await engine.ledger.find(id)).toMatchObject({
           state: "done",
@@ -77,12 +85,12 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       const { engine, processing, ended } = await setUp(createBackend);
       const events = newEvents(1_000);
       await accept(engine, events);
-      const first = processing(async () => ({ kind: "ignored" }), { concurrency: 50 });
+      const first = await processing(async () => ({ kind: "dead", error: "hopeless" }), { concurrency: 50 });
       await ended(1_000);
       await first.drain(0);
       expect(await engine.ledger.requeue(events.map(({ id }) => id))).toBe(1_000);
-      expect((await engine.ledger.counts()).byState).toMatchObject({ pending: 1_000, ignored: 0 });
-      processing(done, { concurrency: 50 });
+      expect((await engine.ledger.counts()).byState).toMatchObject({ pending: 1_000, dead: 0 });
+      await processing(done, { concurrency: 50 });
       await ended(2_000);
     });
 
@@ -101,7 +109,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
     test("finds nothing wrong with itself", async () => {
       const { engine, processing, ended } = await setUp(createBackend);
       await accept(engine, newEvents(3));
-      processing(done);
+      await processing(done);
       await ended(3);
       expect((await engine.ledger.check?.()) ?? []).toEqual([]);
     });

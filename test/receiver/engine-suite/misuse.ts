@@ -9,7 +9,7 @@ export function describeMisuse(name: string, createBackend: CreateBackend): void
       const { engine, processing, ended, rows } = await setUp(createBackend);
       const event = newEvent({ type: "swallowing" });
       await accept(engine, [event, ...newEvents(10)]);
-      processing(
+      await processing(
         async (claim) => {
           if (claim.type !== "swallowing") return record(claim);
           return outcomeOf(
@@ -36,7 +36,7 @@ export function describeMisuse(name: string, createBackend: CreateBackend): void
       const event = newEvent();
       await accept(engine, [event]);
       const second = signalled<string>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         await record(claim);
         await record(claim).catch((error: unknown) => second.give(String(error)));
         return { kind: "failed", error: "too late" };
@@ -55,7 +55,7 @@ export function describeMisuse(name: string, createBackend: CreateBackend): void
       const { engine, processing, ended, rows } = await setUp(createBackend);
       const event = newEvent();
       await accept(engine, [event]);
-      processing(async (claim) => {
+      await processing(async (claim) => {
         const both = await Promise.allSettled([record(claim), record(claim)]);
         expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
         return { kind: "done" };
@@ -68,7 +68,7 @@ export function describeMisuse(name: string, createBackend: CreateBackend): void
       const { engine, processing, ended, rows } = await setUp(createBackend);
       await accept(engine, [newEvent()]);
       const late = signalled<string>();
-      processing(async (claim) => {
+      await processing(async (claim) => {
         const kept = await claim.atomically(claim.signal)(async (db): Promise<HandlerDatabase> => db);
         await kept
           .query("INSERT INTO effects VALUES ('late', 1)")
@@ -84,7 +84,7 @@ export function describeMisuse(name: string, createBackend: CreateBackend): void
       const { engine, processing, ended, rows } = await setUp(createBackend);
       const event = newEvent();
       await accept(engine, [event]);
-      processing(async (claim) => {
+      await processing(async (claim) => {
         record(claim).catch(() => undefined);
         return { kind: "done" };
       });
@@ -97,7 +97,7 @@ export function describeMisuse(name: string, createBackend: CreateBackend): void
       const { engine, processing, ended, rows } = await setUp(createBackend);
       const event = newEvent();
       await accept(engine, [event]);
-      processing(async (claim) =>
+      await processing(async (claim) =>
         outcomeOf(
           claim.atomically(claim.signal)(async (db) => {
             db.query("INSERT INTO effects VALUES ('x', 1)").catch(() => undefined);

@@ -44,7 +44,7 @@ export function describeReconciled(name: string, createBackend: CreateBackend): 
       const { engine, pass, processing, ended } = await setUp(createBackend);
       const healed = newEvent({ objectId: "call_1", source: "reconcile" });
       await accept(engine, [healed, newEvent({ objectId: "call_2" })]);
-      processing(done);
+      await processing(done);
       await ended(2);
       await pass(40 * DAY_MS);
       const older = { bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS };

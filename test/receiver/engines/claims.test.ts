@@ -1,73 +1,94 @@
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
+import type { JobHandler } from "../../../receiver/engine.ts";
 import type { Ending } from "../../../receiver/engines/ending.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
-import { createClaims } from "../../../receiver/engines/sqlite/claims.ts";
-import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
 import { createRetention } from "../../../receiver/engines/sqlite/retention.ts";
-import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
 import { createWorkers } from "../../../receiver/engines/sqlite/workers.ts";
-import { newEvent, newEvents } from "../engine-suite/harness.ts";
+import { handler, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { announcedParts, openFiles } from "../helpers/parts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** The verbs of the two files by themselves, where the loop around them would hide how exact they are. */
 
 const HOUR_MS = 3_600_000;
-const NOW_MS = 1_000 * HOUR_MS;
+const NOW_MS = 10_000 * HOUR_MS;
 
 const DONE: Ending = { state: "done", error: null };
-const IGNORED: Ending = { state: "ignored", error: null };
+const seqOf = ({ job }: { job: number }): number => Math.floor(job / 1_024);
 const again = (delayMs: number): Ending => ({ state: "pending", error: "again", delayMs });
 
-function setUp({ events }: { events: number }) {
-  const file = join(temporaryDirectory(), "receiver.db");
-  const inbox = openInboxFile({ file, busyTimeoutMs: 0 });
-  const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: 0 });
-  onTestFinished(() => void db.close());
-  onTestFinished(() => void inbox.close());
-  const claims = createClaims(db, inbox, { maximumAttempts: 5, backoffMs: () => HOUR_MS });
+function setUp({ events, ...policies }: { events: number } & Partial<JobHandler>) {
+  const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
+  const { claims, settling } = announcedParts({
+    db,
+    inbox,
+    clock: systemClock,
+    policies: [handler({ backoffMs: () => HOUR_MS, ...policies })],
+  });
   createAccept(inbox)(newEvents(events), NOW_MS);
-  const claim = (options: { nowMs?: number; running?: number; limit?: number; worker?: number } = {}) =>
-    claims.claim({ nowMs: NOW_MS, worker: 1, limit: 10, running: 0, ...options });
-  return { inbox, db, claims, claim };
+  const options = { nowMs: NOW_MS, worker: 1, limit: 10, room: () => Infinity };
+  const claim = (given: Partial<typeof options> = {}) => claims.claim({ ...options, ...given }).claimed;
+  const claimSuspect = (nowMs = NOW_MS) => claims.claimSuspect({ nowMs, worker: 1 });
+  return { inbox, db, settling, claim, claimSuspect };
 }
 
-describe("an event whose worker vanished", () => {
-  test("waits until nothing else is being handled, and is claimed alone then", () => {
-    const { claims, claim } = setUp({ events: 3 });
+describe("a job whose worker vanished", () => {
+  test("is claimed by itself, and not among the others", () => {
+    const { settling, claim, claimSuspect } = setUp({ events: 3 });
     expect(claim({ limit: 2 })).toHaveLength(2);
-    expect(claims.takeBack(1, NOW_MS, "expired")).toBe(2);
-    expect(claim({ running: 1 })).toEqual([]);
-    expect(claim()).toMatchObject([{ seq: 1, attempts: 2, crashes: 1 }]);
-    expect(claim()).toMatchObject([{ seq: 2, attempts: 2, crashes: 1 }]);
-    expect(claim()).toMatchObject([{ seq: 3, attempts: 1, crashes: 0 }]);
+    settling.takeBack(1, NOW_MS, "expired");
+    expect(claim()).toMatchObject([{ id: expect.anything(), attempts: 1, suspect: false }]);
+    expect(claimSuspect()).toMatchObject({ attempts: 1, suspect: true });
+    expect(claimSuspect()).toMatchObject({ attempts: 1, suspect: true });
+    expect(claimSuspect()).toBeUndefined();
   });
 
-  test("waits for its backoff when its process is known to have crashed", () => {
-    const { claims, claim } = setUp({ events: 1 });
+  test("has its attempt counted when it ran alone, and waits for its backoff after a crash", () => {
+    const { settling, claim, claimSuspect } = setUp({ events: 1, backoffMs: () => 20_000 });
     claim();
-    claims.takeBack(1, NOW_MS, "crashed");
-    expect(claim({ nowMs: NOW_MS + HOUR_MS - 1 })).toEqual([]);
-    expect(claim({ nowMs: NOW_MS + HOUR_MS })).toHaveLength(1);
+    settling.takeBack(1, NOW_MS, "crashed");
+    expect(claimSuspect(NOW_MS + 19_999)).toBeUndefined();
+    expect(claimSuspect(NOW_MS + 20_000)).toMatchObject({ attempts: 2 });
+  });
+
+  test("waits for a lease at the most after a crash, and not at all when its lease was over", () => {
+    const { settling, claim, claimSuspect } = setUp({ events: 1 });
+    claim();
+    settling.takeBack(1, NOW_MS, "crashed");
+    expect(claimSuspect(NOW_MS + 29_999)).toBeUndefined();
+    expect(claimSuspect(NOW_MS + 30_000)).toMatchObject({ attempts: 2 });
+    settling.takeBack(1, NOW_MS, "expired");
+    expect(claimSuspect()).toMatchObject({ attempts: 3 });
+  });
+
+  test("stays a suspect when it is given back, and is none once it has failed", () => {
+    const { settling, claim, claimSuspect } = setUp({ events: 1 });
+    claim();
+    settling.takeBack(1, NOW_MS, "expired");
+    settling.return(claimSuspect()!);
+    expect(claim()).toEqual([]);
+    settling.settle(claimSuspect()!, again(0), NOW_MS);
+    expect(claim()).toMatchObject([{ attempts: 3, suspect: false }]);
   });
 });
 
-describe("an event that failed", () => {
+describe("a job that failed", () => {
   test("is due at its time, not a millisecond before", () => {
-    const { claims, claim } = setUp({ events: 1 });
+    const { settling, claim } = setUp({ events: 1 });
     const [event] = claim();
-    expect(claims.settle(event!, again(5_000), NOW_MS)).toBe(true);
+    expect(settling.settle(event!, again(5_000), NOW_MS)).toBe(true);
     expect(claim({ nowMs: NOW_MS + 4_999 })).toEqual([]);
     expect(claim({ nowMs: NOW_MS + 5_000 })).toHaveLength(1);
   });
 
   test("is due at once when its time lies further ahead than any backoff: the clock was turned back", () => {
-    const { claims, claim } = setUp({ events: 1 });
+    const { settling, claim } = setUp({ events: 1 });
     const [event] = claim();
-    claims.settle(event!, again(0), NOW_MS);
-    expect(claim({ nowMs: NOW_MS - 47 * HOUR_MS })).toEqual([]);
-    expect(claim({ nowMs: NOW_MS - 49 * HOUR_MS })).toHaveLength(1);
+    settling.settle(event!, again(0), NOW_MS);
+    expect(claim({ nowMs: NOW_MS - 39 * 24 * HOUR_MS })).toEqual([]);
+    expect(claim({ nowMs: NOW_MS - 41 * 24 * HOUR_MS })).toHaveLength(1);
   });
 });
 
@@ -78,41 +99,40 @@ describe("a claim of large events", () => {
   test("ends with the event that fills it, and the next goes on behind it", () => {
     const { inbox, claim } = setUp({ events: 0 });
     createAccept(inbox)(large, NOW_MS);
-    expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([9, 10, 11, 12]);
+    expect(claim({ limit: 100 }).map(seqOf)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(claim({ limit: 100 }).map(seqOf)).toEqual([9, 10, 11, 12]);
   });
 
   test("keeps room for new events when many retries are due", () => {
-    const { inbox, claims, claim } = setUp({ events: 0 });
+    const { inbox, settling, claim } = setUp({ events: 0 });
     createAccept(inbox)(large, NOW_MS);
-    for (const event of claim({ limit: 100 })) claims.settle(event, again(0), NOW_MS);
-    expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 9, 10, 11, 12]);
-    expect(claim({ limit: 100 }).map(({ seq }) => seq)).toEqual([5, 6, 7, 8]);
+    for (const event of claim({ limit: 100 })) settling.settle(event, again(0), NOW_MS);
+    expect(claim({ limit: 100 }).map(seqOf)).toEqual([1, 2, 3, 4, 9, 10, 11, 12]);
+    expect(claim({ limit: 100 }).map(seqOf)).toEqual([5, 6, 7, 8]);
   });
 });
 
 test("a lease ends once: what was said first stands", () => {
-  const { claims, claim } = setUp({ events: 1 });
+  const { settling, claim } = setUp({ events: 1 });
   const [event] = claim();
-  expect(claims.return(event!)).toBe(true);
-  expect(claims.settle(event!, DONE, NOW_MS)).toBe(false);
+  expect(settling.return(event!)).toBe(true);
+  expect(settling.settle(event!, DONE, NOW_MS)).toBe(false);
   const [second] = claim();
-  expect(claims.return({ ...second!, token: event!.token })).toBe(false);
-  expect(claims.settle(second!, { state: "dead", error: "hopeless" }, NOW_MS)).toBe(true);
-  for (const ending of [again(0), IGNORED, DONE]) expect(claims.settle(second!, ending, NOW_MS)).toBe(false);
+  expect(settling.return({ ...second!, token: event!.token })).toBe(false);
+  expect(settling.settle(second!, { state: "dead", error: "hopeless" }, NOW_MS)).toBe(true);
+  for (const ending of [again(0), DONE]) expect(settling.settle(second!, ending, NOW_MS)).toBe(false);
 });
 
 test("each ending leaves its own marks, and none of the others'", () => {
-  const { db, claims, claim } = setUp({ events: 4 });
-  const endings: Ending[] = [DONE, IGNORED, { state: "dead", error: "hopeless" }, again(5_000)];
-  for (const [index, event] of claim().entries()) claims.settle(event, endings[index]!, NOW_MS + 1);
+  const { db, settling, claim } = setUp({ events: 3 });
+  const endings: Ending[] = [DONE, { state: "dead", error: "hopeless" }, again(5_000)];
+  for (const [index, event] of claim().entries()) settling.settle(event, endings[index]!, NOW_MS + 1);
   const rows = db.prepare(
-    "SELECT state, handled, due_at_ms, finished_at_ms, last_error, worker FROM work ORDER BY seq",
+    "SELECT state, handled, due_at_ms, finished_at_ms, last_error, worker FROM jobs ORDER BY job",
   );
   const nothing = { handled: 0, due_at_ms: null, finished_at_ms: NOW_MS + 1, last_error: null, worker: null };
   expect(rows.all()).toEqual([
     { ...nothing, state: "done", handled: 1 },
-    { ...nothing, state: "ignored" },
     { ...nothing, state: "dead", last_error: "hopeless" },
     { ...nothing, state: "pending", due_at_ms: NOW_MS + 5_001, finished_at_ms: null, last_error: "again" },
   ]);
@@ -120,42 +140,42 @@ test("each ending leaves its own marks, and none of the others'", () => {
 
 describe("retention", () => {
   test("never deletes the newest id, whose seq the next event would get again", async () => {
-    const { inbox, db, claims, claim } = setUp({ events: 2 });
-    for (const event of claim()) claims.settle(event, DONE, NOW_MS);
+    const { inbox, db, settling, claim } = setUp({ events: 2 });
+    for (const event of claim()) settling.settle(event, DONE, NOW_MS);
     const write = async <Result>(statements: () => Result): Promise<Result> => statements();
     const retention = createRetention({ inbox, db, write, pause: async () => undefined });
     expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
     expect(await retention.pruneIds(NOW_MS + 1)).toBe(1);
     createAccept(inbox)(newEvents(1), NOW_MS);
-    expect(claim()).toMatchObject([{ seq: 3, attempts: 1 }]);
+    expect(claim()).toMatchObject([{ job: 3 * 1024 + 1, attempts: 1 }]);
   });
 
   test("leaves alone what was requeued after it had looked", async () => {
-    const { inbox, db, claims, claim } = setUp({ events: 2 });
-    for (const event of claim()) claims.settle(event, IGNORED, NOW_MS);
+    const { inbox, db, settling, claim } = setUp({ events: 2 });
+    for (const event of claim()) settling.settle(event, DONE, NOW_MS);
     const retention = createRetention({
       inbox,
       db,
       write: async (statements) => {
-        db.exec("UPDATE work SET state = 'pending', due_at_ms = 0 WHERE seq = 1 AND state = 'ignored'");
+        db.exec("UPDATE jobs SET state = 'pending', due_at_ms = 0 WHERE job < 2048 AND state = 'done'");
         return statements();
       },
       pause: async () => undefined,
     });
     expect(await retention.pruneBodies(NOW_MS + 1)).toBe(1);
-    expect(claim()).toMatchObject([{ seq: 1 }]);
+    expect(claim()).toMatchObject([{ job: 1024 + 1 }]);
   });
 });
 
 test("an id that came to name what reconcile had enqueued is known for as long as ids are kept", async () => {
-  const { inbox, db, claims, claim } = setUp({ events: 0 });
+  const { inbox, db, settling, claim } = setUp({ events: 0 });
   const store = createAccept(inbox);
   const found = newEvent({ objectId: "call_1", source: "reconcile" });
   const brought = newEvent({ objectId: "call_1" });
   expect(store([found], NOW_MS)).toEqual([{ duplicate: false }]);
   expect(store([brought], NOW_MS + HOUR_MS)).toEqual([{ duplicate: true }]);
   store([newEvent()], NOW_MS + HOUR_MS);
-  for (const event of claim()) claims.settle(event, DONE, NOW_MS);
+  for (const event of claim()) settling.settle(event, DONE, NOW_MS);
   const write = async <Result>(statements: () => Result): Promise<Result> => statements();
   const retention = createRetention({ inbox, db, write, pause: async () => undefined });
   await retention.pruneBodies(NOW_MS + 1);
@@ -165,7 +185,7 @@ test("an id that came to name what reconcile had enqueued is known for as long a
 
 describe("a worker", () => {
   function watched() {
-    const { db } = setUp({ events: 0 });
+    const { db, claim } = setUp({ events: 1 });
     const time = { nowMs: NOW_MS, monotonicMs: 0 };
     const clock = {
       nowMs: () => time.nowMs,
@@ -174,29 +194,31 @@ describe("a worker", () => {
       after: () => () => undefined,
     };
     const workers = createWorkers(db, clock);
-    const other = workers.register("other");
-    const mine = workers.register("mine");
+    const other = workers.beat(undefined, "other", true);
+    const mine = workers.beat(undefined, "mine", true);
     const pass = (ms: number): void => {
       time.nowMs += ms;
       time.monotonicMs += ms;
     };
-    return { workers, time, other, mine, pass };
+    const hold = (worker: number) => expect(claim({ worker })).toHaveLength(1);
+    return { workers, time, other, mine, pass, hold };
   }
 
   test("is not gone because the clock was set, unless it stands still as well", () => {
     const { workers, time, other, mine } = watched();
     expect(workers.vanished(mine)).toEqual([]);
     time.nowMs += HOUR_MS;
-    time.monotonicMs += 599;
+    time.monotonicMs += 749;
     expect(workers.vanished(mine)).toEqual([]);
     time.monotonicMs += 1;
     expect(workers.vanished(mine)).toEqual([other]);
-    workers.beat(other);
+    workers.beat(other, "other", true);
     expect(workers.vanished(mine)).toEqual([]);
   });
 
-  test("is gone when it stood still for a whole lease, whatever the clock says", () => {
-    const { workers, time, other, mine } = watched();
+  test("that holds claims is gone when it stood still for a whole lease, whatever the clock says", () => {
+    const { workers, time, other, mine, hold } = watched();
+    hold(other);
     workers.vanished(mine);
     time.nowMs -= HOUR_MS;
     time.monotonicMs += 29_999;
@@ -205,12 +227,21 @@ describe("a worker", () => {
     expect(workers.vanished(mine)).toEqual([other]);
   });
 
-  test("is not gone before its lease is over, and at once when somebody knows it", () => {
+  test("that holds none may stand still for longer", () => {
+    const { workers, other, mine, pass } = watched();
+    workers.beat(other, "other", false);
+    workers.vanished(mine);
+    pass(89_999);
+    expect(workers.vanished(mine)).toEqual([]);
+    pass(1);
+    expect(workers.vanished(mine)).toEqual([other]);
+  });
+
+  test("is not gone before its lease is over", () => {
     const { workers, other, mine, pass } = watched();
     workers.vanished(mine);
     pass(29_999);
     expect(workers.vanished(mine)).toEqual([]);
-    expect(workers.vanished(mine, (id) => id === "other")).toEqual([other]);
     pass(1);
     expect(workers.vanished(mine)).toEqual([other]);
   });
@@ -218,18 +249,18 @@ describe("a worker", () => {
   test("that removed itself and could not return everything is gone at once", () => {
     const { db, claim } = setUp({ events: 1 });
     const workers = createWorkers(db, systemClock);
-    const mine = workers.register("mine");
-    const other = workers.register("other");
+    const mine = workers.beat(undefined, "mine", true);
+    const other = workers.beat(undefined, "other", true);
     claim({ worker: other });
     expect(workers.vanished(mine)).toEqual([]);
     workers.remove(other);
     expect(workers.vanished(mine)).toEqual([other]);
   });
 
-  test("that was removed can beat no more", () => {
+  test("that was taken for dead gets another number", () => {
     const { workers, other } = watched();
-    expect(workers.beat(other)).toBe(true);
+    expect(workers.beat(other, "other", true)).toBe(other);
     workers.remove(other);
-    expect(workers.beat(other)).toBe(false);
+    expect(workers.beat(other, "other", true)).toBeGreaterThan(other);
   });
 });

@@ -10,8 +10,7 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 
 test("an inbox waits for workers whose lease runs, and for none of a clock that was turned back", async () => {
   const file = join(temporaryDirectory(), "receiver.db");
-  const retry = { maximumAttempts: 3, backoffMs: () => 0 };
-  await (await openSqliteEngine({ file, clock: systemClock, retry })).close();
+  await (await openSqliteEngine({ file, clock: systemClock })).close();
   const nowMs = 1_000_000;
   const work = new Database(workFileOf(file));
   const register = work.prepare<[string, number]>(

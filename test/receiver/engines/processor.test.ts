@@ -3,22 +3,27 @@ import { systemClock } from "../../../receiver/clock.ts";
 import type { Handled } from "../../../receiver/engine.ts";
 import type { Ending } from "../../../receiver/engines/ending.ts";
 import { createProcessor } from "../../../receiver/engines/sqlite/processor.ts";
+import { handler } from "../engine-suite/harness.ts";
 import { until } from "../helpers/until.ts";
 
 /** An engine of one event, whose every write fails while there is trouble. */
 function engineOfOne() {
-  const event = {
-    seq: 1,
+  const job = {
+    job: 1,
     token: 1,
+    handler: { number: 1, name: "any", types: "*" as const, policy: handler() },
     id: "evt_1",
     type: "any",
     receivedAtMs: 0,
+    waitingSinceMs: 0,
     body: "{}",
+    trace: null,
     attempts: 1,
-    crashes: 0,
+    key: null,
+    suspect: false,
   };
   const ended: string[] = [];
-  let left = [event];
+  let left = [job];
   let failures = 0;
   let committed = false;
   let commitsLate = false;
@@ -41,19 +46,36 @@ function engineOfOne() {
     },
     parts: {
       claims: {
-        claim: () => left.splice(0),
-        settle: (_lease: unknown, { state }: Ending) => end(state)(),
+        hasArrived: () => false,
+        isAny: () => true,
+        claim: () => ({ claimed: left.splice(0), buried: [] }),
+        claimSuspect: () => undefined,
+        claimOnly: never,
+        hasDueSuspect: () => false,
+      },
+      settling: {
+        settle: (_job: unknown, { state }: Ending) => end(state)(),
         return: end("returned"),
-        takeBack: () => 0,
+        takeBack: () => undefined,
         returnUnheard: () => undefined,
+        findStep: never,
+        recordStep: never,
+      },
+      handlers: {
+        announce: never,
+        ignoreGone: () => undefined,
+        refresh: () => undefined,
+        own: () => [job.handler],
+        wanting: never,
+        find: never,
       },
       workers: {
-        register: () => 1,
-        beat: () => true,
-        numberOf: () => 1,
+        beat: () => 1,
+        numbersOf: () => [],
         remove: () => undefined,
         vanished: () => [],
       },
+      look: () => true,
       transactions: {
         run: async <Result>(statements: () => Result): Promise<Result> => {
           if (failures > 0) {
@@ -67,7 +89,6 @@ function engineOfOne() {
       },
       handlerTransaction: () => ({ atomically: () => never, committed: () => committed }),
       clock: systemClock,
-      retry: { maximumAttempts: 5, backoffMs: () => 0 },
     },
   };
 }
@@ -77,6 +98,7 @@ test("an end that can't be written down is written as soon as it can", async () 
   const troubles: unknown[] = [];
   const handled: Handled[] = [];
   const processor = createProcessor(engine.parts, {
+    handlers: [],
     workerId: "worker",
     concurrency: 1,
     handle: async () => {
@@ -100,6 +122,7 @@ test("an event whose common commit comes after its handler's time was up is repo
   const engine = engineOfOne();
   const handled: Handled[] = [];
   const processor = createProcessor(engine.parts, {
+    handlers: [],
     workerId: "worker",
     concurrency: 1,
     handle: async () => {

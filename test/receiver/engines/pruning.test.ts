@@ -2,10 +2,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
 import { createLedgerVerbs } from "../../../receiver/engines/sqlite/ledger-verbs.ts";
-import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
-import { accept, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { accept, handler, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { openFiles } from "../helpers/parts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { signalled, until } from "../helpers/until.ts";
 
@@ -14,14 +13,14 @@ const MANY = 500;
 
 test("acknowledgements and handlers come through between what retention deletes at a time", async () => {
   const file = join(temporaryDirectory(), "receiver.db");
-  const retry = { maximumAttempts: 3, backoffMs: () => 0 };
-  const engine = await openSqliteEngine({ file, clock: systemClock, retry });
+  const engine = await openSqliteEngine({ file, clock: systemClock });
   onTestFinished(engine.close);
   let handled = 0;
-  const processor = engine.work.process({
+  const processor = await engine.work.process({
+    handlers: [handler()],
     workerId: "test",
     concurrency: 100,
-    handle: async () => ({ kind: "ignored" }),
+    handle: async () => ({ kind: "done" }),
     onHandled: () => void (handled += 1),
     onTrouble: (error) => {
       throw error;
@@ -33,9 +32,7 @@ test("acknowledgements and handlers come through between what retention deletes 
 
   const pauses = signalled();
   const goOn = signalled();
-  const inbox = openInboxFile({ file, busyTimeoutMs: 1_000 });
-  const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: 1_000 });
-  onTestFinished(() => void [inbox, db].map((one) => one.close()));
+  const { inbox, db } = openFiles(file);
   const sleep = async (): Promise<void> => {
     pauses.give();
     await goOn.promise;

@@ -4,13 +4,11 @@ import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { newEvent } from "../engine-suite/harness.ts";
+import { handler, newEvent } from "../engine-suite/harness.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
 /** What only the SQLite engine has: two files that belong together, on a disk of ours. */
-
-const retry = { maximumAttempts: 3, backoffMs: () => 0 };
 
 async function open(
   directory: string,
@@ -19,7 +17,6 @@ async function open(
   const engine = await openSqliteEngine({
     file: join(directory, "receiver.db"),
     clock: systemClock,
-    retry,
     ...options,
   });
   let closed: Promise<void> | undefined;
@@ -31,7 +28,8 @@ async function open(
 /** Handles everything there is, and answers which events that were. */
 async function handleAll(engine: Awaited<ReturnType<typeof open>>): Promise<string[]> {
   const ids: string[] = [];
-  const processor = engine.work.process({
+  const processor = await engine.work.process({
+    handlers: [handler()],
     workerId: "test",
     concurrency: 4,
     handle: async ({ id }) => {
@@ -118,9 +116,14 @@ describe("a clock that is set", () => {
     const other = await open(directory, { clock });
     const attempts: number[] = [];
     const finish = Promise.withResolvers<void>();
-    const loop = { concurrency: 2, onHandled: () => undefined, onTrouble: () => undefined };
+    const loop = {
+      handlers: [handler()],
+      concurrency: 2,
+      onHandled: () => undefined,
+      onTrouble: () => undefined,
+    };
     await engine.intake.accept([newEvent()]);
-    const first = engine.work.process({
+    const first = await engine.work.process({
       ...loop,
       workerId: "first",
       handle: async ({ attempt }) => {
@@ -131,7 +134,7 @@ describe("a clock that is set", () => {
     });
     await until(() => attempts.length, Boolean);
     const looked: string[] = [];
-    const second = other.work.process({
+    const second = await other.work.process({
       ...loop,
       workerId: "second",
       handle: async ({ id }) => {
@@ -140,12 +143,13 @@ describe("a clock that is set", () => {
       },
     });
     offsetMs = stepMs;
-    // Long enough for the second worker to have looked several times.
+    // Long enough for the second worker, which beats seldom as it holds nothing, to have looked several times.
     const db = new Database(join(directory, "receiver.work.db"), { readonly: true });
     const beatsOf = db.prepare<[string], number>("SELECT beat FROM workers WHERE id = ?").pluck();
+    const before = beatsOf.get("first") ?? 0;
     await until(
-      () => beatsOf.get("second") ?? 0,
-      (beats) => beats >= 6,
+      () => beatsOf.get("first") ?? 0,
+      (beats) => beats >= before + 6,
     );
     db.close();
     finish.resolve();
@@ -165,7 +169,8 @@ test("a worker that drains goes on giving its sign of life until its handlers ar
   await engine.intake.accept([newEvent()]);
   const begun = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();
-  const processor = engine.work.process({
+  const processor = await engine.work.process({
+    handlers: [handler()],
     workerId: "draining",
     concurrency: 1,
     handle: async () => {
@@ -231,6 +236,7 @@ test("nothing that operators ask is answered on the caller's thread", async () =
     find: () => ledger.find(event.id),
     body: () => ledger.body(1),
     list: () => ledger.list({}, { limit: 10 }),
+    handlers: () => ledger.handlers(),
     requeue: () => ledger.requeue([event.id]),
     prune: () => ledger.prune({ bodiesOlderThanMs: 0, idsOlderThanMs: 0 }),
     counts: () => ledger.counts(),

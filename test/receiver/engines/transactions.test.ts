@@ -2,13 +2,10 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
-import { createClaims } from "../../../receiver/engines/sqlite/claims.ts";
-import { createHandlerTransaction } from "../../../receiver/engines/sqlite/handler-transaction.ts";
-import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
 import { createTransactions } from "../../../receiver/engines/sqlite/transactions.ts";
-import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
-import { newEvents } from "../engine-suite/harness.ts";
+import { handler, newEvents } from "../engine-suite/harness.ts";
 import { standingClock } from "../helpers/clock.ts";
+import { announcedParts, openFiles } from "../helpers/parts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
@@ -88,18 +85,13 @@ describe("a commit that several share", () => {
 });
 
 test("a handler's transaction is ended after five seconds, and lets the others go on", async () => {
-  const file = join(temporaryDirectory(), "receiver.db");
-  const inbox = openInboxFile({ file, busyTimeoutMs: 0 });
-  const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: 0 });
-  onTestFinished(() => void db.close());
-  onTestFinished(() => void inbox.close());
+  const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
   const clock = standingClock();
-  const claims = createClaims(db, inbox, { maximumAttempts: 5, backoffMs: () => 0 });
-  const transactions = createTransactions(db, clock);
-  const handlerTransaction = createHandlerTransaction({ db, claims, transactions, clock });
+  const parts = announcedParts({ db, inbox, clock, policies: [handler()] });
   createAccept(inbox)(newEvents(1), 0);
-  const [event] = claims.claim({ nowMs: 0, worker: 1, limit: 1, running: 0 });
-  const { atomically, committed } = handlerTransaction(event!, () => undefined);
+  const claims = parts.claims.claim({ nowMs: 0, worker: 1, limit: 1, room: () => 1 });
+  const [job] = claims.claimed;
+  const { atomically, committed } = parts.handlerTransaction(job!, () => undefined);
 
   let failure: unknown;
   let begun = false;
@@ -118,5 +110,5 @@ test("a handler's transaction is ended after five seconds, and lets the others g
   await lingering;
   expect(failure).toMatchObject({ name: "TransactionTooLong" });
   expect(committed()).toBe(false);
-  expect(await transactions.run(() => claims.return(event!))).toBe(true);
+  expect(await parts.transactions.run(() => parts.settling.return(job!))).toBe(true);
 });

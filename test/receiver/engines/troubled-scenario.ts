@@ -4,17 +4,14 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Acceptance, Claim, Handled, NewEvent, Outcome } from "../../../receiver/engine.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
-import { createClaims } from "../../../receiver/engines/sqlite/claims.ts";
 import { applyHandlerMigrations } from "../../../receiver/engines/sqlite/handler-migrations.ts";
-import { createHandlerTransaction } from "../../../receiver/engines/sqlite/handler-transaction.ts";
+import { createParts } from "../../../receiver/engines/sqlite/index.ts";
 import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
 import { createLedgerVerbs } from "../../../receiver/engines/sqlite/ledger-verbs.ts";
 import { createProcessor } from "../../../receiver/engines/sqlite/processor.ts";
-import { createTransactions } from "../../../receiver/engines/sqlite/transactions.ts";
 import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
-import { createWorkers } from "../../../receiver/engines/sqlite/workers.ts";
 import { crashing } from "../../simulation/crashing-database.ts";
-import { newEvent } from "../engine-suite/harness.ts";
+import { handler, newEvent } from "../engine-suite/harness.ts";
 import { makeDirectory } from "../helpers/temporary.ts";
 import { hurriedClock } from "../helpers/clock.ts";
 
@@ -31,7 +28,18 @@ export const MANNERS = ["before", "rolled back", "after"] as const;
 export type Trouble = { phase: Phase; nth: number; code: string; manner: (typeof MANNERS)[number] };
 
 const DAY_MS = 86_400_000;
-const MIGRATIONS = [{ handler: "any", migrations: ["CREATE TABLE effects (event_id TEXT)"] }];
+const CREATE_EFFECTS = "CREATE TABLE effects (event_id TEXT)";
+const POLICIES = [
+  handler({
+    name: "effects",
+    types: ["writes", "fails first", "gives up", "plain"],
+    migrations: [CREATE_EFFECTS],
+    maximumAttempts: 3,
+    backoffMs: () => 1_000,
+  }),
+  // One of its own for some, with a key, so that jobs are held and let go.
+  handler({ name: "second", types: ["writes"], backoffMs: () => 1_000, key: () => "all in order" }),
+];
 const MOST_TRIES = 5;
 const MOST_TURNS = 3_000;
 
@@ -90,12 +98,9 @@ export async function playTroubled(trouble: Trouble): Promise<boolean> {
   const watching = open();
   const { inbox, db } = open().troubled;
   try {
-    await insist("migrate", () => applyHandlerMigrations(db, MIGRATIONS));
-    const retry = { maximumAttempts: 3, backoffMs: () => 1_000 };
-    const transactions = createTransactions(db, clock);
-    const claims = createClaims(db, inbox, retry);
-    const workers = createWorkers(db, clock);
-    const handlerTransaction = createHandlerTransaction({ db, claims, transactions, clock });
+    const parts = createParts({ db, inbox, clock, policies: POLICIES });
+    await insist("migrate", () => applyHandlerMigrations(db, POLICIES));
+    await insist("migrate", async () => parts.transactions.run(() => parts.handlers.announce()));
     const accept = createAccept(inbox);
     const ledger = createLedgerVerbs({ ...open().troubled, clock });
     const watcher = createLedgerVerbs({ ...watching, clock });
@@ -109,16 +114,14 @@ export async function playTroubled(trouble: Trouble): Promise<boolean> {
 
     /** Handles until nothing is left. */
     async function work(): Promise<void> {
-      const processor = createProcessor(
-        { claims, workers, transactions, handlerTransaction, clock, retry },
-        {
-          workerId: `worker ${String(clock.nowMs())}`,
-          concurrency: 2,
-          handle,
-          onHandled: (one) => void handled.push(one),
-          onTrouble: () => void (said += 1),
-        },
-      );
+      const processor = createProcessor(parts, {
+        handlers: POLICIES,
+        workerId: `worker ${String(clock.nowMs())}`,
+        concurrency: 2,
+        handle,
+        onHandled: (one) => void handled.push(one),
+        onTrouble: () => void (said += 1),
+      });
       phase = "process";
       for (let turns = 0; unfinished() > 0; turns += 1) {
         if (turns === MOST_TURNS) assert.fail(JSON.stringify(watcher.list(0, {}, { limit: 20 })));
@@ -179,7 +182,7 @@ export async function playTroubled(trouble: Trouble): Promise<boolean> {
   }
 
   async function handle(claim: Claim): Promise<Outcome> {
-    if (claim.type === "nobody's") return { kind: "ignored" };
+    if (claim.handler === "second") return { kind: "done" };
     if (claim.type === "gives up") return { kind: "dead", error: "hopeless" };
     if (claim.type === "plain") return { kind: "done" };
     if (claim.type === "fails first" && claim.attempt === 1) return { kind: "failed", error: "once" };

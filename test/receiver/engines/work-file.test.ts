@@ -13,7 +13,6 @@ async function create(directory: string): Promise<void> {
   const engine = await openSqliteEngine({
     file: join(directory, "receiver.db"),
     clock: systemClock,
-    retry: { maximumAttempts: 3, backoffMs: () => 0 },
   });
   await engine.close();
 }
@@ -76,10 +75,10 @@ test("a row of the work file is written without building a table of the words th
       .prepare<[], { opcode: string }>(`EXPLAIN ${sql}`)
       .all()
       .map(({ opcode }) => opcode);
-  expect(explain("UPDATE work SET state = 'done' WHERE seq = 1")).not.toContain("OpenEphemeral");
+  expect(explain("UPDATE jobs SET state = 'done' WHERE job = 1")).not.toContain("OpenEphemeral");
   // The control: so it would be seen.
   expect(explain("SELECT 1 WHERE 'a' || random() IN ('a', 'b', 'c')")).toContain("OpenEphemeral");
-  expect(() => work.exec("INSERT INTO work (seq, state, attempts, token) VALUES (9, 'lost', 1, 1)")).toThrow(
+  expect(() => work.exec("INSERT INTO jobs (job, state, attempts, token) VALUES (9, 'lost', 1, 1)")).toThrow(
     /CHECK/,
   );
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { callTransferred } from "../../../receiver/handlers/call-transferred.ts";
 import { sampleEnvelope, sampleTransferredCall } from "../../../shared/samples.ts";
-import { createHandlerBench } from "../helpers/run-handler.ts";
+import { bench } from "../helpers/bench.ts";
 
 test.for([
   ["+12125550101", true, '"+12125550101"', "true"],
@@ -10,12 +10,11 @@ test.for([
 ])(
   "a transfer to %j with success %j is noted in the form it came",
   async ([to, succeeded, storedTo, storedSucceeded]) => {
-    const bench = createHandlerBench(callTransferred);
+    const { run, rows } = await bench(callTransferred);
     const object = { ...sampleTransferredCall, transfer_to: to, transfer_succeeded: succeeded };
     const event = sampleEnvelope("call.transferred", { data: { object } });
-    await bench.run(event);
-    await bench.run(event);
-    expect(bench.rows("SELECT * FROM transfers")).toEqual([
+    await run(event);
+    expect(await rows("SELECT * FROM transfers")).toEqual([
       { event_id: event.id, call_id: object.id, transfer_to: storedTo, transfer_succeeded: storedSucceeded },
     ]);
   },

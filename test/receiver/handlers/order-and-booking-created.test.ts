@@ -2,20 +2,20 @@ import { expect, test } from "vitest";
 import { bookingCreated } from "../../../receiver/handlers/booking-created.ts";
 import { orderCreated } from "../../../receiver/handlers/order-created.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
-import { createHandlerBench } from "../helpers/run-handler.ts";
+import { bench } from "../helpers/bench.ts";
 
 test.for([
   ["order", orderCreated],
   ["booking", bookingCreated],
 ] as const)("an %s is stored once and as it came, with many fields or with none", async ([kind, handler]) => {
-  const bench = createHandlerBench(handler);
+  const { run, rows } = await bench(handler);
   const rich = sampleEnvelope(`${kind}.created`);
   const minimal = sampleEnvelope(`${kind}.created`, {
     id: `evt_${"f".repeat(32)}`,
     data: { object: { object: kind } },
   });
-  for (const event of [rich, rich, minimal]) await bench.run(event);
-  expect(bench.rows(`SELECT event_id, details FROM ${kind}s`)).toEqual([
+  for (const event of [rich, rich, minimal]) await run(event);
+  expect(await rows(`SELECT event_id, details FROM ${kind}s`)).toEqual([
     { event_id: rich.id, details: JSON.stringify(rich.data.object) },
     { event_id: minimal.id, details: JSON.stringify({ object: kind }) },
   ]);

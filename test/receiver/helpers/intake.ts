@@ -2,14 +2,19 @@ import type { ServerOptions } from "node:http";
 import { onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import type { Intake, NewEvent } from "../../../receiver/engine.ts";
-import { createApp } from "../../../receiver/intake/app.ts";
-import type { ConnectionLimits } from "../../../receiver/intake/connections.ts";
+import { createApp } from "../../../receiver/app.ts";
+import { createMiddleware } from "../../../receiver/intake/adapters.ts";
+import { createBodyReader } from "../../../receiver/intake/body.ts";
 import { createGroupCommit } from "../../../receiver/intake/group-commit.ts";
 import { createInbox } from "../../../receiver/intake/inbox.ts";
-import { createHttpServer, type HttpServer } from "../../../receiver/intake/server.ts";
+import { createWebhook } from "../../../receiver/intake/webhook.ts";
+import type { ConnectionLimits } from "../../../receiver/listener/connections.ts";
+import { createListener } from "../../../receiver/listener/index.ts";
 import { createHealth, type Health } from "../../../receiver/operations/health.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { createMetrics, type Metrics } from "../../../receiver/operations/metrics.ts";
+import { createRequestLog } from "../../../receiver/operations/request-log.ts";
+import { serve, type Served } from "../../../receiver/serve.ts";
 import { SECRET } from "./events.ts";
 
 export type TestIntake = {
@@ -19,7 +24,7 @@ export type TestIntake = {
   health: Health;
   metrics: Metrics;
   logLines: string[];
-  server: HttpServer;
+  server: Served;
 };
 
 /** The way in without a database behind it: everything up to the port, over real HTTP. `accept` may be another's. */
@@ -28,7 +33,7 @@ export async function startIntake(
     accept?: Intake["accept"];
     clock?: Clock;
     maxBodyBytes?: number;
-    maximumHeldBytes?: number;
+    maximumArrivingBytes?: number;
   } & ConnectionLimits &
     Pick<ServerOptions, "headersTimeout" | "requestTimeout"> = {},
 ): Promise<TestIntake> {
@@ -47,22 +52,28 @@ export async function startIntake(
     minimumFreeBytes: 0,
   });
   const metrics = createMetrics({ counts: () => Promise.reject(new Error("there is no database")) });
-  const app = createApp({
-    inbox: createInbox({
-      secrets: [SECRET],
-      clock,
-      store: createGroupCommit({ accept: options.accept ?? accept, clock }),
-    }),
-    webhookPath: "/webhooks",
-    maxBodyBytes: options.maxBodyBytes ?? 1_048_576,
-    maximumHeldBytes: options.maximumHeldBytes,
-    health,
-    log,
-    metrics,
+  const inbox = createInbox({
+    secrets: [SECRET],
     clock,
+    store: createGroupCommit({ accept: options.accept ?? accept, clock }),
   });
-  const server = createHttpServer({ ...options, app, clock });
-  const port = await server.listen(0, "127.0.0.1");
+  const limits = {
+    maxBodyBytes: options.maxBodyBytes ?? 1_048_576,
+    maximumArrivingBytes: options.maximumArrivingBytes,
+  };
+  const logRequest = createRequestLog({ log, clock });
+  const webhook = createWebhook({ ...limits, inbox, health, log, logRequest, metrics, clock });
+  const middleware = createMiddleware(webhook, createBodyReader(limits), health.draining);
+  const server = await serve(
+    createApp({ middleware, health, logRequest }, { webhookPath: "/webhooks", log }),
+    {
+      port: 0,
+      host: "127.0.0.1",
+      clock,
+      createServer: (handle) => createListener(handle, { ...options, clock }),
+    },
+  );
+  const { port } = server;
   onTestFinished(async () => {
     await server.drain(0);
     health.stop();

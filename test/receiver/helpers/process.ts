@@ -35,8 +35,12 @@ export class EndedEarly extends Error {
 export async function startProcess(options: {
   environment: Record<string, string>;
   entry?: string;
+  words?: readonly string[];
+  cwd?: string;
 }): Promise<ReceiverProcess> {
-  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, options.entry ?? MAIN], {
+  const words = options.words ?? [];
+  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, options.entry ?? MAIN, ...words], {
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: {
       ...cleanEnvironment(),
       SIGNING_SECRET: SECRET,

@@ -5,7 +5,6 @@ import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { loadConfig, type Config } from "../../../receiver/config.ts";
 import type { Engine } from "../../../receiver/engine.ts";
 import { openEngine } from "../../../receiver/engines/open.ts";
-import { retryPolicy } from "../../../receiver/work/backoff.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { startReceiver, type Receiver } from "../../../receiver/receiver.ts";
 import { SECRET } from "./events.ts";
@@ -24,7 +23,7 @@ type Options = {
   environment?: Record<string, string>;
   clock?: Clock;
   wrapEngine?: (engine: Engine) => Engine;
-  workerFile?: URL;
+  handlersModule?: URL;
 };
 
 /** One receiver for all tests of a `describe`: they see each other's events. */
@@ -65,7 +64,6 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
     databaseFile: config.databaseFile,
     databaseUrl: config.databaseUrl,
     clock,
-    retry: retryPolicy(config.maximumAttempts, Math.random),
   });
   const engine = options.wrapEngine?.(real) ?? real;
   const logLines: string[] = [];
@@ -76,7 +74,7 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
     clock,
     log,
     environment: { ...process.env, ...environment },
-    ...(options.workerFile ? { workerFile: options.workerFile } : {}),
+    handlersModule: options.handlersModule,
   });
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => (stopped ??= receiver.stop());

@@ -24,6 +24,7 @@ export async function postgresBackend(): Promise<Backend & { url: string }> {
       const client = new Client({ connectionString: url });
       await client.connect();
       try {
+        await client.query(`SET search_path = receiver_handlers`);
         const { rows } = await client.query<Record<string, unknown>>(sql);
         return rows.map((row) => ({
           ...row,
@@ -43,6 +44,10 @@ function ageAll(ms: number): string {
     BEGIN;
     UPDATE receiver.ids SET day = day - ${days} WHERE ${days} > 0;
     UPDATE receiver.events SET received_at = received_at - ${by}, due_at = due_at - ${by}, finished_at = finished_at - ${by};
+    UPDATE receiver_boss.job SET created_on = created_on - ${by}, start_after = start_after - ${by},
+      completed_on = completed_on - ${by}, data = CASE WHEN data ? 'requeuedAtMs'
+        THEN jsonb_build_object('requeuedAtMs', (data->>'requeuedAtMs')::bigint - ${String(ms)}) END;
+    UPDATE receiver.handlers SET starts = ARRAY(SELECT at - ${by} FROM unnest(starts) AS at);
     UPDATE receiver.workers SET lease_until = lease_until - ${by};
     UPDATE receiver.facts SET pruned_before = pruned_before - ${by};
     COMMIT`;

@@ -13,7 +13,7 @@ import {
 import { move } from "../../../receiver/operations/commands/move.ts";
 import { openEngineOrComplain } from "../../../receiver/operations/commands/with-engine.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
-import { newEvent } from "../engine-suite/harness.ts";
+import { done, newEvent } from "../engine-suite/harness.ts";
 import { get, newBody, idOf, post } from "../helpers/events.ts";
 import { startTestReceiver, testConfig } from "../helpers/receiver.ts";
 import { recordingTerminal } from "../helpers/terminal.ts";
@@ -29,10 +29,10 @@ test("what operators ask of an inbox is answered by PostgreSQL as well", async (
   const engine = await opened(url);
   const body = newBody("call.completed", { type: "call.pondered" });
   await engine.intake.accept([newEvent({ id: idOf(body), type: "call.pondered", body })]);
-  const { processor, handled } = driven(engine, async () => ({ kind: "ignored" }));
+  const { processor } = await driven(engine, done, { types: [] });
   await until(
-    () => handled,
-    ({ length }) => length > 0,
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.ignored === 1,
   );
   await processor.drain(0);
   const terminal = recordingTerminal();

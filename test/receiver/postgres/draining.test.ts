@@ -8,7 +8,7 @@ import { proxyTo } from "./proxy.ts";
 
 test("what a claim brings while its worker drains is begun by nobody, and returned without an attempt", async () => {
   const { engine, event, answer } = await setUp();
-  const { handled, processor } = driven(engine, async () => ({ kind: "done" }));
+  const { handled, processor } = await driven(engine, async () => ({ kind: "done" }));
   await answer.held;
   const drained = processor.drain(10_000);
   answer.letGo();
@@ -22,7 +22,7 @@ test("what a claim brings after the grace of a drain is returned as well", async
   const { engine, event, answer } = await setUp((ms) => {
     if (ms === RETURN_TIMEOUT_MS) returning.give();
   });
-  const { handled, processor } = driven(engine, async () => ({ kind: "done" }));
+  const { handled, processor } = await driven(engine, async () => ({ kind: "done" }));
   await answer.held;
   const drained = processor.drain(0);
   await returning.promise;

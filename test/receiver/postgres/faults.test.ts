@@ -4,7 +4,7 @@ import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import type { Acceptance, Engine, NewEvent, Unavailable } from "../../../receiver/engine.ts";
 import { openPostgresEngine } from "../../../receiver/engines/postgres/index.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
-import { newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
+import { handler, newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
 import { until } from "../helpers/until.ts";
 import { EFFECTS } from "./opened.ts";
 
@@ -34,17 +34,17 @@ const ERRORS: Record<string, Unavailable | undefined> = {
   XX001: "corrupt",
 };
 
-/** The steps of an event's life, by the change of its row. */
+/** The steps of an event's life, by the change of its row or its job's. */
 const STEPS = {
-  accept: "INSERT",
-  claim: "UPDATE",
-  settle: "UPDATE",
-  prune: "DELETE",
+  accept: "INSERT ON receiver.events",
+  claim: "UPDATE ON receiver_boss.job_common",
+  settle: "UPDATE ON receiver_boss.job_common",
+  prune: "DELETE ON receiver.events",
 };
 const OF_STEP = {
   accept: "true",
-  claim: "NEW.state = 'claimed'",
-  settle: "OLD.state = 'claimed' AND NEW.state <> 'claimed'",
+  claim: "NEW.state = 'active'",
+  settle: "OLD.state = 'active' AND NEW.state <> 'active'",
   prune: "true",
 };
 
@@ -52,12 +52,12 @@ type Step = keyof typeof STEPS;
 
 /** Fails once a step, when its row comes or when it is to be committed. Sequences count what is rolled back, too. */
 const PLANT = `
-  CREATE TABLE faults (error text, moment text, place integer);
-  INSERT INTO faults VALUES (NULL, NULL, 0);
-  CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
-    DECLARE planted faults;
+  CREATE TABLE public.faults (error text, moment text, place integer);
+  INSERT INTO public.faults VALUES (NULL, NULL, 0);
+  CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE planted public.faults;
     BEGIN
-      SELECT * INTO planted FROM faults;
+      SELECT * INTO planted FROM public.faults;
       IF planted.moment = TG_ARGV[1] AND nextval(TG_ARGV[0]) = planted.place THEN
         RAISE EXCEPTION 'planted' USING ERRCODE = planted.error;
       END IF;
@@ -65,12 +65,12 @@ const PLANT = `
     END $$;
   ${eachStep(
     (step) => `
-    CREATE SEQUENCE faults_${step};
-    CREATE TRIGGER ${step}_row BEFORE ${STEPS[step]} ON receiver.events FOR EACH ROW WHEN (${OF_STEP[step]})
-      EXECUTE FUNCTION fail('faults_${step}', 'row');
-    CREATE CONSTRAINT TRIGGER ${step}_commit AFTER ${STEPS[step]} ON receiver.events
+    CREATE SEQUENCE public.faults_${step};
+    CREATE TRIGGER ${step}_row BEFORE ${STEPS[step]} FOR EACH ROW WHEN (${OF_STEP[step]})
+      EXECUTE FUNCTION public.fail('public.faults_${step}', 'row');
+    CREATE CONSTRAINT TRIGGER ${step}_commit AFTER ${STEPS[step]}
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (${OF_STEP[step]})
-      EXECUTE FUNCTION fail('faults_${step}', 'commit');`,
+      EXECUTE FUNCTION public.fail('public.faults_${step}', 'commit');`,
   )}`;
 
 function eachStep(sql: (step: Step) => string, between = ""): string {
@@ -100,14 +100,13 @@ describe("an error at each step of an event's life loses nothing and does nothin
     engine = await openPostgresEngine({
       url,
       clock: hasty,
-      retry: { maximumAttempts: 10, backoffMs: () => 5 },
-      migrations: EFFECTS,
       times: { lookMs: 20 },
     });
     client = new Client({ connectionString: url });
     await client.connect();
     await client.query(PLANT);
-    const processor = engine.work.process({
+    const processor = await engine.work.process({
+      handlers: [handler({ migrations: [EFFECTS], maximumAttempts: 10, backoffMs: () => 5 })],
       workerId: "worker",
       concurrency: 4,
       handle: async (claim) => {
@@ -144,7 +143,9 @@ describe("an error at each step of an event's life loses nothing and does nothin
       (all) => all.every((event) => event?.state === "done"),
     );
     expect(found.map((event) => event?.handled)).toEqual([1, 1, 1, 1]);
-    const effects = await client.query<{ event_id: string }>("DELETE FROM effects RETURNING event_id");
+    const effects = await client.query<{ event_id: string }>(
+      "DELETE FROM receiver_handlers.effects RETURNING event_id",
+    );
     expect(effects.rows.map(({ event_id }) => event_id).toSorted()).toEqual(idsOf(writing));
 
     // Nor is anything handled again only because its end could not be written down at once, or reported that isn't so.

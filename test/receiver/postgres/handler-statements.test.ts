@@ -1,6 +1,7 @@
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { COMPLETE, SETTLE } from "../../../receiver/engines/postgres/claims.ts";
+import { naming } from "../../../receiver/engines/postgres/connection.ts";
+import { COMPLETE, SETTLE } from "../../../receiver/engines/postgres/jobs.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
 import { accept, newEvent, newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
 import { signalled, until } from "../helpers/until.ts";
@@ -10,7 +11,7 @@ import { driven, opened } from "./opened.ts";
 test("a table that changes under a prepared statement costs its handlers one attempt, not all of them", async () => {
   const { url } = await postgresBackend();
   const engine = await opened(url);
-  const { handled } = driven(
+  const { handled } = await driven(
     engine,
     async (claim) =>
       outcomeOf(claim.atomically(claim.signal)(async (db) => db.query("SELECT * FROM effects"))),
@@ -26,7 +27,7 @@ test("a table that changes under a prepared statement costs its handlers one att
     return ended.map(({ outcome, error }) => error ?? outcome);
   };
   expect(await handledOf()).toEqual(["done"]);
-  await administer(url, "ALTER TABLE effects ADD COLUMN more text");
+  await administer(url, "ALTER TABLE receiver_handlers.effects ADD COLUMN more text");
   expect(await handledOf()).toEqual(["error: cached plan must not change result type", "done"]);
 });
 
@@ -36,7 +37,7 @@ test("a value that can't be sent leaves no transaction open, nor one for the nex
   const circular: { self?: unknown } = {};
   circular.self = circular;
   await accept(engine, [newEvent()]);
-  const { handled } = driven(engine, async (claim) =>
+  const { handled } = await driven(engine, async (claim) =>
     outcomeOf(
       claim.atomically(claim.signal)(async (db) => {
         await db.query("INSERT INTO effects VALUES ($1, $2)", [
@@ -65,7 +66,7 @@ test("a transaction begins once, with the first of the statements sent at once; 
   const events = newEvents(6);
   await accept(engine, events);
   const answers: unknown[] = [];
-  const { handled } = driven(
+  const { handled } = await driven(
     engine,
     async (claim) =>
       outcomeOf(
@@ -102,16 +103,14 @@ test("a claim ends by its event's key: the index of what is claimed can't be tak
   onTestFinished(async () => client.end());
   // Without the key there is only that index, if it would do at all.
   await client.query(
-    "BEGIN; ALTER TABLE receiver.events DROP CONSTRAINT events_pkey; SET enable_seqscan = off",
+    "BEGIN; ALTER TABLE receiver_boss.job DROP CONSTRAINT job_pkey; SET enable_seqscan = off",
   );
   const planOf = async (statement: string): Promise<string> =>
-    JSON.stringify((await client.query(`EXPLAIN (GENERIC_PLAN) ${statement}`)).rows);
-  expect(await planOf(COMPLETE)).not.toMatch(/events_claimed/);
-  expect(await planOf(SETTLE)).not.toMatch(/events_claimed/);
+    JSON.stringify((await client.query(`EXPLAIN (GENERIC_PLAN) ${naming("receiver")(statement)}`)).rows);
+  expect(await planOf(COMPLETE)).not.toMatch(/state_id_idx/);
+  expect(await planOf(SETTLE)).not.toMatch(/state_id_idx/);
   // The control: for who looks for them it does.
-  expect(await planOf("SELECT FROM receiver.events WHERE state = 'claimed' AND worker = $1")).toMatch(
-    /events_claimed/,
-  );
+  expect(await planOf("SELECT FROM boss.job WHERE state = 'active' AND id = $1")).toMatch(/state_id_idx/);
 });
 
 test("a worker that holds an event twice commits for the later claim alone", async () => {
@@ -120,13 +119,13 @@ test("a worker that holds an event twice commits for the later claim alone", asy
   await accept(engine, [newEvent()]);
   const begun = [signalled(), signalled()];
   const goOn = [signalled(), signalled()];
-  const { handled } = driven(engine, async (claim) => {
+  const { handled } = await driven(engine, async (claim) => {
     begun[claim.attempt - 1]?.give();
     await goOn[claim.attempt - 1]?.promise;
     return record(claim);
   });
   await begun[0]?.promise;
-  await administer(url, "UPDATE receiver.events SET state = 'pending', worker = NULL, due_at = now()");
+  await administer(url, "UPDATE receiver_boss.job SET state = 'retry'");
   await begun[1]?.promise;
   goOn[0]?.give();
   await until(
@@ -150,7 +149,7 @@ test("what a handler wrote before it threw is not committed by the next one on i
   const { url, rows } = await postgresBackend();
   const engine = await opened(url);
   await accept(engine, newEvents(1));
-  const { handled } = driven(
+  const { handled } = await driven(
     engine,
     async (claim) =>
       outcomeOf(

@@ -17,7 +17,7 @@ test(
     const event = newEvent();
     await accept(cutOff, [event]);
     const [claimed, goOn] = [signalled(), signalled()];
-    const { handled: late } = driven(cutOff, async () => {
+    const { handled: late } = await driven(cutOff, async () => {
       claimed.give();
       await goOn.promise;
       return { kind: "done" };
@@ -26,7 +26,7 @@ test(
     proxy.setAway(true);
     const cutAtMs = performance.now();
     const other = await opened(url, { times: { lookMs: 1_000 } });
-    const { handled } = driven(other, done, { workerId: "another" });
+    const { handled } = await driven(other, done, { workerId: "another" });
     await until(
       () => handled,
       ({ length }) => length > 0,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
-import { accept, done, newEvent, newEvents, record } from "../engine-suite/harness.ts";
+import { accept, done, handler, newEvent, newEvents, record } from "../engine-suite/harness.ts";
 import { signalled, until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
@@ -26,7 +26,7 @@ test("a handler's commit whose answer was lost counts, and its effect is there o
   const engine = await opened(proxy.url);
   const event = newEvent();
   await accept(engine, [event]);
-  const { handled } = driven(engine, async (claim) => {
+  const { handled } = await driven(engine, async (claim) => {
     await claim.atomically(claim.signal)(async (db) => {
       await db.query("INSERT INTO effects VALUES ($1, $2)", [claim.id, claim.attempt]);
       if (claim.attempt === 1) proxy.cutAnswer("COMMIT");
@@ -48,9 +48,14 @@ test("what was claimed by a statement whose answer was lost is put back at once,
   // By this clock no heartbeat is ever due: only the trouble itself can be the reason.
   const engine = await opened(proxy.url, { clock: { ...systemClock, monotonicMs: () => 0 } });
   const event = newEvent();
-  proxy.cutAnswer(event.id);
   await accept(engine, [event]);
-  const { handled, troubles } = driven(engine, done);
+  await (
+    await opened(url)
+  ).work
+    .process({ ...NOBODY, handlers: [handler()] })
+    .then(async (one) => one.drain(0));
+  proxy.cutAnswer("COMMIT");
+  const { handled, troubles } = await driven(engine, done, { migrations: [] });
   await until(
     () => handled,
     ({ length }) => length === 1,
@@ -65,13 +70,13 @@ test("a worker that holds an event twice can end it by the later claim alone", a
   await accept(engine, [newEvent()]);
   const begun = [signalled(), signalled()];
   const goOn = [signalled(), signalled()];
-  const { handled } = driven(engine, async ({ attempt }) => {
+  const { handled } = await driven(engine, async ({ attempt }) => {
     begun[attempt - 1]?.give();
     await goOn[attempt - 1]?.promise;
     return { kind: "done" };
   });
   await begun[0]?.promise;
-  await administer(url, "UPDATE receiver.events SET state = 'pending', worker = NULL, due_at = now()");
+  await administer(url, "UPDATE receiver_boss.job SET state = 'retry'");
   await begun[1]?.promise;
   goOn[0]?.give();
   await until(
@@ -89,28 +94,12 @@ test("a worker that holds an event twice can end it by the later claim alone", a
   ]);
 });
 
-test("a job that ends on a line that is cut ends nothing else", async () => {
-  const { url } = await postgresBackend();
-  const proxy = await proxyTo(url);
-  const engine = await opened(proxy.url);
-  const { handled } = driven(engine, done);
-  for (let count = 1; count <= 3; count += 1) {
-    proxy.cutAnswer("DELETE 1");
-    await accept(engine, [newEvent()]);
-    await until(
-      () => handled.length,
-      (length) => length === count,
-    );
-  }
-  expect(handled.map(({ outcome }) => outcome)).toEqual(["done", "done", "done"]);
-});
-
 test("lines that are cut again and again lose no acknowledged event and repeat no effect", async () => {
   const { url, rows } = await postgresBackend();
   const proxy = await proxyTo(url);
   const engine = await opened(proxy.url);
   const acknowledged = new Set<string>();
-  driven(engine, record);
+  await driven(engine, record);
   for (let round = 0; round < 12; round += 1) {
     const batches = Array.from({ length: 4 }, () => newEvents(5));
     const results = Promise.all(batches.map(async (batch) => engine.intake.accept(batch)));
@@ -133,7 +122,7 @@ test("lines that are cut again and again lose no acknowledged event and repeat n
 test("killed backends are replaced, and what they were at is done once", async () => {
   const { url, rows } = await postgresBackend();
   const engine = await opened(url);
-  const { handled } = driven(engine, record);
+  const { handled } = await driven(engine, record);
   const events = newEvents(120);
   for (let at = 0; at < events.length; at += 20) {
     const batch = events.slice(at, at + 20);
@@ -157,7 +146,7 @@ test("a lost LISTEN connection is replaced, and polling stands in for it meanwhi
   const { url, rows } = await postgresBackend();
   // So slow to look by itself that only a job can be the reason.
   const engine = await opened(url, { times: { lookMs: 60_000 } });
-  const { handled } = driven(engine, done);
+  const { handled } = await driven(engine, done);
   const handledAll = async (count: number): Promise<void> => {
     await accept(engine, [newEvent()]);
     await until(
@@ -166,7 +155,7 @@ test("a lost LISTEN connection is replaced, and polling stands in for it meanwhi
     );
   };
   await handledAll(1);
-  const listeners = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%LISTEN "jobs:insert"%' AND pid <> pg_backend_pid()`;
+  const listeners = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN "receiver_stored"' AND pid <> pg_backend_pid()`;
   const [before] = await until(
     () => rows(listeners),
     ({ length }) => length > 0,
@@ -195,27 +184,14 @@ test("a server that isn't there is refused as a lost connection, and handling go
   );
 });
 
-test("the jobs of a worker whose lease is over are unlocked with its events", async () => {
-  const { url, rows } = await postgresBackend();
-  const engine = await opened(url);
-  await accept(engine, [newEvent()]);
-  await administer(
-    url,
-    `INSERT INTO receiver.workers VALUES ('dead', 'dead pool', now() - interval '1 second');
-     UPDATE receiver.events SET state = 'claimed', worker = 'dead', attempts = 1, token = 1;
-     UPDATE receiver_jobs._private_jobs SET locked_by = 'dead pool', locked_at = now()`,
-  );
-  const { handled } = driven(engine, done);
-  await until(
-    () => handled,
-    ({ length }) => length === 1,
-  );
-  expect(handled[0]).toMatchObject({ attempt: 2, outcome: "done" });
-  await until(
-    () => rows("SELECT locked_by FROM receiver_jobs._private_jobs"),
-    (jobs) => jobs.every(({ locked_by }) => locked_by !== "dead pool"),
-  );
-});
+/** Announces a handler, and handles nothing. */
+const NOBODY = {
+  workerId: "nobody",
+  concurrency: 0,
+  handle: done,
+  onHandled: () => undefined,
+  onTrouble: () => undefined,
+};
 
 const KILL_OTHERS = `
   SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -15,8 +15,7 @@ test("what comes between a move's last event and its comparison is no difference
   await opened(url);
   const proxy = await proxyTo(url);
   const file = join(temporaryDirectory(), "receiver.db");
-  const retry = { maximumAttempts: 10, backoffMs: () => 3_000 };
-  const sqlite = await openSqliteEngine({ file, clock: systemClock, retry });
+  const sqlite = await openSqliteEngine({ file, clock: systemClock });
   onTestFinished(sqlite.close);
   const move = async () =>
     moveInbox({
@@ -25,7 +24,6 @@ test("what comes between a move's last event and its comparison is no difference
       finish: false,
       onProgress: () => undefined,
       nowMs: Date.now,
-      isGone: () => false,
     });
   await accept(sqlite, newEvents(3));
   const stored = proxy.holdAnswer("SELECT 3");

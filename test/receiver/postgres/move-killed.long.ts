@@ -79,8 +79,7 @@ test(
 );
 
 async function seed(file: string, bodies: readonly Buffer[]): Promise<void> {
-  const retry = { maximumAttempts: 10, backoffMs: () => 1_000 };
-  const engine = await openSqliteEngine({ file, clock: systemClock, retry });
+  const engine = await openSqliteEngine({ file, clock: systemClock });
   await accept(
     engine,
     bodies.map((body) => newEvent({ id: idOf(body), body })),

@@ -9,7 +9,7 @@ import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
 import { accept, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { signalled, until } from "../helpers/until.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
-import { driven, EFFECTS, opened } from "./opened.ts";
+import { driven, opened } from "./opened.ts";
 
 /** More than the move takes in one go. */
 const MANY = 600;
@@ -28,7 +28,10 @@ describe("a move from SQLite to PostgreSQL", () => {
     await accept(sqlite, [done, dead, ignored, failed, reconciled]);
     const sameObject = { ...newEvent({ type: "done", objectId: "call_1" }) };
     await sqlite.intake.accept([done, done, sameObject]);
-    const { processor } = driven(sqlite, byType);
+    const { processor } = await driven(sqlite, byType, {
+      types: ["done", "dead", "failed"],
+      backoffMs: () => 3_000,
+    });
     await until(
       () => sqlite.ledger.counts(),
       ({ byState }) => byState.done === 2 && byState.dead === 1 && byState.ignored === 1,
@@ -65,7 +68,7 @@ describe("a move from SQLite to PostgreSQL", () => {
     });
     expect(await postgres.ledger.known("done", ["call_1", "call_2"])).toEqual(new Set(["call_1"]));
 
-    const { handled } = driven(postgres, async () => ({ kind: "done" }));
+    const { handled } = await driven(postgres, async () => ({ kind: "done" }));
     await until(
       () => handled,
       ({ length }) => length === 2,
@@ -78,7 +81,7 @@ describe("a move from SQLite to PostgreSQL", () => {
 
   test("leaves nothing out and moves nothing twice when it breaks off and events go on coming", async () => {
     const { sqlite, move, postgres } = await setUp();
-    const { processor } = driven(sqlite, record);
+    const { processor } = await driven(sqlite, record);
     const first = newEvents(MANY);
     await accept(sqlite, first);
     const broken = new Error("as if it were killed");
@@ -105,7 +108,7 @@ describe("a move from SQLite to PostgreSQL", () => {
       claimed: 0,
       pending: 0,
     });
-    const { handled } = driven(postgres, record);
+    const { handled } = await driven(postgres, record);
     await accept(postgres, newEvents(1));
     await until(
       () => handled,
@@ -120,14 +123,14 @@ describe("a move from SQLite to PostgreSQL", () => {
     await accept(sqlite, [event]);
     const claimed = signalled();
     const release = signalled();
-    const { processor, handled: here } = driven(sqlite, async () => {
+    const { processor, handled: here } = await driven(sqlite, async () => {
       claimed.give();
       await release.promise;
       return { kind: "done" };
     });
     await claimed.promise;
     expect(await move(false)).toMatchObject({ moved: 1, waiting: 1 });
-    const { handled } = driven(postgres, async () => ({ kind: "done" }));
+    const { handled } = await driven(postgres, async () => ({ kind: "done" }));
     await accept(postgres, newEvents(1));
     await until(
       () => handled,
@@ -150,7 +153,7 @@ describe("a move from SQLite to PostgreSQL", () => {
     const [pruned] = newEvents(1);
     if (!pruned) throw new Error("none");
     await accept(sqlite, [pruned]);
-    const { processor, handled } = driven(sqlite, record);
+    const { processor, handled } = await driven(sqlite, record);
     await until(
       () => handled,
       ({ length }) => length > 0,
@@ -175,9 +178,9 @@ describe("a move from SQLite to PostgreSQL", () => {
     await accept(sqlite, [event]);
     await accept(postgres, [{ ...event, body: Buffer.from("{}") }]);
     expect(await move(true)).toMatchObject({ moved: 0, alreadyThere: 1, different: [changed.id, event.id] });
-    await expect(
-      openSqliteEngine({ file, clock: systemClock, retry: { maximumAttempts: 1, backoffMs: () => 0 } }),
-    ).rejects.toThrow(/was moved to postgres:\/\/127.*set DATABASE_URL/);
+    await expect(openSqliteEngine({ file, clock: systemClock })).rejects.toThrow(
+      /was moved to postgres:\/\/127.*set DATABASE_URL/,
+    );
     // Whoever had it open when it was closed may have stored something since: another run takes it along.
     await accept(sqlite, newEvents(1));
     expect(await move(true)).toMatchObject({ moved: 1, handedOver: 1 });
@@ -195,8 +198,7 @@ async function setUp(): Promise<{
   const { url, drop } = await newDatabase();
   onTestFinished(drop);
   const file = join(temporaryDirectory(), "receiver.db");
-  const retry = { maximumAttempts: 10, backoffMs: () => 3_000 };
-  const sqlite = await openSqliteEngine({ file, clock: systemClock, retry, migrations: EFFECTS });
+  const sqlite = await openSqliteEngine({ file, clock: systemClock });
   onTestFinished(sqlite.close);
   return {
     file,
@@ -204,12 +206,12 @@ async function setUp(): Promise<{
     sqlite,
     postgres: await opened(url),
     move: async (finish, onProgress = () => undefined) =>
-      moveInbox({ file, url, finish, onProgress, nowMs: Date.now, isGone: () => false }),
+      moveInbox({ file, url, finish, onProgress, nowMs: Date.now }),
   };
 }
 
 async function byType({ type }: Claim): Promise<Outcome> {
-  if (type === "done" || type === "ignored") return { kind: type };
+  if (type === "done") return { kind: type };
   return type === "dead" ? { kind: "dead", error: "hopeless" } : { kind: "failed", error: "not yet" };
 }
 

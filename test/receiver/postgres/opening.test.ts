@@ -13,7 +13,10 @@ import { opened } from "./opened.ts";
 test("ten processes that start at once on an empty database migrate it once", async () => {
   const { url, drop } = await newDatabase();
   onTestFinished(drop);
-  await administer(url, "DROP SCHEMA receiver CASCADE; DROP SCHEMA receiver_jobs CASCADE");
+  await administer(
+    url,
+    "DROP SCHEMA receiver CASCADE; DROP SCHEMA receiver_boss CASCADE; DROP SCHEMA receiver_handlers CASCADE",
+  );
   const engines = await Promise.all(Array.from({ length: 10 }, async () => opened(url)));
   await accept(engines[9]!, [newEvent()]);
   expect((await engines[0]!.ledger.counts()).byState.pending).toBe(1);
@@ -26,7 +29,7 @@ test("a database made by a newer receiver is refused", async () => {
 });
 
 const packageSchema = z.object({
-  devDependencies: z.object({ pg: z.string(), "graphile-worker": z.string() }),
+  devDependencies: z.object({ pg: z.string(), "pg-boss": z.string() }),
 });
 
 /** Has a process find nothing where the package is. */
@@ -38,14 +41,14 @@ const without = (name: string): string =>
       throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
     } });`)}`;
 
-test.for(["pg", "graphile-worker"])("where %s isn't installed, one line says how to install it", (name) => {
+test.for(["pg", "pg-boss"])("where %s isn't installed, one line says how to install it", (name) => {
   const { status, stderr } = spawnSync(
     process.execPath,
     [...RUN_TYPESCRIPT, "--import", without(name), MAIN, "inbox", "stats"],
     { encoding: "utf8", env: { PATH: process.env["PATH"], DATABASE_URL: "postgres://127.0.0.1:1/nobody" } },
   );
   expect(stderr.trim().split("\n")).toEqual([
-    expect.stringMatching(/packages are not installed: npm install pg@[0-9.]+ graphile-worker@[0-9.]+$/),
+    expect.stringMatching(/packages are not installed: npm install pg@[0-9.]+ pg-boss@[0-9.]+$/),
   ]);
   expect(status).toBeGreaterThan(0);
 });
@@ -53,7 +56,7 @@ test.for(["pg", "graphile-worker"])("where %s isn't installed, one line says how
 test("the packages that it names are those that are tested", () => {
   const { devDependencies } = packageSchema.parse(JSON.parse(readFileSync("package.json", "utf8")));
   expect(new PackageMissing(undefined).message).toContain(
-    `npm install pg@${devDependencies.pg} graphile-worker@${devDependencies["graphile-worker"]}`,
+    `npm install pg@${devDependencies.pg} pg-boss@${devDependencies["pg-boss"]}`,
   );
 });
 

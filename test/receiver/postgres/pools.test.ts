@@ -32,7 +32,7 @@ test("a worker whose handlers use up their connections keeps neither acknowledge
   const engine = await opened(url);
   await accept(engine, newEvents(HANDLERS_CONNECTIONS));
   const goOn = signalled();
-  driven(
+  await driven(
     engine,
     async (claim) =>
       outcomeOf(
@@ -64,7 +64,7 @@ test("the server ends what a lost client leaves behind: statements, waits for lo
   const engine = await opened(url);
   await accept(engine, [newEvent()]);
   const limits = signalled<unknown>();
-  driven(engine, async (claim) =>
+  await driven(engine, async (claim) =>
     outcomeOf(claim.atomically(claim.signal)(async (db) => limits.give(await db.query(LIMITS)))),
   );
   expect(await limits.promise).toEqual([

@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
-import { Client, TypeOverrides, types } from "pg";
+import { Pool, TypeOverrides, types } from "pg";
+import { createDatabase, naming } from "../../../receiver/engines/postgres/connection.ts";
 import { createPrune } from "../../../receiver/engines/postgres/retention.ts";
-import { accept, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { newEventId } from "../helpers/events.ts";
 import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
@@ -42,7 +43,7 @@ test("acknowledgements and handlers come through between any two statements of r
   const engine = await opened(url);
   const events = newEvents(600);
   await accept(engine, events);
-  const { handled } = driven(engine, async () => ({ kind: "ignored" }), { concurrency: 100 });
+  const { handled } = await driven(engine, done, { concurrency: 100 });
   let expected = events.length;
   const allHandled = async (): Promise<void> => {
     await until(
@@ -53,13 +54,10 @@ test("acknowledgements and handlers come through between any two statements of r
   await allHandled();
   await age?.(40 * DAY_MS);
 
-  const client = await connected(url);
-  const prune = createPrune(async <Row extends object>(text: string, values?: unknown[]) => {
-    const { rows } = await client.query<Row>(text, values);
+  const prune = pruning(url, async () => {
     await accept(engine, [newEvent()]);
     expected += 1;
     await allHandled();
-    return rows;
   });
   expect(await prune({ bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 400 * DAY_MS })).toEqual({
     bodies: events.length,
@@ -74,20 +72,17 @@ test("an event that is requeued between being found finished and being pruned st
   const engine = await opened(url);
   const events = [newEvent(), newEvent()];
   await accept(engine, events);
-  const { handled, processor } = driven(engine, async () => ({ kind: "ignored" }));
+  const { processor } = await driven(engine, done, { types: [] });
   await until(
-    () => handled,
-    ({ length }) => length === 2,
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.ignored === 2,
   );
   await processor.drain(0);
 
-  const client = await connected(url);
   const [{ id } = newEvent(), other] = events;
   let requeued: number | undefined;
-  const prune = createPrune(async <Row extends object>(text: string, values?: unknown[]) => {
-    const { rows } = await client.query<Row>(text, values);
+  const prune = pruning(url, async () => {
     requeued ??= await engine.ledger.requeue([id]);
-    return rows;
   });
   const older = { bodiesOlderThanMs: -1_000, idsOlderThanMs: 1_000_000_000 };
   expect((await prune(older)).bodies).toBe(1);
@@ -96,12 +91,20 @@ test("an event that is requeued between being found finished and being pruned st
   expect(await engine.ledger.find(other!.id)).toMatchObject({ state: "pruned" });
 });
 
-/** A connection past the engine, which takes counts for numbers as the engine's own do. */
-async function connected(url: string): Promise<Client> {
+/** Retention on connections of its own; `between` runs after each of its looks, before it acts on what it saw. */
+function pruning(url: string, between: () => Promise<void>): ReturnType<typeof createPrune> {
   const overrides = new TypeOverrides();
   overrides.setTypeParser(types.builtins.INT8, Number);
-  const client = new Client({ connectionString: url, types: overrides });
-  await client.connect();
-  onTestFinished(async () => client.end());
-  return client;
+  const pool = new Pool({ connectionString: url, types: overrides });
+  onTestFinished(async () => pool.end());
+  const named = naming("receiver");
+  const database = createDatabase(pool, (text, values = []) => ({ text: named(text), values }));
+  return createPrune({
+    ...database,
+    run: async <Row extends object>(text: string, values?: unknown[]) => {
+      const rows = await database.run<Row>(text, values);
+      await between();
+      return rows;
+    },
+  });
 }

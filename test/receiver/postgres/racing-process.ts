@@ -3,11 +3,11 @@ import { openPostgresEngine } from "../../../receiver/engines/postgres/index.ts"
 
 /** Brings the ids that it is told of, in an order of its own, and answers how many of them were new. */
 const [url = "", turn = "0", ...ids] = process.argv.slice(2);
-const retry = { maximumAttempts: 1, backoffMs: () => 0 };
-const engine = await openPostgresEngine({ url, clock: systemClock, retry });
+const engine = await openPostgresEngine({ url, clock: systemClock });
 const from = (Number(turn) * 7) % ids.length;
 const events = [...ids.slice(from), ...ids.slice(0, from)].map((id) => {
-  return { id, type: "call.completed", objectId: id, source: "webhook" as const, body: Buffer.from(id) };
+  const source = "webhook" as const;
+  return { id, type: "call.completed", objectId: id, source, body: Buffer.from(id), trace: null };
 });
 await new Promise<void>((resolve) => {
   process.once("message", () => resolve());

@@ -132,7 +132,9 @@ function findsItsWay(inbox: Database.Database, work: Database.Database): boolean
   if (position === undefined) return false;
   const rows = new Map(
     work
-      .prepare<[], { seq: number; state: string }>("SELECT seq, state FROM work")
+      .prepare<[], { seq: number; state: string }>(
+        "SELECT job / 1024 AS seq, state FROM jobs WHERE handler = (SELECT number FROM handlers WHERE name = 'effects')",
+      )
       .all()
       .map(({ seq, state }) => [seq, state]),
   );

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
 import { systemClock } from "../../../receiver/clock.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
-import { createClaims, type ClaimedEvent } from "../../../receiver/engines/sqlite/claims.ts";
+import type { ClaimedJob } from "../../../receiver/engines/sqlite/taking.ts";
 import { syncCommits } from "../../../receiver/engines/sqlite/database.ts";
 import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
 import { createRetention } from "../../../receiver/engines/sqlite/retention.ts";
-import { createTransactions } from "../../../receiver/engines/sqlite/transactions.ts";
+import { createParts } from "../../../receiver/engines/sqlite/index.ts";
 import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
 
 /**
@@ -26,9 +26,27 @@ db.pragma("wal_autocheckpoint = 40");
 db.exec("CREATE TABLE effects (seq INTEGER)");
 db.pragma("wal_checkpoint(TRUNCATE)");
 
-const transactions = createTransactions(db, systemClock);
+const policy = {
+  types: "*",
+  migrations: [],
+  maximumAttempts: 5,
+  backoffMs: () => 0,
+  concurrency: 5,
+  rateLimit: undefined,
+  key: undefined,
+} as const;
+// Two of each event, of which the second leaves no effect.
+const { transactions, handlers, claims, settling } = createParts({
+  db,
+  inbox,
+  clock: systemClock,
+  policies: [
+    { ...policy, name: "effects" },
+    { ...policy, name: "second" },
+  ],
+});
+await transactions.run(() => handlers.announce());
 const accept = createAccept(inbox);
-const claims = createClaims(db, inbox, { maximumAttempts: 5, backoffMs: () => 0 });
 const retention = createRetention({
   inbox,
   db,
@@ -40,7 +58,7 @@ const retention = createRetention({
 });
 const insertEffect = db.prepare<[number]>("INSERT INTO effects VALUES (?)");
 const requeueDead = db.prepare(
-  "UPDATE work SET state = 'pending', due_at_ms = 0, finished_at_ms = NULL WHERE state = 'dead'",
+  "UPDATE jobs SET state = 'pending', due_at_ms = 0, finished_at_ms = NULL WHERE state = 'dead'",
 );
 
 for (let batch = 0; batch < Number(batches); batch += 1) {
@@ -57,6 +75,7 @@ for (let batch = 0; batch < Number(batches); batch += 1) {
       type: "call.completed",
       objectId: id,
       source: "webhook",
+      trace: null,
       body: Buffer.alloc(200 + (batch % 7) * 700, id),
     })),
     nowMs,
@@ -64,8 +83,10 @@ for (let batch = 0; batch < Number(batches); batch += 1) {
   // One system call, after the commit: what the sender would have been told by then.
   writeSync(1, `ACKNOWLEDGED ${ids.join(" ")}\n`);
 
-  const claimed = await transactions.run(() => claims.claim({ nowMs, worker: 1, limit: 5, running: 0 }));
-  for (const event of claimed) await transactions.run(() => handle(event, nowMs));
+  const { claimed } = await transactions.run(() =>
+    claims.claim({ nowMs, worker: 1, limit: 10, room: () => Infinity }),
+  );
+  for (const job of claimed) await transactions.run(() => handle(job, nowMs));
   if (batch % 7 === 6) await transactions.run(() => requeueDead.run());
   if (batch % 10 === 9) await retention.pruneBodies(nowMs - 20 * MINUTE_MS);
 }
@@ -73,13 +94,15 @@ for (let batch = 0; batch < Number(batches); batch += 1) {
 process.kill(process.pid, "SIGKILL");
 
 /** Every fourth event is dead at first, and done once it was requeued; what is done has left an effect. */
-function handle(event: ClaimedEvent, nowMs: number): void {
-  if (event.seq % 4 === 0 && event.attempts === 1)
-    claims.settle(event, { state: "dead", error: "not yet" }, nowMs);
-  else if (event.seq % 5 === 0 && event.attempts === 1)
-    claims.settle(event, { state: "pending", error: "again" }, nowMs);
+function handle(job: ClaimedJob, nowMs: number): void {
+  const seq = Math.floor(job.job / 1_024);
+  if (job.handler.name === "second") settling.settle(job, { state: "done", error: null }, nowMs);
+  else if (seq % 4 === 0 && job.attempts === 1)
+    settling.settle(job, { state: "dead", error: "not yet" }, nowMs);
+  else if (seq % 5 === 0 && job.attempts === 1)
+    settling.settle(job, { state: "pending", error: "again" }, nowMs);
   else {
-    insertEffect.run(event.seq);
-    claims.settle(event, { state: "done", error: null }, nowMs);
+    insertEffect.run(seq);
+    settling.settle(job, { state: "done", error: null }, nowMs);
   }
 }

@@ -18,7 +18,9 @@ async function startFaultyApi(text: string, options: { seed?: number; calls?: nu
         plan: planOf(text),
         seed: options.seed ?? 1,
         wait: async (ms) => void waited.push(ms),
+        nowMs: Date.now,
         forget: (orgId, id) => void world.forget(orgId, id),
+        review: (orgId) => void world.review(orgId),
         arrive: (orgId) => void world.happen("call.completed", { orgId }),
       }),
   });
@@ -27,8 +29,23 @@ async function startFaultyApi(text: string, options: { seed?: number; calls?: nu
 
 describe("--api-faults", () => {
   test("reads what it documents", () => {
-    const none = { latencyMs: [0, 0], errors: 0, lostCursor: 0, arrivals: 0 };
+    const none = {
+      latencyMs: [0, 0],
+      errors: 0,
+      lostCursor: 0,
+      arrivals: 0,
+      throttle: 0,
+      reviews: 0,
+      deprecation: false,
+    };
+    expect(planOf("throttle=50%,reviews=2,deprecation")).toEqual({
+      ...none,
+      throttle: 0.5,
+      reviews: 2,
+      deprecation: true,
+    });
     expect(planOf("latency=200,errors=0.1,lost-cursor,arrivals")).toEqual({
+      ...none,
       latencyMs: [200, 200],
       errors: 0.1,
       lostCursor: 0.1,
@@ -39,7 +56,10 @@ describe("--api-faults", () => {
   });
 
   test.each([
-    ["", /There is no API fault ""\. There are latency, errors, lost-cursor, arrivals\./],
+    [
+      "",
+      /There is no API fault ""\. There are latency, errors, lost-cursor, arrivals, throttle, reviews, deprecation\./,
+    ],
     ["latncy=5", /There is no API fault "latncy"\. Did you mean "latency"\?/],
     ["latency", /"latency" does not fit latency=MS or latency=FROM-TO/],
     ["latency=fast", /"latency=fast" does not fit/],
@@ -52,6 +72,53 @@ describe("--api-faults", () => {
     ["arrivals=1000000", /does not fit arrivals/],
   ])("teaches what is wrong with %j", (text, message) => {
     expect(parseApiFaults(text)).toEqual({ ok: false, message: expect.stringMatching(message) });
+  });
+
+  test("throttle answers 429 with Retry-After, as often as asked", async () => {
+    const { get } = await startFaultyApi("throttle=0.5");
+    const answers = await Promise.all(Array.from({ length: 60 }, () => get("/api/v1/agents")));
+    const throttled = answers.filter(({ status }) => status === 429);
+    expect(throttled.length).toBeGreaterThan(10);
+    expect(throttled.length).toBeLessThan(50);
+    expect(throttled[0]?.body["error"]).toBe("rate_limited");
+    expect(throttled[0]?.headers.get("retry-after")).toBe("1");
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60 - throttled.length);
+  });
+
+  test("reviews review and note unread voicemails between one page and the next", async () => {
+    const { get } = await startFaultyApi("reviews=2", { calls: 400 });
+    const before = (await get("/api/v1/voicemails?reviewed=false&limit=3")).body.data;
+    await get(`/api/v1/voicemails?limit=1&starting_after=${before[2]?.id}`);
+    const after = (await get("/api/v1/voicemails?limit=100")).body.data;
+    const seen = before.map(({ id }) => after.find((voicemail) => voicemail.id === id));
+    expect(seen.map((voicemail) => [voicemail?.["reviewed"], voicemail?.["notes"] !== null])).toEqual([
+      [true, true],
+      [true, true],
+      [false, false],
+    ]);
+  });
+
+  test("deprecation announces the end of this version, 90 days ahead, on every answer", async () => {
+    const { get } = await startFaultyApi("deprecation");
+    for (const path of ["/api/v1/me", "/api/v1/calls"]) {
+      const { headers } = await get(path);
+      const atSeconds = Number(/^@(\d+)$/.exec(headers.get("deprecation") ?? "")?.[1]);
+      const noticeMs = Date.parse(headers.get("sunset") ?? "") - atSeconds * 1000;
+      expect(Math.round(noticeMs / 86_400_000)).toBe(90);
+    }
+    const { get: plain } = await startFaultyApi("errors=0");
+    expect((await plain("/api/v1/me")).headers.get("sunset")).toBeNull();
+  });
+
+  test("a key without the scope read may ask what it is good for, and nothing else", async () => {
+    const { get } = await startApi();
+    const key = "va_test_restaurant_no_scope";
+    expect((await get("/api/v1/me", { key })).body["api_scopes"]).toEqual([]);
+    for (const path of ["/api/v1/agents", "/api/v1/calls", "/api/v1/voicemails"]) {
+      expect(await get(path, { key })).toMatchObject({ status: 403, body: { error: "insufficient_scope" } });
+    }
+    expect((await get("/api/v1/me", { key: "va_test_revoked" })).status).toBe(401);
+    expect((await get("/api/v1/me", { key: "_no_scope" })).status).toBe(401);
   });
 
   test("latency holds up every answer", async () => {

@@ -7,6 +7,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -15,6 +16,7 @@ import { readBoundedFile } from "../../../simulator/bounded-file.ts";
 import { openStateFile } from "../../../simulator/replay/state-file.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { listen } from "../../helpers/listen.ts";
+import { run as runProcess } from "../../helpers/process.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 
@@ -162,3 +164,43 @@ test.each([
   const { code, err } = await run("serve", "--port", "0", "--token", token);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(says) });
 });
+
+test("verify refuses a baseline that is a pipe, where it would wait for a writer and hear no signal", async () => {
+  const pipe = join(temporaryDirectory(), "baseline.json");
+  execFileSync("mkfifo", [pipe]);
+  const verify = runProcess("simulator/main.ts", [
+    "verify",
+    "http://127.0.0.1:9/",
+    "--secret",
+    "whsec_test",
+    "--baseline",
+    pipe,
+  ]);
+  expect(await verify.exited).toEqual({ code: 2, signal: null });
+  expect(verify.errors.join("\n")).toContain(`--baseline ${pipe}: it is a pipe`);
+});
+
+test("what a shell's own pipe brings is read", () => {
+  const sign = `node simulator/main.ts sign --secret whsec_test --json <(sleep 0.1; echo '{"id":1}')`;
+  const shell = spawnSync("bash", ["-c", sign.replace("node ", `${process.execPath} `)], {
+    encoding: "utf8",
+  });
+  expect({ status: shell.status, stderr: shell.stderr }).toEqual({ status: 0, stderr: "" });
+});
+
+test.each(["dangling", "of a file that is there"])(
+  "verify writes no report through a link, %s",
+  async (kind) => {
+    const folder = temporaryDirectory();
+    const [file, link] = [join(folder, "of-somebody-else"), join(folder, "report.json")];
+    if (kind !== "dangling") writeFileSync(file, "theirs");
+    symlinkSync(file, link);
+    const target = ["http://127.0.0.1:9/", "--secret", "whsec_test"];
+    const { code, err } = await run("verify", ...target, "--report", `json=${link}`);
+    expect(code).toBe(2);
+    expect(err).toContain(`json=${link}: it cannot be written (it is a symbolic link`);
+    expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(
+      kind === "dangling" ? undefined : "theirs",
+    );
+  },
+);

@@ -87,7 +87,7 @@ test.each([
   [["events", "--limit", "0"], "Give a whole number from 1 to 1000"],
   [["deliveries", "show", "dlv_x"], 'There is no delivery "dlv_x".'],
   [["deliveries", "resend", "dlv_x"], 'There is no delivery "dlv_x".'],
-  [["deliveries", "--state", "lost"], "Allowed choices are attempting, delivered, dead."],
+  [["deliveries", "--state", "gone"], "Allowed choices are attempting, delivered, dead, failed, lost."],
   [["clock", "advance", "soon"], "Give a duration such as 90s"],
   [["clock", "mode", "--to", "fast"], "Allowed choices are real, skip, manual."],
   [["readings", "set", "limit_out_of_rang=clamp"], 'Did you mean "limit_out_of_range"?'],
@@ -136,6 +136,22 @@ test("deliveries: listed, shown with their attempts, and sent again", async () =
   const shown = await sim("deliveries", "show", id);
   expect(shown.out.match(/ms +500$/gm)).toHaveLength(6);
   expect((await sim("deliveries", "show", id, "--json")).json().attempts).toHaveLength(6);
+  expect(shown.out).not.toContain("Answered");
+
+  receiver.behave((response, count) =>
+    response.writeHead(500).end(count === 12 ? "still not" : `no table\n${"x\n".repeat(40)}`),
+  );
+  const failing = (await simulator.emit("call.completed")).deliveries[0]?.id ?? "";
+  await simulator.clock.run();
+  const answered = (await sim("deliveries", "show", failing)).out;
+  // Five times the same is said once.
+  expect(answered.match(/^Answered on attempt \d:/gm)).toEqual([
+    "Answered on attempt 1:",
+    "Answered on attempt 6:",
+  ]);
+  expect(answered).toMatch(/^ {2}no table$/m);
+  expect(answered).toContain("  … 11 more lines: --json has them\n");
+  expect(answered).toMatch(/^ {2}still not$/m);
 
   receiver.behave(200);
   const resent = (await sim("deliveries", "resend", id, "--json")).json();

@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { verify } from "../../../shared/signature.ts";
 
 /** A receiver for the tests of `dev`: what it does is said by its argument. */
 const behaviour = process.argv[2];
@@ -16,6 +17,20 @@ if (behaviour === "own-port") {
     const refused = headers["x-service-signature"] === undefined ? 401 : 200;
     response.writeHead(url === "/api/webhooks" ? refused : 404).end();
   }).listen(0, "127.0.0.1", () => process.stdout.write(`at ${JSON.stringify(server.address())}\n`));
+} else if (behaviour === "verifies") {
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on("data", (piece: Buffer) => pieces.push(piece));
+    request.once("end", () => {
+      const headers = [request.headers["x-service-signature"] ?? ""].flat();
+      const nowSeconds = Math.floor(Date.now() / 1000);
+      const body = Buffer.concat(pieces);
+      const { ok } = verify({ headers, body, secrets: [SIGNING_SECRET ?? ""], nowSeconds });
+      response.writeHead(ok ? 200 : 401).end();
+    });
+  }).listen(Number(PORT), "127.0.0.1", () =>
+    process.stdout.write(`at ${JSON.stringify(server.address())}\n`),
+  );
 } else if (behaviour !== "deaf") {
   createServer((request, response) => {
     request.resume();

@@ -14,7 +14,7 @@ test("without a URL, the port that the command chose and its path are found", as
     "0",
     "--once",
     "--",
-    "node",
+    process.execPath,
     RECEIVER,
     "own-port",
   ]);

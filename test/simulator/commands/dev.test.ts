@@ -8,7 +8,7 @@ import { freePort } from "../../helpers/free-port.ts";
 import { isAlive, run as spawnRun } from "../../helpers/process.ts";
 import { run } from "./in-process.ts";
 
-const RECEIVER = ["node", "test/simulator/commands/dev-receiver.ts"];
+const RECEIVER = [process.execPath, "test/simulator/commands/dev-receiver.ts"];
 
 async function argumentsOf(behaviour: string, options: string[]): Promise<string[]> {
   const url = `http://127.0.0.1:${await freePort()}/webhooks`;

@@ -106,10 +106,18 @@ test("through the running simulator it goes to the endpoints, with retries", asy
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });
   const { code, out, err } = await sim("replay", file);
-  expect({ code, out }).toEqual({ code: 0, out: `250 sent to ${simulator.url}.\n` });
+  const sent = `250 sent to ${simulator.url}.\n`;
+  expect({ code, out }).toEqual({ code: 0, out: `${sent}First attempts: 250 × 200\n` });
   expect(err).toContain(`deliveries --simulator ${simulator.url}`);
   await simulator.deliveries.settled();
   expect(idsOf(receiver).toSorted()).toEqual(envelopes(250).map(({ id }) => id));
+
+  receiver.behave((response, count) => response.writeHead(count % 2 === 0 ? 200 : 503).end());
+  const again = (await sim("replay", file, "--skip", "240", "--new-ids", "--json")).json();
+  expect(again.first_attempts).toEqual({ 200: 5, 503: 5 });
+  expect((await sim("replay", file, "--skip", "249", "--new-ids", "--no-wait")).out).toBe(
+    `1 sent to ${simulator.url}.\n`,
+  );
 });
 
 test("an event id is asked from the running simulator", async () => {
@@ -274,4 +282,37 @@ test.each([
   const { code, out, err } = await run("replay", ...args, ...to, "--secret", secret);
   expect({ code, out }).toEqual({ code: 2, out: "" });
   expect(err).toContain(message);
+});
+
+test("--skip-invalid leaves out the lines that are no envelopes, and names them", async () => {
+  const receiver = await startEndpoint();
+  const file = join(temporaryDirectory(), "inbox.jsonl");
+  const [first, second, third] = envelopes(3);
+  const { data: _, ...withoutData } = second!;
+  writeFileSync(file, [first, withoutData, third].map((line) => JSON.stringify(line)).join("\n"));
+  const refused = await run("replay", file, "--to", receiver.url, "--secret", secret);
+  expect(refused.err).toContain("inbox.jsonl:2: this is no event envelope");
+  expect(refused.err).toContain("Nothing was sent; --skip-invalid leaves such out.");
+  expect(receiver.received).toEqual([]);
+  const sent = await run("replay", file, "--to", receiver.url, "--secret", secret, "--skip-invalid");
+  expect(sent.err).toContain("Left out: ");
+  expect(sent.err).toContain("inbox.jsonl:2: ");
+  expect(idsOf(receiver)).toEqual([first?.id, third?.id]);
+});
+
+test("a number that is too long for JavaScript arrives digit by digit, straight and through the simulator", async () => {
+  const long = "123456789012345678901234567890";
+  const file = join(temporaryDirectory(), "inbox.jsonl");
+  writeFileSync(file, JSON.stringify({ ...envelopes(1)[0], account: 7 }).replace("7}", `${long}}`));
+  const receiver = await startEndpoint();
+  await run("replay", file, "--to", receiver.url, "--secret", secret);
+  expect(receiver.received[0]?.body.toString()).toContain(`"account":${long}`);
+  const { sim, simulator } = await startService();
+  simulator.endpoints.add({ url: receiver.url });
+  await sim("replay", file);
+  await receiver.until(2);
+  expect(receiver.received[1]?.body.toString()).toContain(`"account":${long}`);
+  expect((await sim("replay", envelopes(1)[0]?.id ?? "")).code).toBe(0);
+  await receiver.until(3);
+  expect(receiver.received[2]?.body.toString()).toContain(`"account":${long}`);
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
+import type { DeliveryValue } from "../../../simulator/commands/control-schemas.ts";
 import { startService } from "./in-process.ts";
 
 test("lets an event happen and says how to see more", async () => {
@@ -16,6 +17,55 @@ test("lets an event happen and says how to see more", async () => {
   const heard = await sim("trigger", "call.completed");
   expect(heard.err).toMatch(/deliveries show dlv_\w+ --simulator http/);
   await receiver.until(1);
+});
+
+test("says what the first attempt brought back, with the body of a refusal", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint((response) =>
+    response.writeHead(500).end("no table orders\nat db.js:7"),
+  );
+  simulator.endpoints.add({ url: receiver.url });
+  const { code, out } = await sim("trigger", "order.created");
+  expect(code).toBe(0);
+  const [, result, ...body] = out.trimEnd().split("\n");
+  expect(result).toMatch(
+    new RegExp(
+      `^\\[500\\] ${receiver.url} {2}\\d+ ms {2}next attempt at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d of schedule time$`,
+    ),
+  );
+  expect(body).toEqual(["  no table orders", "  at db.js:7"]);
+
+  receiver.behave((response) => response.writeHead(200).end("thanks"));
+  const second = await startEndpoint(401);
+  simulator.endpoints.add({ url: second.url });
+  const both = (await sim("trigger", "order.created")).out;
+  expect(both).toContain(`[200] ${receiver.url}`);
+  expect(both).toContain(`[401] ${second.url}`);
+  expect(both).not.toContain("thanks");
+
+  const { json } = await sim("trigger", "order.created", "--json");
+  const { deliveries } = json<{ deliveries: DeliveryValue[] }>();
+  expect(deliveries.map(({ attempts }) => attempts[0]?.http_status)).toEqual([200, 401]);
+});
+
+test("of many events it counts how their first attempts ended", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint((response, count) => response.writeHead(count > 30 ? 429 : 200).end());
+  simulator.endpoints.add({ url: receiver.url });
+  const { out } = await sim("trigger", "order.created", "--count", "40");
+  expect(out).toMatch(/^First attempts: (?:30 × 200, 10 × 429|10 × 429, 30 × 200)$/m);
+});
+
+test("waits for no attempt that is not due, and for none at all with --no-wait", async () => {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint(() => {});
+  simulator.endpoints.add({ url: receiver.url });
+  expect((await sim("trigger", "order.created", "--fault", "delay")).out).toMatch(
+    /^\[later\] http\S+ {2}next attempt at /m,
+  );
+  const { out, err } = await sim("trigger", "order.created", "--no-wait");
+  expect(out).toMatch(/^order\.created {2}evt_\w+\n$/);
+  expect(err).toContain("How it went:");
 });
 
 test("sets fields by the types of the schema, and many events at once", async () => {
@@ -50,6 +100,21 @@ test("paths reach into objects and lists; --set-json sets many fields, --set on 
   });
 });
 
+test("a place in a list changes that item of the made-up list, and leaves the others", async () => {
+  const { sim, simulator } = await startService();
+  const made = await simulator.emit("order.created", {
+    object: { items: [{ name: "A", quantity: 2 }, { name: "B" }] },
+  });
+  expect(made.events[0]?.data.object["items"]).toHaveLength(2);
+  const { json } = await sim("trigger", "order.created", "--json", "--set", "items.0.name=Pizza");
+  const { data } = (await sim("events", "show", json().events[0].id, "--json")).json().envelope;
+  expect(data.object.items[0]).toEqual({
+    name: "Pizza",
+    quantity: expect.any(Number),
+    unit_price: expect.any(String),
+  });
+});
+
 test.each([
   [["call.complete"], 'There is no event type "call.complete". Did you mean "call.completed"?'],
   [["outge"], 'There is no scenario "outge". Did you mean "outage"?'],
@@ -60,7 +125,8 @@ test.each([
   [["call.completed", "--set", "a..b=1"], "a part of the path is empty"],
   [["call.completed", "--set-json", "[1]"], "give a JSON object"],
   [["call.completed", "--set-json", '{"duration_sec":"x"}'], "--set-json duration_sec: "],
-  [["order.created", "--set", "items.3.name=Soup"], "needs those before it"],
+  [["order.created", "--set-json", '{"items":[]}', "--set", "items.3.name=Soup"], "needs those before it"],
+  [["call.completed", "--set", "phone=12125550100"], "expected a phone number such as +12125550123"],
   [["order.created", "--count", "10001"], "Give a whole number from 1 to 10000"],
   [["order.created", "--fault", "slowbody"], "There is no fault"],
   [["order.created", "--fault", "duplicate:9"], "1 to 6"],

@@ -1,13 +1,63 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { FAULTS } from "../../../simulator/domain/faults.ts";
 import { READINGS } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { loopTurns } from "../../helpers/loop-turns.ts";
 import { firstId, startService } from "../../helpers/service.ts";
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const time = expect.stringMatching(ISO);
 const error = (code: string) => ({ error: code, message: expect.stringMatching(/^\S.{15,}[.)]$/s) });
+
+test("an attempt stays as it was sent, to the letter, when its endpoint moves", async () => {
+  const { ask } = await startService();
+  const receiver = await startEndpoint();
+  const { body } = await ask("POST", "/endpoints", { url: `${receiver.url}/first?a=b` });
+  await ask("POST", "/events", { type: "call.completed" });
+  await receiver.until(1);
+  await ask("PATCH", `/endpoints/${String(body["id"])}`, { url: "https://example.com/second" });
+  const { data } = (await ask("GET", "/deliveries")).body as { data: { id: string }[] };
+  const shown = await vi.waitFor(async () => {
+    const detail = (await ask("GET", `/deliveries/${data[0]?.id}`)).body;
+    expect(detail).toMatchObject({ state: "delivered" });
+    return detail;
+  });
+  const { host } = new URL(receiver.url);
+  const { request } = (shown["attempts"] as { request: object }[])[0] ?? {};
+  expect(request).toMatchObject({
+    url: `${receiver.url}/first?a=b`,
+    line: "POST /webhooks/first?a=b HTTP/1.1",
+    headers: { host, connection: "close", "content-length": expect.stringMatching(/^\d+$/) },
+  });
+});
+
+describe("an event that is triggered", () => {
+  test.each([
+    ["call.completed", { duration_sec: "long" }, "object.duration_sec: "],
+    ["call.completed", { transfered: true }, 'Did you mean "transferred"?'],
+    ["call.completed", { object: "voicemail" }, "object.object: "],
+    ["voicemail.created", { object: "call" }, "object.object: "],
+    ["call.completed", { agent_id: "ag_nobody" }, "the organization has no agent"],
+    ["call.completed", { transferred: false, transfer_to: "+12125550101" }, "object.transferred: "],
+    ["call.transferred", { transferred: false }, "object.transferred: "],
+  ])("%s with %j is refused, and nothing of it is kept", async (type, object, message) => {
+    const { ask } = await startService();
+    const refused = await ask("POST", "/events", { type, object });
+    expect(refused).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+    expect(refused.body["message"]).toContain(message);
+    expect((await ask("GET", "/events")).body["data"]).toEqual([]);
+  });
+
+  test.each([
+    ["call.completed", { outcome: "transferred", transferred: true, transfer_succeeded: false }],
+    ["call.completed", { agent_id: "ag_3b0c6a94d1e84f27" }],
+    ["order.created", { whatever: { it: ["says"] } }],
+  ])("%s with %j happens", async (type, object) => {
+    const { ask } = await startService();
+    expect(await ask("POST", "/events", { type, object })).toMatchObject({ status: 202 });
+  });
+});
 
 describe("endpoints", () => {
   const view = {
@@ -201,6 +251,24 @@ describe("events", () => {
     });
   });
 
+  test("ten thousand of them keep nobody waiting who asks meanwhile", async () => {
+    const { ask, simulator } = await startService();
+    const going = { on: true };
+    const many = ask("POST", "/events", { type: "call.completed", count: 10_000 }).finally(
+      () => (going.on = false),
+    );
+    // Each turn of the event loop in which somebody may ask finds some more of them.
+    const newest = new Set<string | undefined>();
+    while (going.on) {
+      newest.add(simulator.events.page({ limit: 1 }).events[0]?.id);
+      await loopTurns(1);
+    }
+    expect(newest.size).toBeGreaterThan(50);
+    const { status, body } = await many;
+    expect(status).toBe(202);
+    expect(new Set((body["events"] as { id: string }[]).map(({ id }) => id)).size).toBe(10_000);
+  });
+
   test.each<[string, unknown, RegExp]>([
     ["nothing", {}, /type/],
     ["a type that does not exist", { type: "call.complete" }, /Did you mean "call.completed"\?/],
@@ -289,6 +357,7 @@ describe("deliveries", () => {
           },
           handling: null,
           resend_of: null,
+          recovered_by: null,
           summary: expect.stringMatching(/ called · completed, /),
           attempts: [
             attempt(1, { http_status: 503, error: null }),
@@ -319,7 +388,7 @@ describe("deliveries", () => {
 
   test("refuse filters and ids that do not exist", async () => {
     const { ask } = await startService();
-    expect(await ask("GET", "/deliveries?state=lost")).toMatchObject({
+    expect(await ask("GET", "/deliveries?state=gone")).toMatchObject({
       status: 400,
       body: error("invalid_request"),
     });
@@ -371,6 +440,7 @@ describe("the clock", () => {
       wall_now: time,
       next_attempt_at: time,
       deliveries: { attempting: 1, delivered: 0, dead: 0 },
+      lost: 0,
       verdicts: {
         is_observed: false,
         counts: [{ endpoint_id: expect.any(String), meant: "honest", result: "not", count: 1 }],
@@ -384,7 +454,7 @@ describe("the clock", () => {
     const idle = await ask("POST", "/clock/advance", { until: "idle" });
     expect(endpoint.received).toHaveLength(6);
     const settled = { attempting: 0, delivered: 0, dead: 1 };
-    expect(idle.body).toEqual(view({ next_attempt_at: null, deliveries: settled }));
+    expect(idle.body).toEqual(view({ next_attempt_at: null, deliveries: settled, lost: 1 }));
     expect((await ask("PATCH", "/clock", { mode: "skip" })).body).toMatchObject({ mode: "skip" });
     expect((await ask("GET", "/clock")).body).toMatchObject({ mode: "skip", deliveries: settled });
   });

@@ -41,8 +41,8 @@ test("what is done in several pieces is done to all: to the first of a piece as 
   expect(counts).toHaveLength(2);
   expect(counts).toEqual(expect.arrayContaining([judged(calls.id, AT_ONCE), judged(orders.id, 1)]));
   const howMany = ({ ids, hasMore }: { ids: string[]; hasMore: boolean }) => [ids.length, hasMore];
-  expect(howMany(second.deliveries.resendAll())).toEqual([AT_ONCE, true]);
-  expect(howMany(second.deliveries.resendAll())).toEqual([1, false]);
+  expect(howMany(await second.deliveries.recover())).toEqual([AT_ONCE, true]);
+  expect(howMany(await second.deliveries.recover())).toEqual([1, false]);
   const third = openSimulator({ dataFile: copy, clock: "manual", send });
-  expect(howMany(third.deliveries.resendAll(calls.id))).toEqual([AT_ONCE, false]);
+  expect(howMany(await third.deliveries.recover({ endpointId: calls.id }))).toEqual([AT_ONCE, false]);
 });

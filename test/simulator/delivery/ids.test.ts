@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { stableId } from "../../../simulator/domain/random.ts";
-import type { Simulator } from "../../../simulator/simulator.ts";
+import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { allEvents } from "../../helpers/records.ts";
 import { emit, openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
 

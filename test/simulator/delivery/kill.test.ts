@@ -4,6 +4,7 @@ import { control } from "../../helpers/control.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { serve } from "../../helpers/process.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { ALL } from "../../helpers/run/sizes.ts";
 
 type Delivery = {
   state: string;
@@ -42,7 +43,7 @@ describe("serve --data, killed with SIGKILL", () => {
     expect(await second.kill("SIGTERM")).toMatchObject({ code: 0 });
   });
 
-  test("while deliveries wait: all of them go on at their times, none is repeated", async () => {
+  test.runIf(ALL)("while deliveries wait: all of them go on at their times, none is repeated", async () => {
     const endpoint = await startEndpoint(500);
     const file = join(temporaryDirectory(), "simulator.db");
     const first = await serve(["--data", file, "--clock", "manual", "--forward-to", endpoint.url]);

@@ -13,6 +13,7 @@ import {
   register,
   temporaryDirectory,
 } from "../../helpers/simulator.ts";
+import { loopTurns } from "../../helpers/loop-turns.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 const FAILS = async () => ({ outcome: { status: 500 }, durationMs: 1 });
@@ -30,6 +31,34 @@ test("of several that wait for one endpoint, the clock goes to the first", async
   expect(simulator.deliveries.attempts(second)).toHaveLength(1);
 });
 
+test.each([
+  ["16 as it comes", {}, 16],
+  ["as many as concurrency says", { concurrency: 3 }, 3],
+  ["one, where deliveries_at_once is one", { readings: readingsWith({ deliveries_at_once: "one" }) }, 1],
+] as const)("of forty deliveries to one endpoint, so many are under way: %s", async (_, options, most) => {
+  const answers: (() => void)[] = [];
+  let atOnce = 0;
+  const simulator = openSimulator({
+    clock: "manual",
+    ...options,
+    send: () =>
+      new Promise((resolve) => {
+        answers.push(() => resolve({ outcome: { status: 200 }, durationMs: 1 }));
+        atOnce = Math.max(atOnce, answers.length);
+        // Once nothing more departs.
+        if (answers.length === 1) void loopTurns(20).then(answerAll);
+      }),
+  });
+  function answerAll(): void {
+    for (const answer of answers.splice(0)) answer();
+  }
+  register(simulator, "http://localhost:9/");
+  emit(simulator, "call.completed", 40);
+  await simulator.settled();
+  expect(atOnce).toBe(most);
+  expect(simulator.counts.deliveries().byState.delivered).toBe(40);
+});
+
 test("what comes back in one turn of the loop is recorded, however much it is", async () => {
   // No timer fires: whatever waits for a look waits for ever.
   const simulator = openSimulator({ clock: "manual", wall: createVirtualWall(), send: SUCCEEDS });
@@ -43,12 +72,12 @@ test("what gave up is sent again once, and then only when it has given up again"
   const simulator = openSimulator({ clock: "skip", send: FAILS });
   register(simulator, "http://localhost:9/");
   emit(simulator, "call.completed", 2);
-  expect(simulator.deliveries.resendAll().ids).toEqual([]);
+  expect((await simulator.deliveries.recover()).ids).toEqual([]);
   await simulator.settled();
-  expect(simulator.deliveries.resendAll().ids).toHaveLength(2);
-  expect(simulator.deliveries.resendAll().ids).toEqual([]);
+  expect((await simulator.deliveries.recover()).ids).toHaveLength(2);
+  expect((await simulator.deliveries.recover()).ids).toEqual([]);
   await simulator.settled();
-  expect(simulator.deliveries.resendAll().ids).toHaveLength(2);
+  expect((await simulator.deliveries.recover()).ids).toHaveLength(2);
 });
 
 test("an attempt that is under way is none of an endpoint's answers yet", async () => {

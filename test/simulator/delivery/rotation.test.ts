@@ -62,11 +62,24 @@ describe("a rotated secret", () => {
       { signature: { matches: true, verdict: "accepted" } },
     ]);
     const signed = simulator.deliveries.signAgain(delivery?.id ?? "", 1);
-    const { body, headers } = signed.ok ? signed.request : { body: Buffer.alloc(0), headers: [] };
-    const header = new Map(headers).get("x-service-signature") ?? "";
+    if (!signed.ok) throw new Error(signed.message);
+    const { body, headers } = signed.request;
+    const header = headers["x-service-signature"] ?? "";
     const nowSeconds = Math.floor(Date.now() / 1000);
     expect(verify({ headers: [header], body, secrets: [NEW], nowSeconds }).ok).toBe(true);
     expect(verify({ headers: [header], body, secrets: [OLD], nowSeconds }).ok).toBe(false);
+  });
+
+  test("that nobody knows any more is not said to be wrong", async () => {
+    const opened = await openRotated({ readings: readingsWith({ rotated_secret_signs: "old" }) });
+    const { simulator, id } = opened;
+    await signersOf(opened);
+    simulator.endpoints.rotate(id, { secret: "whsec_third", overlapMs: 0 });
+    const [delivery] = simulator.deliveries.page({ limit: 1 }).deliveries;
+    const detail = simulator.deliveries.detail(delivery?.id ?? "");
+    expect(detail && deliveryDetailView(detail).attempts).toMatchObject([
+      { signature: { matches: null, verdict: null } },
+    ]);
   });
 
   test("with the fault bad-signature is signed by neither", async () => {

@@ -36,7 +36,7 @@ function delivery(
           state: more.receiverState ?? null,
           isSettled: more.isSettled ?? true,
         };
-  return judgeDelivery({ state, attempts, isAgain: more.isAgain ?? false, handling });
+  return judgeDelivery({ state, attempts, isAgain: more.isAgain ?? false, isRecovered: false, handling });
 }
 
 const SIX_500S = [500, 500, 500, 500, 500, 500] as const;
@@ -86,8 +86,8 @@ describe("a forged event", () => {
     ["not handled", forged([401], { handled: 0 }), "ok", "Forged on purpose, refused (401)"],
     ["accepted", forged([200]), "not", "Forged on purpose, and accepted"],
     ["accepted at last", forged([401, 299]), "not", "Forged on purpose, and accepted"],
-    ["failing", forged([500]), "not", "Forged on purpose, answered 500 instead of a refusal"],
-    ["redirected", forged([399]), "not", "Forged on purpose, answered 399 instead of a refusal"],
+    ["failing", forged([500]), "ok", "Forged on purpose, kept out by 500 instead of a 401"],
+    ["redirected", forged([399]), "ok", "Forged on purpose, kept out by 399 instead of a 401"],
     ["handled", forged([401], { handled: 1 }), "not", "Forged on purpose, refused, and handled all the same"],
     ["silent", forged(["timeout"]), "unknown", "Forged on purpose, and nobody can tell: no answer (timeout)"],
     [

@@ -212,6 +212,19 @@ test("reset-mid-body: half of the body, then a reset, and a whole one at the nex
   expect(envelopeOf(endpoint.connections[1])).toEqual(event);
 });
 
+test("next-version: the envelope says v2, and is signed", async () => {
+  const { first } = await send("next-version");
+  expect(JSON.parse(first?.body().toString() ?? "")).toMatchObject({ api_version: "v2" });
+});
+
+test("large-event: 900 KiB and no more than 1 MiB", async () => {
+  const { first, deliveries } = await send("large-event");
+  const bytes = first?.body().byteLength ?? 0;
+  expect(bytes).toBeGreaterThan(900 * 1024);
+  expect(bytes).toBeLessThan(1024 * 1024);
+  expect(deliveries[0]?.state).toBe("delivered");
+});
+
 test("every fault has its test here", async () => {
   const { readFileSync } = await import("node:fs");
   const source = readFileSync(import.meta.filename, "utf8");

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { once } from "node:events";
@@ -123,4 +124,20 @@ test("answers are bounded, and never repeat the token", () => {
   expect(text).toContain("ask for less");
   const problem = answerProblem(`run: deliveries --token ${TOKEN}`, TOKEN);
   expect(problem).toEqual({ content: [{ type: "text", text: "run: deliveries --token …" }], isError: true });
+});
+
+test.each([
+  ["answers a message that ends with a newline", "\n", 0, ""],
+  [
+    "says what is missing where the input ends inside a message",
+    "",
+    2,
+    "The input ended in the middle of a message, which was not answered: each message is JSON on one line, with a newline at its end.\n",
+  ],
+])("%s", (_, end, code, said) => {
+  const { status, stderr } = spawnSync(process.execPath, ["simulator/main.ts", "mcp"], {
+    input: `{"jsonrpc":"2.0","id":1,"method":"ping"}${end}`,
+    encoding: "utf8",
+  });
+  expect({ status, stderr }).toEqual({ status: code, stderr: said });
 });

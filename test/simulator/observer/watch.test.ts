@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Outcome } from "../../../simulator/domain/outcome.ts";
 import type { Observer } from "../../../simulator/observer/observer.ts";
-import type { Simulator } from "../../../simulator/simulator.ts";
+import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { vi } from "vitest";
+import { wireHeaders } from "../../../simulator/domain/attempt-request.ts";
 import type { SendRequest, SendResult } from "../../../simulator/domain/flights.ts";
 import { systemTime, type WallTime } from "../../../simulator/domain/wall-time.ts";
 import { createSender } from "../../../simulator/sender/sender.ts";
@@ -14,11 +15,12 @@ type Attempts = Partial<SendRequest> & { wall?: WallTime; timeoutMs?: number; al
 export function senderTo(url: string, options: Attempts = {}): () => Promise<SendResult> {
   const { wall = systemTime, timeoutMs = PATIENT_MS, allowedHosts = [], ...request } = options;
   const send = createSender({ wall, allowedHosts, timeoutMs });
+  const { body = Buffer.from('{"id":"evt_0"}') } = request;
   return () =>
     send({
       url,
-      headers: { "content-type": "application/json", "x-service-signature": "t=1,v1=00" },
-      body: Buffer.from('{"id":"evt_0"}'),
+      headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=00", body }),
+      body,
       answerMeans: "headers",
       faults: new Set(),
       signal: new AbortController().signal,

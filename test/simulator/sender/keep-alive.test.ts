@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
+import { wireHeaders } from "../../../simulator/domain/attempt-request.ts";
 import { systemTime, type WallTime } from "../../../simulator/domain/wall-time.ts";
 import { createSender } from "../../../simulator/sender/sender.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
@@ -22,12 +23,13 @@ async function start(answer: (socket: Socket, request: number) => void) {
   let aheadMs = 0;
   const wall: WallTime = { ...systemTime, monotonicMs: () => systemTime.monotonicMs() + aheadMs };
   const send = createSender({ wall, allowedHosts: [], keepAlive: true });
+  const body = Buffer.from("{}");
   const attempt = async (faults: readonly "drop-answer"[] = []) => {
     const word = await wordOf(
       send({
         url: server.url,
-        headers: { "content-type": "application/json" },
-        body: Buffer.from("{}"),
+        headers: wireHeaders({ url: server.url, keepAlive: true, signature: "t=1,v1=00", body }),
+        body,
         answerMeans: "headers",
         faults: new Set(faults),
         signal: new AbortController().signal,

@@ -5,6 +5,7 @@ import { connect, type LookupFunction, type Socket } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { WallTime } from "../../../simulator/domain/wall-time.ts";
+import { wireHeaders } from "../../../simulator/domain/attempt-request.ts";
 import { systemTime } from "../../../simulator/domain/wall-time.ts";
 import { createSender } from "../../../simulator/sender/sender.ts";
 import { startRawServer } from "../../helpers/raw-server.ts";
@@ -378,10 +379,11 @@ describe("timers", () => {
 });
 
 function requestFor(url: string) {
+  const body = Buffer.from("{}");
   return {
     url,
-    headers: { "content-type": "application/json" },
-    body: Buffer.from("{}"),
+    headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=00", body }),
+    body,
     answerMeans: "headers" as const,
     faults: new Set<never>(),
     signal: new AbortController().signal,

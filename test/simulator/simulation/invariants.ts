@@ -3,7 +3,7 @@ import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
 import { verify } from "../../../shared/signature.ts";
 import type { Attempt } from "../../../simulator/domain/attempts.ts";
 import type { Delivery } from "../../../simulator/domain/deliveries.ts";
-import type { Simulator } from "../../../simulator/simulator.ts";
+import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { allDeliveries, allEvents, openAttempts } from "../../helpers/records.ts";
 import type { Wired } from "./network.ts";
 

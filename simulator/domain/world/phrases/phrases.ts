@@ -1,4 +1,4 @@
-import type { Trade } from "../organizations.ts";
+import type { Trade } from "../calendar.ts";
 
 /** What a call can be about. */
 export type Topic =

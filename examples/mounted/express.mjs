@@ -1,0 +1,23 @@
+import express from "express";
+import { createReceiver } from "voice-agent-webhook-kit/receiver";
+
+const receiver = await createReceiver({ handlers: new URL("./handlers.mjs", import.meta.url) });
+const app = express();
+
+// Before express.json(), which would take the bytes that the signature was made of.
+app.post("/webhooks", receiver.middleware);
+app.use(express.json());
+
+app.get("/", (_request, response) => void response.send("The app that was there before."));
+app.get("/readyz", async (_request, response) => {
+  const { ready, checks } = await receiver.health();
+  response.status(ready ? 200 : 503).json(checks);
+});
+
+const server = app.listen(process.env.PORT ?? 3000, "127.0.0.1");
+
+// No request is broken: the server closes once they are answered, and the receiver finishes what it has in hand.
+process.once("SIGTERM", () => {
+  server.close(() => void receiver.stop());
+  server.closeIdleConnections();
+});

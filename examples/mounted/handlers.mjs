@@ -1,0 +1,17 @@
+import { defineHandler } from "voice-agent-webhook-kit/receiver";
+
+/** What happens with events, in a process of its own: whatever it does, the app goes on acknowledging. */
+export const handlers = [
+  defineHandler({
+    name: "list-calls",
+    type: "call.completed",
+    migrations: ["CREATE TABLE calls (call_id TEXT PRIMARY KEY, seconds INTEGER)"],
+    handle: async (event, { atomically }) => {
+      const { id, duration_sec: seconds } = event.data.object;
+      // Written together with "this event is done": exactly once.
+      await atomically((db) =>
+        db.query("INSERT INTO calls VALUES ($1, $2) ON CONFLICT DO NOTHING", [id, seconds]),
+      );
+    },
+  }),
+];

@@ -1,0 +1,52 @@
+import express, { type ErrorRequestHandler, type Express } from "express";
+import type { Composed } from "./compose.ts";
+import { pathOf } from "./intake/adapters.ts";
+import type { Log } from "./operations/log.ts";
+
+/**
+ * What answers on PORT, from top to bottom. The app is yours: add to it what your service needs.
+ */
+export function createApp(
+  { middleware, health, logRequest }: Pick<Composed, "middleware" | "health" | "logRequest">,
+  { webhookPath, log }: { webhookPath: string; log: Log },
+): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.enable("case sensitive routing");
+  app.enable("strict routing");
+
+  // Middleware of your own for every request. No body parser here: it would take the webhook's bytes.
+  // A `request.id` that is set here reaches the log, the event and its handlers.
+
+  // The webhook: verified, stored, acknowledged.
+  app.all(webhookPath, middleware);
+
+  // Health, for load balancers and containers.
+  app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
+  app.get("/readyz", async (_request, response) => {
+    const { ready, checks } = await health.readiness();
+    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
+  });
+  app.all(["/healthz", "/readyz"], (_request, response) => {
+    const message = "Ask with GET.";
+    response.status(405).set("Allow", "GET, HEAD").json({ error: "method_not_allowed", message });
+  });
+
+  // Routes of your own, with express.json() and whatever else they need.
+
+  // Everything else.
+  app.use((request, response) => {
+    logRequest({ method: request.method, path: pathOf(request), status: 404 });
+    response.status(404).json({ error: "not_found", message: `Send events to ${webhookPath}.` });
+  });
+  app.use(createErrorHandler(log));
+  return app;
+}
+
+function createErrorHandler(log: Log): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    log.error({ err: error }, "a request failed");
+    if (response.headersSent) return next(error);
+    response.status(500).json({ error: "server_error", message: "The request failed. Its log says why." });
+  };
+}

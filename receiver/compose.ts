@@ -1,0 +1,176 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Engine } from "./engine.ts";
+import { createFetch, createMiddleware, type Fetch, type Middleware } from "./intake/adapters.ts";
+import { createBodyReader } from "./intake/body.ts";
+import { createGroupCommit } from "./intake/group-commit.ts";
+import { createInbox } from "./intake/inbox.ts";
+import { createWebhook, type Webhook } from "./intake/webhook.ts";
+import { createHealth, type Health } from "./operations/health.ts";
+import type { Log } from "./operations/log.ts";
+import { createMetrics, type Metrics } from "./operations/metrics.ts";
+import { createRequestLog, type RequestLog } from "./operations/request-log.ts";
+import { NOT_FOR_HANDLERS } from "./operations/secrets.ts";
+import type { Handler } from "./work/handler.ts";
+import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
+import { watchFiles, type FileWatch } from "./work/watch-files.ts";
+import { workHere } from "./work/work-here.ts";
+
+/** What handles events, wherever it runs. */
+type Work = Pick<Supervisor, "alive" | "wake" | "stop">;
+
+/** A receiver without a port: what takes requests, and what looks after it. */
+export type Composed = {
+  middleware: Middleware;
+  fetch: Fetch;
+  health: Health;
+  metrics: Metrics;
+  /** Says in the log what became of a request that the app answered itself. */
+  logRequest: RequestLog;
+  /** Takes nothing more; waits for requests and handlers, for `graceMs` at the most, and returns what is left. */
+  drain: (graceMs: number) => Promise<void>;
+  /** Closes the database. */
+  close: () => Promise<void>;
+};
+
+export type ComposeOptions = {
+  config: Config;
+  engine: Engine;
+  clock: Clock;
+  log: Log;
+  /** What the handlers' process gets to see of the environment. */
+  environment: NodeJS.ProcessEnv;
+  /** Where a debugger of the handlers may connect, such as `127.0.0.1:9229`. */
+  inspectHandlers?: string | undefined;
+  /** The module of the handlers, unless it is receiver/handlers. */
+  handlersModule?: URL | undefined;
+  /** Handlers that run in this process, instead of a module of them in a process of its own. */
+  handlersHere?: readonly Handler[] | undefined;
+  /** Load the handlers anew whenever one of their files changes. */
+  watchHandlers?: boolean | undefined;
+};
+
+/**
+ * Puts the parts together, by role: `ingest` takes events, `worker` handles them in a process of its own, `all` does
+ * both. The handlers' process is supervised from here in either case, so a handler never shares a process with anything
+ * that has to answer, unless it was given as `handlersHere`.
+ */
+export async function compose(options: ComposeOptions): Promise<Composed> {
+  const { config, engine, clock, log } = options;
+  const work = config.role === "ingest" ? undefined : await startWork(options, () => metrics);
+  const metrics = createMetrics({ counts: engine.ledger.counts, workerAlive: work?.alive });
+  let storedBytes = 0;
+  const health = createHealth({
+    probe: engine.intake.probe,
+    clock,
+    freeBytes: async () => freeBytes(config.databaseFile),
+    minimumFreeBytes: config.minimumFreeBytes,
+    storedBytes: () => storedBytes,
+    // A blocked handler takes no intake out of a load balancer: where there is one, it is a metric and an alert.
+    ...(work && config.role === "worker" ? { workerAlive: work.alive } : {}),
+  });
+
+  const accept: Engine["intake"]["accept"] = async (batch) => {
+    const result = await engine.intake.accept(batch);
+    for (const [index, { body }] of batch.entries())
+      if (result.ok && result.acceptances[index]?.duplicate === false) storedBytes += body.byteLength;
+    if (result.ok) work?.wake();
+    return result;
+  };
+  const logRequest = createRequestLog({ log, clock });
+  const inbox = createInbox({
+    secrets: config.signingSecrets,
+    clock,
+    store: createGroupCommit({ accept, clock }),
+  });
+  const { webhook, answered } = countAnswers(
+    createWebhook({ ...config, inbox, health, log, logRequest, metrics, clock }),
+  );
+  const body = createBodyReader(config);
+
+  // Starts what commits, so that the first event doesn't wait for it. A disk that is full now may not stay so.
+  const probed = await engine.intake.probe();
+  if (!probed.ok)
+    log.error(
+      { reason: probed.reason, detail: probed.detail },
+      "the database takes no writes; events are refused until it does",
+    );
+
+  return {
+    middleware: createMiddleware(webhook, body, health.draining),
+    fetch: createFetch(webhook, body),
+    health,
+    metrics,
+    logRequest,
+    drain: async (graceMs) => {
+      health.startDraining();
+      // Handlers finish while the last requests do: both have the whole time.
+      await Promise.all([within(graceMs, answered(), clock), work?.stop(graceMs)]);
+    },
+    close: async () => {
+      health.stop();
+      await engine.close();
+    },
+  };
+}
+
+/** `answered` resolves when every request that has come so far has its answer. */
+function countAnswers(webhook: Webhook): { webhook: Webhook; answered: () => Promise<unknown> } {
+  const unanswered = new Set<Promise<void>>();
+  return {
+    webhook: (request, send) => {
+      const answering = webhook(request, send);
+      unanswered.add(answering);
+      return answering.finally(() => unanswered.delete(answering));
+    },
+    answered: () => Promise.all(unanswered),
+  };
+}
+
+async function within(ms: number, work: Promise<unknown>, clock: Clock): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([work, clock.sleep(ms, over.signal)]);
+  over.abort();
+}
+
+async function startWork(options: ComposeOptions, metrics: () => Metrics): Promise<Work> {
+  const { handlersHere: handlers } = options;
+  if (!handlers) return superviseWorker(options, metrics);
+  return workHere({ ...options, handlers, onReport: (report) => metrics().worker.report(report) });
+}
+
+function superviseWorker(options: ComposeOptions, metrics: () => Metrics): Work {
+  const { config, clock, log } = options;
+  const environment = Object.fromEntries(
+    Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
+  );
+  let watching: FileWatch | undefined;
+  const supervisor = startSupervisor({
+    environment,
+    handlersModule: options.handlersModule,
+    memoryMegabytes: config.handlerMemoryMegabytes,
+    inspect: options.inspectHandlers,
+    clock,
+    log,
+    onReport: (report) => metrics().worker.report(report),
+    onDeath: () => metrics().worker.died(),
+    onFiles: (files) => watching?.follow(files),
+  });
+  if (options.watchHandlers === true) watching = watchFiles(supervisor.reload, clock);
+  return {
+    ...supervisor,
+    stop: async (graceMs) => {
+      watching?.stop();
+      await supervisor.stop(graceMs);
+    },
+  };
+}
+
+/** Of the disk that events are written to. A database elsewhere says by itself when it is full. */
+async function freeBytes(databaseFile: string | undefined): Promise<number> {
+  if (databaseFile === undefined) return Number.POSITIVE_INFINITY;
+  const { bavail, bsize } = await statfs(dirname(databaseFile));
+  return bavail * bsize;
+}

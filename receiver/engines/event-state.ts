@@ -1,0 +1,38 @@
+import type { EventState, InboxEvent, InboxJob } from "../engine.ts";
+
+/** What follows for an event from its jobs, of which it has at least one, or none because no handler wanted it. */
+export function summaryOf(
+  jobs: readonly InboxJob[],
+): Pick<
+  InboxEvent,
+  "state" | "attempts" | "handled" | "finishedAtMs" | "nextAttemptAtMs" | "deferredUntilMs" | "lastError"
+> {
+  const state = stateOf(jobs.map((job) => job.state));
+  const of = <Value>(...values: (Value | null)[]): Value[] => values.filter((value) => value !== null);
+  const waiting = jobs.filter((job) => job.state === "pending");
+  const dead = jobs.find((job) => job.state === "dead" && job.lastError !== null);
+  const failed = jobs.find((job) => job.lastError !== null);
+  const isFinished = state !== "pending" && state !== "claimed";
+  return {
+    state,
+    attempts: Math.max(0, ...jobs.map(({ attempts }) => attempts)),
+    handled: state === "done" ? Math.max(0, ...jobs.map(({ handled }) => handled)) : 0,
+    finishedAtMs: isFinished ? least(of(...jobs.map((job) => job.finishedAtMs)), Math.max) : null,
+    nextAttemptAtMs: least(of(...waiting.map((job) => job.nextAttemptAtMs)), Math.min),
+    deferredUntilMs: least(
+      of(...waiting.map((job) => (job.deferred ? job.nextAttemptAtMs : null))),
+      Math.max,
+    ),
+    lastError: (dead ?? failed)?.lastError ?? null,
+  };
+}
+
+function stateOf(states: readonly InboxJob["state"][]): EventState {
+  for (const state of ["claimed", "pending", "dead", "done"] as const)
+    if (states.includes(state)) return state;
+  return "ignored";
+}
+
+function least(values: readonly number[], choose: (...values: number[]) => number): number | null {
+  return values.length === 0 ? null : choose(...values);
+}

@@ -1,0 +1,229 @@
+import type { JobHandler } from "../../engine.ts";
+import { naming, searchPath, withClient, type Client, type Pool } from "./connection.ts";
+import type { Boss } from "./boss.ts";
+
+/** Of an event's offer to handlers. `held`: by a move that isn't finished. */
+const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted', 'held'))`;
+
+/** What handlers want, what they have stored, and who works. Of a database of the version before, these are new. */
+const HANDLERS = `
+  CREATE TABLE receiver.handlers (
+    name text PRIMARY KEY,                    -- of the queue too
+    types text[],                             -- null: all
+    keyed boolean NOT NULL,
+    current boolean NOT NULL,                 -- of those that the last worker announced
+    starts timestamptz[] NOT NULL DEFAULT '{}' -- the latest, of a handler with a rate limit
+  );
+  CREATE TABLE receiver.steps (
+    handler text NOT NULL, seq bigint NOT NULL, name text NOT NULL, result text NOT NULL,
+    PRIMARY KEY (seq, handler, name)
+  );
+  -- Who is alive. A lease is the worker's, not the job's: one row to extend, however much it holds.
+  CREATE TABLE receiver.workers (
+    id text PRIMARY KEY, lease_until timestamptz NOT NULL,
+    held jsonb NOT NULL DEFAULT '[]'          -- claims that have not ended: handler, job, started_on
+  );
+  CREATE INDEX events_offer ON receiver.events (offer, seq) WHERE offer <> 'offered';
+  -- Of pg-boss's own indexes, none finds these: what is claimed, dead, ignored, or waits for its key.
+  CREATE INDEX receiver_aside ON boss.job (state, id) WHERE state IN ('active', 'failed', 'cancelled');
+  CREATE INDEX receiver_keyless ON boss.job (name, id) WHERE blocked AND state < 'active';
+  CREATE SCHEMA IF NOT EXISTS receiver_handlers`;
+
+const CREATE = `
+  CREATE SEQUENCE receiver.seqs;
+
+  -- Every id ever accepted: what recognises a duplicate long after the event itself was pruned. Two ids may name one
+  -- event: the one that reconcile gave it, and the one that the service sent later.
+  CREATE TABLE receiver.ids (
+    id uuid PRIMARY KEY,                      -- the 32 hexadecimal characters of the event id
+    seq bigint NOT NULL,
+    day integer NOT NULL,                     -- days of Unix time when it was received
+    handled smallint NOT NULL DEFAULT 0,      -- set when the event is pruned
+    alias boolean NOT NULL DEFAULT false
+  );
+  CREATE INDEX ids_by_day ON receiver.ids USING brin (day) WITH (pages_per_range = 32, autosummarize = on);
+  CREATE INDEX ids_aliases ON receiver.ids (seq) WHERE alias;
+
+  -- Which event an object was first seen in, by a hash of its type and object id: what reconcile asks.
+  CREATE TABLE receiver.objects (key uuid PRIMARY KEY, seq bigint NOT NULL, reconciled boolean NOT NULL);
+  CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled;
+
+  -- What was received. Handling changes none of it: that is written to the jobs.
+  CREATE TABLE receiver.events (
+    seq bigint PRIMARY KEY,
+    id uuid NOT NULL,
+    spelling text,                            -- of the id, where it isn't lower case
+    type text NOT NULL,
+    object uuid,
+    reconciled boolean NOT NULL,
+    received_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    duplicates integer NOT NULL DEFAULT 0,
+    ${OFFER},
+    trace jsonb,
+    body bytea NOT NULL,
+    -- Of events that came before handlers had names: what was done with them until then.
+    state text, attempts integer NOT NULL DEFAULT 0, due_at timestamptz, handled integer NOT NULL DEFAULT 0,
+    finished_at timestamptz, last_error text
+  );
+  ALTER TABLE receiver.events ALTER COLUMN body SET STORAGE EXTERNAL;
+
+  CREATE TABLE receiver.bookmarks (name text PRIMARY KEY, value text NOT NULL);
+  CREATE TABLE receiver.facts (
+    pruned_before timestamptz,                -- everything received before may have been pruned
+    timeline text,                            -- of the server that made this inbox: another one after a promotion
+    owners text[] NOT NULL DEFAULT '{}'       -- fingerprints of the signing secrets whose events are in here
+  );
+  INSERT INTO receiver.facts (timeline) VALUES (NULL);
+  ${HANDLERS}`;
+
+/**
+ * From a database whose events were handled without pg-boss. Finished events keep what was done with them. The others
+ * are offered to handlers once a worker announces some, with the attempts that they have had; what a worker of the
+ * version before still holds only when its lease is over.
+ */
+const FROM_GRAPHILE = `
+  ALTER TABLE receiver.events ADD COLUMN ${OFFER}, ADD COLUMN trace jsonb,
+    ALTER COLUMN state DROP NOT NULL, ALTER COLUMN state DROP DEFAULT;
+  ALTER TABLE receiver.facts ADD COLUMN owners text[] NOT NULL DEFAULT '{}', DROP COLUMN probed_at,
+    ALTER COLUMN timeline DROP NOT NULL;
+  UPDATE receiver.events SET
+    offer = CASE WHEN events.state = 'ignored' THEN 'unwanted'
+      WHEN EXISTS (SELECT FROM receiver.workers WHERE workers.id = events.worker AND lease_until = 'infinity')
+      THEN 'held' ELSE 'waiting' END,
+    due_at = coalesce((SELECT lease_until FROM receiver.workers WHERE workers.id = events.worker
+      AND lease_until < 'infinity'), due_at),
+    state = NULL
+  WHERE state IN ('pending', 'claimed', 'ignored');
+  ALTER TABLE receiver.events DROP COLUMN token, DROP COLUMN worker, DROP COLUMN crashes;
+  DROP INDEX IF EXISTS receiver.events_new, receiver.events_due, receiver.events_suspect, receiver.events_claimed,
+    receiver.events_set_aside;
+  DROP TABLE receiver.workers;
+  DROP SCHEMA IF EXISTS receiver_jobs CASCADE;
+  UPDATE receiver.migrations SET name = 'type ' || substr(name, 9) WHERE name LIKE 'handler %';
+  ${HANDLERS}`;
+
+/** By the number of the version that they lead away from. Only ever appended to. */
+const UPGRADES = new Map([
+  [0, CREATE],
+  [1, `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled`],
+  [2, FROM_GRAPHILE],
+]);
+const VERSION = 3;
+
+const SET_TIMELINE = `UPDATE receiver.facts SET timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
+const FIND_TABLES = `SELECT to_regclass('receiver.migrations') IS NOT NULL AS found`;
+const CREATE_TABLES = `
+  CREATE SCHEMA IF NOT EXISTS receiver;
+  CREATE TABLE IF NOT EXISTS receiver.migrations (name text PRIMARY KEY, applied integer NOT NULL);
+  INSERT INTO receiver.migrations VALUES ('receiver', 0) ON CONFLICT (name) DO NOTHING`;
+/** A row and no advisory lock, which a distributed database may not know. Who comes second waits for the first. */
+const LOCK = `SELECT applied FROM receiver.migrations WHERE name = 'receiver' FOR UPDATE`;
+const FIND_APPLIED = `SELECT name, applied FROM receiver.migrations`;
+const SET_APPLIED = `
+  INSERT INTO receiver.migrations VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET applied = excluded.applied`;
+const FORGET_APPLIED = `DELETE FROM receiver.migrations WHERE name = $1`;
+
+const LOCK_TIMEOUT = "120s";
+
+/** The database was made by a newer receiver than this one. */
+export class DatabaseTooNew extends Error {
+  override readonly name = "DatabaseTooNew";
+}
+
+export type Migrating = { pool: Pool; schema: string };
+
+/**
+ * Brings pg-boss's tables and ours up to date. Any number of processes may start at once: one migrates, the others wait
+ * for it, and who finds everything in place takes no lock and needs no right to create anything.
+ */
+export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean): Promise<void> {
+  const named = naming(migrating.schema);
+  const { rows } = await migrating.pool.query<{ found: boolean }>(named(FIND_TABLES));
+  if (rows[0]?.found === true) {
+    const applied = await appliedOf(migrating.pool, named);
+    const version = applied.get("receiver") ?? 0;
+    if (version > VERSION)
+      throw new DatabaseTooNew("The database was made by a newer receiver: update this one.");
+    if (version === VERSION && (await boss.isCurrent())) return;
+  }
+  // Of several that create the same at one time, all but one fail.
+  const tables = named(CREATE_TABLES).replaceAll(
+    /SCHEMA IF NOT EXISTS receiver\b/g,
+    `SCHEMA IF NOT EXISTS "${migrating.schema}"`,
+  );
+  await migrating.pool.query(tables).catch(async () => migrating.pool.query(tables));
+  await locked(migrating, async (client, version) => {
+    if (version > VERSION)
+      throw new DatabaseTooNew("The database was made by a newer receiver: update this one.");
+    await boss.install();
+    for (let from = version; from < VERSION; from = from === 0 ? VERSION : from + 1) {
+      const upgrade = (UPGRADES.get(from) ?? "").replaceAll(
+        "receiver_handlers",
+        `"${migrating.schema}_handlers"`,
+      );
+      await client.query(named(upgrade));
+      if (from === 0 && isPlain) await client.query(named(SET_TIMELINE));
+    }
+    await client.query(named(SET_APPLIED), ["receiver", VERSION]);
+  });
+}
+
+/**
+ * Runs what handlers have in migrations beyond those that ran. Before handlers had names, it was remembered by the type
+ * of their events: the first handler of one type that has as many goes on from there.
+ */
+export async function migrateHandlers(migrating: Migrating, handlers: readonly JobHandler[]): Promise<void> {
+  const named = naming(migrating.schema);
+  const wanting = handlers.filter(({ migrations }) => migrations.length > 0);
+  const isDone = (applied: ReadonlyMap<string, number>, { name, migrations }: JobHandler): boolean =>
+    (applied.get(`handler ${name}`) ?? -1) >= migrations.length;
+  const before = await appliedOf(migrating.pool, named);
+  if (wanting.every((handler) => isDone(before, handler))) return;
+  await locked(migrating, async (client) => {
+    await client.query(`SET LOCAL search_path = ${searchPath(migrating.schema)}`);
+    const applied = await appliedOf(client, named);
+    for (const handler of wanting) {
+      const former = formerOf(applied, handler);
+      const done = applied.get(`handler ${handler.name}`) ?? applied.get(former) ?? 0;
+      applied.delete(former);
+      await client.query(named(FORGET_APPLIED), [former]);
+      for (const one of handler.migrations.slice(done)) {
+        await client.query(typeof one === "string" ? one : one.postgres);
+      }
+      if (isDone(applied, handler)) continue;
+      await client.query(named(SET_APPLIED), [`handler ${handler.name}`, handler.migrations.length]);
+    }
+  });
+}
+
+/** The name by which its migrations were remembered before; none when it has its own, or fewer. */
+function formerOf(applied: ReadonlyMap<string, number>, { name, types, migrations }: JobHandler): string {
+  if (types === "*" || types.length !== 1 || applied.has(`handler ${name}`)) return "";
+  const former = `type ${String(types[0])}`;
+  return migrations.length >= (applied.get(former) ?? Infinity) ? former : "";
+}
+
+async function appliedOf(
+  database: Pick<Client, "query">,
+  named: (text: string) => string,
+): Promise<Map<string, number>> {
+  const { rows } = await database.query<{ name: string; applied: number }>(named(FIND_APPLIED));
+  return new Map(rows.map(({ name, applied }) => [name, applied]));
+}
+
+/** A transaction that no other migration runs beside. */
+async function locked(
+  { pool, schema }: Migrating,
+  work: (client: Client, version: number) => Promise<void>,
+): Promise<void> {
+  await withClient(pool, async (client) => {
+    // Of the transaction, not of the session: a session may be somebody else's behind a pooler.
+    await client.query(
+      `BEGIN; SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'; SET LOCAL statement_timeout = 0;
+       SET LOCAL idle_in_transaction_session_timeout = 0`,
+    );
+    const { rows } = await client.query<{ applied: number }>(naming(schema)(LOCK));
+    await work(client, rows[0]?.applied ?? 0);
+    await client.query("COMMIT");
+  });
+}

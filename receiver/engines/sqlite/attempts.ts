@@ -1,0 +1,132 @@
+import type { Clock } from "../../clock.ts";
+import {
+  LeaseLost,
+  type Claim,
+  type FailedJob,
+  type Handled,
+  type Outcome,
+  type ProcessOptions,
+} from "../../engine.ts";
+import { endingOf, handledAs, type Ending, type RetryPolicy } from "../ending.ts";
+import type { HandlerTransaction } from "./handler-transaction.ts";
+import type { Settling } from "./settling.ts";
+import type { ClaimedJob } from "./taking.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** After trouble with the database, it is left alone for so long. */
+export const TROUBLE_MS = 250;
+
+/** Has the handlers make attempts, and writes down how they end. */
+export function createAttempts(
+  engine: {
+    settling: Settling;
+    transactions: Transactions;
+    handlerTransaction: HandlerTransaction;
+    clock: Clock;
+  },
+  options: Pick<ProcessOptions, "handle" | "onHandled" | "onTrouble">,
+  /** Aborted when the worker drains. */
+  draining: AbortSignal,
+) {
+  const { settling, transactions, clock } = engine;
+  let failed: readonly FailedJob[] = [];
+
+  return {
+    /** Jobs that are certain to have failed, though they still run. */
+    setFailed: (jobs: readonly FailedJob[]): void => {
+      failed = jobs;
+    },
+
+    /** One attempt from its begin to what is written of its end; `release` is called once only a common commit is missing. */
+    async run(job: ClaimedJob, signal: AbortSignal, release: () => void): Promise<void> {
+      const startedAtMs = clock.monotonicMs();
+      const { atomically, committed } = engine.handlerTransaction(job, release);
+      const outcome = await options.handle(toClaim(job, signal, atomically));
+      const report = (as: Handled["outcome"], error: string | null = null): void =>
+        reportEnd(job, startedAtMs, as, error);
+      if (committed()) return report("done");
+      const failure = failureOf(job);
+      const ending = endingOf(job.attempts, failure ?? outcome, policyOf(job));
+      // A drain gives it back; what was lost cannot be given.
+      const written =
+        signal.aborted && !failure
+          ? await writeDown(() => (settling.return(job) ? "returned" : undefined))
+          : await writeDown(() =>
+              settling.settle(job, ending, clock.nowMs()) ? handledAs(ending) : undefined,
+            );
+      // The commit that the handler's writes share with others' may come after its time was up.
+      if (written === undefined && committed()) return report("done");
+      // One that failed, and yet came about, is lost with the reason why.
+      if (written !== "returned") report(written ?? "lost", ending.error);
+    },
+
+    /** Returns jobs, or writes them down as failed where that is certain. Wants a transaction; what it answers reports it. */
+    giveUp(jobs: readonly ClaimedJob[]): () => void {
+      const ends = jobs.flatMap((job): { job: ClaimedJob; ending: Ending }[] => {
+        const failure = failureOf(job);
+        if (!failure) {
+          settling.return(job);
+          return [];
+        }
+        const ending = endingOf(job.attempts, failure, policyOf(job));
+        return settling.settle(job, ending, clock.nowMs()) ? [{ job, ending }] : [];
+      });
+      return () => {
+        for (const { job, ending } of ends)
+          reportEnd(job, clock.monotonicMs(), handledAs(ending), ending.error);
+      };
+    },
+  };
+
+  function reportEnd(
+    job: ClaimedJob,
+    startedAtMs: number,
+    outcome: Handled["outcome"],
+    error: string | null,
+  ): void {
+    const { id, type, attempts: attempt } = job;
+    const durationMs = clock.monotonicMs() - startedAtMs;
+    const reason = error === null ? {} : { error };
+    options.onHandled({ handler: job.handler.name, id, type, attempt, outcome, durationMs, ...reason });
+  }
+
+  function failureOf(job: ClaimedJob): Outcome | undefined {
+    const found = failed.find(({ handler, id }) => handler === job.handler.name && id === job.id);
+    return found && { kind: "failed", error: found.error };
+  }
+
+  function toClaim(job: ClaimedJob, signal: AbortSignal, atomically: Claim["atomically"]): Claim {
+    const { id, type, body, trace, receivedAtMs, waitingSinceMs, attempts: attempt } = job;
+    const handler = job.handler.name;
+    const steps: Claim["steps"] = {
+      find: async (name) => settling.findStep(job.job, name),
+      record: async (name, json) => {
+        if (!(await transactions.run(() => settling.recordStep(job, name, json)))) throw new LeaseLost(id);
+      },
+    };
+    const times = { waitingSinceMs, receivedAtMs };
+    return { handler, id, type, body, trace, attempt, ...times, signal, atomically, steps };
+  }
+
+  /**
+   * Writes until it succeeds: the claim of a worker that lives is taken back by nobody, so an end that was not written
+   * down would be none. A drain waits no longer; what it cannot return is taken from a worker that is gone.
+   */
+  async function writeDown<Result>(statements: () => Result): Promise<Result> {
+    for (;;) {
+      try {
+        return await transactions.run(statements);
+      } catch (error) {
+        if (draining.aborted) throw error;
+        options.onTrouble(error);
+        await clock.sleep(TROUBLE_MS, draining);
+      }
+    }
+  }
+}
+
+function policyOf({ handler }: ClaimedJob): RetryPolicy {
+  if (!handler.policy)
+    throw new Error(`A job of ${handler.name} was claimed, which is not a handler of this process.`);
+  return handler.policy;
+}

@@ -1,0 +1,117 @@
+import type Database from "better-sqlite3";
+import { z } from "zod";
+import type { JobHandler } from "../../engine.ts";
+
+/** Number 0 stands for events that no handler wanted. */
+export const HANDLERS_PER_EVENT = 1_024;
+
+const REMEMBERED_TYPES = 1_000;
+
+/** A handler as the work file knows it, with its policy where this process has it. */
+export type KnownHandler = {
+  number: number;
+  name: string;
+  types: readonly string[] | "*";
+  policy: JobHandler | undefined;
+};
+
+const FIND_ANNOUNCED = `SELECT announced FROM position`;
+const ANNOUNCE = `
+  INSERT INTO handlers (number, name, types, before_jobs)
+  VALUES ((SELECT coalesce(max(number), 0) + 1 FROM handlers), ?, ?, (SELECT announced = 0 AND seq > 0 FROM position))
+  ON CONFLICT (name) DO UPDATE SET types = excluded.types`;
+const FORGET_OTHERS = `UPDATE handlers SET types = NULL WHERE name NOT IN (SELECT value FROM json_each(?))`;
+const COUNT_ANNOUNCED = `UPDATE position SET announced = announced + 1`;
+const LIST = `SELECT number, name, types FROM handlers WHERE types IS NOT NULL ORDER BY number`;
+const LIST_GONE = `SELECT number FROM handlers WHERE types IS NULL`;
+const IGNORE = `
+  UPDATE jobs SET state = 'ignored', due_at_ms = NULL, key = NULL, finished_at_ms = $nowMs, token = token + 1,
+    last_error = 'Its handler is gone.'`;
+const IGNORE_WAITING = `
+  ${IGNORE} WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number`;
+const IGNORE_HELD = `${IGNORE} WHERE key IS NOT NULL AND state = 'held' AND handler = $number`;
+
+type Row = { number: number; name: string; types: string };
+
+const typesSchema = z.array(z.string());
+
+/** Names and types of the handlers that the last worker announced. */
+export function announcedHandlers(db: Database.Database): Omit<KnownHandler, "policy">[] {
+  const rows = db.prepare<[], Row>(LIST).all();
+  return rows.map(({ number, name, types }) => ({
+    number,
+    name,
+    types: types === "*" ? "*" : typesSchema.parse(JSON.parse(types)),
+  }));
+}
+
+/**
+ * Which handlers there are: what the last worker of all announced, so that workers of two versions that run side by side
+ * split an event into the same jobs. The verbs want a transaction of the caller's.
+ */
+export function createHandlers(db: Database.Database, policies: readonly JobHandler[]) {
+  const announce = db.prepare<[string, string]>(ANNOUNCE);
+  const findAnnounced = db.prepare<[], number>(FIND_ANNOUNCED).pluck();
+  const ignoreWaiting = db.prepare<[{ number: number; nowMs: number }]>(IGNORE_WAITING);
+  const ignoreHeld = db.prepare<[{ number: number; nowMs: number }]>(IGNORE_HELD);
+  const listGone = db.prepare<[], number>(LIST_GONE).pluck();
+  const byName = new Map(policies.map((policy) => [policy.name, policy]));
+  let known: KnownHandler[] = [];
+  let announced: number | undefined;
+  let byType = new Map<string, KnownHandler[]>();
+
+  return {
+    /** Makes this process's handlers the ones that there are. */
+    announce(): void {
+      for (const { name, types } of policies) announce.run(name, types === "*" ? "*" : JSON.stringify(types));
+      db.prepare<[string]>(FORGET_OTHERS).run(JSON.stringify([...byName.keys()]));
+      db.prepare(COUNT_ANNOUNCED).run();
+    },
+    /** Ends what waits for a handler that is gone. */
+    ignoreGone(nowMs: number): void {
+      for (const number of listGone.all()) {
+        ignoreWaiting.run({ number, nowMs });
+        ignoreHeld.run({ number, nowMs });
+      }
+    },
+    /** Takes notice of what another worker has announced since. */
+    refresh(): void {
+      const count = findAnnounced.get();
+      if (count === announced) return;
+      const found = announcedHandlers(db).map((row) => ({ ...row, policy: byName.get(row.name) }));
+      const last = found.at(-1);
+      if (last && last.number >= HANDLERS_PER_EVENT) throw new TooManyHandlers();
+      known = found;
+      byType = new Map();
+      announced = count;
+    },
+    /** Those that this process can run. */
+    own: (): KnownHandler[] => known.filter(({ policy }) => policy !== undefined),
+    wanting(type: string): KnownHandler[] {
+      const remembered = byType.get(type);
+      if (remembered) return remembered;
+      // Types come from outside.
+      if (byType.size >= REMEMBERED_TYPES) byType.clear();
+      const wanting = known.filter(({ types }) => wants(types, type));
+      byType.set(type, wanting);
+      return wanting;
+    },
+    find: (number: number): KnownHandler | undefined => known.find((handler) => handler.number === number),
+  };
+}
+
+export type Handlers = ReturnType<typeof createHandlers>;
+
+export function wants(types: readonly string[] | "*", type: string): boolean {
+  return types === "*" || types.includes(type);
+}
+
+class TooManyHandlers extends Error {
+  override readonly name = "TooManyHandlers";
+
+  constructor() {
+    super(
+      `This database has seen more than ${String(HANDLERS_PER_EVENT - 1)} names of handlers. Keep a handler's name when you change it.`,
+    );
+  }
+}

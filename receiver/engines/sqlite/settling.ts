@@ -1,0 +1,128 @@
+import type Database from "better-sqlite3";
+import { fateOf, VANISHED, type Ending } from "../ending.ts";
+import type { FanOut } from "./fan-out.ts";
+import type { Handlers } from "./handlers.ts";
+import type { ClaimedJob, Lease } from "./taking.ts";
+import { LONGEST_DUE_MS } from "./waiting.ts";
+
+const HELD = `WHERE job = ? AND token = ? AND state = 'claimed'`;
+const SETTLE = `
+  UPDATE jobs SET state = ?, attempts = attempts - ?, handled = handled + ?, due_at_ms = ?, deferred = ?, crashes = 0,
+    finished_at_ms = ?, last_error = ?, key = ?, worker = NULL ${HELD}`;
+// A suspect stays one.
+const BACK = `
+  state = CASE WHEN crashes > 0 THEN 'suspect' ELSE 'pending' END, due_at_ms = 0, attempts = attempts - 1, worker = NULL`;
+const RETURN = `UPDATE jobs SET ${BACK} ${HELD}`;
+const RETURN_UNHEARD = `UPDATE jobs SET ${BACK}, token = token + 1 WHERE job = ? AND state = 'claimed'`;
+
+const FIND_CLAIMED_BY = `
+  SELECT job, handler, attempts, key FROM jobs INDEXED BY jobs_claimed WHERE worker IS NOT NULL AND worker = ?`;
+const TAKE_BACK = `
+  UPDATE jobs SET state = $state, attempts = $attempts, due_at_ms = $dueAtMs, finished_at_ms = $finishedAtMs, key = $key,
+    crashes = crashes + 1, token = token + 1, worker = NULL, last_error = $error
+  WHERE job = $job AND state = 'claimed'`;
+
+const IS_HELD = `SELECT EXISTS (SELECT 1 FROM jobs ${HELD})`;
+const FIND_STEP = `SELECT result FROM steps WHERE job = ? AND name = ?`;
+const RECORD_STEP = `INSERT INTO steps VALUES (?, ?, ?) ON CONFLICT (job, name) DO UPDATE SET result = excluded.result`;
+const DELETE_STEPS = `DELETE FROM steps WHERE job = ?`;
+
+type Claimed = { job: number; handler: number; attempts: number; key: string | null };
+
+/**
+ * How claims end, a statement or two each. None of the verbs opens a transaction: the caller does, with as many of them
+ * inside as belong together. Those that take a lease answer false when it was lost, and change nothing then.
+ */
+export function createSettling(options: { db: Database.Database; handlers: Handlers; fanOut: FanOut }) {
+  const { db, handlers, fanOut } = options;
+  const settle =
+    db.prepare<
+      [
+        string,
+        0 | 1,
+        0 | 1,
+        number | null,
+        0 | 1,
+        number | null,
+        string | null,
+        string | null,
+        number,
+        number,
+      ]
+    >(SETTLE);
+  const giveBack = db.prepare<[number, number]>(RETURN);
+  const returnUnheard = db.prepare<[number]>(RETURN_UNHEARD);
+  const findClaimedBy = db.prepare<[number], Claimed>(FIND_CLAIMED_BY);
+  const takeBack = db.prepare(TAKE_BACK);
+  const isHeld = db.prepare<[number, number], number>(IS_HELD).pluck();
+  const findStep = db.prepare<[number, string], string>(FIND_STEP).pluck();
+  const recordStep = db.prepare<[number, string, string]>(RECORD_STEP);
+  const deleteSteps = db.prepare<[number]>(DELETE_STEPS);
+  const withSteps = new Set<number>();
+
+  return {
+    /** Writes down how an attempt ended, `nowMs`. */
+    settle({ job, token, key, handler }: ClaimedJob, ending: Ending, nowMs: number): boolean {
+      const { state, error, delayMs = 0, deferred = false } = ending;
+      const isOver = state !== "pending";
+      const dueAtMs = isOver ? null : nowMs + Math.min(delayMs, LONGEST_DUE_MS / 2);
+      const { changes } = settle.run(
+        state,
+        deferred ? 1 : 0,
+        state === "done" ? 1 : 0,
+        dueAtMs,
+        deferred ? 1 : 0,
+        isOver ? nowMs : null,
+        error,
+        isOver ? null : key,
+        job,
+        token,
+      );
+      if (changes === 0) return false;
+      if (isOver && key !== null) fanOut.letGo(handler.number, key);
+      // Only a claim before this one, or this one itself, can have recorded any.
+      const hasSteps = withSteps.delete(job) || token > 1;
+      if (state === "done" && hasSteps) deleteSteps.run(job);
+      return true;
+    },
+    /** Gives a job back unhandled: its worker is shutting down, so the attempt doesn't count. */
+    return: ({ job, token }: Lease): boolean => giveBack.run(job, token).changes === 1,
+
+    /** Returns what a worker has claimed without having heard of it: a commit may fail, and have succeeded all the same. */
+    returnUnheard(worker: number, heard: ReadonlySet<number>): void {
+      for (const { job } of findClaimedBy.all(worker)) if (!heard.has(job)) returnUnheard.run(job);
+    },
+
+    /** Takes back what a vanished worker held. */
+    takeBack(worker: number, nowMs: number, why: "expired" | "crashed"): void {
+      handlers.refresh();
+      const held = findClaimedBy.all(worker);
+      for (const { job, handler, attempts, key } of held) {
+        // One whose handler is not ours waits for a worker that has it.
+        const policy = handlers.find(handler)?.policy ?? { maximumAttempts: Infinity, backoffMs: () => 0 };
+        const fate = fateOf({ attempts, alone: held.length === 1, why }, policy);
+        const isDead = fate.state === "dead";
+        takeBack.run({
+          job,
+          state: fate.state,
+          attempts: fate.attempts,
+          dueAtMs: isDead ? null : fate.delayMs === 0 ? 0 : nowMs + fate.delayMs,
+          finishedAtMs: isDead ? nowMs : null,
+          key: isDead ? null : key,
+          error: VANISHED,
+        });
+        if (isDead && key !== null) fanOut.letGo(handler, key);
+      }
+    },
+
+    findStep: (job: number, name: string): string | undefined => findStep.get(job, name),
+    recordStep({ job, token }: Lease, name: string, json: string): boolean {
+      if (isHeld.get(job, token) !== 1) return false;
+      recordStep.run(job, name, json);
+      withSteps.add(job);
+      return true;
+    },
+  };
+}
+
+export type Settling = ReturnType<typeof createSettling>;

@@ -1,0 +1,25 @@
+import "./library/node-version.ts";
+
+export { createReceiver, type MountedReceiver, type ReceiverOptions } from "./library/create-receiver.ts";
+export {
+  unwrap,
+  verifySignature,
+  WebhookError,
+  type EventOf,
+  type Signed,
+  type WebhookEvent,
+} from "./library/unwrap.ts";
+export { defineHandler, PermanentFailure, RetryAfter, type Handler } from "./work/handler.ts";
+export type { HandledEvent, HandlerContext } from "./work/handler.ts";
+export type { Fetch, Middleware } from "./intake/adapters.ts";
+export type { Readiness } from "./operations/health.ts";
+export {
+  envelopeSchema,
+  EVENT_TYPES,
+  eventSchema,
+  objectSchemas,
+  type Envelope,
+  type EventObject,
+  type EventType,
+} from "../shared/events.ts";
+export type { SignatureProblem, Verification } from "../shared/signature.ts";

@@ -1,0 +1,110 @@
+import { SIGNATURE_HEADER } from "../../shared/signature.ts";
+import type { Clock } from "../clock.ts";
+import type { Trace } from "../engine.ts";
+import type { Health } from "../operations/health.ts";
+import type { Log } from "../operations/log.ts";
+import type { Metrics } from "../operations/metrics.ts";
+import type { RequestLog } from "../operations/request-log.ts";
+import { ANSWERS, type Answer } from "./answers.ts";
+import type { Body, BodyProblem } from "./body.ts";
+import type { Inbox, Receipt } from "./inbox.ts";
+
+/** The signature header's name as both kinds of requests give it. */
+export const SIGNATURE_NAME = SIGNATURE_HEADER.toLowerCase();
+
+/** What is read of a request, whatever framework it comes from. */
+export type WebhookRequest = {
+  method: string;
+  /** Without its query. */
+  path: string;
+  /** Given by the app around the receiver. */
+  id: string | undefined;
+  /** Every value of the signature header by itself, where they are known by themselves. */
+  signatures: readonly string[];
+  /** W3C Trace Context of the request, as it was sent. */
+  traceparent: string | null | undefined;
+  encoding: string | null | undefined;
+  announcedBytes: number | undefined;
+  readBody: () => Promise<Body>;
+};
+
+/** Answers one request to the webhook's path, calls `send` as soon as it is known, and never rejects. */
+export type Webhook = (request: WebhookRequest, send: (answer: Answer) => void) => Promise<void>;
+
+/** What is said to the sender, and what the log and the metrics learn beside it. */
+type Result = { answer: Answer; refused?: string; receipt?: Receipt };
+
+/** The way of a request to its answer: refuse what cannot be taken, read the body, have the event stored. */
+export function createWebhook(options: {
+  inbox: Inbox;
+  maxBodyBytes: number;
+  health: Health;
+  log: Log;
+  logRequest: RequestLog;
+  metrics: Metrics;
+  clock: Clock;
+}): Webhook {
+  const { inbox, maxBodyBytes, health, log, logRequest, metrics, clock } = options;
+
+  return async (request, send) => {
+    const startedAtMs = clock.monotonicMs();
+    const { answer, refused, receipt } = await receive(request).catch(failed);
+    send(answer);
+    if (refused !== undefined) metrics.refused(refused);
+    const durationMs = clock.monotonicMs() - startedAtMs;
+    const { method, path, id } = request;
+    logRequest({ method, path, id, status: answer.status, durationMs, refused, receipt });
+  };
+
+  async function receive(request: WebhookRequest): Promise<Result> {
+    const refusal = refuseUnread(request);
+    if (refusal) return refusal;
+    const body = await request.readBody();
+    if (!body.ok) {
+      if (body.problem === "already_read") log.error(BODY_WAS_READ);
+      return BODY_PROBLEMS[body.problem];
+    }
+    const arrivedAtMs = clock.monotonicMs();
+    const receipt = await inbox({
+      signatures: request.signatures,
+      body: body.bytes,
+      trace: traceOf(request),
+    });
+    metrics.received(receipt, (clock.monotonicMs() - arrivedAtMs) / 1_000);
+    return { answer: ANSWERS[receipt.kind], receipt };
+  }
+
+  /** What is refused before its body is read. */
+  function refuseUnread({ method, encoding, announcedBytes }: WebhookRequest): Result | undefined {
+    if (method !== "POST") return { answer: ANSWERS.method };
+    if (health.draining()) return { answer: ANSWERS.unavailable, refused: "draining" };
+    if (health.diskLow()) return { answer: ANSWERS.unavailable, refused: "disk_low" };
+    if ((encoding ?? "identity").toLowerCase() !== "identity")
+      return { answer: ANSWERS.encoded, refused: "encoding.unsupported" };
+    return (announcedBytes ?? 0) > maxBodyBytes ? BODY_PROBLEMS.too_large : undefined;
+  }
+
+  function failed(error: unknown): Result {
+    log.error({ err: error }, "a bug: this request failed");
+    return { answer: ANSWERS.failed, refused: "bug" };
+  }
+}
+
+const BODY_WAS_READ =
+  "the body of a webhook was read before it came here, and its bytes are gone: no signature can be verified. Move the line of the body parser, such as app.use(express.json()), behind the line that mounts the receiver, or put express.raw({ type: () => true }) on the webhook's path in front of it";
+
+const BODY_PROBLEMS: Readonly<Record<BodyProblem, Result>> = {
+  too_large: { answer: ANSWERS.too_large, refused: "entity.too.large" },
+  incomplete: { answer: ANSWERS.incomplete, refused: "request.aborted" },
+  overloaded: { answer: ANSWERS.unavailable, refused: "overloaded" },
+  already_read: { answer: ANSWERS.failed, refused: "body_already_read" },
+};
+
+/** Version, trace id, parent id and flags; what has another form is nobody's trace. */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+function traceOf({ traceparent, id }: WebhookRequest): Trace | null {
+  const isTrace = typeof traceparent === "string" && TRACEPARENT.test(traceparent);
+  if (!isTrace && id === undefined) return null;
+  return { ...(isTrace ? { traceparent } : {}), ...(id === undefined ? {} : { requestId: id }) };
+}

@@ -1,0 +1,81 @@
+import { systemClock } from "../clock.ts";
+import { compose } from "../compose.ts";
+import { loadConfig } from "../config.ts";
+import { openConfigured } from "../engines/open-configured.ts";
+import { filesOf } from "../engines/open.ts";
+import type { Fetch, Middleware } from "../intake/adapters.ts";
+import type { Readiness } from "../operations/health.ts";
+import { createLog } from "../operations/log.ts";
+import { protectFiles } from "../operations/private-files.ts";
+import { secretsOf } from "../operations/secrets.ts";
+import type { Handler } from "../work/handler.ts";
+import { environmentOf, type Settings } from "./settings.ts";
+
+export type ReceiverOptions = Settings & {
+  /**
+   * What happens with events. A module that exports `handlers`, such as `new URL("./handlers.ts", import.meta.url)`: they
+   * run in a process of their own, and whatever they do, events go on being acknowledged. Or an array: they run in this
+   * process, and one that blocks, crashes or fills the memory takes your app with it. Left out, events are only stored:
+   * `voice-agent-receiver start` with RECEIVER_ROLE=worker handles them elsewhere.
+   */
+  handlers?: URL | readonly Handler[];
+  /** Where the lines of the log go, each of them JSON; to standard output unless given. */
+  logTo?: (line: string) => void;
+};
+
+/** A receiver inside an app of yours. */
+export type MountedReceiver = {
+  /** For node:http, Connect, Express 4 and 5: `app.post("/webhooks", receiver.middleware)`, before any body parser. */
+  middleware: Middleware;
+  /** From `Request` to `Response`: Hono, route handlers of Next.js. */
+  fetch: Fetch;
+  /** Whether events can be taken now, and what was looked at. */
+  health: () => Promise<Readiness>;
+  /** For Prometheus. */
+  metrics: () => Promise<{ contentType: string; body: string }>;
+  /**
+   * Takes nothing more (503), finishes what is running within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. Call it
+   * when your server has been told to close.
+   */
+  stop: () => Promise<void>;
+};
+
+/** Of the shutdown time-out, what is kept for returning claims and closing files. */
+const CLOSING_MS = 1_500;
+
+/**
+ * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Each option is
+ * a setting of docs/operations.md in camelCase, with the environment's variable as its default. Rejects with what to
+ * change when it cannot start.
+ */
+export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {
+  const { handlers, logTo, ...settings } = options;
+  const role = settings.role ?? (handlers === undefined ? "ingest" : undefined);
+  const environment = environmentOf({ ...settings, role }, process.env);
+  const loaded = loadConfig(environment);
+  if (!loaded.ok) throw new Error(`createReceiver(): ${loaded.problems.join(" ")}`);
+  const { config } = loaded;
+  if (config.role !== "ingest" && handlers === undefined)
+    throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
+
+  const log = createLog({
+    level: config.logLevel,
+    secrets: secretsOf(config),
+    ...(logTo && { destination: { write: logTo } }),
+  });
+  protectFiles(await filesOf(config), log);
+  const engine = await openConfigured(config);
+  const clock = systemClock;
+  const work = handlers instanceof URL ? { handlersModule: handlers } : { handlersHere: handlers };
+  const receiver = await compose({ config, engine, clock, log, environment, ...work });
+
+  let stopped: Promise<void> | undefined;
+  return {
+    middleware: receiver.middleware,
+    fetch: receiver.fetch,
+    health: receiver.health.readiness,
+    metrics: receiver.metrics.text,
+    stop: () =>
+      (stopped ??= receiver.drain(Math.max(0, config.shutdownTimeoutMs - CLOSING_MS)).then(receiver.close)),
+  };
+}

@@ -1,0 +1,204 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../clock.ts";
+
+/** Open connections, in all and from one address. A proxy in front is one address. */
+const MAXIMUM_CONNECTIONS = 2_048;
+const MAXIMUM_PER_ADDRESS = 1_024;
+
+/** Pipelined requests: those of one connection that have no answer yet. The answer to the last one closes it. */
+const MAXIMUM_IN_FLIGHT = 8;
+
+/**
+ * How long we go on reading after our last answer. Closed while the client still sends, the connection would be reset,
+ * and the client might never see the answer.
+ */
+const LINGER_MS = 500;
+
+/** Ten seconds for a body and eight for its commit; a client that has not taken an answer after this does not read. */
+const LONGEST_EXCHANGE_MS = 20_000;
+const WATCH_INTERVAL_MS = 1_000;
+
+export type Connection = {
+  address: string;
+  /** When it was accepted, or last answered. */
+  quietSinceMs: number;
+  /** Bytes that had been read from it when it was last answered. */
+  answeredBytes: number | undefined;
+  /** Requests without an answer. */
+  inFlight: number;
+  latest: { request: IncomingMessage; response: ServerResponse } | undefined;
+  /** It sent what cannot be parsed, and is closed once its earlier requests are answered. */
+  failed: boolean;
+  /** Our side is closed; what still arrives is read and thrown away. */
+  lingering: boolean;
+};
+
+export type Connections = {
+  admit: (socket: Socket) => void;
+  /** Whether this request is to be handled: not behind an answer that said `Connection: close`. */
+  begin: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Whether nothing more that it sends is parsed. */
+  isEnding: (socket: Socket) => boolean;
+  /**
+   * Closes a connection whose bytes cannot be parsed. Calls `explain` to write an error, but not while earlier requests
+   * wait for their answers: the client would take the error for one of those.
+   */
+  fail: (socket: Socket, explain: () => void) => void;
+  all: ReadonlyMap<Socket, Connection>;
+  /** How many connections were accepted so far, and how long ago the latest was. */
+  accepted: () => number;
+  sinceAcceptedMs: () => number;
+  /** Destroys one at once. */
+  cut: (socket: Socket) => void;
+  stop: () => void;
+};
+
+export type ConnectionLimits = { maximumConnections?: number; maximumPerAddress?: number };
+
+/**
+ * Counts the connections, so that nobody can use them up. At the limit, in all or from one address, a new connection
+ * replaces the one that has been idle for the longest, or else the one that has been sending its request for the longest.
+ */
+export function createConnections({
+  clock,
+  maximumConnections = MAXIMUM_CONNECTIONS,
+  maximumPerAddress = MAXIMUM_PER_ADDRESS,
+}: { clock: Clock } & ConnectionLimits): Connections {
+  const connections = new Map<Socket, Connection>();
+  const perAddress = new Map<string, number>();
+  let accepted = 0;
+  let acceptedAtMs = Number.NEGATIVE_INFINITY;
+  let cancel = clock.after(WATCH_INTERVAL_MS, watch);
+
+  return {
+    admit,
+    begin,
+    isEnding,
+    fail,
+    all: connections,
+    accepted: () => accepted,
+    sinceAcceptedMs: () => clock.monotonicMs() - acceptedAtMs,
+    cut,
+    stop: () => cancel(),
+  };
+
+  function admit(socket: Socket): void {
+    accepted += 1;
+    acceptedAtMs = clock.monotonicMs();
+    const address = socket.remoteAddress ?? "";
+    const ofAddress = perAddress.get(address) ?? 0;
+    const full = ofAddress >= maximumPerAddress || connections.size >= maximumConnections;
+    const victim = full ? leastActive(ofAddress >= maximumPerAddress ? address : undefined) : undefined;
+    if (full && !victim) {
+      socket.destroy();
+      return;
+    }
+    if (victim) cut(victim);
+    perAddress.set(address, (perAddress.get(address) ?? 0) + 1);
+    connections.set(socket, {
+      address,
+      quietSinceMs: clock.monotonicMs(),
+      answeredBytes: undefined,
+      inFlight: 0,
+      latest: undefined,
+      failed: false,
+      lingering: false,
+    });
+    socket.once("close", () => forget(socket));
+    // Node calls it after an answer with `Connection: close`, and would reset a client that is still sending.
+    socket.destroySoon = () => linger(socket);
+  }
+
+  function leastActive(address: string | undefined): Socket | undefined {
+    const candidates = [...connections].filter(
+      ([, connection]) => address === undefined || connection.address === address,
+    );
+    const oldest = (isCandidate: (connection: Connection) => boolean): Socket | undefined =>
+      candidates
+        .filter(([, connection]) => isCandidate(connection))
+        .reduce<[Socket, Connection] | undefined>(
+          (first, next) => (first && first[1].quietSinceMs <= next[1].quietSinceMs ? first : next),
+          undefined,
+        )?.[0];
+    return oldest(({ inFlight }) => inFlight === 0) ?? oldest(isReceiving);
+  }
+
+  function begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const { socket } = request;
+    const connection = connections.get(socket);
+    if (!connection || isEnding(socket)) return false;
+    if (connection.inFlight === 0) connection.quietSinceMs = clock.monotonicMs();
+    connection.inFlight += 1;
+    connection.latest = { request, response };
+    // Says `Connection: close`: the client learns that later ones were not looked at, and sends them again (RFC 9112 §9.6).
+    if (connection.inFlight === MAXIMUM_IN_FLIGHT) response.shouldKeepAlive = false;
+    response.once("close", () => {
+      connection.inFlight -= 1;
+      connection.quietSinceMs = clock.monotonicMs();
+      connection.answeredBytes = socket.bytesRead;
+      if (connection.failed && !isOwedAnswers(connection)) linger(socket);
+    });
+    return true;
+  }
+
+  function isEnding(socket: Socket): boolean {
+    const connection = connections.get(socket);
+    if (!connection || connection.failed || connection.lingering) return true;
+    const { request, response } = connection.latest ?? {};
+    // The body of the last request is still wanted.
+    return request?.complete === true && response?.shouldKeepAlive === false;
+  }
+
+  function fail(socket: Socket, explain: () => void): void {
+    const connection = connections.get(socket);
+    if (!connection || connection.failed || connection.lingering) return;
+    connection.failed = true;
+    if (isOwedAnswers(connection)) return;
+    explain();
+    linger(socket);
+  }
+
+  /** Closes our side, and destroys the connection soon after, whatever the client does. */
+  function linger(socket: Socket): void {
+    const connection = connections.get(socket);
+    if (connection?.lingering === true) return;
+    if (connection) connection.lingering = true;
+    socket.end();
+    clock.after(LINGER_MS, () => socket.destroy());
+  }
+
+  /** Destroys connections whose client does not read its answers. */
+  function watch(): void {
+    const nowMs = clock.monotonicMs();
+    for (const [socket, { inFlight, quietSinceMs }] of connections) {
+      if (inFlight > 0 && nowMs - quietSinceMs > LONGEST_EXCHANGE_MS) cut(socket);
+    }
+    cancel = clock.after(WATCH_INTERVAL_MS, watch);
+  }
+
+  function cut(socket: Socket): void {
+    socket.destroy();
+    // At once, and not at its `close` event: many new connections in one turn must not all find the list full.
+    forget(socket);
+  }
+
+  function forget(socket: Socket): void {
+    const connection = connections.get(socket);
+    if (!connection) return;
+    connections.delete(socket);
+    const left = (perAddress.get(connection.address) ?? 1) - 1;
+    if (left > 0) perAddress.set(connection.address, left);
+    else perAddress.delete(connection.address);
+  }
+}
+
+/** Whether it waits for answers, apart from the request that is just arriving. */
+function isOwedAnswers(connection: Connection): boolean {
+  return connection.inFlight > (isReceiving(connection) ? 1 : 0);
+}
+
+/** Whether its latest request is still arriving. */
+export function isReceiving({ inFlight, latest }: Connection): boolean {
+  return inFlight > 0 && latest?.request.complete === false;
+}

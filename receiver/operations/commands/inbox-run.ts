@@ -1,0 +1,174 @@
+import inspector from "node:inspector";
+import { z } from "zod";
+import { systemClock } from "../../clock.ts";
+import type { Config } from "../../config.ts";
+import type { Engine, Handled, InboxEvent, InboxJob } from "../../engine.ts";
+import { createHandlerBench } from "../../work/handler-bench.ts";
+import type { Handler } from "../../work/handler.ts";
+import { importHandlers, OWN_HANDLERS } from "../../work/handlers-module.ts";
+import { startLoop } from "../../work/loop.ts";
+import { createWorkerId } from "../../work/handlers-process.ts";
+import { createLog } from "../log.ts";
+import { createRestClient } from "../rest-client.ts";
+import { createRedactor, NOT_FOR_HANDLERS, secretsOf } from "../secrets.ts";
+import { EXIT } from "./exit-codes.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type RunOptions = { handler?: string; dryRun?: boolean; inspect?: string | true; json?: boolean };
+
+/** Where a debugger looks first. */
+const INSPECT_PORT = 9229;
+const LOOK_MS = 200;
+
+/**
+ * Runs one attempt of a handler at a stored event, here and now: a dead or ignored job is requeued first. With `dryRun`
+ * the inbox stays as it is: the handler runs on an empty database of its own, though what it calls is called.
+ */
+export async function runJob(
+  { engine, config }: { engine: Engine; config: Config },
+  id: string,
+  options: RunOptions,
+  terminal: Terminal,
+  handlersModule: URL = OWN_HANDLERS,
+): Promise<number> {
+  // The handler runs in this process, and gets to see no more of the environment than in its own.
+  for (const name of NOT_FOR_HANDLERS) Reflect.deleteProperty(process.env, name);
+  const event = await engine.ledger.find(id);
+  const body = event && (await engine.ledger.body(event.seq));
+  if (!event || !body) {
+    terminal.complain(
+      `${id} is not in this inbox, or pruned. See \`inbox list\`, and DATABASE_URL if it should be.`,
+    );
+    return EXIT.usage;
+  }
+  if (options.inspect !== undefined) await waitForDebugger(options.inspect, terminal);
+  const { handlers, createServices } = await importHandlers(handlersModule);
+  const handler = chosen(handlers, event, options.handler);
+  if (typeof handler === "string") {
+    terminal.complain(handler);
+    return EXIT.usage;
+  }
+  const made = await createServices?.();
+  const api = config.api && createRestClient({ ...config.api, clock: systemClock, random: Math.random });
+  try {
+    const context = { engine, config, handlers, handler, services: made?.services, api, terminal };
+    const result = options.dryRun === true ? await runDry(context, body) : await runForGood(context, event);
+    if (typeof result === "string") {
+      terminal.complain(result);
+      return EXIT.somethingIsWrong;
+    }
+    const { outcome, attempt, error } = result;
+    if (options.json === true) terminal.value({ handler: handler.name, outcome, attempt, error });
+    else
+      terminal.print(
+        `${handler.name}, attempt ${String(attempt)}${error === undefined ? "" : `: ${error}`}`,
+        {
+          word: outcome,
+          colour: outcome === "done" ? "green" : "red",
+        },
+      );
+    return outcome === "done" ? EXIT.ok : EXIT.somethingIsWrong;
+  } finally {
+    await made?.close?.();
+    await api?.close();
+  }
+}
+
+type Context = {
+  engine: Engine;
+  config: Config;
+  handlers: readonly Handler[];
+  handler: Handler;
+  services: unknown;
+  api: ReturnType<typeof createRestClient> | undefined;
+  terminal: Terminal;
+};
+
+/** It was stored, so it is an object. */
+const eventSchema = z.record(z.string(), z.unknown());
+
+type Result = Pick<Handled, "attempt"> & { outcome: string; error?: string };
+
+/** The handler that was named, or the only one that wants the event; else what to do instead. */
+function chosen(handlers: readonly Handler[], { type }: InboxEvent, name?: string): Handler | string {
+  const wanting = handlers.filter(({ types }) => types === "*" || (type !== null && types.includes(type)));
+  const named = name === undefined ? wanting : wanting.filter((handler) => handler.name === name);
+  const [handler] = named;
+  if (handler && named.length === 1) return handler;
+  const names = wanting.map((one) => one.name).join(", ");
+  return names === "" ? `no handler wants this event.` : `name one of its handlers with --handler: ${names}.`;
+}
+
+async function runDry({ handler, services, api, terminal }: Context, body: Uint8Array): Promise<Result> {
+  const bench = await createHandlerBench(handler, { services, ...(api ? { api } : {}) });
+  try {
+    const event = eventSchema.parse(JSON.parse(Buffer.from(body).toString("utf8")));
+    const result = await bench.run(event);
+    for (const line of bench.logs) terminal.say(JSON.stringify(line));
+    return result;
+  } finally {
+    await bench.close();
+  }
+}
+
+async function runForGood(context: Context, event: InboxEvent): Promise<Result | string> {
+  const { engine, config, handler } = context;
+  const before = event.jobs.find((job) => job.handler === handler.name);
+  if (before?.state === "done")
+    return `${handler.name} is done with this event: \`--dry-run\` runs it for show.`;
+  if (before?.state !== "pending" && before?.state !== "claimed")
+    await engine.ledger.requeue([event.id], handler.name);
+  const ended = Promise.withResolvers<Result>();
+  const loop = await startLoop({
+    ...context,
+    defaults: config,
+    clock: systemClock,
+    random: Math.random,
+    log: createLog({
+      level: config.logLevel,
+      secrets: secretsOf(config),
+      destination: { write: (line) => context.terminal.say(line.trimEnd()) },
+    }),
+    redact: createRedactor(secretsOf(config)),
+    workerId: createWorkerId(),
+    only: { handler: handler.name, id: event.id },
+    onHandled: ended.resolve,
+    onStuck: ({ error }) => ended.resolve({ outcome: "failed", attempt: 0, error }),
+  });
+  const stop = new AbortController();
+  try {
+    return await Promise.race([ended.promise, elsewhere(context, event.id, before, stop.signal)]);
+  } finally {
+    stop.abort();
+    await loop.drain(0);
+  }
+}
+
+/** What a receiver that runs made of the job, if it was faster. */
+async function elsewhere(
+  { engine, handler }: Context,
+  id: string,
+  before: InboxJob | undefined,
+  signal: AbortSignal,
+): Promise<Result> {
+  const attemptsBefore = before?.state === "pending" ? before.attempts : 0;
+  for (;;) {
+    await systemClock.sleep(LOOK_MS, signal);
+    if (signal.aborted) return { outcome: "lost", attempt: 0 };
+    const job = (await engine.ledger.find(id))?.jobs.find((one) => one.handler === handler.name);
+    if (!job || job.state === "claimed" || job.attempts <= attemptsBefore) continue;
+    const { state, attempts, lastError } = job;
+    return {
+      outcome: state === "pending" ? "failed" : state,
+      attempt: attempts,
+      ...(lastError === null ? {} : { error: lastError }),
+    };
+  }
+}
+
+async function waitForDebugger(address: string | true, terminal: Terminal): Promise<void> {
+  const [host = "127.0.0.1", port = INSPECT_PORT] = address === true ? [] : address.split(":");
+  inspector.open(Number(port), host);
+  terminal.say(`Waiting for a debugger at ${host}:${String(port)} …`);
+  inspector.waitForDebugger();
+}

@@ -1,0 +1,130 @@
+import type { Counts } from "../../engine.ts";
+import type { DeadGroup } from "./dead-letters.ts";
+import { html, type Html } from "./html.ts";
+import { distance, moment } from "./layout.ts";
+
+/** The counts of an earlier look, to say what happened since. */
+export type Look = { atMs: number; counts: Counts };
+
+/** What an operator looks at first: how many wait, since when, what died and why. */
+export function overview(options: {
+  look: Look;
+  before: Look | undefined;
+  dead: { groups: DeadGroup[]; isWhole: boolean };
+  checks: Record<string, string>;
+}): Html {
+  const { look, before, dead, checks } = options;
+  const { byState, oldestUnfinishedAgeMs } = look.counts;
+  const troubles = Object.entries(checks).filter(([, answer]) => answer !== "ok");
+  return html`${troubles.map(([name, answer]) => html`<p class="dead" role="alert">Not ready: ${name}: ${answer}</p>`)}
+    <ul class="counts">
+      ${Object.entries(byState).map(
+        ([state, events]) =>
+          html`<li>
+            <a href="/events?state=${state}"><b class="${state}">${grouped(events)}</b>${state}</a>
+          </li>`,
+      )}
+    </ul>
+    <p>
+      ${
+        oldestUnfinishedAgeMs === null
+          ? "Nothing waits."
+          : `The oldest unfinished event came ${distance(-oldestUnfinishedAgeMs)}.`
+      }
+      ${before && rates(before, look)}
+    </p>
+    <h2>Dead letters</h2>
+    ${dead.groups.length === 0 ? html`<p>None.</p>` : deadTable(dead, look.atMs)}
+    <h2>Handlers</h2>
+    ${handlersTable(look.counts)}`;
+}
+
+function rates(before: Look, now: Look): Html {
+  const seconds = Math.max(1, Math.round((now.atMs - before.atMs) / 1_000));
+  const finished = (counts: Counts): number =>
+    counts.byState.done + counts.byState.ignored + counts.byState.dead;
+  const total = (counts: Counts): number =>
+    finished(counts) + counts.byState.pending + counts.byState.claimed;
+  const [came, ended] = [
+    total(now.counts) - total(before.counts),
+    finished(now.counts) - finished(before.counts),
+  ];
+  return html`<span class="quiet"
+    >In the last ${grouped(seconds)} s ${perMinute(came, seconds)} came and ${perMinute(ended, seconds)} ended
+    a minute.</span
+  >`;
+}
+
+/** Retention makes counts smaller, which is no rate. */
+function perMinute(events: number, seconds: number): string {
+  return grouped(Math.round((Math.max(0, events) * 60) / seconds));
+}
+
+function deadTable({ groups, isWhole }: { groups: DeadGroup[]; isWhole: boolean }, nowMs: number): Html {
+  return html`<table>
+      <thead>
+        <tr>
+          <th>Handler</th>
+          <th>Why</th>
+          <th class="number">Jobs</th>
+          <th>Newest</th>
+          <th><span class="unseen">Action</span></th>
+        </tr>
+      </thead>
+      <tbody>
+        ${groups.map(
+          ({ handler, error, jobs, newestReceivedAtMs }) =>
+            html`<tr>
+              <td><a href="/events?state=dead&handler=${encodeURIComponent(handler)}">${handler}</a></td>
+              <td>${error}</td>
+              <td class="number" data-name="Jobs">${grouped(jobs)}</td>
+              <td>${moment(newestReceivedAtMs, nowMs)}</td>
+              <td>
+                <form method="post" action="/requeue">
+                  <input type="hidden" name="state" value="dead" /><input
+                    type="hidden"
+                    name="handler"
+                    value="${handler}"
+                  />
+                  <input type="hidden" name="error" value="${error}" /><button>Requeue …</button>
+                </form>
+              </td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${!isWhole && html`<p class="quiet">There are more dead letters than the newest 5,000, which were looked at.</p>`}`;
+}
+
+function handlersTable({ byHandler }: Counts): Html {
+  if (byHandler.length === 0) return html`<p>No worker has named its handlers yet.</p>`;
+  const states = ["pending", "claimed", "dead", "ignored"] as const;
+  return html`<table>
+    <thead>
+      <tr>
+        <th>Handler</th>
+        ${states.map((state) => html`<th class="number">${state}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${byHandler.map(
+        (counted) =>
+          html`<tr>
+            <td>${counted.handler}</td>
+            ${states.map(
+              (state) =>
+                html`<td class="number" data-name="${state}">
+                  <a href="/events?state=${state}&handler=${encodeURIComponent(counted.handler)}"
+                    >${grouped(counted[state])}</a
+                  >
+                </td>`,
+            )}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString("en");
+}

@@ -1,0 +1,241 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { systemClock, type Clock } from "../clock.ts";
+import { loadConfig } from "../config.ts";
+import type { Handled, HandlerDatabase, InboxEvent, InboxJob, NewEvent, SqlValue } from "../engine.ts";
+import { openEngine } from "../engines/open.ts";
+import { parseEnvelope } from "../intake/envelope.ts";
+import { createLog } from "../operations/log.ts";
+import type { RestClient } from "../operations/rest-client.ts";
+import { createRedactor } from "../operations/secrets.ts";
+import { defineHandler, PermanentFailure, type Handler } from "./handler.ts";
+import { startLoop } from "./loop.ts";
+import { createWorkerId } from "./handlers-process.ts";
+
+/** What came of an attempt, or of an event that led to none. */
+export type BenchResult = {
+  outcome: Handled["outcome"] | "duplicate" | "ignored";
+  /** From 1; 0 where there was none. */
+  attempt: number;
+  error?: string;
+  /** Until the next attempt, where there is to be one. */
+  nextAttemptInSeconds?: number;
+};
+
+export type HandlerBench = {
+  /** Stores an event as if the service had sent it; resolves once its first attempt has ended. */
+  run: (event: object) => Promise<BenchResult>;
+  /** Moves the clock; resolves once the attempts that have become due by it have ended. */
+  advance: (seconds: number) => Promise<BenchResult[]>;
+  /** How the handler's job of this event stands. */
+  job: (eventId: string) => Promise<InboxJob | undefined>;
+  /** Rows of the handler's tables, or of anything else that it can see. */
+  rows: (sql: string, parameters?: readonly SqlValue[]) => Promise<Record<string, unknown>[]>;
+  /** What the handler has logged, as it would come out. */
+  logs: Record<string, unknown>[];
+  close: () => Promise<void>;
+};
+
+/** The type of the events by which the bench looks into the database. */
+const LOOK = "bench.look";
+
+/**
+ * Runs one handler as the receiver does: the same engine, policies, rules of `atomically` and log, on a database of its
+ * own (a new SQLite file, or what `databaseUrl` names), with the services that it is given and a clock to move.
+ */
+export async function createHandlerBench<Services>(
+  handler: Handler<Services>,
+  options: {
+    services?: Services;
+    api?: RestClient;
+    databaseUrl?: string;
+    /** Settings of the receiver by their names, such as MAX_ATTEMPTS. */
+    environment?: Record<string, string>;
+  } = {},
+): Promise<HandlerBench> {
+  const directory = await mkdtemp(join(tmpdir(), "handler-bench-"));
+  const url = options.databaseUrl ?? `sqlite:${join(directory, "receiver.db")}`;
+  const loaded = loadConfig({ ...options.environment, DATABASE_URL: url, RECEIVER_ROLE: "worker" });
+  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+  const clock = benchClock();
+  const logs: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void logs.push(lineSchema.parse(JSON.parse(line))) };
+  const engine = await openEngine({ ...loaded.config, clock });
+  const attempts = createAttempts();
+  const looking = createLooking();
+  const loop = await startLoop({
+    engine,
+    handlers: [looking.handler, withoutLooks(handler)],
+    services: options.services,
+    defaults: loaded.config,
+    clock,
+    random: () => 0,
+    log: createLog({ level: "debug", destination }),
+    api: options.api,
+    redact: createRedactor([]),
+    workerId: createWorkerId(),
+    onHandled: attempts.ended,
+    // The receiver would replace its process.
+    onStuck: (job) => attempts.ended({ ...job, type: "", attempt: 0, outcome: "failed", durationMs: 0 }),
+  });
+
+  return {
+    logs,
+    run: async (event) => {
+      const stored = newEvent(event);
+      const ended = attempts.of(handler.name, stored.id);
+      const isNew = await store(stored);
+      if (!isNew) return { outcome: "duplicate", attempt: 0 };
+      if (handler.types !== "*" && !handler.types.includes(stored.type))
+        return { outcome: "ignored", attempt: 0 };
+      return withNext(await ended);
+    },
+    advance: async (seconds) => {
+      const atMs = clock.nowMs() + seconds * 1_000;
+      const pending = await engine.ledger.list(
+        { state: "pending", handler: handler.name },
+        { limit: 500, afterSeq: 0 },
+      );
+      const due = pending.filter((event) => (jobOf(event)?.nextAttemptAtMs ?? Infinity) <= atMs);
+      const ended = due.map(async ({ id }) => attempts.of(handler.name, id));
+      clock.move(seconds * 1_000);
+      loop.wake();
+      return Promise.all(ended.map(async (attempt) => withNext(await attempt)));
+    },
+    job: async (id) => jobOf(await engine.ledger.find(id)),
+    rows: async (sql, parameters) => {
+      const event = newEvent({ ...ENVELOPE, id: `evt_${randomBytes(16).toString("hex")}`, type: LOOK });
+      const looked = looking.query(event.id, sql, parameters);
+      const ended = attempts.of(LOOK, event.id);
+      await store(event);
+      const { error } = await ended;
+      if (error !== undefined) throw new Error(error);
+      return looked();
+    },
+    close: async () => {
+      await loop.drain(0);
+      await engine.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+
+  async function store(event: NewEvent): Promise<boolean> {
+    const stored = await engine.intake.accept([event]);
+    if (!stored.ok) throw new Error(stored.detail);
+    loop.wake();
+    return stored.acceptances[0]?.duplicate === false;
+  }
+
+  function jobOf(event: InboxEvent | undefined): InboxJob | undefined {
+    return event?.jobs.find(({ handler: name }) => name === handler.name);
+  }
+
+  async function withNext({ id, outcome, attempt, error }: Handled): Promise<BenchResult> {
+    const nextAtMs = jobOf(await engine.ledger.find(id))?.nextAttemptAtMs;
+    return {
+      outcome,
+      attempt,
+      ...(error === undefined ? {} : { error }),
+      ...(nextAtMs == null
+        ? {}
+        : { nextAttemptInSeconds: Math.ceil((nextAtMs - (await engine.nowMs())) / 1_000) }),
+    };
+  }
+}
+
+const ENVELOPE = { created: 0, api_version: "v1", org_id: "org", data: { object: { object: "look" } } };
+
+const lineSchema = z.record(z.string(), z.unknown());
+
+function newEvent(event: object): NewEvent {
+  const body = Buffer.from(JSON.stringify(event));
+  const parsed = parseEnvelope(body);
+  if (!parsed.ok) throw new Error(`This is no event: ${parsed.message}`);
+  const { id, type, objectId } = parsed;
+  return { id: id.toLowerCase(), type, objectId, source: "webhook", body, trace: null };
+}
+
+/** Who waits for the end of an attempt hears of the next one of that job. */
+function createAttempts() {
+  const waiting = new Map<string, ((handled: Handled) => void)[]>();
+  return {
+    of: async (handler: string, id: string): Promise<Handled> =>
+      new Promise((resolve) => {
+        const key = `${handler} ${id}`;
+        waiting.set(key, [...(waiting.get(key) ?? []), resolve]);
+      }),
+    ended: (handled: Handled): void => {
+      const key = `${handled.handler} ${handled.id}`;
+      for (const resolve of waiting.get(key) ?? []) resolve(handled);
+      waiting.delete(key);
+    },
+  };
+}
+
+/** A handler by which the bench sees what the one under test sees. */
+function createLooking() {
+  const queries = new Map<string, (db: HandlerDatabase) => Promise<void>>();
+  return {
+    handler: defineHandler({
+      name: LOOK,
+      type: LOOK,
+      handle: async ({ id }, { atomically }) => {
+        await atomically(async (db) => queries.get(id)?.(db)).catch((error: unknown) => {
+          throw new PermanentFailure(error instanceof Error ? error.message : String(error));
+        });
+      },
+    }),
+    query: (id: string, sql: string, parameters?: readonly SqlValue[]) => {
+      let rows: Record<string, unknown>[] = [];
+      queries.set(id, async (db) => {
+        rows = await db.query(sql, parameters);
+      });
+      return () => rows;
+    },
+  };
+}
+
+/** A handler of all types is not asked about the bench's own events. */
+function withoutLooks<Services>(handler: Handler<Services>): Handler<Services> {
+  return {
+    ...handler,
+    prepare: (envelope) => {
+      const isLook = z.object({ type: z.literal(LOOK) }).safeParse(envelope).success;
+      return isLook ? { ok: true, key: () => LOOK, run: async () => undefined } : handler.prepare(envelope);
+    },
+  };
+}
+
+/** Its time stands still until it is moved; timers ring when it is moved over them, or when they would have anyway. */
+function benchClock(): Clock & { move: (ms: number) => void } {
+  const startedAtMs = systemClock.nowMs();
+  let movedMs = 0;
+  const timers = new Set<{ atMs: number; ring: () => void }>();
+  const monotonicMs = (): number => systemClock.monotonicMs() + movedMs;
+  return {
+    nowMs: () => startedAtMs + movedMs,
+    monotonicMs,
+    sleep: systemClock.sleep,
+    after: (ms, run) => {
+      const timer = {
+        atMs: monotonicMs() + ms,
+        ring: () => {
+          if (timers.delete(timer)) run();
+        },
+      };
+      timers.add(timer);
+      const cancel = systemClock.after(ms, timer.ring);
+      return () => {
+        timers.delete(timer);
+        cancel();
+      };
+    },
+    move: (ms) => {
+      movedMs += ms;
+      for (const timer of timers) if (timer.atMs <= monotonicMs()) timer.ring();
+    },
+  };
+}

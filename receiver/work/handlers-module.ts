@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { siblingFile } from "../sibling-file.ts";
+import type { CreateServices, Handler } from "./handler.ts";
+
+/** What a module of handlers exports. */
+export type HandlersModule = {
+  handlers: readonly Handler[];
+  createServices?: CreateServices | undefined;
+};
+
+/** The handlers of this program, unless others are named. */
+export const OWN_HANDLERS = siblingFile(import.meta.url, "../handlers/index");
+
+/**
+ * Imports a module of handlers, with any TypeScript in it. `onFile` hears of each of one's own files that comes with it,
+ * also of those before one that is broken. Throws where it cannot be used.
+ */
+export async function importHandlers(
+  module: URL,
+  onFile: (path: string) => void = () => undefined,
+): Promise<HandlersModule> {
+  if (/\.[cm]?tsx?$/.test(module.pathname)) await understandTypeScript(module);
+  const hooks = registerHooks({
+    load: (url, context, next) => {
+      if (url.startsWith("file:") && !url.includes("/node_modules/"))
+        onFile(fileURLToPath(url.replace(/[?#].*$/, "")));
+      return next(url, context);
+    },
+  });
+  try {
+    const exported = moduleSchema.safeParse(await import(module.href));
+    if (!exported.success) {
+      const problems = exported.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+      throw new TypeError(`${fileURLToPath(module)}: ${problems.join("; ")}`);
+    }
+    checkNames(exported.data.handlers);
+    return exported.data;
+  } finally {
+    hooks.deregister();
+  }
+}
+
+/** Throws where two handlers have one name: their jobs could not be told apart. */
+export function checkNames(handlers: readonly Handler[]): void {
+  const byName = new Map<string, Handler>();
+  for (const handler of handlers) {
+    const other = byName.get(handler.name);
+    if (other)
+      throw new TypeError(
+        `two handlers are called "${handler.name}": ${other.definedAt} and ${handler.definedAt}. Give one of them another name.`,
+      );
+    byName.set(handler.name, handler);
+  }
+}
+
+/**
+ * What Node.js alone does not run: enums, decorators, parameter properties, `paths` of the nearest tsconfig.json. What is
+ * loaded already stays as it is, so the receiver's own modules cost nothing.
+ */
+async function understandTypeScript(module: URL): Promise<void> {
+  // Its cache would lie where other users of the machine can write.
+  process.env["TSX_DISABLE_CACHE"] ??= "1";
+  process.env["TSX_TSCONFIG_PATH"] ??= nearestTsconfig(fileURLToPath(module));
+  const [esm, cjs] = await Promise.all([import("tsx/esm/api"), import("tsx/cjs/api")]);
+  esm.register();
+  cjs.register();
+}
+
+function nearestTsconfig(path: string): string | undefined {
+  const folder = dirname(path);
+  const file = join(folder, "tsconfig.json");
+  if (existsSync(file)) return file;
+  return folder === path ? undefined : nearestTsconfig(folder);
+}
+
+const handlerSchema = z.custom<Handler>(
+  (value) =>
+    z.object({ name: z.string(), prepare: z.function(), definedAt: z.string() }).safeParse(value).success,
+  "is not made by defineHandler().",
+);
+
+const moduleSchema = z.object({
+  handlers: z.array(handlerSchema, "must be an export: a list of what defineHandler() made."),
+  createServices: z
+    .custom<CreateServices>((value) => typeof value === "function", "must be a function.")
+    .optional(),
+});

@@ -1,0 +1,71 @@
+import type { Clock } from "../clock.ts";
+import type { Engine, FailedJob, Handled, Processor, ProcessOptions } from "../engine.ts";
+import type { Log } from "../operations/log.ts";
+import { knownType } from "../operations/privacy.ts";
+import { scrub } from "../operations/scrubber.ts";
+import type { Redact } from "../operations/secrets.ts";
+import type { RestClient } from "../operations/rest-client.ts";
+import { createHandling, type Handling } from "./handling.ts";
+import type { Handler } from "./handler.ts";
+import { checkNames } from "./handlers-module.ts";
+import { jobHandler, type PolicyDefaults } from "./policies.ts";
+
+export type Loop = Processor & Pick<Handling, "blame">;
+
+/**
+ * Has `handlers` handle the engine's jobs in this process, by the policies that each has of its own or else the
+ * environment's. Throws where two of them have one name.
+ */
+export async function startLoop(options: {
+  engine: Engine;
+  handlers: readonly Handler[];
+  services: unknown;
+  defaults: PolicyDefaults & { maximumAgeMs: number };
+  clock: Clock;
+  random: () => number;
+  log: Log;
+  api: RestClient | undefined;
+  redact: Redact;
+  workerId: string;
+  predecessors?: readonly string[];
+  only?: ProcessOptions["only"];
+  onHandled: (handled: Handled) => void;
+  /** Some goes on past its deadline and ignores its signal; only the end of the process helps. */
+  onStuck: (job: FailedJob) => void;
+}): Promise<Loop> {
+  const { handlers, defaults, log, redact } = options;
+  checkNames(handlers);
+  const clean = (text: string, body: string): string => scrub(redact(text), body);
+  const { handle, blame } = createHandling(options);
+  const processor = await options.engine.work.process({
+    handlers: handlers.map((handler) => jobHandler(handler, { defaults, random: options.random, clean })),
+    handle,
+    workerId: options.workerId,
+    predecessors: options.predecessors,
+    concurrency: defaults.workerConcurrency,
+    only: options.only,
+    onHandled: options.onHandled,
+    onTrouble: (error) =>
+      log.error({ err: error }, "the background loop could not reach its database; it goes on trying"),
+  });
+  return { ...processor, blame };
+}
+
+/** The line of an attempt. */
+export function logHandled(log: Log, handled: Handled): void {
+  const { id, handler, type, attempt, outcome, durationMs, error } = handled;
+  const fields = {
+    event_id: id,
+    handler,
+    type: knownType(type),
+    attempt,
+    outcome,
+    duration_ms: Math.round(durationMs),
+    ...(error === undefined ? {} : { error }),
+  };
+  if (outcome === "done") log.info(fields, "handled");
+  else if (outcome === "later") log.info(fields, "put off by its handler");
+  else if (outcome === "failed") log.warn(fields, "handling failed; it will be tried again");
+  else if (outcome === "lost") log.warn(fields, "the claim was lost; another worker has the job");
+  else log.error(fields, "dead: requeue it once the cause is mended");
+}

@@ -1,0 +1,85 @@
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Engine, FailedJob, Handled, ProcessOptions } from "../engine.ts";
+import { openEngine } from "../engines/open.ts";
+import type { Log } from "../operations/log.ts";
+import { createRestClient } from "../operations/rest-client.ts";
+import { createRedactor, secretsOf } from "../operations/secrets.ts";
+import type { Handler } from "./handler.ts";
+import { logHandled, startLoop, type Loop } from "./loop.ts";
+
+const RETENTION_INTERVAL_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** What services may take to close, beyond what is left of the grace. */
+const CLOSING_MS = 500;
+
+export type Working = {
+  loop: Loop;
+  /** Drains the loop, then closes the services and the database. */
+  stop: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
+};
+
+/** All that the handlers' process does, with an engine of its own: its loop, and the retention of what is finished. */
+export async function startWorking(options: {
+  config: Config;
+  log: Log;
+  handlers: readonly Handler[];
+  services: unknown;
+  closeServices: (() => Promise<void> | void) | undefined;
+  workerId: string;
+  predecessors: readonly string[];
+  only?: ProcessOptions["only"];
+  onHandled: (handled: Handled) => void;
+  onStuck: (job: FailedJob) => void;
+}): Promise<Working> {
+  const { config, log } = options;
+  const clock = systemClock;
+  const engine = await openEngine({ ...config, clock });
+  const loop = await startLoop({
+    ...options,
+    engine,
+    defaults: config,
+    clock,
+    random: Math.random,
+    api: config.api && createRestClient({ ...config.api, clock, random: Math.random }),
+    redact: createRedactor(secretsOf(config)),
+    onHandled: (handled) => {
+      logHandled(log, handled);
+      options.onHandled(handled);
+    },
+  });
+  const older = {
+    bodiesOlderThanMs: config.retentionDays * DAY_MS,
+    idsOlderThanMs: config.idRetentionDays * DAY_MS,
+  };
+  void keepRetention(engine, older, log);
+  const retention = setInterval(() => void keepRetention(engine, older, log), RETENTION_INTERVAL_MS);
+
+  return {
+    loop,
+    stop: async (graceMs, failed) => {
+      const endAtMs = clock.monotonicMs() + graceMs + CLOSING_MS;
+      clearInterval(retention);
+      await loop.drain(graceMs, failed);
+      const closing = Promise.resolve(options.closeServices?.()).catch((error: unknown) =>
+        log.error({ err: error }, "the services could not be closed"),
+      );
+      await Promise.race([closing, clock.sleep(Math.max(0, endAtMs - clock.monotonicMs()))]);
+      await engine.close();
+    },
+  };
+}
+
+async function keepRetention(
+  engine: Engine,
+  older: { bodiesOlderThanMs: number; idsOlderThanMs: number },
+  log: Log,
+): Promise<void> {
+  try {
+    const pruned = await engine.ledger.prune(older);
+    if (pruned.bodies + pruned.ids > 0) log.info(pruned, "pruned what was kept long enough");
+  } catch (error) {
+    log.error({ err: error }, "retention failed; it is tried again in an hour");
+  }
+}

@@ -1,0 +1,31 @@
+/** Room for an ordinary event with its headers. */
+const PORTION_BYTES = 4_096;
+
+/** A connection of node:http, whose parser is the one that listens for data. */
+type Connection = NodeJS.EventEmitter & { readonly destroyed: boolean };
+
+/**
+ * Has the HTTP parser of a new connection read 4 KB at a time, and nothing more once `isOver`. The 64 KB that arrive at
+ * once can be two thousand requests, and nothing else stops it in the midst of them.
+ */
+export function parseInPortions(socket: Connection, isOver: () => boolean): void {
+  const parsers = socket.listeners("data");
+  socket.removeAllListeners("data");
+  socket.on("data", (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length && !socket.destroyed && !isOver(); at += PORTION_BYTES) {
+      const portion = bytes.subarray(at, at + PORTION_BYTES);
+      for (const parse of parsers) Reflect.apply(parse, socket, [portion]);
+    }
+    release(bytes);
+  });
+}
+
+/**
+ * Gives back at once what `bytes` occupy, which are not looked at any more. Left to the garbage collector, which waits
+ * for a hundred megabytes of it, bodies that arrive cost more than those that are kept.
+ */
+export function release(bytes: Buffer): void {
+  // What Node reads and what its parser passes on has a buffer of its own; a part of another's is not ours to take.
+  if (bytes.byteLength === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer)
+    bytes.buffer.transfer(0);
+}

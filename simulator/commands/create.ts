@@ -1,0 +1,111 @@
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Command, Option } from "commander";
+import { KINDS, type KindName } from "../create/kinds.ts";
+import { nextSteps, projectFiles } from "../create/project.ts";
+import { shellWord } from "../shell-words.ts";
+import { CommandError, EXIT } from "./command-error.ts";
+import { createOutput, type Output } from "./output.ts";
+
+type Flags = Partial<Record<KindName | "fork" | "json", boolean>>;
+
+const NAMES = Object.keys(KINDS).filter((name): name is KindName => name in KINDS);
+const PACKAGE = createRequire(import.meta.url).resolve("voice-agent-webhook-kit/package.json");
+
+/** `create DIR`: a receiver to start from, in a folder of its own, with its test in CI; asks nothing. */
+export function createCommand(): Command {
+  const command = new Command("create")
+    .description("make a receiver to start from, with its tests for GitHub, GitLab and any shell")
+    .argument("<folder>", "where it is to stand: empty, or not there yet")
+    .addOption(
+      new Option("--fork", "the reference receiver, all of it, to own (from a checkout of the kit)"),
+    );
+  for (const name of NAMES) command.option(`--${name}`, KINDS[name].title);
+  return command.option("--json", "print JSON").action((folder: string, flags: Flags) => {
+    const output = createOutput({ json: flags.json === true });
+    const chosen = [...NAMES, "fork" as const].filter((name) => flags[name] === true);
+    const [name] = chosen;
+    if (name === undefined || chosen.length > 1) {
+      const all = [...NAMES, "fork"].map((one) => `--${one}`).join(", ");
+      throw new CommandError(`Say what it is to be, with one of ${all}.`, EXIT.wrongUsage);
+    }
+    const target = resolve(folder);
+    const problem = problemWith(target);
+    if (problem !== undefined) throw new CommandError(problem, EXIT.wrongUsage);
+    if (name === "fork") process.exitCode = fork(target);
+    else make(name, target, output);
+  });
+}
+
+function problemWith(target: string): string | undefined {
+  // A folder above it that is missing was more likely mistyped than wished for.
+  if (!existsSync(dirname(target))) return `There is no folder ${dirname(target)}: make it first.`;
+  if (!existsSync(target)) return undefined;
+  const first = statSync(target).isDirectory() ? readdirSync(target)[0] : basename(target);
+  return first === undefined
+    ? undefined
+    : `${target} is not empty (it has ${first}): name a folder that is empty or not there yet.`;
+}
+
+function make(name: KindName, target: string, output: Output): void {
+  const secret = `whsec_${randomBytes(24).toString("hex")}`;
+  const sources = { examples: new URL("../../examples/", import.meta.url), manifest: pathToFileURL(PACKAGE) };
+  const project = basename(target)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, "-");
+  const files = projectFiles(name, { project, secret, sources });
+  mkdirSync(target, { recursive: true });
+  pack(target);
+  for (const [path, { text, executable = false }] of files) {
+    const file = join(target, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode: path === ".env" ? 0o600 : executable ? 0o755 : 0o644 });
+  }
+  const steps = [`cd ${shellWord(folderToType(target))}`, ...nextSteps(name)];
+  output.value({ object: "project", kind: name, folder: target, files: [...files.keys()], next: steps });
+  output.line(`Made ${target}: ${KINDS[name].title}.`);
+  output.note(`\nNext:`);
+  for (const step of steps) output.note(`  ${step}`);
+}
+
+/** Puts this package into the project as a file, since no registry has it. */
+function pack(target: string): void {
+  const root = dirname(PACKAGE);
+  const npm = process.env["npm_execpath"];
+  const [program, ...words] = npm === undefined ? ["npm"] : [process.execPath, npm];
+  const run = (...more: string[]) =>
+    spawnSync(program ?? "npm", [...words, ...more], {
+      cwd: root,
+      encoding: "utf8",
+      shell: process.platform === "win32" && npm === undefined,
+    });
+  // A checkout has nothing built.
+  const built = existsSync(join(root, "tools/build.ts")) ? run("run", "--silent", "build") : undefined;
+  const packed =
+    built?.status === undefined || built.status === 0
+      ? run("pack", "--silent", "--pack-destination", target)
+      : built;
+  if (packed.status === 0) return;
+  const reason = packed.error?.message ?? (packed.stderr || packed.stdout).trim();
+  throw new CommandError(`npm could not pack the kit into ${target}: ${reason}`);
+}
+
+/** A fork is made of sources, with their tests: a checkout has them, an installed package does not. */
+function fork(target: string): number {
+  const script = join(dirname(PACKAGE), "tools/fork.ts");
+  if (!existsSync(script)) {
+    throw new CommandError(
+      "--fork needs a checkout of the kit, for the sources and their tests: there, npm run fork -- FOLDER.",
+    );
+  }
+  return spawnSync(process.execPath, [script, target], { stdio: "inherit" }).status ?? EXIT.couldNotRun;
+}
+
+function folderToType(target: string): string {
+  const here = `${process.cwd()}/`;
+  return target.startsWith(here) ? target.slice(here.length) : target;
+}

@@ -1,0 +1,55 @@
+/** What `create` can make: one receiver of the examples, as a project of its own. */
+export type Kind = {
+  /** Said in `--help` and in the README of the project. */
+  title: string;
+  /** The example under examples/, and what it is called in the project. */
+  files: Record<string, string>;
+  /** The words that start it, for a shell. */
+  start: string;
+  /** Packages of npm beside the kit, for a project of Node.js that has the receiver mounted. */
+  packages?: readonly string[];
+  /** What Debian calls what it needs, for a build server that has Node.js alone. */
+  debian?: string;
+  /** What a hosted build server of GitHub lacks. */
+  github?: string;
+};
+
+const mounted = (title: string, file: string, packages: string[]): Kind => ({
+  title: `${title} with the receiver mounted, and a handler`,
+  files: { "app.mjs": `mounted/${file}`, "handlers.mjs": "mounted/handlers.mjs" },
+  start: "node app.mjs",
+  packages,
+});
+
+export const KINDS = {
+  express: mounted("an Express app", "express.mjs", ["express"]),
+  fastify: mounted("a Fastify app", "fastify.mjs", ["fastify"]),
+  hono: mounted("a Hono app", "hono.mjs", ["hono", "@hono/node-server"]),
+  python: {
+    title: "a receiver in Python, with nothing to install",
+    files: { "receiver.py": "receivers/http_server.py" },
+    start: "python3 receiver.py",
+    debian: "python3",
+  },
+  go: {
+    title: "a receiver in Go, with nothing to install",
+    files: { "receiver.go": "receivers/receiver.go" },
+    start: "env DATABASE=events.jsonl go run receiver.go",
+    debian: "golang-go",
+  },
+  php: {
+    title: "a receiver in PHP, with the pdo_sqlite module",
+    files: { "receiver.php": "receivers/receiver.php" },
+    start: "sh -c 'php receiver.php & exec php -S 127.0.0.1:$PORT receiver.php'",
+    debian: "php-cli php-sqlite3",
+  },
+  ruby: {
+    title: "a receiver in Ruby, on Sinatra",
+    files: { "receiver.rb": "receivers/sinatra_app.rb" },
+    start: "ruby receiver.rb",
+    debian: "ruby-sinatra ruby-sqlite3 puma",
+    github: "gem install sinatra sqlite3 puma rackup",
+  },
+} as const satisfies Record<string, Kind>;
+
+export type KindName = keyof typeof KINDS;

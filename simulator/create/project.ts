@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { KINDS, type Kind, type KindName } from "./kinds.ts";
+
+const manifestSchema = z.looseObject({
+  version: z.string(),
+  engines: z.object({ node: z.string() }),
+  dependencies: z.record(z.string(), z.string()),
+  devDependencies: z.record(z.string(), z.string()),
+});
+
+/** A file of a project that is made: its text, and whether it can be run. */
+export type MadeFile = { text: string; executable?: boolean };
+
+/** Where what is needed to make a project lies. */
+export type Sources = { examples: URL; manifest: URL };
+
+const URL_HERE = "http://localhost:3000/webhooks";
+
+/** Every file of a project of that kind, by its path; `secret` goes into its `.env`, which no repository gets. */
+export function projectFiles(
+  name: KindName,
+  options: { project: string; secret: string; sources: Sources },
+): Map<string, MadeFile> {
+  const { project, secret, sources } = options;
+  const kind: Kind = KINDS[name];
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(sources.manifest, "utf8")));
+  const archive = archiveName(manifest.version);
+  const files = new Map<string, MadeFile>();
+  for (const [path, example] of Object.entries(kind.files)) {
+    files.set(path, { text: readFileSync(new URL(example, sources.examples), "utf8") });
+  }
+  const isNode = kind.packages !== undefined;
+  if (kind.packages === undefined) {
+    files.set("start", script(`set -a\n. ./.env\nset +a\nexec ${kind.start}`));
+    files.set("dev", script(`exec ${npx(archive)} dev --url ${URL_HERE} "$@" -- ${kind.start}`));
+    const verify = `exec ${npx(archive)} verify --level must --url ${URL_HERE} \\\n  --observe 'http://localhost:3000/handled/{id}' --fail-on unverified "$@" -- ${kind.start}`;
+    files.set("verify", script(verify));
+  } else {
+    const { dependencies, devDependencies, engines } = manifest;
+    const versions = { ...devDependencies, ...dependencies };
+    const wanted = kind.packages.map((one): [string, string] => [one, versions[one] ?? "*"]);
+    const manifestOfProject = {
+      name: project,
+      version: "0.1.0",
+      private: true,
+      type: "module",
+      scripts: {
+        start: `node --env-file=.env app.mjs`,
+        dev: `voice-agent-simulator dev --url ${URL_HERE} -- ${kind.start}`,
+        verify: `voice-agent-simulator verify --level must --url ${URL_HERE} -- ${kind.start}`,
+      },
+      dependencies: { ...Object.fromEntries(wanted), "voice-agent-webhook-kit": `file:${archive}` },
+      engines: { node: engines.node },
+    };
+    files.set("package.json", { text: `${JSON.stringify(manifestOfProject, null, 2)}\n` });
+  }
+  files.set(".env", { text: `PORT=3000\nSIGNING_SECRET=${secret}\n` });
+  files.set(".gitignore", { text: ".env\nnode_modules/\ndata/\nevents.*\n" });
+  files.set(".github/workflows/webhooks.yml", { text: githubWorkflow(kind) });
+  files.set(".gitlab-ci.yml", { text: gitlabJob(kind) });
+  files.set("README.md", {
+    text: readme(project, kind, isNode ? engineWords(manifest.engines.node) : undefined),
+  });
+  return files;
+}
+
+/** The package itself as a file, which no registry has. */
+export function archiveName(version: string): string {
+  return `voice-agent-webhook-kit-${version}.tgz`;
+}
+
+/** What to do next, the first time. */
+export function nextSteps(name: KindName): string[] {
+  return stepsOf(KINDS[name]).map(({ line }) => line);
+}
+
+function stepsOf(kind: Kind): { line: string; does: string }[] {
+  const isNode = kind.packages !== undefined;
+  return [
+    ...(isNode ? [{ line: "npm install", does: "what it is made of" }] : []),
+    {
+      line: isNode ? "npm run dev" : "./dev",
+      does: "the whole service beside it: one event of each type, then a dashboard",
+    },
+    { line: isNode ? "npm run verify" : "./verify", does: "the verdict, as the build server runs it" },
+    ...(isNode ? [] : [{ line: "./start", does: "it alone, with the settings in .env" }]),
+  ];
+}
+
+function script(text: string): MadeFile {
+  return { text: `#!/bin/sh\ncd "$(dirname "$0")" || exit\n${text}\n`, executable: true };
+}
+
+function npx(archive: string): string {
+  return `npx --yes --package file:./${archive} voice-agent-simulator`;
+}
+
+function commands(kind: Kind): string[] {
+  return kind.packages === undefined ? ["./verify"] : ["npm install", "npm run verify"];
+}
+
+function githubWorkflow(kind: Kind): string {
+  const steps = [...(kind.github === undefined ? [] : [kind.github]), ...commands(kind)];
+  return `name: webhooks
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  webhooks:
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-node@v4
+        with:
+          node-version: 24
+${steps.map((line) => `      - run: ${line}\n`).join("")}`;
+}
+
+function gitlabJob(kind: Kind): string {
+  const install = kind.debian === undefined ? [] : ["apt-get update", `apt-get install --yes ${kind.debian}`];
+  return `webhooks:
+  image: node:24
+  script:
+${[...install, ...commands(kind)].map((line) => `    - ${line}\n`).join("")}`;
+}
+
+function engineWords(range: string): string {
+  return range.replace(">=", "");
+}
+
+function readme(project: string, kind: Kind, nodeMinimum: string | undefined): string {
+  const needs =
+    nodeMinimum === undefined
+      ? "It needs Node.js 20 or newer beside it for the tests alone, which come from the file in this folder."
+      : `It needs Node.js ${nodeMinimum} or newer.`;
+  const steps = stepsOf(kind);
+  const width = Math.max(...steps.map(({ line }) => line.length));
+  const lines = steps.map(({ line, does }) => `${line.padEnd(width)}   # ${does}`).join("\n");
+  const work =
+    nodeMinimum === undefined
+      ? 'Your work goes where the code says "Your work".'
+      : "Your work goes into `handlers.mjs`.";
+  return `# ${project}
+
+Receives the webhooks of the voice agent service: ${kind.title}. ${needs}
+
+\`\`\`sh
+${lines}
+\`\`\`
+
+${work} \`.env\` has a secret of its own for trying things out: put that of your endpoint there. It is in no repository.
+
+GitHub and GitLab run the verdict at each push (\`.github/workflows/webhooks.yml\`, \`.gitlab-ci.yml\`); any other build server runs \`${commands(kind).join(" && ")}\`.
+`;
+}

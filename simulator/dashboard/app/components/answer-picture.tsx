@@ -1,0 +1,98 @@
+import type { Attempt, Endpoint } from "../core/types.ts";
+import { useEffect } from "preact/hooks";
+import { control } from "../core/api.ts";
+import { millisecondsOf, timeOf } from "../core/format.ts";
+import { useLive } from "../core/live.ts";
+import { useLoaded } from "../core/load.ts";
+import { hrefTo } from "../core/route.ts";
+import { attemptTone } from "../core/schedule.ts";
+import { outcomeWord } from "../core/words.ts";
+
+const AGAIN_AFTER_MS = 400;
+const [WIDTH, HEIGHT, STEP, LOWEST] = [288, 34, 6, 4];
+/** An answer at the limit of ten seconds fills the height, one within a millisecond is the lowest bar. */
+const LONGEST = Math.log10(10_000);
+
+/** How an endpoint has answered lately: a bar for each attempt, as high as it took long, and what that amounts to. */
+export function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
+  const { feed, generation } = useLive();
+  const { id } = endpoint;
+  const { value: answers, reload } = useLoaded(`answers ${id} ${generation}`, () =>
+    control.get(`/endpoints/${encodeURIComponent(id)}/answers`),
+  );
+  const heard = feed.heardOf(id);
+  useEffect(() => {
+    if (heard === undefined) return undefined;
+    const timer = setTimeout(reload, AGAIN_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [heard]);
+  if (answers === undefined) return <div class="answers" />;
+  const { attempts, counted, acknowledged, p95_ms: p95Ms } = answers;
+  const last = attempts.at(-1);
+  if (last === undefined) return <p class="answers muted">Nothing was sent to it yet.</p>;
+  const share = counted === 0 ? "–" : `${percentOf(acknowledged, counted)} %`;
+  const p95 = p95Ms === null ? "–" : millisecondsOf(p95Ms);
+  return (
+    <div class="answers">
+      <svg
+        class="bars"
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label={`The last ${attempts.length} attempts: ${share} acknowledged, p95 ${p95}`}
+      >
+        {attempts.map((attempt, index) => (
+          <Bar
+            key={`${attempt.delivery_id} ${attempt.number}`}
+            attempt={attempt}
+            x={WIDTH - (attempts.length - index) * STEP}
+          />
+        ))}
+      </svg>
+      <dl class="facts">
+        <div
+          title={`${acknowledged} of the last ${counted} attempts; what we made fail on purpose is left out`}
+        >
+          <dt>Acknowledged</dt>
+          <dd>{share}</dd>
+        </div>
+        <div title="95 of 100 answers took no longer">
+          <dt>p95</dt>
+          <dd>{p95}</dd>
+        </div>
+        <div>
+          <dt>Last answer</dt>
+          <dd>
+            <a class={`answer-${attemptTone(last)}`} href={hrefTo(`/deliveries/${last.delivery_id}`)}>
+              {outcomeWord(last)}
+            </a>
+            <span class="muted"> {timeOf(last.wall_started_at)}</span>
+          </dd>
+        </div>
+      </dl>
+    </div>
+  );
+}
+
+function Bar({ attempt, x }: { attempt: Attempt; x: number }) {
+  const share = Math.log10(Math.max(1, attempt.duration_ms ?? 1)) / LONGEST;
+  const height = LOWEST + Math.min(1, share) * (HEIGHT - LOWEST);
+  return (
+    <rect
+      class={`bar ${attemptTone(attempt)}`}
+      x={x}
+      y={HEIGHT - height}
+      width={STEP - 2}
+      height={height}
+      rx="1"
+    >
+      <title>{`${outcomeWord(attempt)}, ${millisecondsOf(attempt.duration_ms)}`}</title>
+    </rect>
+  );
+}
+
+/** Nearly all is not all, and next to nothing is not nothing. */
+function percentOf(part: number, whole: number): number | string {
+  const percent = (part / whole) * 100;
+  if (percent > 99 && part < whole) return Math.min(99.9, Math.floor(percent * 10) / 10);
+  return part > 0 && percent < 1 ? "< 1" : Math.round(percent);
+}

@@ -1,0 +1,56 @@
+import type { AttemptDetail } from "../core/types.ts";
+import { differenceOf, linesOf } from "../core/difference.ts";
+import { Panel } from "./page.tsx";
+
+const LINES = "What is otherwise in the answer";
+const MARKS = { gone: "−", new: "+", same: " " };
+
+/** What is otherwise in this attempt than in the one before it. */
+export function AttemptDifference({ before, attempt }: { before: AttemptDetail; attempt: AttemptDetail }) {
+  const parts = differenceOf(before, attempt);
+  const other = parts.filter(({ isSame }) => !isSame);
+  const same = parts.filter(({ isSame }) => isSame).map(({ name }) => name.toLowerCase());
+  return (
+    <Panel className="difference" title={`Compared with attempt ${before.number}`}>
+      <table>
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">Attempt {before.number}</th>
+            <th scope="col">Attempt {attempt.number}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {other.map(({ name, before: was, after: is }) => (
+            <tr key={name}>
+              <th scope="row" class="foreign">
+                {name}
+              </th>
+              <td class="foreign">{was}</td>
+              <td class="foreign">{is}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {attempt.ended_at !== null && (
+        <AnswerBodies was={before.answer?.body ?? ""} is={attempt.answer?.body ?? ""} />
+      )}
+      {same.length > 0 && <p class="muted">The same: {same.join(", ")}.</p>}
+    </Panel>
+  );
+}
+
+function AnswerBodies({ was, is }: { was: string; is: string }) {
+  if (was === is) return <p class="muted">The body of the answer is the same.</p>;
+  const lines = linesOf(was, is).map(({ kind, text }, index) => (
+    <span key={index} class={`line ${kind}`}>{`${MARKS[kind]} ${text}`}</span>
+  ));
+  return (
+    <>
+      <h3>Body of the answer</h3>
+      <pre class="code foreign lines" tabindex={0} role="region" aria-label={LINES}>
+        {lines}
+      </pre>
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import type { AttemptDetail } from "../core/types.ts";
+import { fullTimeOf, millisecondsOf } from "../core/format.ts";
+import { attemptState } from "../core/schedule.ts";
+import { outcomeSentence } from "../core/words.ts";
+import { AttemptDifference } from "./attempt-difference.tsx";
+import { OutcomeChip } from "./chips.tsx";
+import { BodyView } from "./code-view.tsx";
+import { type AttemptTools, DebugKit } from "./debug-kit.tsx";
+import { Panel } from "./page.tsx";
+import { SignatureView } from "./signature-view.tsx";
+
+/**
+ * One attempt: how it ended and why, what is otherwise than `before`, what was sent, what came back, and whether the
+ * signature holds. One that failed has what helps to find out why.
+ */
+export function AttemptView({
+  attempt,
+  before,
+  curl,
+  onEdit,
+}: AttemptTools & { attempt: AttemptDetail; before: AttemptDetail | undefined }) {
+  const { request, answer } = attempt;
+  return (
+    <div class="attempt">
+      <div class="attempt-head">
+        <h3>Attempt {attempt.number}</h3>
+        <OutcomeChip attempt={attempt} />
+        <p>
+          {outcomeSentence(attempt)}{" "}
+          {attempt.error_detail && <code class="foreign muted">{attempt.error_detail}</code>}
+        </p>
+        <p class="muted small">
+          Due {fullTimeOf(attempt.scheduled_at)} · sent {fullTimeOf(attempt.wall_started_at)} real time
+          {attempt.duration_ms === null ? "" : ` · took ${millisecondsOf(attempt.duration_ms)}`}
+        </p>
+      </div>
+      <div class="exchange">
+        <Panel title="Answer" aside="what came back">
+          {answer ? (
+            <>
+              <BodyView
+                text={answer.body}
+                label="Answer body"
+                note={answer.truncated ? "the first 16 KiB" : undefined}
+              />
+              <Headers headers={answer.headers} label="Answer headers" />
+            </>
+          ) : (
+            <p class="muted none">{attempt.ended_at === null ? "None yet." : "There was none."}</p>
+          )}
+        </Panel>
+        <Panel title="Request" aside="what we sent">
+          {request.line && <code class="request-line foreign">{request.line}</code>}
+          <BodyView text={request.body} label="Request body" />
+          <Headers headers={request.headers} label="Request headers" />
+        </Panel>
+      </div>
+      {attemptState(attempt) === "failed" && <DebugKit attempt={attempt} curl={curl} onEdit={onEdit} />}
+      {before !== undefined && <AttemptDifference before={before} attempt={attempt} />}
+      <SignatureView attempt={attempt} />
+    </div>
+  );
+}
+
+function Headers({ headers, label }: { headers: Record<string, string | string[]>; label: string }) {
+  const rows = Object.entries(headers).flatMap(([name, value]) =>
+    [value].flat().map((one) => [name, one] as const),
+  );
+  if (rows.length === 0) return <p class="muted none">No headers.</p>;
+  return (
+    <table class="headers">
+      <caption class="visually-hidden">{label}</caption>
+      <tbody>
+        {rows.map(([name, value], index) => (
+          <tr key={`${name} ${index}`}>
+            <th scope="row" class="foreign">
+              {name}
+            </th>
+            <td class="foreign">{value}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

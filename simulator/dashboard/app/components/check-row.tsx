@@ -1,0 +1,115 @@
+import type { Check } from "../core/types.ts";
+import { useMemo } from "preact/hooks";
+import { shortOf } from "../core/format.ts";
+import { Chip, type Tone } from "./chips.tsx";
+import { Code } from "./code-view.tsx";
+import { CopyButton } from "./copy-button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+
+const MOST_OF_A_HEADER = 2_000;
+
+export const STANDING_NAMES = ["failed", "advice", "unverified", "passed"] as const;
+
+export type Standing = (typeof STANDING_NAMES)[number];
+type ExchangeOf = NonNullable<Check["evidence"]>[number];
+type Message = {
+  method?: string;
+  url?: string;
+  status?: number;
+  headers?: readonly (readonly [name: string, value: string])[];
+  body?: string;
+  error?: string;
+  message?: string;
+};
+
+/** What a check of a report counts as, the worst first: its words, colour and mark. */
+export const STANDINGS: Record<Standing, { title: string; word: string; tone: Tone; icon: IconName }> = {
+  failed: { title: "Failed", word: "failed", tone: "bad", icon: "cross" },
+  advice: { title: "Advice that is not followed", word: "advice", tone: "wait", icon: "flag" },
+  unverified: { title: "Could not be judged", word: "not judged", tone: "plain", icon: "question" },
+  passed: { title: "Passed", word: "passed", tone: "ok", icon: "check" },
+};
+
+/** A piece of advice that is not followed fails no run. */
+export function standingOf({ outcome, level, known }: Check): Standing {
+  if (outcome === "failed") return level === "advice" || known === true ? "advice" : "failed";
+  return outcome ?? "unverified";
+}
+
+/** One check in a line, that opens to what was sent for it, what came back, the rule and what to do. */
+export function CheckRow({ check }: { check: Check }) {
+  // Others come in meanwhile, hundreds of them: this one is made once.
+  return useMemo(() => checkRow(check), [check]);
+}
+
+function checkRow(check: Check) {
+  const { id, title, level, explanation, hint, rule, repeat, evidence = [] } = check;
+  const { tone, icon, word } = STANDINGS[standingOf(check)];
+  return (
+    <li class={`check-row ${tone}`}>
+      <details>
+        <summary>
+          <Icon name={icon} size={16} />{" "}
+          <span class="check-words">
+            <span class="check-title foreign">{title}</span> <code class="muted foreign">{id}</code>{" "}
+            {explanation && <span class="check-why foreign">{explanation}</span>}
+          </span>{" "}
+          <span class="check-side">
+            {level && <span class="muted">{level}</span>}
+            <Chip tone={tone}>{word}</Chip>
+          </span>
+        </summary>
+        <div class="check-detail">
+          {rule && (
+            <p class="foreign">
+              <span class="muted">{rule.section}:</span> {rule.text}
+            </p>
+          )}
+          {hint && (
+            <p class="foreign">
+              <span class="muted">To do:</span> {hint}
+            </p>
+          )}
+          {repeat && (
+            <p class="repeat">
+              <code class="foreign">{repeat}</code>
+              <CopyButton quiet text={repeat} label="Copy the command that repeats it" />
+            </p>
+          )}
+          {evidence.map((exchange, index) => (
+            <Exchange key={index} exchange={exchange} label={`${id}, ${index + 1}`} />
+          ))}
+          {evidence.length === 0 && <p class="muted">There is no request of its own to show.</p>}
+        </div>
+      </details>
+    </li>
+  );
+}
+
+/** What was sent and what came back. */
+function Exchange({ exchange, label }: { exchange: ExchangeOf; label: string }) {
+  const { sent, received, curl, duration_ms: durationMs } = exchange;
+  return (
+    <div class="evidence">
+      <div>
+        <h3>Request</h3>
+        {sent?.note && <p class="muted foreign">{sent.note}</p>}
+        <Code text={messageText(sent)} label={`Request: ${label}`} />
+        {curl && (
+          <CopyButton small text={curl} label="Copy as curl" title="Signs afresh with $SIGNING_SECRET" />
+        )}
+      </div>
+      <div>
+        <h3>Answer{durationMs !== undefined && <span class="muted"> after {durationMs} ms</span>}</h3>
+        <Code text={messageText(received)} label={`Answer: ${label}`} />
+      </div>
+    </div>
+  );
+}
+
+function messageText({ method, url, status, headers = [], body = "", error, message }: Message): string {
+  if (error !== undefined) return `${error}: ${message ?? ""}`;
+  const first = status === undefined ? `${method ?? ""} ${url ?? ""}` : `HTTP ${status}`;
+  const lines = headers.map(([name, value]) => `${name}: ${shortOf(value, MOST_OF_A_HEADER)}`);
+  return [first, ...lines, "", body].join("\n");
+}

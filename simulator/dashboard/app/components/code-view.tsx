@@ -1,0 +1,121 @@
+import { withControlsShown } from "../core/words.ts";
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { CopyButton } from "./copy-button.tsx";
+
+const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Beyond this, colours cost more than they help. */
+const MOST_COLOURED = 60_000;
+
+/** A body: pretty where it is JSON, raw as it came, and copied raw. */
+export function BodyView({ text, label, note }: { text: string; label: string; note?: string | undefined }) {
+  const pretty = useMemo(() => prettyJson(text), [text]);
+  const [wantsRaw, setRaw] = useState(false);
+  const isRaw = wantsRaw || pretty === undefined;
+  return (
+    <div class="body-view">
+      <div class="body-bar">
+        <h3>{label}</h3>
+        <span class="muted">
+          {note ?? `${new TextEncoder().encode(text).length.toLocaleString("en")} bytes`}
+        </span>
+        <span class="spacer" />
+        {pretty !== undefined && (
+          <Segments
+            label={`How to show: ${label}`}
+            value={isRaw ? "raw" : "pretty"}
+            options={[
+              ["pretty", "Pretty"],
+              ["raw", "Raw"],
+            ]}
+            onChange={(value) => setRaw(value === "raw")}
+          />
+        )}
+        <CopyButton quiet text={text} label={`Copy ${label}`} />
+      </div>
+      {text === "" ? (
+        <p class="muted none">Empty.</p>
+      ) : (
+        <Code text={isRaw ? text : (pretty ?? text)} json={!isRaw} label={label} />
+      )}
+    </div>
+  );
+}
+
+/** Text as it is, coloured when it is JSON; scrolls by itself and can be reached by keyboard. */
+export function Code({ text, json = false, label }: { text: string; json?: boolean; label: string }) {
+  const parts = useMemo(() => {
+    const shown = withControlsShown(text);
+    return json && shown.length < MOST_COLOURED ? coloured(shown) : shown;
+  }, [text, json]);
+  return (
+    <pre class="code foreign" tabindex={0} role="region" aria-label={label}>
+      {parts}
+    </pre>
+  );
+}
+
+/** A value, the words for it, and a title. */
+export type Choice<Value extends string = string> = readonly [
+  value: Value,
+  words: string,
+  title?: string | undefined,
+];
+
+/** A few choices side by side, of which one is on. */
+export function Segments<Value extends string>({
+  label,
+  value,
+  options,
+  onChange,
+  disabled = false,
+}: {
+  label: string;
+  value: Value;
+  options: readonly Choice<Value>[];
+  onChange: (value: Value) => unknown;
+  disabled?: boolean;
+}) {
+  return (
+    <div class="segments" role="group" aria-label={label}>
+      {options.map(([choice, words, title]) => (
+        <button
+          type="button"
+          key={choice}
+          title={title}
+          disabled={disabled}
+          aria-pressed={choice === value}
+          onClick={() => onChange(choice)}
+        >
+          {words}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function prettyJson(text: string): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return undefined;
+  }
+}
+
+function coloured(text: string): ComponentChildren[] {
+  const parts: ComponentChildren[] = [];
+  let end = 0;
+  for (const match of text.matchAll(TOKEN)) {
+    const [whole, string, colon] = match;
+    const shown = string ?? whole;
+    parts.push(text.slice(end, match.index), <span class={kindOf(string, colon)}>{shown}</span>);
+    end = match.index + shown.length;
+  }
+  parts.push(text.slice(end));
+  return parts;
+}
+
+function kindOf(string: string | undefined, colon: string | undefined): string {
+  if (string === undefined) return "j-value";
+  return colon === undefined ? "j-string" : "j-key";
+}

@@ -1,0 +1,234 @@
+import type { DeliveryDetail } from "../core/types.ts";
+import { useEffect, useState } from "preact/hooks";
+import { control } from "../core/api.ts";
+import { attemptCurl } from "../core/curl.ts";
+import { fullTimeOf, shortId } from "../core/format.ts";
+import { useKeys } from "../core/keys.ts";
+import { useLive } from "../core/live.ts";
+import { useLoaded } from "../core/load.ts";
+import { hrefTo, listPath, navigate } from "../core/route.ts";
+import { attempt, toast } from "../core/toasts.ts";
+import { lineOf, withControlsShown } from "../core/words.ts";
+import { AttemptView } from "./attempt-view.tsx";
+import { Chip, StateChip, TypeMark } from "./chips.tsx";
+import { CopyButton, Copyable, copyText } from "./copy-button.tsx";
+import { EditAndSend } from "./edit-and-send.tsx";
+import { Loading, Problem } from "./empty.tsx";
+import { Icon } from "./icon.tsx";
+import { PageHead, PageTitle } from "./page.tsx";
+import { Timeline } from "./timeline.tsx";
+import { VerdictLine } from "./verdict-mark.tsx";
+
+/** One delivery: the verdict, its six slots, and each attempt down to the bytes. */
+export function DeliveryView({ id, query, isAlone }: { id: string; query: string; isAlone: boolean }) {
+  const { feed } = useLive();
+  const path = `/deliveries/${encodeURIComponent(id)}` as const;
+  const { value: delivery, error, reload } = useLoaded(id, () => control.get(path));
+  const chosen = Number(new URLSearchParams(location.search).get("attempt")) || undefined;
+  const [isEditing, setEditing] = useState(false);
+  const heard = feed.get(id);
+  useEffect(() => {
+    if (heard !== undefined) void reload();
+  }, [heard]);
+
+  const attempts = delivery?.attempts ?? [];
+  const number = Math.min(chosen ?? attempts.length, attempts.length);
+  const shown = attempts[number - 1];
+  const canAttempt = delivery !== undefined && delivery.next_attempt_at !== null;
+  /** The address says which attempt one looks at; without a number, the last. */
+  function setChosen(next: number | undefined) {
+    const tail = next === undefined ? query : `${query === "" ? "?" : `${query}&`}attempt=${next}`;
+    navigate(`/deliveries/${encodeURIComponent(id)}${tail}`, { replace: true });
+  }
+  const isGone = error?.status === 404;
+
+  async function attemptNow() {
+    if (!canAttempt) return toast("bad", "No attempt waits: there is nothing to bring forward.");
+    setChosen(undefined);
+    await attempt(() => control.post(`${path}/attempt`));
+    await reload();
+  }
+  async function resend() {
+    if (delivery === undefined) return;
+    const resent = await attempt(() => control.post(`${path}/resend`));
+    if (resent === undefined) return;
+    toast("ok", `Sent again as ${shortId(resent.id)}, with six attempts of its own.`);
+    navigate(`/deliveries/${resent.id}${query}`);
+  }
+  function sentEdited({ id: sentId }: { id: string }) {
+    setEditing(false);
+    toast("ok", "Sent: this is how it goes.");
+    navigate(`/deliveries/${sentId}${query}`);
+  }
+  const curl = () => attempt(() => attemptCurl(id, number));
+  useKeys({
+    a: attemptNow,
+    r: resend,
+    e: () => shown && setEditing(true),
+    c: async () => {
+      const text = shown && (await curl());
+      if (text && (await copyText(text))) toast("ok", "Copied as curl, signed now: good for 5 minutes.");
+    },
+    u: () => navigate(listPath()),
+    Escape: () => navigate(listPath()),
+    ArrowLeft: () => setChosen(Math.max(1, number - 1)),
+    ArrowRight: () => setChosen(Math.min(attempts.length, number + 1)),
+  });
+
+  if (isGone || (error !== undefined && delivery === undefined))
+    return (
+      <div class="delivery">
+        <PageHead title="Delivery" as={isAlone ? "h1" : "h2"} />
+        <Problem error={error}>
+          <p>
+            <a href={hrefTo(listPath())}>Back to Live</a>
+          </p>
+        </Problem>
+      </div>
+    );
+  if (delivery === undefined) return <Loading />;
+
+  return (
+    <article class="delivery">
+      <header class="detail-head">
+        <p class="detail-bar">
+          <a class="button quiet small" href={hrefTo(listPath())} title="Back to the list (u)">
+            <Icon name={isAlone ? "back" : "cross"} size={15} />
+            {isAlone ? "Live" : "Close"}
+          </a>{" "}
+          <span class="spacer" />{" "}
+          <button
+            type="button"
+            class="button small"
+            disabled={!canAttempt}
+            title="Make the next attempt now (a)"
+            onClick={attemptNow}
+          >
+            <Icon name="next" size={14} />
+            <span>
+              Next attempt<span class="beyond-phone"> now</span>
+            </span>
+          </button>{" "}
+          <button
+            type="button"
+            class="button small"
+            title="Send the same event again, with six attempts of its own (r)"
+            onClick={resend}
+          >
+            <Icon name="resend" size={14} />
+            Resend
+          </button>{" "}
+          {shown && (
+            <CopyButton
+              small
+              text={curl}
+              label="Copy as curl"
+              title="Signed at this moment: good for 5 minutes (c)"
+            />
+          )}
+        </p>
+        <div class="detail-title">
+          <TypeMark type={delivery.event_type} />
+          <PageTitle
+            as={isAlone ? "h1" : "h2"}
+            className="delivery-title foreign"
+            title={lineOf(delivery)}
+            takesFocus={isAlone}
+          />
+          <StateChip state={delivery.state} />
+        </div>
+        <Facts delivery={delivery} />
+      </header>
+      <VerdictLine delivery={delivery} />
+      <Timeline delivery={delivery} chosen={number} onChoose={setChosen} />
+      {shown ? (
+        <AttemptView
+          key={number}
+          attempt={shown}
+          before={attempts[number - 2]}
+          curl={curl}
+          onEdit={() => setEditing(true)}
+        />
+      ) : (
+        <div class="notice">
+          <p>
+            No attempt has been made yet: the first one is due{" "}
+            {fullTimeOf(delivery.next_attempt_at ?? delivery.created_at)} of schedule time.
+          </p>
+        </div>
+      )}
+      {isEditing && shown && (
+        <EditAndSend
+          delivery={delivery}
+          body={shown.request.body}
+          onSent={sentEdited}
+          onClose={() => setEditing(false)}
+        />
+      )}
+    </article>
+  );
+}
+
+/** What it is about, in one line; ids on demand. */
+function Facts({ delivery }: { delivery: DeliveryDetail }) {
+  const { id, event_id: eventId, endpoint_id: endpointId, url, created_at: createdAt } = delivery;
+  return (
+    <div class="delivery-facts">
+      <p class="foreign">
+        <code>{withControlsShown(delivery.event_type)}</code> to{" "}
+        {url === null ? <>{endpointId} (deleted)</> : <a href={hrefTo(`/endpoints/${endpointId}`)}>{url}</a>},
+        created{" "}
+        <time datetime={createdAt} title={createdAt}>
+          {fullTimeOf(createdAt)}
+        </time>{" "}
+        {delivery.resend_of !== null && (
+          <>
+            , resent for{" "}
+            <a href={hrefTo(`/deliveries/${delivery.resend_of}`)}>
+              <code>{shortId(delivery.resend_of)}</code>
+            </a>
+          </>
+        )}{" "}
+        {delivery.recovered_by !== null && (
+          <>
+            , recovered by{" "}
+            <a href={hrefTo(`/deliveries/${delivery.recovered_by}`)}>
+              <code>{shortId(delivery.recovered_by)}</code>
+            </a>
+          </>
+        )}
+        {delivery.faults.map((fault) => (
+          <Chip tone="purpose" title="Done wrong on purpose">
+            {fault}
+          </Chip>
+        ))}
+      </p>
+      <details class="ids">
+        <summary>Ids and the whole event</summary>
+        <dl class="facts">
+          <div>
+            <dt>Event</dt>
+            <dd>
+              <Copyable text={eventId} label="Copy the event id" />{" "}
+              <a class="button small" href={hrefTo(`/events/${eventId}`)}>
+                Open the event
+              </a>
+            </dd>
+          </div>
+          <div>
+            <dt>Delivery</dt>
+            <dd>
+              <Copyable text={id} label="Copy the delivery id" />
+            </dd>
+          </div>
+          <div>
+            <dt>Endpoint</dt>
+            <dd>
+              <Copyable text={endpointId} label="Copy the endpoint id" />
+            </dd>
+          </div>
+        </dl>
+      </details>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+
+/** A modal dialog. Escape and the cross close it; without `onClose` only what is in it does. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+  wide = false,
+}: {
+  title: string;
+  onClose?: () => void;
+  children: ComponentChildren;
+  wide?: boolean;
+}) {
+  const ref = useRef<HTMLDialogElement | null>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    // A browser takes the first that can be pressed, which is the cross.
+    if (dialog?.querySelector("[autofocus]") === null)
+      dialog.querySelector<HTMLElement>(".dialog-body :is(input, select, textarea)")?.focus();
+    return () => {
+      ref.current = null;
+      dialog?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  function cancel(event: Event) {
+    event.preventDefault();
+    onClose?.();
+  }
+  // A browser closes on the second Escape whatever the page says to the first.
+  function closed() {
+    if (ref.current === null) return;
+    if (onClose) onClose();
+    else ref.current.showModal();
+  }
+  return (
+    <dialog ref={ref} class={wide ? "wide" : ""} aria-labelledby={id} onCancel={cancel} onClose={closed}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        {onClose && (
+          <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+            <Icon name="cross" />
+          </button>
+        )}
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+/** Asks before something that cannot be undone; `keep` and `action` are the words of its two buttons. */
+export function Confirm({
+  title,
+  action,
+  keep = "Keep it",
+  tone = "danger",
+  onConfirm,
+  onClose,
+  children,
+}: {
+  title: string;
+  action: string;
+  keep?: string;
+  tone?: "danger" | "accent";
+  onConfirm: () => void;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div class="dialog-body">{children}</div>
+      <footer>
+        <button type="button" class="button" autofocus onClick={onClose}>
+          {keep}
+        </button>
+        <button type="button" class={`button ${tone}`} onClick={onConfirm}>
+          {action}
+        </button>
+      </footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,42 @@
+import type { ComponentChildren } from "preact";
+import { Icon, type IconName } from "./icon.tsx";
+
+/** Where there is nothing: what that means, and the next step. */
+export function Empty({
+  icon = "inbox",
+  title,
+  children,
+}: {
+  icon?: IconName;
+  title: string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <span class="empty-icon">
+        <Icon name={icon} size={26} />
+      </span>
+      <h2>{title}</h2>
+      <div class="empty-words">{children}</div>
+    </div>
+  );
+}
+
+/** What went wrong, in the words of the answer. */
+export function Problem({ error, children }: { error: Error; children?: ComponentChildren }) {
+  return (
+    <div class="notice bad" role="alert">
+      <p>{error.message}</p>
+      {children}
+    </div>
+  );
+}
+
+/** Keeps the place of something that is on its way, and stays silent when it comes at once. */
+export function Loading() {
+  return (
+    <div class="loading" aria-busy="true">
+      <span class="visually-hidden">Loading</span>
+    </div>
+  );
+}

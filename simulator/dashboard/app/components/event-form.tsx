@@ -1,0 +1,223 @@
+import type { Emitted, EventTypeForm } from "../core/types.ts";
+import { useState } from "preact/hooks";
+import { asError, control } from "../core/api.ts";
+import { commandLine } from "../core/command.ts";
+import { countOf } from "../core/format.ts";
+import { useLive } from "../core/live.ts";
+import { fieldsOf, type OverrideField, type Overrides, overridesOf } from "../core/overrides.ts";
+import { hrefTo } from "../core/route.ts";
+import { toast } from "../core/toasts.ts";
+import { Copyable } from "./copy-button.tsx";
+import { Problem } from "./empty.tsx";
+import { FaultPicker } from "./fault-picker.tsx";
+import { SelectField, TextArea, TextField } from "./field.tsx";
+import { Icon } from "./icon.tsx";
+import { Panel } from "./page.tsx";
+
+/** A form for one event type, made from its schema: what is left empty is made up. */
+export function EventForm({ type }: { type: EventTypeForm }) {
+  const { organizations, endpoints } = useLive();
+  const [values, setValues] = useState<Record<string, string>>({});
+  const [extra, setExtra] = useState("");
+  const [orgId, setOrgId] = useState("");
+  const [count, setCount] = useState("1");
+  const [faults, setFaults] = useState<string[]>([]);
+  const [error, setError] = useState<Error>();
+  const [isSending, setSending] = useState(false);
+  const fields = fieldsOf(type);
+  const overrides = overridesOf(fields, values, extra);
+
+  async function send(event: Event) {
+    event.preventDefault();
+    if (!overrides.ok) return;
+    setSending(true);
+    try {
+      const { object } = overrides;
+      const body = {
+        type: type.type,
+        count: Number(count),
+        object: Object.keys(object).length > 0 ? object : undefined,
+        org_id: orgId || undefined,
+        faults,
+      };
+      announce(await control.post("/events", body));
+      setError(undefined);
+    } catch (problem) {
+      setError(asError(problem));
+    } finally {
+      setSending(false);
+    }
+  }
+
+  return (
+    <form onSubmit={send}>
+      <Panel title={type.type} aside="empty fields are made up">
+        <div class="form">
+          {error && <Problem error={error} />}
+          {endpoints?.size === 0 && (
+            <div class="notice wait">
+              <p>
+                No endpoint is registered, so the event will go to nobody.{" "}
+                <a href={hrefTo("/endpoints?new")}>Register one</a>.
+              </p>
+            </div>
+          )}
+          {fields.length > 0 && (
+            <div class="field-grid">
+              {fields.map((field) => (
+                <Override
+                  key={field.name}
+                  field={field}
+                  value={values[field.name] ?? ""}
+                  onInput={(value) => setValues({ ...values, [field.name]: value })}
+                />
+              ))}
+            </div>
+          )}
+          <details open={fields.length === 0}>
+            <summary>{fields.length === 0 ? "Fields as JSON" : "More fields, as JSON"}</summary>
+            <TextArea
+              label="Overrides (JSON)"
+              rows={5}
+              value={extra}
+              onInput={setExtra}
+              placeholder={JSON.stringify(openExample(type), null, 2)}
+              problem={overrides.ok ? undefined : overrides.message}
+              hint="Merged deeply into the object."
+            />
+          </details>
+          <details open={faults.length > 0}>
+            <summary>Faults{faults.length > 0 ? ` (${faults.length})` : ""}</summary>
+            <FaultPicker chosen={faults} onChange={setFaults} />
+          </details>
+          <div class="field-grid">
+            <SelectField
+              label="Organization"
+              value={orgId}
+              onChange={setOrgId}
+              options={[
+                ["", "Whichever fits"],
+                ...(organizations ?? []).map(({ id, name }) => [id, name] as const),
+              ]}
+            />
+            <TextField
+              label="How many"
+              type="number"
+              min="1"
+              max="10000"
+              value={count}
+              onInput={setCount}
+              required
+            />
+          </div>
+        </div>
+        <footer class="panel-foot sticks">
+          {!overrides.ok && <p class="field-note bad">{overrides.message}</p>}
+          <Copyable
+            text={commandOf(type, overrides, { orgId, count, faults })}
+            label="Copy the same as a command"
+          />
+          <button
+            type="submit"
+            class={`button accent ${isSending ? "busy" : ""}`}
+            disabled={!overrides.ok || isSending}
+          >
+            <Icon name="trigger" size={16} />
+            Trigger
+          </button>
+        </footer>
+      </Panel>
+    </form>
+  );
+}
+
+function Override({
+  field,
+  value,
+  onInput,
+}: {
+  field: OverrideField;
+  value: string;
+  onInput: (value: string) => void;
+}) {
+  const { name, kind, example } = field;
+  if (kind === "boolean")
+    return (
+      <SelectField
+        label={name}
+        value={value}
+        onChange={onInput}
+        options={[
+          ["", "made up"],
+          ["true", "true"],
+          ["false", "false"],
+        ]}
+      />
+    );
+  if (kind === "long")
+    return (
+      <TextArea
+        className="whole"
+        label={name}
+        rows={3}
+        value={value}
+        onInput={onInput}
+        placeholder={wordsOf(example)}
+      />
+    );
+  return (
+    <TextField
+      label={name}
+      type={kind === "integer" ? "number" : "text"}
+      value={value}
+      onInput={onInput}
+      placeholder={wordsOf(example)}
+    />
+  );
+}
+
+function wordsOf(example: unknown): string {
+  return typeof example === "string" ? example : JSON.stringify(example ?? null);
+}
+
+function announce({ events, deliveries }: Emitted): void {
+  const what =
+    events[0] !== undefined && events.length === 1 ? events[0].type : countOf(events.length, "event");
+  const [delivery] = deliveries;
+  if (delivery === undefined) {
+    toast("bad", `${what} was emitted, but no endpoint has selected it.`, {
+      href: hrefTo("/endpoints"),
+      words: "Endpoints",
+    });
+    return;
+  }
+  const link =
+    deliveries.length === 1
+      ? { href: hrefTo(`/deliveries/${delivery.id}`), words: "Watch it" }
+      : { href: hrefTo("/"), words: "Watch them" };
+  toast("ok", `${what}: ${countOf(deliveries.length, "delivery", "deliveries")} on the way.`, link);
+}
+
+/** Orders and bookings are not described by the service: an example of ours is the best hint there is. */
+function openExample({ example, schema }: EventTypeForm) {
+  const known = Object.keys(schema.properties ?? {});
+  const open = Object.entries(example).filter(
+    ([name]) => !known.includes(name) && name !== "call_id" && name !== "id",
+  );
+  return open.length > 0 ? Object.fromEntries(open) : { some_new_field: true };
+}
+
+function commandOf(
+  type: EventTypeForm,
+  overrides: Overrides,
+  { orgId, count, faults }: { orgId: string; count: string; faults: string[] },
+): string {
+  const words = ["trigger", type.type];
+  for (const [name, value] of Object.entries(overrides.ok ? overrides.object : {})) {
+    words.push("--set", `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  }
+  if (count !== "1" && count !== "") words.push("--count", count);
+  if (orgId !== "") words.push("--org", orgId);
+  for (const fault of faults) words.push("--fault", fault);
+  return commandLine(words);
+}

@@ -1,0 +1,78 @@
+import { control } from "../core/api.ts";
+import { useLoaded } from "../core/load.ts";
+import { Marked } from "./marked.tsx";
+
+const PLACES = [
+  ["fan-out", "When it is sent"],
+  ["body", "In the body"],
+  ["signature", "In the signature"],
+  ["wire", "On the wire"],
+];
+const COUNTS: [count: string, words: string][] = [
+  ["", "every attempt"],
+  ["1", "the 1st attempt"],
+  ...["2", "3", "4", "5"].map((count): [string, string] => [count, `the first ${count}`]),
+];
+
+/** What the simulator should do wrong on purpose; `chosen` are texts such as `drop-answer:2`. */
+export function FaultPicker({
+  chosen,
+  onChange,
+}: {
+  chosen: readonly string[];
+  onChange: (faults: string[]) => void;
+}) {
+  const { value: faults } = useLoaded("faults", async () => (await control.get("/faults")).data);
+  const counts = new Map(
+    chosen.map((text) => text.split(":")).map(([name = "", count = ""]): [string, string] => [name, count]),
+  );
+
+  function set(name: string, count: string | undefined) {
+    const next = new Map(counts);
+    if (count === undefined) next.delete(name);
+    else next.set(name, count);
+    onChange([...next].map(([fault, attempts]) => (attempts === "" ? fault : `${fault}:${attempts}`)));
+  }
+
+  return (
+    <div class="faults">
+      {PLACES.map(([place, words]) => (
+        <fieldset key={place}>
+          <legend>{words}</legend>
+          {(faults ?? [])
+            .filter((fault) => fault.at === place)
+            .map(({ name, title }) => (
+              <div class="fault" key={name}>
+                <label>
+                  <input
+                    type="checkbox"
+                    checked={counts.has(name)}
+                    onChange={() => set(name, counts.has(name) ? undefined : "")}
+                  />
+                  <span>
+                    <code>{name}</code>
+                    <span class="muted">
+                      <Marked text={title} />
+                    </span>
+                  </span>
+                </label>
+                {counts.has(name) && (
+                  <select
+                    aria-label={`Attempts with ${name}`}
+                    value={counts.get(name) ?? ""}
+                    onChange={(event) => set(name, event.currentTarget.value)}
+                  >
+                    {COUNTS.map(([count, label]) => (
+                      <option key={count} value={count} selected={count === counts.get(name)}>
+                        {label}
+                      </option>
+                    ))}
+                  </select>
+                )}
+              </div>
+            ))}
+        </fieldset>
+      ))}
+    </div>
+  );
+}

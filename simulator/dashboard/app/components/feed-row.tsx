@@ -1,0 +1,125 @@
+import type { Delivery, EventRecord } from "../core/types.ts";
+import type { Row } from "../core/rows.ts";
+import { dayAndTimeOf, fullTimeOf, millisecondsOf, timeOf } from "../core/format.ts";
+import { endpointOf, live } from "../core/live.ts";
+import { hrefTo } from "../core/route.ts";
+import { attemptTone } from "../core/schedule.ts";
+import { lineOf, outcomeWord, placeOf, withControlsShown } from "../core/words.ts";
+import { TypeMark } from "./chips.tsx";
+import { Countdown } from "./countdown.tsx";
+import { SlotStrip } from "./slot-strip.tsx";
+import { VerdictMark } from "./verdict-mark.tsx";
+
+const LIT_MS = 1_600;
+
+/** One row of the list, whatever it is; `query` goes along with every link, so that the filters stay. */
+export function FeedRow({ row, query, isChosen }: { row: Row; query: string; isChosen: boolean }) {
+  if (row.kind === "event") return <EventRow delivery={row.delivery} count={row.count} />;
+  if (row.kind === "lonely") return <LonelyRow event={row.event} />;
+  return <DeliveryRow delivery={row.delivery} isGrouped={row.isGrouped} query={query} isChosen={isChosen} />;
+}
+
+/** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
+export function DeliveryRow({
+  delivery,
+  isGrouped = false,
+  query = "",
+  isChosen = false,
+}: {
+  delivery: Delivery;
+  isGrouped?: boolean;
+  query?: string;
+  isChosen?: boolean;
+}) {
+  const { id, event_type: type, endpoint_id: endpointId, resend_of: resendOf, verdict } = delivery;
+  const place = placeOf(endpointOf(endpointId)?.url);
+  const lit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
+  return (
+    <a
+      class={`feed-row ${isGrouped ? "grouped" : ""} ${lit ? litClass(delivery) : ""} ${isWithinReach(delivery) ? "within-reach" : ""}`}
+      href={hrefTo(`/deliveries/${id}${query}`)}
+      aria-current={isChosen ? "true" : undefined}
+    >
+      <VerdictMark delivery={delivery} /> {!isGrouped && <TypeMark type={type} />}{" "}
+      <span class="line">
+        <span class="foreign">{isGrouped ? place : lineOf(delivery)}</span>
+        {resendOf !== null && <span class="tag">resent</span>}
+        {verdict.meant !== "honest" && <span class={`tag ${verdict.result}`}>{verdict.sentence}</span>}
+      </span>{" "}
+      <code class="type-word foreign">{isGrouped ? "" : withControlsShown(type)}</code>{" "}
+      <span class="where foreign">{isGrouped ? "" : place}</span> <SlotStrip delivery={delivery} />{" "}
+      <How delivery={delivery} /> <When at={delivery.created_at} />
+    </a>
+  );
+}
+
+/** How the last attempt ended, and what comes next. */
+function How({ delivery }: { delivery: Delivery }) {
+  const { attempts, state, next_attempt_at: nextAt } = delivery;
+  const last = attempts.at(-1);
+  const took = last?.ended_at && state === "delivered" ? millisecondsOf(last.duration_ms) : "";
+  return (
+    <span class="how">
+      <span class={`outcome ${last ? attemptTone(last) : ""}`}>
+        {last ? outcomeWord(last) : "not sent yet"}
+      </span>
+      <span class="next">
+        {nextAt !== null ? <Countdown until={nextAt} /> : state === "dead" ? gaveUpWords(delivery) : took}
+      </span>
+    </span>
+  );
+}
+
+function gaveUpWords({ recovered_by: recoveredBy }: Delivery): string {
+  return recoveredBy === null ? "gave up" : "recovered";
+}
+
+/** An event with the deliveries below it. */
+function EventRow({ delivery, count }: { delivery: Delivery; count: number }) {
+  return (
+    <a class="feed-row event" href={hrefTo(`/events/${delivery.event_id}`)}>
+      <span /> <TypeMark type={delivery.event_type} />{" "}
+      <span class="line">
+        <span class="foreign">{lineOf(delivery)}</span>
+      </span>{" "}
+      <code class="type-word foreign">{withControlsShown(delivery.event_type)}</code>{" "}
+      <span class="where">{count} deliveries</span> <When at={delivery.created_at} />
+    </a>
+  );
+}
+
+/** An event that no endpoint wanted. */
+function LonelyRow({ event }: { event: EventRecord }) {
+  return (
+    <a class="feed-row event" href={hrefTo(`/events/${event.id}`)}>
+      <span /> <TypeMark type={event.type} />{" "}
+      <span class="line">
+        <span class="foreign">{lineOf({ summary: event.summary, event_type: event.type })}</span>
+      </span>{" "}
+      <code class="type-word foreign">{withControlsShown(event.type)}</code>{" "}
+      <span class="where">No endpoint has selected it: it went to nobody.</span>{" "}
+      <When at={event.created_at} />
+    </a>
+  );
+}
+
+/** Schedule time, by which the list is sorted. */
+function When({ at }: { at: string }) {
+  const nowDay = live.clock && dayAndTimeOf(live.clock.wall_now).slice(0, 6);
+  const shown = dayAndTimeOf(at).slice(0, 6) === nowDay ? timeOf(at) : dayAndTimeOf(at);
+  return (
+    <time class="when" datetime={at} title={`Created ${fullTimeOf(at)} of schedule time`}>
+      {shown}
+    </time>
+  );
+}
+
+/** Two names for one light, so that it is lit again when something happens while it fades. */
+function litClass({ attempts }: Delivery): string {
+  return attempts.length % 2 === 0 ? "lit" : "lit-again";
+}
+
+/** Whether its next attempt would be made by moving schedule time to where one points. */
+function isWithinReach({ next_attempt_at: nextAt }: Delivery): boolean {
+  return live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;
+}

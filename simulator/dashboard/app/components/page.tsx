@@ -1,0 +1,90 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+type Heading = "h1" | "h2";
+
+/** The head of every page: its title, a line about it, and what can be done. */
+export function PageHead({
+  title,
+  shortTitle,
+  lead,
+  as,
+  children,
+}: {
+  title: ComponentChildren;
+  shortTitle?: string;
+  lead?: ComponentChildren;
+  as?: Heading;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="page-head">
+      <div class="page-title">
+        <PageTitle title={title} shortTitle={shortTitle} as={as} />
+        {lead && <p class="lead">{lead}</p>}
+      </div>
+      {children && <div class="actions">{children}</div>}
+    </div>
+  );
+}
+
+/**
+ * The title of a page: names the window, and takes the focus when the page is opened. Of two that are in sight at once,
+ * only one does so.
+ */
+export function PageTitle({
+  title,
+  shortTitle = typeof title === "string" ? title : "",
+  as: Tag = "h1",
+  className = "",
+  namesWindow = true,
+  takesFocus = true,
+}: {
+  title: ComponentChildren;
+  shortTitle?: string | undefined;
+  as?: Heading | undefined;
+  className?: string;
+  namesWindow?: boolean;
+  takesFocus?: boolean;
+}) {
+  const ref = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (namesWindow) document.title = `${shortTitle} · Voice agent simulator`;
+  }, [shortTitle, namesWindow]);
+  useEffect(() => {
+    if (isFirstPage) isFirstPage = false;
+    else if (takesFocus) ref.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <Tag ref={ref} tabindex={-1} class={className}>
+      {title}
+    </Tag>
+  );
+}
+
+let isFirstPage = true;
+
+/** A titled box. */
+export function Panel({
+  title,
+  aside,
+  children,
+  className = "",
+}: {
+  title?: string;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+  className?: string;
+}) {
+  return (
+    <section class={`panel ${className}`}>
+      {title && (
+        <header>
+          <h2>{title}</h2>
+          {aside && <div class="aside">{aside}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}

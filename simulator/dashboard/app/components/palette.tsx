@@ -1,0 +1,134 @@
+import type { Delivery, Endpoint } from "../core/types.ts";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type Action, allActions, type PaletteTools } from "../core/actions.ts";
+import { control } from "../core/api.ts";
+import { useLive } from "../core/live.ts";
+import { navigate } from "../core/route.ts";
+import { lineOf, placeOf } from "../core/words.ts";
+import { Icon } from "./icon.tsx";
+
+const SEARCH_AFTER_MS = 120;
+const MOST_SHOWN = 9;
+const MOST_FOUND = 6;
+
+/** Pages, actions, endpoints and deliveries by a few letters of them; an id pasted whole leads to what it names. */
+export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onClose: () => void }) {
+  const { endpoints } = useLive();
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const found = useFound(text);
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = (choice: Action) => words.every((word) => choice.words.toLowerCase().includes(word));
+  const choices = [
+    ...idChoices(text.trim()),
+    ...allActions({ toggleTheme, openHelp }).filter(fits).slice(0, MOST_SHOWN),
+    ...[...(endpoints?.values() ?? [])].map(endpointChoice).filter(fits).slice(0, MOST_FOUND),
+    ...(words.length === 0 ? [] : found),
+  ];
+  const chosen = Math.min(at, choices.length - 1);
+
+  // Before the next key can come: what is typed right behind the shortcut belongs in here.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  function choose(choice: Action | undefined) {
+    onClose();
+    choice?.run();
+  }
+  function press(event: KeyboardEvent) {
+    if (event.key === "ArrowDown") setAt(Math.min(chosen + 1, choices.length - 1));
+    else if (event.key === "ArrowUp") setAt(Math.max(chosen - 1, 0));
+    else if (event.key === "Enter") choose(choices[chosen]);
+    // By ourselves: the browser closes first and tells later, and a shortcut in between would be lost.
+    else if (event.key === "Escape") onClose();
+    else return;
+    event.preventDefault();
+  }
+  return (
+    <dialog class="palette" ref={dialog} aria-label="Go to, or do" onClose={onClose}>
+      <label class="palette-search">
+        <Icon name="search" size={16} />
+        <span class="visually-hidden">Go to, or do</span>{" "}
+        <input
+          type="text"
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={id}
+          aria-activedescendant={choices.length > 0 ? `${id}-${chosen}` : undefined}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="A page, an action, an id, a name…"
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={press}
+        />
+      </label>
+      <ul id={id} role="listbox" aria-label="Choices">
+        {choices.map((choice, index) => (
+          <li
+            key={`${choice.words} ${choice.id ?? ""}`}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            onClick={() => choose(choice)}
+            onMouseMove={() => setAt(index)}
+          >
+            <Icon name={choice.icon} size={15} />
+            <span class="one-line foreign">{choice.words}</span>
+            <span class="faint one-line foreign">{choice.note}</span>
+          </li>
+        ))}
+      </ul>
+      {choices.length === 0 && <p class="palette-none">Nothing is called so.</p>}
+    </dialog>
+  );
+}
+
+function idChoices(text: string): Action[] {
+  const places: Record<string, [path: string, words: string]> = {
+    dlv_: ["/deliveries/", "Open delivery"],
+    evt_: ["/events/", "Open event"],
+    ep_: ["/endpoints/", "Open endpoint"],
+  };
+  const [, prefix] = /^(dlv_|evt_|ep_)\w+$/.exec(text) ?? [];
+  const [path, words] = places[prefix ?? ""] ?? [];
+  if (path === undefined) return [];
+  return [{ id: text, words: `${words} ${text}`, icon: "out", run: () => navigate(path + text) }];
+}
+
+function endpointChoice({ id, url }: Endpoint): Action {
+  return {
+    id,
+    words: placeOf(url),
+    note: "endpoint",
+    icon: "endpoints",
+    run: () => navigate(`/endpoints/${id}`),
+  };
+}
+
+/** Deliveries that have the text in them, payloads included, as the simulator finds them. */
+function useFound(text: string): Action[] {
+  const [found, setFound] = useState<Action[]>([]);
+  const wanted = text.trim();
+  useEffect(() => {
+    let isCurrent = true;
+    const timer = setTimeout(async () => {
+      const query = `/deliveries?limit=${MOST_FOUND}&q=${encodeURIComponent(wanted)}` as const;
+      const page = wanted.length < 2 ? undefined : await control.get(query).catch(() => undefined);
+      if (isCurrent) setFound((page?.data ?? []).map(deliveryChoice));
+    }, SEARCH_AFTER_MS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [wanted]);
+  return found;
+}
+
+function deliveryChoice(delivery: Delivery): Action {
+  const { id, event_type: type } = delivery;
+  return { id, words: lineOf(delivery), note: type, icon: "live", run: () => navigate(`/deliveries/${id}`) };
+}

@@ -1,0 +1,93 @@
+import type { Listener, Listeners, Probe } from "../core/types.ts";
+import { useEffect, useState } from "preact/hooks";
+import { control } from "../core/api.ts";
+import { attempt } from "../core/toasts.ts";
+import { Icon } from "./icon.tsx";
+
+const LOOK_AGAIN_MS = 2_500;
+/** More than these are no help. */
+const MOST_OFFERED = 8;
+
+/**
+ * Who listens on this machine, for whoever looks for the port of a receiver. Nobody is asked anything until one is pressed:
+ * then it is looked for a path that takes webhooks, and `onFound(probe)` gets what was found.
+ */
+export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown }) {
+  const listed = useListeners();
+  const [port, setPort] = useState<number>();
+  const [probe, setProbe] = useState<Probe>();
+
+  async function look(listener: Listener) {
+    setPort(listener.port);
+    setProbe(undefined);
+    const found = await attempt(() => control.post("/listeners/probe", { port: listener.port }));
+    setPort(undefined);
+    if (found === undefined) return;
+    setProbe(found);
+    onFound(found);
+  }
+
+  if (listed === undefined) return null;
+  const { data, message } = listed;
+  return (
+    <section class="offers" aria-label="Listening on this machine">
+      <p class="muted">
+        {message ??
+          (data.length === 0
+            ? "Nothing else listens on this machine yet: start your receiver, and its port appears here."
+            : "Listening on this machine:")}
+      </p>
+      {data.length > 0 && (
+        <ul>
+          {data.slice(0, MOST_OFFERED).map((listener) => (
+            <li key={listener.port}>
+              <button
+                type="button"
+                class={`button small ${port === listener.port ? "busy" : ""}`}
+                disabled={port !== undefined}
+                title={`Look for the path at which ${listener.host}:${listener.port} takes webhooks`}
+                onClick={() => look(listener)}
+              >
+                <Icon name="search" size={13} />
+                {listener.host === "localhost" ? "" : listener.host}:{listener.port}{" "}
+                {listener.program && <span class="muted foreign">{listener.program}</span>}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {data.length > MOST_OFFERED && <p class="muted">… and {data.length - MOST_OFFERED} more.</p>}
+      {probe && (
+        <p class={`finding ${probe.finding === "refuses_unsigned" ? "found" : ""}`} role="status">
+          {probe.sentence}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Whether a path that takes webhooks was found, right or not. */
+export function isFound({ finding }: Probe): boolean {
+  return ["refuses_unsigned", "takes_unsigned", "fails"].includes(finding);
+}
+
+/** Looked at again and again, so that a receiver appears when it has started. */
+function useListeners(): Listeners | undefined {
+  const [listed, setListed] = useState<Listeners>();
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isCurrent = true;
+    async function look() {
+      const next = await control.get("/listeners").catch(() => undefined);
+      if (!isCurrent) return;
+      if (next !== undefined) setListed(next);
+      timer = setTimeout(look, LOOK_AGAIN_MS);
+    }
+    void look();
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, []);
+  return listed;
+}

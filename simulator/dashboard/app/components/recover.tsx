@@ -1,0 +1,197 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { asError, control } from "../core/api.ts";
+import type { Filters } from "../core/filters.ts";
+import { countOf } from "../core/format.ts";
+import { eventTypes, useLive } from "../core/live.ts";
+import type { Delivery, Recovery } from "../core/types.ts";
+import { placeOf } from "../core/words.ts";
+import { Dialog } from "./dialog.tsx";
+import { Problem } from "./empty.tsx";
+import { SelectField, TextField } from "./field.tsx";
+import { Icon } from "./icon.tsx";
+
+const COUNT_AFTER_MS = 150;
+const SPANS: [since: string, words: string][] = [
+  ["", "any time"],
+  ["15m", "the last 15 minutes"],
+  ["1h", "the last hour"],
+  ["24h", "the last 24 hours"],
+  ["moment", "a moment of your own"],
+];
+
+/** Sends again what was lost: as the list is filtered, since when, to whom; counted before anything goes. */
+export function Recover({ filters, onClose }: { filters: Filters; onClose: () => void }) {
+  const { endpoints } = useLive();
+  const [type, setType] = useState(filters.type);
+  const [endpoint, setEndpoint] = useState(filters.endpoint);
+  const [q, setQ] = useState(filters.q);
+  const [span, setSpan] = useState("");
+  const [since, setSince] = useState("");
+  const [until, setUntil] = useState("");
+  const [isTriedNow, setTriedNow] = useState(filters.state === "failed");
+  const [error, setError] = useState<Error>();
+  const sending = useSending(setError);
+  const body = {
+    type: type || undefined,
+    endpoint_id: endpoint || undefined,
+    q: q.trim() || undefined,
+    verdict: filters.verdict || undefined,
+    state: isTriedNow ? "failed" : "lost",
+    since: (span === "moment" ? momentOf(since) : span) || undefined,
+    until: momentOf(until) || undefined,
+  };
+  const counted = useCounted(body, setError);
+
+  if (sending.sent !== undefined)
+    return (
+      <Dialog title="Recover what was lost" onClose={onClose}>
+        <div class="dialog-body form" aria-live="polite">
+          {error && <Problem error={error} />}
+          <Outcome sent={sending.sent} isSending={sending.isSending} />
+        </div>
+        <footer>
+          {sending.isSending && (
+            <button type="button" class="button" onClick={sending.cancel}>
+              Send no more
+            </button>
+          )}
+          <button type="button" class="button accent" onClick={onClose}>
+            Done
+          </button>
+        </footer>
+      </Dialog>
+    );
+
+  return (
+    <Dialog title="Recover what was lost" onClose={onClose} wide>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void sending.send(body);
+        }}
+      >
+        <div class="dialog-body form">
+          {error && <Problem error={error} />}
+          <div class="field-grid">
+            <SelectField label="Created in" value={span} onChange={setSpan} options={SPANS} />
+            {span === "moment" && (
+              <TextField label="Since" type="datetime-local" value={since} onInput={setSince} />
+            )}
+            <TextField label="Until (empty: now)" type="datetime-local" value={until} onInput={setUntil} />
+            <SelectField
+              label="Endpoint"
+              value={endpoint}
+              onChange={setEndpoint}
+              options={[
+                ["", "all endpoints"],
+                ...[...(endpoints?.values() ?? [])].map(({ id, url }) => [id, placeOf(url)] as const),
+              ]}
+            />
+            <SelectField
+              label="Type"
+              value={type}
+              onChange={setType}
+              options={[["", "all types"], ...eventTypes().map((name) => [name, name] as const)]}
+            />
+            <TextField label="Has in it" value={q} onInput={setQ} placeholder="anything" />
+          </div>
+          <label class="check">
+            <input type="checkbox" checked={isTriedNow} onChange={() => setTriedNow(!isTriedNow)} />
+            Also what failed and waits for its next attempt: that is made now
+          </label>
+          <p class="recover-count" role="status">
+            {counted === undefined ? "Counting…" : countWords(counted)}
+          </p>
+        </div>
+        <footer>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button accent" disabled={counted === undefined || counted.total === 0}>
+            <Icon name="resend" size={15} />
+            {counted && counted.total > 0 ? `Send ${counted.total} again` : "Send again"}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What became of what was sent: the stream tells of each. */
+function Outcome({ sent, isSending }: { sent: Delivery[]; isSending: boolean }) {
+  const { feed } = useLive();
+  const now = sent.map((delivery) => feed.get(delivery.id) ?? delivery);
+  const acknowledged = now.filter(({ state }) => state === "delivered").length;
+  const failing = now.filter(({ state, attempts }) => state !== "delivered" && attempts.at(-1)?.ended_at);
+  return (
+    <>
+      <progress max={Math.max(1, now.length)} value={acknowledged} aria-label="Acknowledged" />
+      <p>
+        <b>{countOf(now.length, "delivery", "deliveries")}</b> sent{isSending ? " so far" : ""}:{" "}
+        {acknowledged} acknowledged{failing.length > 0 ? `, ${failing.length} failed again` : ""}.
+      </p>
+      {failing.length > 0 && <p class="muted">What failed again is tried up to six times, as ever.</p>}
+    </>
+  );
+}
+
+/** `2 order.created and 1 voicemail.created to 1 endpoint`. */
+function countWords({ counts, total, has_more: hasMore }: Recovery): string {
+  if (total === 0) return "Nothing is lost that fits: what gave up was sent again, or its endpoint is gone.";
+  const byType = new Map<string, number>();
+  for (const { event_type: type, count } of counts) byType.set(type, (byType.get(type) ?? 0) + count);
+  const what = [...byType].map(([type, count]) => `${count} ${type}`).join(", ");
+  const places = new Set(counts.map(({ endpoint_id: id }) => id)).size;
+  const more = hasMore ? " The oldest 1,000 go first, the rest after them." : "";
+  return `${what} to ${countOf(places, "endpoint")}.${more}`;
+}
+
+/** How many fit, asked again shortly after something was changed. */
+function useCounted(body: object, onError: (error: Error | undefined) => void): Recovery | undefined {
+  const [counted, setCounted] = useState<{ key: string; recovery: Recovery }>();
+  const key = JSON.stringify(body);
+  useEffect(() => {
+    let isCurrent = true;
+    const timer = setTimeout(async () => {
+      try {
+        const recovery = await control.post("/deliveries/resend", { ...body, dry_run: true });
+        if (!isCurrent) return;
+        setCounted({ key, recovery });
+        onError(undefined);
+      } catch (error) {
+        if (isCurrent) onError(asError(error));
+      }
+    }, COUNT_AFTER_MS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [key]);
+  return counted?.key === key ? counted.recovery : undefined;
+}
+
+/** Sends a thousand at a time, until all are sent or somebody says that it is enough. */
+function useSending(onError: (error: Error) => void) {
+  const [sent, setSent] = useState<Delivery[]>();
+  const [isSending, setSending] = useState(false);
+  const isCanceled = useRef(false);
+  async function send(body: object): Promise<void> {
+    setSending(true);
+    try {
+      for (let hasMore = true; hasMore && !isCanceled.current;) {
+        const recovery = await control.post("/deliveries/resend", body);
+        setSent((before = []) => [...before, ...recovery.data]);
+        hasMore = recovery.has_more;
+      }
+    } catch (error) {
+      onError(asError(error));
+    }
+    setSending(false);
+  }
+  return { sent, isSending, send, cancel: () => (isCanceled.current = true) };
+}
+
+/** What a field for a moment holds is local time without a zone. */
+function momentOf(text: string): string {
+  return text === "" ? "" : new Date(text).toISOString();
+}

@@ -1,0 +1,172 @@
+import type { AttemptDetail } from "../core/types.ts";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { fullTimeOf, secondsOf } from "../core/format.ts";
+import { hmacHex } from "../core/hmac.ts";
+import { VERDICTS } from "../core/words.ts";
+import { TextField } from "./field.tsx";
+import { Icon } from "./icon.tsx";
+import { Panel } from "./page.tsx";
+
+type Signature = AttemptDetail["signature"];
+
+/** The signature of an attempt taken apart and checked, in the order in which a receiver checks it (SPEC §6). */
+export function SignatureView({ attempt }: { attempt: AttemptDetail }) {
+  const { signature, request } = attempt;
+  const { t, v1, problem, matches, age_at_send_seconds: age, tolerance_seconds: tolerance } = signature;
+  const isInTime = Math.abs(age) <= tolerance;
+  return (
+    <Panel className="signature" title="Signature" aside={verdictWords(signature)}>
+      <HeaderParts header={signature.header} />
+      <ol class="steps">
+        <Step ok={problem === null} title="Take the header apart">
+          {problem === null ? (
+            <>
+              <code>t</code> is {t} ({fullTimeOf(Number(t) * 1000)}); there{" "}
+              {v1.length === 1 ? "is one" : `are ${v1.length}`} <code>v1</code> of 64 hexadecimal characters.
+            </>
+          ) : (
+            <>It cannot be read: {problem.replaceAll("_", " ")}.</>
+          )}
+        </Step>
+        <Step ok={problem === null} title="Put the signed string together">
+          {signature.signed_string_start === null ? (
+            "Without t and v1 there is nothing to check."
+          ) : (
+            <>
+              The value of <code>t</code>, a full stop, and the raw body, {signature.signed_bytes} bytes in
+              all:<code class="signed foreign">{signature.signed_string_start}…</code>
+            </>
+          )}
+        </Step>
+        <Step ok={matches ?? undefined} title="HMAC-SHA256 with the endpoint's secret">
+          {matchWords(signature)}
+        </Step>
+        <Step ok={isInTime} title="Compare t with the clock">
+          {ageWords(age)}. {isInTime ? "Up to" : "A receiver refuses more than"} {tolerance} s on either side{" "}
+          {isInTime ? "are accepted" : "of its own clock"}.
+        </Step>
+      </ol>
+      {t !== null && <CheckYourself t={t} v1={v1} body={request.body} />}
+    </Panel>
+  );
+}
+
+function verdictWords({ verdict, problem }: Signature) {
+  const isGood = verdict === "accepted";
+  if (verdict === null && problem === null) return "the endpoint, and its secret with it, was deleted";
+  const words =
+    VERDICTS[verdict ?? ""] ??
+    `A correct receiver refuses it: ${String(verdict ?? problem).replaceAll("_", " ")}.`;
+  return (
+    <span class={isGood ? "good-words" : "bad-words"}>
+      <Icon name={isGood ? "check" : "cross"} size={15} /> {words}
+    </span>
+  );
+}
+
+function HeaderParts({ header }: { header: string }) {
+  if (header === "") return <p class="muted none">The request carried no signature header.</p>;
+  return (
+    <p class="signature-header foreign">
+      <span class="muted">x-service-signature: </span>
+      {header.split(",").map((pair, index) => {
+        const [key, ...value] = pair.split("=");
+        return (
+          <>
+            {index > 0 && ","}
+            <span key={index} class={`part part-${key === "t" || key === "v1" ? key : "other"}`}>
+              <b>{key}</b>={value.join("=")}
+            </span>
+          </>
+        );
+      })}
+    </p>
+  );
+}
+
+function Step({
+  ok,
+  title,
+  children,
+}: {
+  ok: boolean | undefined;
+  title: string;
+  children: ComponentChildren;
+}) {
+  const name = ok === undefined ? "unknown" : ok ? "good" : "wrong";
+  return (
+    <li class={name}>
+      <span class="step-mark" aria-hidden="true">
+        {ok !== undefined && <Icon name={ok ? "check" : "cross"} size={13} />}
+      </span>{" "}
+      <div>
+        <b>{title}</b>
+        {ok !== undefined && <span class="visually-hidden">: {ok ? "holds" : "does not hold"}</span>}
+        <p>{children}</p>
+      </div>
+    </li>
+  );
+}
+
+function matchWords({ matches, problem }: Signature): string {
+  if (problem !== null) return "Nothing to compare.";
+  if (matches === null) return "The secret is gone, so nobody can tell.";
+  return matches
+    ? "The digest that the secret gives equals the v1 that was sent."
+    : "The digest that the secret gives is another one: the body or the secret differs from what was signed.";
+}
+
+function ageWords(age: number): string {
+  if (age === 0) return "It was signed in the second in which it was sent";
+  return age > 0
+    ? `When sent, t was ${secondsOf(age)} old`
+    : `When sent, t was ${secondsOf(-age)} in the future`;
+}
+
+/** The same sum in this browser, for those who want to see it: the secret stays in this field. */
+function CheckYourself({ t, v1, body }: { t: string; v1: string[]; body: string }) {
+  const [secret, setSecret] = useState("");
+  const [digest, setDigest] = useState("");
+  useEffect(() => {
+    let isCurrent = true;
+    async function update() {
+      const hex = secret === "" ? "" : await hmacHex(secret, `${t}.${body}`);
+      if (isCurrent) setDigest(hex);
+    }
+    void update();
+    return () => void (isCurrent = false);
+  }, [secret, t, body]);
+  const isSame = v1.includes(digest);
+  return (
+    <details class="check-yourself">
+      <summary>Check it here with your own secret</summary>
+      <TextField
+        label="Signing secret"
+        type="password"
+        placeholder="whsec_…"
+        value={secret}
+        onInput={setSecret}
+        hint="It is used in this page only, and sent nowhere."
+      />
+      <div class="digest" aria-live="polite">
+        {digest !== "" && (
+          <>
+            <p>
+              {isSame ? (
+                <span class="good-words">
+                  <Icon name="check" size={15} /> The same digest.
+                </span>
+              ) : (
+                <span class="bad-words">
+                  <Icon name="cross" size={15} /> Another digest: this is not the secret that signed it.
+                </span>
+              )}
+            </p>
+            <code class="foreign">{digest}</code>
+          </>
+        )}
+      </div>
+    </details>
+  );
+}

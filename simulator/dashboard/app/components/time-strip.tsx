@@ -1,0 +1,210 @@
+import type { Due } from "../core/types.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import {
+  aheadAtPlace,
+  aheadOf,
+  onTheWay,
+  onTheWayWords,
+  placeOnLine,
+  SCHEDULE_MS,
+  useAhead,
+} from "../core/ahead.ts";
+import { control } from "../core/api.ts";
+import { countdownOf } from "../core/format.ts";
+import { useKeys } from "../core/keys.ts";
+import { clockFrom, live, scheduleNowMs, setReach, useLive } from "../core/live.ts";
+import { WAITS } from "../core/schedule.ts";
+import { attempt } from "../core/toasts.ts";
+import { useTick } from "./countdown.tsx";
+import { Icon } from "./icon.tsx";
+import { StripMarks, StripTicks } from "./strip-marks.tsx";
+import { StripAsk } from "./strip-ask.tsx";
+
+/** Between two moments while it plays: long enough to see what each did. */
+const PLAY_MS = 900;
+const ARROWS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+/** So near to a mark, by part of the line, the mark is meant. */
+const SNAP = 0.012;
+
+/**
+ * What lies ahead, from now to 14 h 36 min: each due attempt and each step of a scenario. Drag along it, or use the arrow
+ * keys, to move schedule time there; where deliveries wait on the way, it asks first.
+ */
+export function TimeStrip() {
+  const { clock } = useLive();
+  useTick();
+  const due = useAhead();
+  const track = useRef<HTMLDivElement>(null);
+  /** Where one would go, in milliseconds of schedule time. */
+  const [target, setTarget] = useState<number>();
+  const [isAsking, setAsking] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const play = usePlay();
+  useKeys({ s: () => track.current?.focus(), P: play.toggle });
+
+  function aim(next: number | undefined) {
+    setTarget(next);
+    setReach(next);
+  }
+  function cancel() {
+    aim(undefined);
+    setAsking(false);
+  }
+  function choose() {
+    const { attempts, steps } = onTheWay(due, target ?? 0);
+    if (attempts + steps > 0) setAsking(true);
+    else void move();
+  }
+  async function move() {
+    const seconds = Math.max(0, (target ?? 0) - nowMs()) / 1000;
+    setAsking(false);
+    setBusy(true);
+    await attempt(() => clockFrom(control.post("/clock/advance", { seconds })));
+    setBusy(false);
+    aim(undefined);
+    track.current?.focus();
+  }
+
+  function targetAt(event: PointerEvent & { currentTarget: HTMLElement }) {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const place = (event.clientX - left) / width;
+    const marked = due.find(({ due_at: dueAt }) => Math.abs(placeOnLine(aheadOf(dueAt)) - place) < SNAP);
+    return marked ? Date.parse(marked.due_at) : nowMs() + aheadAtPlace(place);
+  }
+  function press(event: PointerEvent & { currentTarget: HTMLElement }) {
+    if (event.button !== 0 || isBusy) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setAsking(false);
+    aim(targetAt(event));
+  }
+  function drag(event: PointerEvent & { currentTarget: HTMLElement }) {
+    if (event.currentTarget.hasPointerCapture(event.pointerId)) aim(targetAt(event));
+  }
+  function steer(event: KeyboardEvent) {
+    const go = ARROWS[event.key];
+    if (go !== undefined) aim(nextStop(due, target, go));
+    else if (event.key === "Home") cancel();
+    else if (event.key === "End") aim(Math.max(...stopsOf(due)));
+    else if (event.key === "Enter" && target !== undefined && !isBusy) choose();
+    else if (event.key === "Escape" && target !== undefined) cancel();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  if (clock === undefined) return <div class="time-strip" aria-busy="true" />;
+  const aheadMs = target === undefined ? 0 : Math.max(0, (target ?? 0) - nowMs());
+  const words = onTheWayWords(onTheWay(due, target ?? Number.POSITIVE_INFINITY));
+  return (
+    <section class={`time-strip ${isBusy ? "busy" : ""}`} aria-label="What lies ahead">
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={play.isOn ? "Pause" : "Play"}
+        title={play.isOn ? "Pause (Shift+P)" : "Play: from one due moment to the next (Shift+P)"}
+        disabled={!play.isOn && clock.next_attempt_at === null}
+        onClick={play.toggle}
+      >
+        <Icon name={play.isOn ? "pause" : "play"} size={15} />
+      </button>
+      <div class="strip-room">
+        <div
+          ref={track}
+          class="strip-track"
+          role="slider"
+          tabindex={0}
+          aria-label="Move schedule time ahead"
+          aria-valuemin={0}
+          aria-valuemax={SCHEDULE_MS / 1000}
+          aria-valuenow={Math.min(SCHEDULE_MS, aheadMs) / 1000}
+          aria-valuetext={
+            target === undefined ? "now" : `in ${countdownOf(aheadMs)}${words === "" ? "" : `: ${words}`}`
+          }
+          title="Drag to move schedule time ahead (s, then the arrow keys)"
+          onPointerDown={press}
+          onPointerMove={drag}
+          onPointerUp={() => target !== undefined && !isAsking && choose()}
+          onPointerCancel={cancel}
+          onKeyDown={steer}
+        >
+          <StripTicks />
+          <StripMarks due={due} target={target} />
+          <Mark place={0} name="now" />
+          {target !== undefined && <Mark place={placeOnLine(aheadMs)} name="target" />}
+        </div>
+        {target !== undefined && (
+          <StripAsk
+            place={placeOnLine(aheadMs)}
+            target={target}
+            words={words}
+            isAsking={isAsking}
+            onMove={move}
+            onCancel={cancel}
+          />
+        )}
+      </div>
+      <p class="strip-sum" role="status">
+        {sumOf(due)}
+      </p>
+    </section>
+  );
+}
+
+/** A line across the track. */
+function Mark({ place, name }: { place: number; name: string }) {
+  return (
+    <svg class={`strip-line ${name}`} aria-hidden="true">
+      <rect x={`${place * 100}%`} width="2" height="100%" />
+    </svg>
+  );
+}
+
+/** Steps from one due moment to the next until nothing waits, or one pauses. */
+function usePlay() {
+  const { clock } = useLive();
+  const [isOn, setOn] = useState(false);
+  useEffect(() => {
+    if (!isOn) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isCurrent = true;
+    async function step() {
+      const moved = await attempt(() => clockFrom(control.post("/clock/advance", { until: "next" })));
+      if (!isCurrent) return;
+      if (moved === undefined || moved.next_attempt_at === null) setOn(false);
+      else timer = setTimeout(step, PLAY_MS);
+    }
+    void step();
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [isOn]);
+  return { isOn, toggle: () => setOn(!isOn && clock?.next_attempt_at !== null) };
+}
+
+/** Where the arrow keys halt: each due moment, and the delays of the retry policy. */
+function stopsOf(due: Due[]): number[] {
+  const fromMs = nowMs();
+  const delays = WAITS.map(({ seconds }) => fromMs + seconds * 1000);
+  const moments = due.map(({ due_at: dueAt }) => Date.parse(dueAt)).filter((dueMs) => dueMs > fromMs);
+  return [...moments, ...delays].toSorted((a, b) => a - b);
+}
+
+function nextStop(due: Due[], target: number | undefined, go: number): number | undefined {
+  const from = target ?? nowMs();
+  const stops = stopsOf(due);
+  // Delays are counted from now, which goes on meanwhile: what is a moment away is where one is.
+  const next = go > 0 ? stops.find((stop) => stop > from + 500) : stops.findLast((stop) => stop < from - 500);
+  return next ?? (go > 0 ? target : undefined);
+}
+
+function sumOf(due: Due[]): string {
+  const words = onTheWayWords(onTheWay(due, Number.POSITIVE_INFINITY));
+  if (words !== "") return words;
+  return live.clock?.next_attempt_at === null ? "Nothing is due" : "Later";
+}
+
+/** Schedule time; while the clock is not known yet, nothing is ahead of it. */
+function nowMs(): number {
+  return scheduleNowMs() ?? 0;
+}

@@ -1,0 +1,135 @@
+import type { ComponentChildren, Ref } from "preact";
+import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+const BEYOND = 8;
+const AWAY_PX = 60;
+/** Where each list stood when it was left, for whoever comes back. */
+const leftAt = new Map<string, number>();
+
+/** What others can do with a list. */
+export type ListHandle = {
+  reveal: (index: number) => void;
+  focus: (index: number) => void;
+  focusedIndex: () => number;
+  toTop: () => void;
+};
+
+type Props = {
+  count: number;
+  rowHeight: number;
+  row: (index: number) => ComponentChildren;
+  keyOf: (index: number) => string;
+  onNearEnd?: () => unknown;
+  onAway?: (isAway: boolean) => void;
+  handle: Ref<ListHandle>;
+  label: string;
+  foot: ComponentChildren;
+};
+
+/**
+ * A list of any length that scrolls by itself, of which only the rows in sight exist. `row(index)` renders one;
+ * `onNearEnd()` is called while the end is in sight, `onAway(isAway)` when one leaves or reaches the top; `foot` stands
+ * below the last row. The handle can `focus(index)`, `reveal(index)` and go `toTop()`.
+ */
+export function WindowedList({
+  count,
+  rowHeight,
+  row,
+  keyOf,
+  onNearEnd,
+  onAway,
+  handle,
+  label,
+  foot,
+}: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLOListElement>(null);
+  const [[first, last], setRange] = useState<[first: number, last: number]>([0, 40]);
+  const wanted = useRef<number | undefined>(undefined);
+
+  function measure() {
+    const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
+    const from = Math.max(0, Math.floor(scrollTop / rowHeight) - BEYOND);
+    const to = Math.min(count, Math.ceil((scrollTop + clientHeight) / rowHeight) + BEYOND);
+    setRange((before) => (before[0] === from && before[1] === to ? before : [from, to]));
+    onAway?.(scrollTop > AWAY_PX);
+    if (to >= count - BEYOND) onNearEnd?.();
+  }
+  const latest = useRef(measure);
+  latest.current = measure;
+  useLayoutEffect(measure);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return undefined;
+    element.scrollTop = leftAt.get(label) ?? 0;
+    const update = () => {
+      leftAt.set(label, element.scrollTop);
+      latest.current();
+    };
+    const watcher = new ResizeObserver(update);
+    watcher.observe(element);
+    element.addEventListener("scroll", update, { passive: true });
+    return () => {
+      watcher.disconnect();
+      element.removeEventListener("scroll", update);
+    };
+  }, [label]);
+
+  // A row that was out of sight can take the focus once it exists.
+  useEffect(() => {
+    if (wanted.current === undefined) return;
+    const link = list.current?.querySelector<HTMLElement>(`[data-index="${wanted.current}"] a`);
+    if (!link) return;
+    wanted.current = undefined;
+    link.focus({ preventScroll: true });
+  });
+
+  /** Scrolls just so far that a row is in sight. */
+  function reveal(index: number): void {
+    const element = scroller.current;
+    if (element === null) return;
+    const { scrollTop, clientHeight } = element;
+    const top = index * rowHeight;
+    if (top < scrollTop) element.scrollTop = top;
+    else if (top + rowHeight > scrollTop + clientHeight) element.scrollTop = top + rowHeight - clientHeight;
+  }
+  useImperativeHandle(
+    handle,
+    () => ({
+      reveal,
+      focus(index: number) {
+        if (index < 0 || index >= count) return;
+        wanted.current = index;
+        reveal(index);
+        setRange(([from, to]) => [Math.min(from, index), Math.max(to, index + 1)]);
+      },
+      focusedIndex: () =>
+        Number(document.activeElement?.closest<HTMLElement>("[data-index]")?.dataset["index"] ?? -1),
+      toTop: () => scroller.current?.scrollTo(0, 0),
+    }),
+    [count, rowHeight],
+  );
+
+  const shown: ComponentChildren[] = [];
+  for (let index = first; index < Math.min(last, count); index++) {
+    shown.push(
+      <li
+        key={keyOf(index)}
+        data-index={index}
+        aria-setsize={count}
+        aria-posinset={index + 1}
+        style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+      >
+        {row(index)}
+      </li>,
+    );
+  }
+  return (
+    <div class="scroller" ref={scroller}>
+      <ol ref={list} class="windowed" aria-label={label} style={{ height: `${count * rowHeight}px` }}>
+        {shown}
+      </ol>
+      {foot}
+    </div>
+  );
+}

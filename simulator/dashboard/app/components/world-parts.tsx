@@ -1,0 +1,51 @@
+import type { ApiPages } from "../core/pages.ts";
+import type { ComponentChildren } from "preact";
+import { countOf } from "../core/format.ts";
+import { BodyView } from "./code-view.tsx";
+import { Empty, Loading, Problem } from "./empty.tsx";
+import { hrefTo } from "../core/route.ts";
+
+/** A paged list in each of its states. */
+export function PagedList({
+  pages,
+  nothing,
+  children,
+}: {
+  pages: ApiPages<unknown>;
+  nothing: string;
+  children: ComponentChildren;
+}) {
+  if (pages.error) return <Problem error={pages.error} />;
+  if (!pages.isLoaded) return <Loading />;
+  if (pages.items.length > 0) return <>{children}</>;
+  return (
+    <Empty icon="world" title={nothing}>
+      <p>
+        Choose another filter, or <a href={hrefTo("/trigger")}>trigger an event</a>: the world changes with
+        it.
+      </p>
+    </Empty>
+  );
+}
+
+export function MoreButton({ pages }: { pages: ApiPages<unknown> }) {
+  if (!pages.hasMore)
+    return <p class="feed-foot muted">{countOf(pages.items.length, "item")}: that is all.</p>;
+  return (
+    <p class="feed-foot">
+      <button type="button" class="button" onClick={pages.loadMore}>
+        Load the next 50
+      </button>
+    </p>
+  );
+}
+
+/** The resource as the REST API answers it. */
+export function ObjectDetails({ object }: { object: { object: string } }) {
+  return (
+    <details class="object-details">
+      <summary>As the REST API answers it</summary>
+      <BodyView text={JSON.stringify(object)} label={`The ${object.object}`} />
+    </details>
+  );
+}

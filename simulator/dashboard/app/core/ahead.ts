@@ -1,0 +1,75 @@
+import type { Due } from "./types.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { control } from "./api.ts";
+import { countOf } from "./format.ts";
+import { live, scheduleNowMs, useLive } from "./live.ts";
+import { createNewest } from "./newest.ts";
+import { RETRY_DELAYS_SECONDS } from "../../../../shared/retry-policy.ts";
+
+/** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */
+export const SCHEDULE_MS = RETRY_DELAYS_SECONDS.reduce<number>((sum, seconds) => sum + seconds, 0) * 1000;
+
+const MINUTE_MS = 60_000;
+const REFRESH_MS = 250;
+
+/**
+ * Where `aheadMs` from now stands on a line from now (0) to the end of the schedule (1). A minute at the beginning has more
+ * room than an hour at the end, as the delays of the retry policy have it.
+ */
+export function placeOnLine(aheadMs: number): number {
+  const place = Math.log1p(aheadMs / MINUTE_MS) / Math.log1p(SCHEDULE_MS / MINUTE_MS);
+  return Math.min(1, Math.max(0, place));
+}
+
+/** The other way round: how far ahead a place on the line is, in whole milliseconds. */
+export function aheadAtPlace(place: number): number {
+  const within = Math.min(1, Math.max(0, place));
+  return Math.round(Math.expm1(within * Math.log1p(SCHEDULE_MS / MINUTE_MS)) * MINUTE_MS);
+}
+
+/** What falls due within the schedule, by due time; asked for again when time moves or deliveries change. */
+export function useAhead(): Due[] {
+  const { clock } = useLive();
+  const [due, setDue] = useState<Due[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const [newest] = useState(createNewest);
+  useEffect(() => {
+    if (clock === undefined) return;
+    if (clock.next_attempt_at === null) {
+      newest.overtake();
+      setDue([]);
+    }
+    timer.current ??= setTimeout(async () => {
+      timer.current = undefined;
+      if (live.clock?.next_attempt_at === null) return;
+      // Where it fails, the stream notices the same and says so.
+      const asked = control.get("/clock/ahead").catch(() => undefined);
+      await newest.of(asked, (ahead) => setDue(ahead?.data ?? []));
+    }, REFRESH_MS);
+  }, [clock]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return due;
+}
+
+type OnTheWay = { attempts: number; steps: number };
+
+/** What would be on the way to a moment of schedule time, counted: `{ attempts, steps }`. */
+export function onTheWay(due: Due[], untilMs: number): OnTheWay {
+  const counts = { attempts: 0, steps: 0 };
+  for (const { kind, due_at: dueAt, count } of due) {
+    if (Date.parse(dueAt) <= untilMs) counts[kind === "attempt" ? "attempts" : "steps"] += count;
+  }
+  return counts;
+}
+
+/** `3 attempts and 2 steps of scenarios`, or nothing. */
+export function onTheWayWords({ attempts, steps }: OnTheWay): string {
+  return [attempts > 0 ? countOf(attempts, "attempt") : "", steps > 0 ? countOf(steps, "scenario step") : ""]
+    .filter(Boolean)
+    .join(" and ");
+}
+
+/** How far ahead of now a moment is, in milliseconds; what is overdue is now. */
+export function aheadOf(dueAt: string): number {
+  return Math.max(0, Date.parse(dueAt) - (scheduleNowMs() ?? 0));
+}

@@ -1,0 +1,109 @@
+import type { Gets, Page, Patches, Posts } from "./types.ts";
+
+/** An error in words that can be shown as they are. `status` is 0 when the simulator did not answer at all. */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Whatever was thrown, as an error that can be shown. */
+export function asError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError(0, error instanceof Error ? error.message : String(error));
+}
+
+const SLOW_MS = 2_000;
+const UNREACHABLE = "The simulator does not answer. Is it still running? This page comes back when it does.";
+
+/** The control API: answers the parsed body, or throws an `ApiError` with the words of the answer. */
+export const control = {
+  get: <Path extends keyof Gets>(path: Path) => send<Gets[Path]>("GET", path),
+  post: <Path extends keyof Posts>(path: Path, body: object = {}) => send<Posts[Path]>("POST", path, body),
+  patch: <Path extends keyof Patches>(path: Path, body: object) => send<Patches[Path]>("PATCH", path, body),
+  delete: (path: `/endpoints/${string}`) => send<unknown>("DELETE", path),
+};
+
+async function send<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+  const url = `/control${path}`;
+  // An id can come from the address of the page: it must not climb to another route.
+  const { pathname, search } = new URL(url, location.origin);
+  if (pathname + search !== url) throw new ApiError(0, `There is nothing at ${url}.`);
+  const headers = new Headers(body === undefined ? {} : { "content-type": "application/json" });
+  const response = await reach(url, { method, headers, body: JSON.stringify(body) });
+  return read<Answer>(response);
+}
+
+export type ApiAnswer = { status: number; durationMs: number; text: string; value: ApiValue | undefined };
+/** What may be in an answer of the REST API. */
+export type ApiValue = { message?: unknown; has_more?: unknown; data?: { id: string }[] };
+
+/** The REST API of the service, as a client with `apiKey` sees it: answers whatever came back, errors included. */
+export async function callApi(path: string, apiKey: string): Promise<ApiAnswer> {
+  const startedAt = performance.now();
+  const response = await reach(path, {
+    headers: new Headers(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
+  });
+  const text = await response.text();
+  return { status: response.status, durationMs: performance.now() - startedAt, text, value: parseJson(text) };
+}
+
+/** A document that is served beside the control API, or an `ApiError`. */
+export async function readServed<Answer>(path: string): Promise<Answer> {
+  return read<Answer>(await reach(path, {}));
+}
+
+/** One page of a list of the REST API, or an `ApiError`. */
+export async function readApi<Item>(path: string, apiKey: string): Promise<Page<Item>> {
+  const headers = new Headers({ authorization: `Bearer ${apiKey}` });
+  return read<Page<Item>>(await reach(path, { headers }));
+}
+
+/** Requests that have waited for two seconds, and who wants to know. */
+const slow = { count: 0, changed: (_count: number) => {} };
+
+/** Calls `changed` with how many requests have waited for two seconds, whenever that changes. */
+export function watchSlow(changed: (count: number) => void): void {
+  slow.changed = changed;
+}
+
+async function reach(url: string, options: RequestInit): Promise<Response> {
+  let isSlow = false;
+  const timer = setTimeout(() => {
+    isSlow = true;
+    slow.changed(++slow.count);
+  }, SLOW_MS);
+  try {
+    return await fetch(url, options);
+  } catch {
+    throw new ApiError(0, UNREACHABLE);
+  } finally {
+    clearTimeout(timer);
+    if (isSlow) slow.changed(--slow.count);
+  }
+}
+
+/** What the simulator answers has the type that its routes give it: it comes from the same version of the same program. */
+async function read<Answer>(response: Response): Promise<Answer> {
+  const text = await response.text();
+  if (!response.ok) throw new ApiError(response.status, wordsOf(response, parseJson(text)));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where an answer gets its type
+  return (text === "" ? undefined : JSON.parse(text)) as Answer;
+}
+
+function parseJson(text: string): ApiValue | undefined {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an answer may be, all of it optional
+    return JSON.parse(text) as ApiValue;
+  } catch {
+    return undefined;
+  }
+}
+
+function wordsOf(response: Response, value: ApiValue | undefined): string {
+  if (typeof value?.message === "string") return value.message;
+  return `The simulator answered ${response.status} ${response.statusText}.`.replace(" .", ".");
+}

@@ -1,0 +1,26 @@
+import { control } from "./api.ts";
+
+/** One shell word, whatever is in it. */
+export function shellWord(text: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What curl says by itself. */
+const CURLS_OWN = new Set(["host", "content-length", "connection"]);
+
+/** An attempt as a command, signed at this moment: the simulator has the secret, and a signature is good for 300 s. */
+export async function attemptCurl(deliveryId: string, number: number): Promise<string> {
+  const path = `/deliveries/${encodeURIComponent(deliveryId)}/sign` as const;
+  const { url, ...request } = await control.post(path, { attempt: number });
+  const headers = Object.entries(request.headers)
+    .filter(([name]) => !CURLS_OWN.has(name))
+    .map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`);
+  return ["curl -i", ...headers, `--data-binary ${shellWord(request.body)}`, shellWord(url)].join(" \\\n  ");
+}
+
+/** A call of the REST API as a command. */
+export function apiCurl(path: string, apiKey: string): string {
+  const key = apiKey === "" ? [] : [`-H ${shellWord(`Authorization: Bearer ${apiKey}`)}`];
+  return ["curl -i", ...key, shellWord(`${location.origin}${path}`)].join(" \\\n  ");
+}

@@ -1,0 +1,200 @@
+import { addLonely, append, emptyList } from "./listed.ts";
+import { asError } from "./api.ts";
+import type { control as api } from "./api.ts";
+import type { Delivery, EventRecord, List, Page } from "./types.ts";
+import { apiQuery, type Filters, isFiltered, NO_FILTERS, passes } from "./filters.ts";
+import { createMeanwhile } from "./meanwhile.ts";
+import { type Row, rowsOf } from "./rows.ts";
+
+const FIRST_PAGE = 100;
+/** Who goes on reading wants more of it. */
+const NEXT_PAGE = 250;
+/** What one tab remembers of deliveries that it does not list. */
+const MOST_HEARD = 5_000;
+/** How soon a text search is asked again whether what is new belongs to it. */
+const ASK_AGAIN_MS = 250;
+
+type Control = Pick<typeof api, "get">;
+export type Feed = ReturnType<typeof createFeed>;
+
+/**
+ * The deliveries that pass the filters, newest first, page by page as the simulator finds them, and kept up to date by
+ * what the stream tells. `changed()` is called whenever there is something else to show.
+ */
+export function createFeed({ control, changed }: { control: Control; changed: () => void }) {
+  const heard = new Map<string, Delivery>();
+  /** When each was last told of, by `performance.now()`. */
+  const litAt = new Map<string, number>();
+  let list = emptyList(NO_FILTERS);
+  let latest: Delivery | undefined;
+  const latestOf = new Map<string, Delivery>();
+  let askTimer: ReturnType<typeof setTimeout> | undefined;
+  let rows: Row[] | undefined;
+  const meanwhile = createMeanwhile();
+
+  function hear(place: () => void): void {
+    meanwhile.tell(place);
+    tell();
+  }
+
+  function tell(): void {
+    rows = undefined;
+    changed();
+  }
+
+  /** Begins anew; what was there stays in sight until the first page has come. */
+  async function load(filters: Filters): Promise<void> {
+    const next = emptyList(filters);
+    list = { ...list, filters, next, error: undefined };
+    tell();
+    const asked = Promise.all([read(filters), readEvents(filters)]);
+    try {
+      await meanwhile.of(asked, ([page, events]) => {
+        if (list.next !== next) return false;
+        append(next, page);
+        addLonely(next, page, events);
+        list = { ...next, isLoaded: true };
+        return true;
+      });
+    } catch (error) {
+      if (list.next === next) list = { ...list, next: undefined, error: asError(error) };
+    }
+    tell();
+  }
+
+  async function loadOlder(): Promise<void> {
+    const own = list;
+    const mustWait = own.isLoading || own.next !== undefined || own.error !== undefined;
+    if (!own.isLoaded || !own.hasMore || mustWait) return;
+    own.isLoading = true;
+    try {
+      await meanwhile.of(read(own.filters, own.cursor), (page) => {
+        if (own !== list) return false;
+        append(own, page);
+        return true;
+      });
+    } catch (error) {
+      own.error = asError(error);
+    }
+    own.isLoading = false;
+    if (own === list) tell();
+  }
+
+  function read(filters: Filters, cursor?: string): Promise<Page<Delivery>> {
+    const after = cursor === undefined ? "" : `&starting_after=${encodeURIComponent(cursor)}`;
+    return control.get(
+      `/deliveries?limit=${cursor === undefined ? FIRST_PAGE : NEXT_PAGE}${apiQuery(filters)}${after}`,
+    );
+  }
+
+  /** Events are asked for only where one that went to nobody could stand in the list. */
+  async function readEvents({ q, type, endpoint, state, verdict }: Filters): Promise<List<EventRecord>> {
+    if (endpoint !== "" || state !== "" || verdict !== "") return { data: [] };
+    return control.get(`/events?limit=${FIRST_PAGE}${apiQuery({ q, type })}`);
+  }
+
+  function place(delivery: Delivery): void {
+    const { listed, filters, byId } = list;
+    list.lonely.delete(delivery.event_id);
+    if (listed.has(delivery.id)) {
+      byId.set(delivery.id, delivery);
+      if (!passes(filters, delivery)) remove(delivery.id);
+    } else if (passes(filters, delivery)) {
+      if (filters.q.trim() === "") insert(delivery);
+      else askAgainSoon();
+    }
+  }
+
+  function placeEvent(event: EventRecord): void {
+    const { q, type, endpoint, state, verdict } = list.filters;
+    if (q !== "" || endpoint !== "" || state !== "" || verdict !== "") return;
+    if (type === "" || type === event.type) list.lonely.set(event.id, event);
+  }
+
+  function remember(delivery: Delivery): void {
+    heard.delete(delivery.id);
+    heard.set(delivery.id, delivery);
+    litAt.set(delivery.id, performance.now());
+    if (delivery.attempts.at(-1)?.ended_at) {
+      latest = delivery;
+      latestOf.set(delivery.endpoint_id, delivery);
+    }
+    if (heard.size <= MOST_HEARD) return;
+    const [oldest = ""] = heard.keys();
+    heard.delete(oldest);
+    litAt.delete(oldest);
+  }
+
+  /** Puts one where its time belongs; below what is loaded it comes with its page. */
+  function insert(delivery: Delivery): void {
+    const { ids, byId, listed, hasMore } = list;
+    let at = 0;
+    const createdAt = (id = "") => byId.get(id)?.created_at ?? "";
+    while (at < ids.length && createdAt(ids[at]) > delivery.created_at) at++;
+    if (at === ids.length && hasMore) return;
+    ids.splice(at, 0, delivery.id);
+    listed.add(delivery.id);
+    byId.set(delivery.id, delivery);
+  }
+
+  function remove(id: string): void {
+    list.ids.splice(list.ids.indexOf(id), 1);
+    list.listed.delete(id);
+    list.byId.delete(id);
+  }
+
+  /** Only the simulator knows whether a new payload has the words that are searched for. */
+  function askAgainSoon(): void {
+    askTimer ??= setTimeout(async () => {
+      askTimer = undefined;
+      const own = list;
+      const page = await read(own.filters).catch((): List<Delivery> => ({ data: [] }));
+      if (own !== list) return;
+      for (const delivery of page.data.toReversed()) {
+        if (!own.listed.has(delivery.id)) insert(heard.get(delivery.id) ?? delivery);
+      }
+      tell();
+    }, ASK_AGAIN_MS);
+  }
+
+  return {
+    load,
+    loadOlder,
+    put(delivery: Delivery): void {
+      remember(delivery);
+      hear(() => place(delivery));
+    },
+    addEvent: (event: EventRecord) => hear(() => placeEvent(event)),
+    /** What was told of before everything is loaded anew, which may not be so any more. */
+    forget: () => heard.clear(),
+    /** What is known of a delivery, listed or not. */
+    get: (id: string) => heard.get(id) ?? list.byId.get(id),
+    /** When it was last told of, by `performance.now()`. */
+    litAt: (id: string) => litAt.get(id),
+    /** The delivery whose attempt ended last, of those that were told of. */
+    latest: () => latest,
+    /** The same of one endpoint. */
+    heardOf: (endpointId: string) => latestOf.get(endpointId),
+    rows: () => (rows ??= rowsOf(list)),
+    get filters() {
+      return list.filters;
+    },
+    get isLoaded() {
+      return list.isLoaded;
+    },
+    get hasMore() {
+      return list.hasMore;
+    },
+    /** Whether what is shown is not yet what the filters ask for. */
+    get isChanging() {
+      return list.next !== undefined;
+    },
+    /** What went wrong when it was asked for; nothing more is asked until `load`. */
+    get error() {
+      return list.error;
+    },
+    get isFiltered() {
+      return isFiltered(list.filters);
+    },
+  };
+}

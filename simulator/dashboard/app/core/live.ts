@@ -1,0 +1,196 @@
+import type { About, Clock, Endpoint, Organization, Verification } from "./types.ts";
+import type { Feed } from "./feed.ts";
+import type { Message } from "./stream.ts";
+import { messageOf } from "./toasts.ts";
+import { useEffect, useState } from "preact/hooks";
+import { control, watchSlow } from "./api.ts";
+import { createFeed } from "./feed.ts";
+import { createMeanwhile } from "./meanwhile.ts";
+import { createNewest } from "./newest.ts";
+import { openStream } from "./stream.ts";
+
+/** How often a tab that nobody sees is brought up to date: frames stop in it. */
+const HIDDEN_REFRESH_MS = 150;
+
+type Live = {
+  connection: "connecting" | "open" | "lost";
+  isSlow: boolean;
+  clock: Clock | undefined;
+  clockReceivedAt: number;
+  endpoints: Map<string, Endpoint> | undefined;
+  organizations: Organization[] | undefined;
+  about: About | undefined;
+  verification: Verification | undefined;
+  feed: Feed;
+  generation: number;
+  problem: string | undefined;
+  reachMs: number | undefined;
+};
+
+/** What the dashboard knows of the simulator, kept up to date by the stream. Read it; only this file changes it. */
+export const live: Live = {
+  /** `connecting` at first, then `open` or `lost`. */
+  connection: "connecting",
+  /** Whether a request has waited for two seconds. */
+  isSlow: false,
+  clock: undefined,
+  /** By `performance.now()`, which nobody can set back. */
+  clockReceivedAt: 0,
+  /** By id; undefined until loaded. */
+  endpoints: undefined,
+  organizations: undefined,
+  /** What the simulator is: its version, how its commands are typed, the event types there are. */
+  about: undefined,
+  /** The run of `verify` that is under way, or the last one, with its checks in the order in which they came. */
+  verification: undefined,
+  feed: createFeed({ control, changed: () => changed() }),
+  /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
+  generation: 0,
+  problem: undefined,
+  /** Up to where one is about to move schedule time, in milliseconds; undefined while nobody is. */
+  reachMs: undefined,
+};
+
+const watchers = new Set<() => void>();
+let version = 0;
+let isScheduled = false;
+const newestClock = createNewest();
+const meanwhile = createMeanwhile();
+let loads = 0;
+
+/** Connects and keeps everything up to date from then on. */
+export function startLive(): void {
+  watchSlow((count) => {
+    live.isSlow = count > 0;
+    changed();
+  });
+  openStream({
+    onMessage: receive,
+    onOpen(isReconnected) {
+      live.connection = "open";
+      void loadAll();
+      if (isReconnected) live.generation++;
+      changed();
+    },
+    onLost() {
+      live.connection = "lost";
+      changed();
+    },
+  });
+}
+
+/** Renders again when anything in `live` changed, at most once a frame. */
+export function useLive(): Live {
+  const [, setVersion] = useState(version);
+  const rendered = version;
+  useEffect(() => {
+    const update = () => setVersion(version);
+    watchers.add(update);
+    // What changed after this render and before anybody watched for it must not be missed.
+    if (rendered !== version) update();
+    return () => void watchers.delete(update);
+  }, []);
+  return live;
+}
+
+/** Schedule time now, in milliseconds; undefined until the clock is known. */
+export function scheduleNowMs(): number | undefined {
+  if (live.clock === undefined) return undefined;
+  const base = Date.parse(live.clock.now);
+  return live.clock.mode === "manual" ? base : base + (performance.now() - live.clockReceivedAt);
+}
+
+/** Shows the clock that a request brings, unless a newer one is known by then; answers what it brought. */
+export function clockFrom(answering: Promise<Clock>): Promise<Clock> {
+  return newestClock.of(answering, setClock);
+}
+
+function setClock(clock: Clock): void {
+  live.clock = clock;
+  live.clockReceivedAt = performance.now();
+  changed();
+}
+
+export function setReach(reachMs: number | undefined): void {
+  live.reachMs = reachMs;
+  changed();
+}
+
+/** The event types of the service. */
+export function eventTypes(): readonly string[] {
+  return live.about?.event_types ?? [];
+}
+
+export function endpointOf(id: string): Endpoint | undefined {
+  return live.endpoints?.get(id);
+}
+
+async function loadAll() {
+  const own = ++loads;
+  live.feed.forget();
+  const asked = Promise.all([
+    control.get("/endpoints"),
+    control.get("/organizations"),
+    control.get("/about"),
+    control.get("/verification"),
+    clockFrom(control.get("/clock")),
+    live.feed.load(live.feed.filters),
+  ]);
+  try {
+    await meanwhile.of(asked, ([endpoints, organizations, about, { verification }]) => {
+      // Begun anew meanwhile.
+      if (own !== loads) return false;
+      live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
+      live.organizations = organizations.data;
+      live.about = about;
+      live.verification = verification ?? undefined;
+      live.problem = undefined;
+      return true;
+    });
+  } catch (error) {
+    if (own === loads) live.problem = messageOf(error);
+  }
+  changed();
+}
+
+function receive(message: Message): void {
+  if (message.name === "event") live.feed.addEvent(message.data);
+  else if (message.name === "delivery") {
+    live.feed.put(message.data);
+  } else if (message.name === "clock") {
+    newestClock.overtake();
+    setClock(message.data);
+  } else if (message.name === "reset" || message.name === "resync") {
+    live.generation++;
+    void loadAll();
+  } else {
+    meanwhile.tell(() => keep(message));
+  }
+  changed();
+}
+
+function keep(message: Message): void {
+  if (message.name === "endpoint") live.endpoints?.set(message.data.id, message.data);
+  else if (message.name === "endpoint_deleted") live.endpoints?.delete(message.data.id);
+  else if (message.name === "verification") receiveVerification(message.data);
+}
+
+/** A message brings one check, or none: it joins those that came before. */
+function receiveVerification(data: Verification): void {
+  const before = live.verification?.id === data.id ? live.verification.checks : [];
+  const isNew = ({ id }: { id: string }) => before.every((check) => check.id !== id);
+  live.verification = { ...data, checks: [...before, ...data.checks.filter(isNew)] };
+}
+
+function changed() {
+  version++;
+  if (isScheduled) return;
+  isScheduled = true;
+  const update = () => {
+    isScheduled = false;
+    for (const watcher of watchers) watcher();
+  };
+  // Frames stop in a tab that nobody sees; what it shows must not.
+  if (document.visibilityState === "visible") requestAnimationFrame(update);
+  else setTimeout(update, HIDDEN_REFRESH_MS);
+}

@@ -1,0 +1,71 @@
+import { useEffect, useState } from "preact/hooks";
+
+const ROOT = "/dashboard";
+const watchers = new Set<() => void>();
+let list = "/";
+
+export type Route = { path: string; query: URLSearchParams };
+
+/** The address inside the dashboard: `/deliveries/dlv_1` and its query. */
+export function currentRoute(): Route {
+  const path = location.pathname.slice(ROOT.length).replace(/\/+$/, "") || "/";
+  return { path, query: new URLSearchParams(location.search) };
+}
+
+/** The route, and a new render whenever it changes. */
+export function useRoute(): Route {
+  const [route, setRoute] = useState(currentRoute);
+  useEffect(() => {
+    const update = () => setRoute(currentRoute());
+    watchers.add(update);
+    return () => void watchers.delete(update);
+  }, []);
+  return route;
+}
+
+/** The list as it was last looked at, with its filters: where every way back leads. */
+export function listPath(): string {
+  return list;
+}
+
+export function rememberList(path: string): void {
+  list = path;
+}
+
+/** Goes to a page of the dashboard; with `replace`, without an entry in the history. */
+export function navigate(path: string, { replace = false } = {}): void {
+  const url = hrefTo(path);
+  if (replace) history.replaceState(null, "", url);
+  else {
+    history.pushState(null, "", url);
+    document.querySelector("main")?.scrollTo(0, 0);
+  }
+  announce();
+}
+
+export function hrefTo(path: string): string {
+  return path === "/" ? ROOT : path.startsWith("/?") ? `${ROOT}${path.slice(1)}` : `${ROOT}${path}`;
+}
+
+/** Lets plain links to our own pages change the page without loading it anew. */
+export function followLinks(): void {
+  addEventListener("popstate", announce);
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>("a[href]") : null;
+    const isPlain =
+      event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    if (!link || !isPlain || link.target !== "" || event.defaultPrevented) return;
+    const url = new URL(link.href);
+    const isOurs = url.pathname === ROOT || url.pathname.startsWith(`${ROOT}/`);
+    if (url.origin !== location.origin || !isOurs) return;
+    // A part of the page that is open: the browser knows how to get there.
+    const isHere = url.pathname === location.pathname && url.search === location.search;
+    if (isHere && url.hash !== "") return;
+    event.preventDefault();
+    navigate(url.pathname.slice(ROOT.length) + url.search + url.hash || "/");
+  });
+}
+
+function announce(): void {
+  for (const watcher of watchers) watcher();
+}

@@ -1,0 +1,106 @@
+import type { Messages } from "./types.ts";
+
+const RETRY_MS = 1_000;
+const NAMES: (keyof Messages)[] = [
+  "event",
+  "delivery",
+  "endpoint",
+  "endpoint_deleted",
+  "clock",
+  "verification",
+  "reset",
+  "resync",
+];
+
+/** One message with what it tells. */
+export type Message = { [Name in keyof Messages]: { name: Name; data: Messages[Name] } }[keyof Messages];
+
+type Listener = {
+  onMessage: (message: Message) => void;
+  onOpen: (isReconnected: boolean) => void;
+  onLost: () => void;
+};
+
+/** What one tab tells the others, or asks: whether the stream is open. */
+type Told = "open" | "lost" | "asked" | Message;
+
+/**
+ * The stream of what happens, one for all tabs: a browser opens six connections to a host, and a stream keeps one. The tab
+ * that holds the lock has the stream and passes on what it tells; when it is closed, the next one has the lock.
+ * `onOpen(isReconnected)` is called whenever the stream stands again, when everything shown may be out of date; `onLost()`
+ * when it broke. Comes back by itself for ever.
+ */
+export function openStream({ onMessage, onOpen, onLost }: Listener): void {
+  let isOpen = false;
+  let wasOpen = false;
+  let stop = start();
+  // A page in the browser's back/forward cache keeps neither the stream nor the lock.
+  addEventListener("pagehide", () => stop());
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) stop = start();
+  });
+
+  function take(told: Told): void {
+    if (told === "open") {
+      if (isOpen) return;
+      isOpen = true;
+      onOpen(wasOpen);
+      wasOpen = true;
+    } else if (told === "lost") {
+      isOpen = false;
+      onLost();
+    } else if (told !== "asked" && isOpen) onMessage(told);
+  }
+
+  function start(): () => void {
+    const stopped = new AbortController();
+    const others = new BroadcastChannel("voice-agent-simulator stream");
+    const tell = (told: Told) => {
+      take(told);
+      others.postMessage(told);
+    };
+    let isLeader = false;
+    others.addEventListener("message", ({ data }: MessageEvent<Told>) => {
+      if (data !== "asked") take(data);
+      else if (isLeader && isOpen) others.postMessage("open" satisfies Told);
+    });
+
+    const lead = () =>
+      new Promise<void>((resolve) => {
+        isLeader = true;
+        // What the tab before told last is not known.
+        if (isOpen) tell("lost");
+        readStream(tell, stopped.signal);
+        stopped.signal.addEventListener("abort", () => resolve());
+      });
+    others.postMessage("asked" satisfies Told);
+    // There are locks on this machine and over https: elsewhere each tab has a stream of its own.
+    if ("locks" in navigator)
+      navigator.locks.request(others.name, { signal: stopped.signal }, lead).catch(() => undefined);
+    else void lead();
+    return () => {
+      isOpen = false;
+      stopped.abort();
+      others.close();
+    };
+  }
+}
+
+function readStream(tell: (told: Told) => void, signal: AbortSignal): void {
+  const source = new EventSource("/control/stream");
+  signal.addEventListener("abort", () => source.close());
+  source.addEventListener("open", () => tell("open"));
+  source.addEventListener("error", () => {
+    tell("lost");
+    // The browser reconnects after a break, but gives up after an answer that is no stream.
+    if (source.readyState !== EventSource.CLOSED || signal.aborted) return;
+    setTimeout(() => signal.aborted || readStream(tell, signal), RETRY_MS);
+  });
+  for (const name of NAMES) source.addEventListener(name, ({ data }) => tell(messageOf(name, String(data))));
+}
+
+function messageOf(name: keyof Messages, text: string): Message {
+  const data: unknown = JSON.parse(text);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where a message gets its type
+  return { name, data } as Message;
+}

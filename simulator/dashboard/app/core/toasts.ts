@@ -1,0 +1,48 @@
+type Link = { href: string; words: string };
+export type Toast = { id: number; kind: "ok" | "bad"; text: string; link: Link | undefined };
+
+const SHOWN_MS = 6_000;
+const watchers = new Set<(toasts: Toast[]) => void>();
+let toasts: Toast[] = [];
+let nextId = 1;
+
+/** Says something in passing: `ok` or `bad`, with a link if there is somewhere to go. */
+export function toast(kind: Toast["kind"], text: string, link?: Link): void {
+  const id = nextId++;
+  toasts = [...toasts.slice(-2), { id, kind, text, link }];
+  tell();
+  setTimeout(() => dismiss(id), SHOWN_MS);
+}
+
+export function dismiss(id: number): void {
+  toasts = toasts.filter((shown) => shown.id !== id);
+  tell();
+}
+
+/** Does `action`, and shows the words of whatever goes wrong. Answers what it answered, or undefined. */
+export async function attempt<Value>(action: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    const answer = await action();
+    // What went wrong before is over.
+    toasts = toasts.filter(({ kind }) => kind !== "bad");
+    tell();
+    return answer;
+  } catch (error) {
+    toast("bad", messageOf(error));
+    return undefined;
+  }
+}
+
+export function watchToasts(watcher: (toasts: Toast[]) => void): () => void {
+  watchers.add(watcher);
+  return () => void watchers.delete(watcher);
+}
+
+/** The words of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function tell(): void {
+  for (const watcher of watchers) watcher(toasts);
+}

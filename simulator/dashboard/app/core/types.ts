@@ -1,0 +1,148 @@
+import type { Agent, Call, Voicemail } from "../../../../shared/resources.ts";
+import type { eventDetailView, eventTypeView } from "../../../control/events.ts";
+import type { listenersView } from "../../../control/receivers.ts";
+import type { scenarioView, storyView } from "../../../control/scenarios.ts";
+import type { verificationView } from "../../../control/verification.ts";
+import type {
+  aboutView,
+  faultsView,
+  organizationsView,
+  readingsView,
+  trafficView,
+} from "../../../control/world.ts";
+import type {
+  answersView,
+  clockView,
+  deliveryDetailView,
+  deliveryView,
+  dueView,
+  emittedView,
+  endpointView,
+  eventView,
+  recoveryView,
+} from "../../../control/views.ts";
+import type { Probe } from "../../../processes/receiver-probe.ts";
+
+/** What the control API answers, by the types of the functions that make it. */
+export type About = ReturnType<typeof aboutView>;
+export type Answers = ReturnType<typeof answersView>;
+export type Clock = ReturnType<typeof clockView>;
+export type ClockMode = Clock["mode"];
+export type Delivery = ReturnType<typeof deliveryView>;
+export type DeliveryDetail = ReturnType<typeof deliveryDetailView>;
+export type DeliveryState = Delivery["state"];
+export type Attempt = Delivery["attempts"][number];
+export type AttemptDetail = DeliveryDetail["attempts"][number];
+export type VerdictResult = Delivery["verdict"]["result"];
+export type Due = ReturnType<typeof dueView>;
+export type Emitted = ReturnType<typeof emittedView>;
+export type Endpoint = ReturnType<typeof endpointView>;
+export type EndpointWithSecret = Endpoint & { secret: string };
+export type EventDetail = ReturnType<typeof eventDetailView>;
+export type EventRecord = ReturnType<typeof eventView>;
+export type EventTypeForm = ReturnType<typeof eventTypeView>;
+export type FaultKind = ReturnType<typeof faultsView>[number];
+export type Listeners = ReturnType<typeof listenersView>;
+export type Listener = Listeners["data"][number];
+export type Organization = ReturnType<typeof organizationsView>[number];
+export type Recovery = ReturnType<typeof recoveryView>;
+export type Reading = ReturnType<typeof readingsView>[number];
+export type Scenario = ReturnType<typeof scenarioView>;
+export type Traffic = ReturnType<typeof trafficView>;
+export type Verification = ReturnType<typeof verificationView>;
+export type { Probe };
+
+/** A check of a report. Reports may come from elsewhere, of another version: all but the id may be missing. */
+export type Check = { id: string } & { [Name in keyof OwnCheck]?: OwnCheck[Name] | undefined };
+type OwnCheck = Verification["checks"][number];
+
+/** A report of `verify`, also one that is still being made, or was made elsewhere. */
+export type Report = {
+  url?: string;
+  seed?: string;
+  verdict?: string | null;
+  incomplete?: string | null;
+  duration_ms?: number | null;
+  summary?: { not_run?: number };
+  checks?: Check[];
+};
+
+export type KeptReport = {
+  received_at: string;
+  formats: string[];
+  report: Report | null;
+};
+
+export type List<Item> = { data: Item[] };
+export type Page<Item> = List<Item> & { has_more: boolean; next_cursor: string | null };
+export type CheckedUrl = { ok: boolean; message?: string; is_listening?: boolean | null };
+
+/** What is answered to a GET of each path of the control API. */
+export interface Gets {
+  "/about": About;
+  "/clock": Clock;
+  "/clock/ahead": List<Due>;
+  "/endpoints": List<Endpoint>;
+  "/event-types": List<EventTypeForm>;
+  "/faults": List<FaultKind>;
+  "/listeners": Listeners;
+  "/organizations": List<Organization>;
+  "/readings": List<Reading>;
+  "/reports/verify": KeptReport;
+  "/scenarios": List<Scenario>;
+  "/traffic": Traffic;
+  "/verification": { verification: Verification | null };
+  [path: `/deliveries?${string}`]: Page<Delivery>;
+  [path: `/deliveries/${string}`]: DeliveryDetail;
+  [path: `/endpoints/${string}/answers`]: Answers;
+  [path: `/events?${string}`]: Page<EventRecord>;
+  [path: `/events/${string}`]: EventDetail;
+}
+
+/** What is answered to a POST. */
+export interface Posts {
+  "/clock/advance": Clock;
+  "/deliveries/resend": Recovery;
+  "/endpoints": EndpointWithSecret;
+  "/endpoints/check": CheckedUrl;
+  "/events": Emitted;
+  "/listeners/probe": Probe;
+  "/replay": Emitted;
+  "/reset": unknown;
+  "/verification/cancel": unknown;
+  [path: `/deliveries/${string}/attempt`]: Delivery;
+  [path: `/deliveries/${string}/resend`]: Delivery;
+  [path: `/deliveries/${string}/sign`]: { url: string; headers: Record<string, string>; body: string };
+  [path: `/endpoints/${string}/rotate`]: EndpointWithSecret;
+  [path: `/endpoints/${string}/test`]: Emitted;
+  [path: `/endpoints/${string}/verify`]: Verification;
+  [path: `/scenarios/${string}`]: ReturnType<typeof storyView>;
+}
+
+/** What is answered to a PATCH. */
+export interface Patches {
+  "/clock": Clock;
+  "/readings": unknown;
+  "/traffic": Traffic;
+  [path: `/endpoints/${string}`]: Endpoint;
+}
+
+/** What the stream tells, by the name of the message. */
+export interface Messages {
+  clock: Clock;
+  delivery: Delivery;
+  endpoint: Endpoint;
+  endpoint_deleted: { id: string };
+  event: EventRecord;
+  reset: unknown;
+  resync: unknown;
+  verification: Verification;
+}
+
+/** What the REST API answers to each path. */
+export interface Resources {
+  "/api/v1/agents": Agent;
+  "/api/v1/calls": Call;
+  "/api/v1/voicemails": Voicemail;
+}
+export type { Agent, Call, Voicemail };

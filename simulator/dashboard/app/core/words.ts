@@ -1,0 +1,122 @@
+import type { AttemptError } from "../../../domain/outcome.ts";
+import type { Attempt, ClockMode, DeliveryState } from "./types.ts";
+import { isSuccess } from "./schedule.ts";
+
+/** What each error of an attempt means, for people. */
+const ERRORS: Record<AttemptError, [word: string, sentence: string]> = {
+  dns: [
+    "host not found",
+    "The name of the host could not be resolved, or points to an address that is not allowed.",
+  ],
+  refused: ["refused", "Nothing listens at that address: is the receiver running, and on this port?"],
+  reset: ["reset", "The receiver reset the connection."],
+  closed: ["closed", "The connection was closed before there was an answer."],
+  tls: ["TLS failed", "No secure connection: look at the certificate of the receiver."],
+  timeout: ["timeout", "There was no answer within 10 seconds. Answer 2xx first and work afterwards."],
+  protocol: ["not HTTP", "What came back is no valid HTTP answer."],
+  interrupted: ["interrupted", "The simulator itself stopped while this attempt was under way."],
+};
+
+const STATUS_WORDS: Record<number, string> = {
+  200: "OK",
+  201: "Created",
+  202: "Accepted",
+  204: "No Content",
+  301: "Moved",
+  302: "Found",
+  307: "Redirect",
+  308: "Redirect",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Timeout",
+  410: "Gone",
+  413: "Too Large",
+  415: "Media Type",
+  421: "Misdirected",
+  429: "Too Many",
+  500: "Server Error",
+  502: "Bad Gateway",
+  503: "Unavailable",
+  504: "Gateway Timeout",
+};
+
+/** `200 OK`, `timeout`, `sending…`: how an attempt ended, in a word or two. */
+export function outcomeWord(attempt: Attempt | undefined): string {
+  if (attempt === undefined) return "waiting";
+  if (attempt.ended_at === null) return "sending…";
+  if (attempt.http_status !== null)
+    return `${attempt.http_status} ${STATUS_WORDS[attempt.http_status] ?? ""}`.trim();
+  return attempt.error === null ? "" : ERRORS[attempt.error][0];
+}
+
+/** The same in a sentence, with what to look at. */
+export function outcomeSentence(attempt: Attempt): string {
+  if (attempt.ended_at === null) return "Under way: the receiver has 10 seconds to answer.";
+  if (attempt.blame === "simulator" && attempt.fault)
+    return `Made to fail on purpose (${attempt.fault}): the receiver is not to blame.`;
+  if (attempt.error !== null) return ERRORS[attempt.error][1];
+  if (isSuccess(attempt)) return "Acknowledged: a 2xx within 10 seconds delivers the event.";
+  const { http_status: status } = attempt;
+  if (status !== null && status >= 300 && status <= 399)
+    return "A redirect counts as a failure and is never followed.";
+  if (status === 401 || status === 403)
+    return "The receiver refused it: check that it has this endpoint's secret and signs over the raw body.";
+  if (status === 404) return "The receiver has nothing at this path: check the endpoint's URL.";
+  return "Any status but a 2xx is a failure.";
+}
+
+/** What a delivery is up to. */
+export const STATE_WORDS: Record<DeliveryState, string> = {
+  attempting: "In progress",
+  delivered: "Delivered",
+  dead: "Gave up",
+};
+
+/** The same in a sentence, with the name that the API and the commands have for it. */
+export const STATE_TITLES: Record<DeliveryState, string> = {
+  attempting: "Attempts are still to come (state attempting).",
+  delivered: "A 2xx came within 10 seconds (state delivered).",
+  dead: "Gave up after six attempts (state dead).",
+};
+
+export const LOST_TITLE = "Gave up and was not sent again since (state lost).";
+
+/** What happened, in one line. */
+export function lineOf({ summary, event_type: type }: { summary: string; event_type: string }): string {
+  return withControlsShown(summary === "" ? type : summary);
+}
+
+/** An address without what is the same everywhere. */
+export function placeOf(url: string | undefined): string {
+  return url === undefined ? "endpoint deleted" : url.replace(/^https?:\/\//, "");
+}
+
+/** Why a signature was or was not accepted. */
+export const VERDICTS: Record<string, string> = {
+  accepted: "A correct receiver accepts this signature.",
+  header_missing: "A correct receiver refuses it: there is no signature header.",
+  signature_missing: "A correct receiver refuses it: the header has no v1.",
+  timestamp_too_old: "A correct receiver refuses it: t is more than 300 s in the past.",
+  timestamp_too_new: "A correct receiver refuses it: t is more than 300 s in the future.",
+  no_match: "A correct receiver refuses it: no v1 matches the body and the secret.",
+};
+
+export const CLOCK_MODES: Record<ClockMode, [word: string, sentence: string]> = {
+  real: ["Real", "Schedule time runs as the wall clock does: six attempts take 14 h 36 min."],
+  skip: ["Skip", "Waiting is skipped: when nothing is in flight, time jumps to the next due attempt."],
+  manual: ["Manual", "Schedule time stands still until you move it."],
+};
+
+/** Controls of writing direction: unseen, they would turn round what stands beside them. */
+const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A foreign text with such controls written out: `‹U+202E›`. */
+export function withControlsShown(text: string): string {
+  return text.replaceAll(
+    DIRECTION_CONTROLS,
+    (control) => `‹U+${control.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`,
+  );
+}

@@ -1,0 +1,141 @@
+import { useEffect, useState } from "preact/hooks";
+import { DocsTable, Fields } from "../components/docs-fields.tsx";
+import { EndpointDocs, EventDocs } from "../components/docs-operations.tsx";
+import { SignatureDocs } from "../components/docs-signature.tsx";
+import { Loading, Problem } from "../components/empty.tsx";
+import { Icon } from "../components/icon.tsx";
+import { PageHead } from "../components/page.tsx";
+import { readServed } from "../core/api.ts";
+import { useLoaded } from "../core/load.ts";
+import { type Docs as DocsOf, type OpenApi, readOpenApi } from "../core/openapi.ts";
+import { DELAY_WORDS } from "../core/schedule.ts";
+
+type Chapter = [id: string, words: string, parts: [id: string, words: string][]];
+
+/** The service, to read: its REST API, its webhooks, their signature, and every object (SPEC §4 to §9). Prints whole. */
+export function DocsPage() {
+  const { value: docs, error } = useLoaded("docs", async () =>
+    readOpenApi(await readServed<OpenApi>("/openapi.json")),
+  );
+  useEffect(() => {
+    if (docs !== undefined && location.hash !== "")
+      document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }, [docs === undefined]);
+
+  return (
+    <>
+      <PageHead title="API docs" lead={docs?.info.description}>
+        <a class="button" href="/openapi.json" target="_blank" rel="noreferrer">
+          OpenAPI 3.1
+        </a>
+        <button type="button" class="button" onClick={() => print()}>
+          <Icon name="print" size={15} />
+          Print
+        </button>
+      </PageHead>
+      {error && <Problem error={error} />}
+      {docs === undefined ? error === undefined && <Loading /> : <Docs docs={docs} />}
+    </>
+  );
+}
+
+function Docs({ docs }: { docs: DocsOf }) {
+  const { endpoints, events, objects, envelope } = docs;
+  const chapters: Chapter[] = [
+    ["rest", "REST API", endpoints.map(({ id, path }) => [id, path.replace("/api/v1", "")])],
+    ["webhooks", "Webhooks", events.map(({ id, type }) => [id, type])],
+    ["signature", "The signature", []],
+    ["objects", "Objects", objects.map(({ name }) => [name, name])],
+  ];
+  return (
+    <div class="docs">
+      <Contents chapters={chapters} />
+      <article class="docs-text">
+        <section id="rest" class="docs-part">
+          <h2>REST API</h2>
+          <p>
+            Read-only, under <code>{location.origin}/api/v1</code>. Each request carries{" "}
+            <code>Authorization: Bearer</code> and an API key, which belongs to one organization. Lists are
+            pages, newest first: pass the id of the last item as <code>starting_after</code> until{" "}
+            <code>has_more</code> is false.
+          </p>
+        </section>
+        {endpoints.map((endpoint) => (
+          <EndpointDocs key={endpoint.id} endpoint={endpoint} />
+        ))}
+        <section id="webhooks" class="docs-part">
+          <h2>Webhooks</h2>
+          <p>
+            An HTTP POST to each registered endpoint that has selected the type, or has selected none. A 2xx
+            within 10 seconds delivers the event; anything else, redirects included, is a failure and is tried
+            again, six times in all. The same event may arrive more than once: handle each <code>id</code>{" "}
+            once.
+          </p>
+          <DocsTable
+            label="The retry policy"
+            head={["Attempt", "After the one before"]}
+            rows={DELAY_WORDS.map((words, index) => [String(index + 1), words])}
+          />
+          <h3>The envelope</h3>
+          <Fields label="Fields of the envelope" fields={envelope} />
+        </section>
+        {events.map((event) => (
+          <EventDocs key={event.id} event={event} />
+        ))}
+        <SignatureDocs />
+        <section id="objects" class="docs-part">
+          <h2>Objects</h2>
+          <p>New fields are no breaking change: ignore those that you do not know.</p>
+        </section>
+        {objects.map(({ name, fields }) => (
+          <section key={name} id={name} class="docs-part">
+            <h3>{name}</h3>
+            <Fields label={`Fields of ${name}`} fields={fields} />
+          </section>
+        ))}
+      </article>
+    </div>
+  );
+}
+
+/** Where one is, and where one can go. */
+function Contents({ chapters }: { chapters: Chapter[] }) {
+  const [at, setAt] = useState(location.hash.slice(1));
+  useEffect(() => {
+    const parts = document.querySelectorAll(".docs-part");
+    const seen = new Map<Element, boolean>();
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) seen.set(target, isIntersecting);
+        const first = [...parts].find((part) => seen.get(part));
+        if (first !== undefined) setAt(first.id);
+      },
+      { root: document.querySelector("main"), rootMargin: "0px 0px -70% 0px" },
+    );
+    for (const part of parts) observer.observe(part);
+    return () => observer.disconnect();
+  }, []);
+  const link = (id: string, words: string) => (
+    <a href={`#${id}`} aria-current={id === at ? "location" : undefined}>
+      {words}
+    </a>
+  );
+  return (
+    <nav class="docs-contents" aria-label="Contents">
+      <ul>
+        {chapters.map(([id, words, parts]) => (
+          <li key={id}>
+            <b>{link(id, words)}</b>{" "}
+            {parts.length > 0 && (
+              <ul>
+                {parts.map(([part, name]) => (
+                  <li key={part}>{link(part, name)}</li>
+                ))}
+              </ul>
+            )}
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,84 @@
+import { EndpointCard } from "../components/endpoint-card.tsx";
+import { EndpointForm } from "../components/endpoint-form.tsx";
+import { Empty, Loading } from "../components/empty.tsx";
+import { Icon } from "../components/icon.tsx";
+import { PageHead } from "../components/page.tsx";
+import { useKeys } from "../core/keys.ts";
+import { useLive } from "../core/live.ts";
+import { hrefTo, navigate } from "../core/route.ts";
+import { tellSecret } from "../core/told-secret.ts";
+
+/** The endpoints: register, look, test, change, remove (SPEC §6 Registration). */
+export function EndpointsPage({ id, query }: { id?: string | undefined; query: URLSearchParams }) {
+  const { endpoints } = useLive();
+  const isNew = query.has("new");
+  const edited = isNew ? undefined : endpoints?.get(query.get("edit") ?? "");
+  const close = () => navigate("/endpoints", { replace: true });
+  useKeys({ c: () => navigate("/endpoints?new") });
+
+  const all = [...(endpoints?.values() ?? [])];
+  const shown = id === undefined ? all : all.filter((endpoint) => endpoint.id === id);
+  return (
+    <>
+      <PageHead
+        title="Endpoints"
+        lead="Where events are delivered to. Each has its own secret and selection."
+      >
+        <a class="button accent" href={hrefTo("/endpoints?new")}>
+          <Icon name="plus" size={15} />
+          Register an endpoint
+        </a>
+      </PageHead>
+      {endpoints === undefined && <Loading />}
+      {endpoints !== undefined && all.length === 0 && <NoEndpoints />}
+      {id !== undefined && (
+        <p class="crumbs">
+          <a href={hrefTo("/endpoints")}>
+            <Icon name="back" size={14} />
+            All endpoints
+          </a>
+        </p>
+      )}
+      {id !== undefined && endpoints !== undefined && shown.length === 0 && (
+        <Empty icon="endpoints" title="This endpoint is gone">
+          <p>
+            It was deleted, or the simulator was reset. Its past deliveries stay in{" "}
+            <a href={hrefTo("/")}>Live</a>.
+          </p>
+        </Empty>
+      )}
+      <div class="cards">
+        {shown.map((endpoint) => (
+          <EndpointCard key={endpoint.id} endpoint={endpoint} />
+        ))}
+      </div>
+      {isNew && (
+        <EndpointForm
+          firstUrl={query.get("url") ?? undefined}
+          onClose={close}
+          onDone={(endpoint) => {
+            close();
+            tellSecret(endpoint);
+          }}
+        />
+      )}
+      {edited && <EndpointForm key={edited.id} endpoint={edited} onClose={close} onDone={close} />}
+    </>
+  );
+}
+
+function NoEndpoints() {
+  return (
+    <Empty icon="endpoints" title="No endpoint is registered">
+      <p>
+        Start your receiver, then register the URL at which it takes POST requests. You get its signing secret
+        once.
+      </p>
+      <p>
+        <a class="button accent" href={hrefTo("/endpoints?new")}>
+          Register an endpoint
+        </a>
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,142 @@
+import { TypeMark } from "../components/chips.tsx";
+import { BodyView } from "../components/code-view.tsx";
+import { Copyable } from "../components/copy-button.tsx";
+import { Empty, Loading, Problem } from "../components/empty.tsx";
+import { DeliveryRow } from "../components/feed-row.tsx";
+import { Icon } from "../components/icon.tsx";
+import { PageHead, Panel } from "../components/page.tsx";
+import { control } from "../core/api.ts";
+import { countOf, fullTimeOf, shortId } from "../core/format.ts";
+import { useKeys } from "../core/keys.ts";
+import { useLive } from "../core/live.ts";
+import { useLoaded } from "../core/load.ts";
+import { hrefTo, listPath, navigate } from "../core/route.ts";
+import { attempt, toast } from "../core/toasts.ts";
+import { lineOf } from "../core/words.ts";
+
+const ORIGINS: Record<string, string> = {
+  world: "the business itself",
+  trigger: "a trigger",
+  replay: "a replay",
+  test: "the test action of an endpoint",
+};
+
+/** One event: its envelope and all its deliveries. */
+export function EventPage({ id }: { id: string }) {
+  const { feed } = useLive();
+  const {
+    value: event,
+    error,
+    reload,
+  } = useLoaded(id, () => control.get(`/events/${encodeURIComponent(id)}`));
+  useKeys({ u: () => navigate(listPath()) });
+
+  if (error !== undefined && event === undefined)
+    return (
+      <>
+        <PageHead title="Event" />
+        <Problem error={error}>
+          <p>
+            <a href={hrefTo(listPath())}>Back to Live</a>
+          </p>
+        </Problem>
+      </>
+    );
+  if (event === undefined)
+    return (
+      <>
+        <PageHead title="Event" />
+        <Loading />
+      </>
+    );
+
+  async function replay(newIds: boolean) {
+    if (event === undefined) return;
+    const body = { envelopes: [event.envelope], new_ids: newIds };
+    const replayed = await attempt(() => control.post("/replay", body));
+    if (replayed === undefined) return;
+    toast(
+      "ok",
+      `Sent to ${countOf(replayed.deliveries.length, "endpoint")}${newIds ? " under a new id" : " under the same id"}.`,
+    );
+    if (newIds) navigate(`/events/${replayed.events[0]?.id ?? ""}`);
+    else await reload();
+  }
+  const deliveries = event.deliveries.map((delivery) => feed.get(delivery.id) ?? delivery);
+  return (
+    <>
+      <p class="crumbs">
+        <a href={hrefTo(listPath())}>
+          <Icon name="back" size={14} />
+          Live
+        </a>
+      </p>
+      <PageHead
+        shortTitle={`Event ${event.type}`}
+        title={
+          <span class="type">
+            <TypeMark type={event.type} />
+            <span class="foreign">{lineOf({ summary: event.summary, event_type: event.type })}</span>
+          </span>
+        }
+        lead={
+          <>
+            <code class="foreign">{event.type}</code>{" "}
+            {`set off by ${ORIGINS[event.origin] ?? event.origin}, ${fullTimeOf(event.created_at)} of schedule time.`}
+          </>
+        }
+      >
+        <button
+          type="button"
+          class="button"
+          onClick={() => replay(false)}
+          title="A receiver that is right handles it only once"
+        >
+          <Icon name="resend" size={15} />
+          Send again, same id
+        </button>
+        <button type="button" class="button" onClick={() => replay(true)}>
+          <Icon name="plus" size={15} />
+          Send again, new id
+        </button>
+      </PageHead>
+      <dl class="facts event-facts">
+        <div>
+          <dt>Event</dt>
+          <dd>
+            <Copyable text={event.id} shown={shortId(event.id)} label="Copy the event id" />
+          </dd>
+        </div>
+        <div>
+          <dt>Organization</dt>
+          <dd>
+            <code>{event.org_id}</code>
+          </dd>
+        </div>
+      </dl>
+      <Panel title={countOf(deliveries.length, "delivery", "deliveries")}>
+        {deliveries.length === 0 ? (
+          <Empty icon="endpoints" title="It went to nobody">
+            <p>
+              No endpoint had selected it. <a href={hrefTo("/endpoints")}>Look at the endpoints</a>, then send
+              it again.
+            </p>
+          </Empty>
+        ) : (
+          <div class="feed in-panel">
+            <ol class="plain-rows">
+              {deliveries.map((delivery) => (
+                <li key={delivery.id}>
+                  <DeliveryRow delivery={delivery} />
+                </li>
+              ))}
+            </ol>
+          </div>
+        )}
+      </Panel>
+      <Panel title="Envelope">
+        <BodyView text={JSON.stringify(event.envelope)} label="Envelope" />
+      </Panel>
+    </>
+  );
+}

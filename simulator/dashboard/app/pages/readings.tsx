@@ -1,0 +1,83 @@
+import type { Reading } from "../core/types.ts";
+import { Chip } from "../components/chips.tsx";
+import { Segments } from "../components/code-view.tsx";
+import { Loading, Problem } from "../components/empty.tsx";
+import { Marked } from "../components/marked.tsx";
+import { PageHead } from "../components/page.tsx";
+import { control } from "../core/api.ts";
+import { useLoaded } from "../core/load.ts";
+import { attempt, toast } from "../core/toasts.ts";
+
+/** What the specification leaves open, each as a switch. */
+export function ReadingsPage() {
+  const {
+    value: readings,
+    error,
+    reload,
+  } = useLoaded("readings", async () => (await control.get("/readings")).data);
+
+  async function choose(changes: Record<string, string>) {
+    await attempt(() => control.patch("/readings", changes));
+    await reload();
+  }
+  async function useDefaults() {
+    await choose(Object.fromEntries((readings ?? []).map((reading) => [reading.name, reading.default])));
+    toast("ok", "Every open question has its default answer again.");
+  }
+  const changed = (readings ?? []).filter((reading) => reading.choice !== reading.default).length;
+
+  return (
+    <>
+      <PageHead
+        title="Open questions"
+        lead="What the specification leaves open, and how this simulator answers it (readings, in commands and options). A receiver that works under every choice depends on nothing unstated. * marks the default."
+      >
+        <button type="button" class="button" disabled={changed === 0} onClick={useDefaults}>
+          Defaults for all{changed > 0 ? ` (${changed} changed)` : ""}
+        </button>
+      </PageHead>
+      {error && <Problem error={error} />}
+      {readings === undefined && error === undefined && <Loading />}
+      <div class="readings">
+        {readings?.map((reading) => (
+          <ReadingSwitch
+            key={reading.name}
+            reading={reading}
+            onChoose={(choice) => choose({ [reading.name]: choice })}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function ReadingSwitch({ reading, onChoose }: { reading: Reading; onChoose: (choice: string) => void }) {
+  const { name, choice, choices, section, summary, reason } = reading;
+  const isChanged = choice !== reading.default;
+  return (
+    <section class={`reading ${isChanged ? "changed" : ""}`}>
+      <div>
+        <h2>
+          <code>{name}</code>
+          {isChanged && <Chip>changed</Chip>}
+        </h2>
+        <p>
+          <Marked text={summary} />
+        </p>
+        <p class="muted">
+          {section} leaves it open. <Marked text={reason} />
+        </p>
+      </div>
+      <Segments
+        label={name}
+        value={choice}
+        options={choices.map((one) => [
+          one,
+          one === reading.default ? `${one} *` : one,
+          one === reading.default ? "the default" : undefined,
+        ])}
+        onChange={onChoose}
+      />
+    </section>
+  );
+}

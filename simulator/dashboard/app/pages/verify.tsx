@@ -1,0 +1,81 @@
+import type { KeptReport, Verification } from "../core/types.ts";
+import { useEffect } from "preact/hooks";
+import { Copyable } from "../components/copy-button.tsx";
+import { Empty, Loading, Problem } from "../components/empty.tsx";
+import { PageHead } from "../components/page.tsx";
+import { Report } from "../components/report.tsx";
+import { ReportFiles } from "../components/report-files.tsx";
+import { VerifyProgress, VerifyStart } from "../components/verify-run.tsx";
+import { control } from "../core/api.ts";
+import { fullTimeOf } from "../core/format.ts";
+import { programName } from "../core/command.ts";
+import { useLive } from "../core/live.ts";
+import { useLoaded } from "../core/load.ts";
+import { hrefTo } from "../core/route.ts";
+
+/** Runs the checks, and hands their report to this page. */
+const command = () =>
+  `${programName()} verify http://localhost:3000/webhooks --secret "$SIGNING_SECRET" --json | ` +
+  `curl -H 'Content-Type: application/json' --data-binary @- ${location.origin}/control/reports/verify`;
+
+/** A verdict on a receiver: made here, check by check, or the last one that was made elsewhere. */
+export function VerifyPage() {
+  const { verification, endpoints } = useLive();
+  const isRunning = verification?.state === "running";
+  const { value: kept, error, reload } = useLoaded("report", () => control.get("/reports/verify"));
+  useEffect(() => void reload(), [verification?.id, isRunning]);
+  const isOwn =
+    verification !== undefined && (isRunning || (kept !== undefined && !isLater(kept, verification)));
+  const report = isOwn ? verification : kept?.report;
+  return (
+    <>
+      <PageHead
+        title="Verify"
+        lead={
+          !isRunning && kept?.report
+            ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.`
+            : "A verdict on any receiver, with evidence."
+        }
+      >
+        {!isOwn && (
+          <button type="button" class="button" onClick={reload}>
+            Look again
+          </button>
+        )}
+        <VerifyStart />
+      </PageHead>
+      {error && <Problem error={error} />}
+      {kept === undefined && error === undefined && report === undefined && <Loading />}
+      {isRunning && <VerifyProgress verification={verification} />}
+      {report === null && <NoReport hasEndpoints={endpoints !== undefined && endpoints.size > 0} />}
+      {report && (
+        <Report report={report}>{!isRunning && kept && <ReportFiles formats={kept.formats} />}</Report>
+      )}
+    </>
+  );
+}
+
+/** Whether what is kept was made elsewhere, after the run here began: what the command sends is JSON alone. */
+function isLater({ formats, received_at: receivedAt }: KeptReport, verification: Verification): boolean {
+  return formats.length === 1 && receivedAt >= verification.started_at;
+}
+
+function NoReport({ hasEndpoints }: { hasEndpoints: boolean }) {
+  return (
+    <Empty icon="verify" title="No report yet">
+      <p>
+        {hasEndpoints ? (
+          "Press Verify: some hundred deliveries, honest, forged, broken and repeated, say what your receiver does right."
+        ) : (
+          <>
+            <a href={hrefTo("/endpoints?new")}>Register an endpoint</a>, then verify it here.
+          </>
+        )}{" "}
+        From a shell, or of a receiver elsewhere, the report of the command comes here, too:
+      </p>
+      <p>
+        <Copyable text={command()} label="Copy the command" />
+      </p>
+    </Empty>
+  );
+}

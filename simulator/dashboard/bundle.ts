@@ -1,0 +1,77 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Metafile } from "esbuild";
+
+/** The dashboard as a browser gets it: the page, and the files that it names, whose names change with what is in them. */
+export type Bundle = { page: string; files: ReadonlyMap<string, Uint8Array>; isCurrent: () => boolean };
+
+const APP = fileURLToPath(new URL("app", import.meta.url));
+/** What `npm run build` puts beside this file: a published package has no source. */
+const BUILT = fileURLToPath(new URL("built", import.meta.url));
+const PAGE = "index.html";
+
+let last: Promise<Bundle> | undefined;
+
+/** The page without its files' names: what is inline in it is the same in every bundle. */
+export function pageSource(): string {
+  return readFileSync(join(existsSync(APP) ? APP : BUILT, PAGE), "utf8");
+}
+
+/** The dashboard as it was published or, in a working copy, as its source is at this moment. */
+export async function currentBundle(): Promise<Bundle> {
+  const known = await last?.catch(() => undefined);
+  if (known?.isCurrent() !== true) last = existsSync(APP) ? bundle() : readBuilt();
+  return last ?? readBuilt();
+}
+
+async function readBuilt(): Promise<Bundle> {
+  const names = readdirSync(BUILT).filter((name) => name !== PAGE);
+  const files = new Map(names.map((name) => [name, readFileSync(join(BUILT, name))]));
+  return { page: pageSource(), files, isCurrent: () => true };
+}
+
+/** Takes some 100 ms. The bundler is loaded with the first page: whose dashboard nobody opens does without. */
+async function bundle(): Promise<Bundle> {
+  const esbuild = await import("esbuild");
+  const { outputFiles, metafile } = await esbuild.build({
+    absWorkingDir: APP,
+    entryPoints: ["app.tsx", "styles.css", "icon.svg"],
+    outdir: BUILT,
+    write: false,
+    metafile: true,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2024",
+    charset: "utf8",
+    legalComments: "none",
+    entryNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    publicPath: "/dashboard/assets",
+    loader: { ".woff2": "file", ".svg": "copy", ".txt": "text" },
+    // The errors are thrown.
+    logLevel: "silent",
+  });
+  const times = timesOf(metafile);
+  return {
+    page: withNames(pageSource(), metafile),
+    files: new Map(outputFiles.map(({ path, contents }) => [basename(path), contents])),
+    isCurrent: () => timesOf(metafile) === times,
+  };
+}
+
+/** When each file of a bundle was last changed. */
+function timesOf({ inputs }: Metafile): string {
+  return [PAGE, ...Object.keys(inputs)]
+    .map((file) => statSync(join(APP, file), { throwIfNoEntry: false })?.mtimeMs)
+    .join(" ");
+}
+
+/** The page names files as they stand in the source; a bundle has other names for them. */
+function withNames(page: string, { outputs }: Metafile): string {
+  return Object.entries(outputs).reduce((text, [output, { entryPoint, inputs }]) => {
+    const source = basename(entryPoint ?? Object.keys(inputs)[0] ?? "");
+    return text.replace(`"${source}"`, `"/dashboard/assets/${basename(output)}"`);
+  }, page);
+}

@@ -1,0 +1,21 @@
+declare global {
+  interface JSON {
+    /** A value that `JSON.stringify` writes as `text`, to the letter. */
+    rawJSON(text: string): unknown;
+  }
+}
+
+/** A double holds this many decimal digits of any number. */
+const SAFE_DIGITS = 15;
+
+/** Parses JSON so that `JSON.stringify` writes each number as it was, those that are too long for a double included. */
+export function parseExactly(text: string): unknown {
+  return JSON.parse(text, exactNumbers);
+}
+
+/** The reviver that does it, for parsers that take one. */
+export function exactNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source;
+  if (typeof value !== "number" || source === undefined || source.length <= SAFE_DIGITS) return value;
+  return String(value) === source ? value : JSON.rawJSON(source);
+}

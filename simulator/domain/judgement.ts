@@ -1,0 +1,39 @@
+/**
+ * What the answers of a receiver count as: for the delivery engine, for the verdict on a delivery, for `verify` and for the
+ * words of the dashboard, which all read it here. Nothing is imported, so that pages can, too.
+ */
+
+/** A delivery is taken by any 2xx (SPEC §6 Retry policy). */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
+/** What a 4xx says: the request is at fault. */
+export function isRefusal(status: number): boolean {
+  return status >= 400 && status <= 499;
+}
+
+/** How a receiver answers a delivery that the service did not sign, or not lately (SPEC §6 Signature, rules 4 and 5). */
+export type ForgeryAnswer = "accepted" | "refused" | "failed";
+
+/**
+ * Accepting is wrong: the specification demands a refusal. Any other status keeps the event out, and the service repeats it
+ * as it would after a 401; one that is no 4xx is advice to mend: a redirect or an error says that something broke on bytes
+ * that anybody can send, or that they got further than they should.
+ */
+export function forgeryAnswer(status: number): ForgeryAnswer {
+  if (isSuccess(status)) return "accepted";
+  return isRefusal(status) ? "refused" : "failed";
+}
+
+/** What is said of an answer to a forgery: what it is, and which level a check of it has. */
+export const FORGERY_WORDS = {
+  accepted: {
+    level: "must",
+    why: "Anybody who knows the address could send events. Verify X-Service-Signature over the raw body, compare the digest with the secret's, and refuse a `t` more than 300 s away (SPEC §6 Signature).",
+  },
+  failed: {
+    level: "advice",
+    why: "Nothing came of it, but 401 is the answer that says why. A redirect or a 5xx says that it got further than it should, or that something broke on bytes that anybody can send: look into your receiver's log.",
+  },
+} as const;

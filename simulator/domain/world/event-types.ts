@@ -1,0 +1,108 @@
+import type { EventType } from "../../../shared/events.ts";
+import type { Random } from "../random.ts";
+import type { Outcome } from "./conversation.ts";
+import type { ItemKind } from "./items.ts";
+import { type Confirmed, createBooking, createOrder } from "./objects.ts";
+import type { Trade } from "./calendar.ts";
+import type { Business } from "./organizations.ts";
+import type { Topic } from "./phrases/phrases.ts";
+import {
+  isoMoment,
+  itemNames,
+  outcomeWords,
+  price,
+  spokenTime,
+  textOf,
+  transferWords,
+} from "./field-words.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a call was about that ended in an event. */
+export type Story = { outcome: Outcome; topic?: Topic };
+
+/** How one event type happens in the simulated world, and how it is told. */
+type EventKind = {
+  /** The only trade that sees it (SPEC §6 Event types); every business does, if absent. */
+  trade?: Trade;
+  /** How many of a hundred calls end in it at a business of that trade, where calls come in by themselves. */
+  share: Readonly<Partial<Record<Trade, number>>>;
+  /** In which list REST shows its object: an item of the calls or of the voicemails; null for what no list has. */
+  item: ItemKind | null;
+  /** The object of an event that no list has, made from its call. */
+  create?: (source: Confirmed) => { [field: string]: unknown; object: string };
+  /** How the call went, where `call` is what is known of it. */
+  story: (call: Fields, random: Random) => Story;
+  /** What a call that was over already gains by the event. */
+  amend?: (call: Fields, business: Business) => Fields;
+  /** A line that says what the event is about; any field of `object` may be missing or have any form. */
+  sentence: (object: Fields, who: string) => [what: string, detail?: string | undefined];
+};
+
+/** Every event type: one that is added to `shared/events.ts` needs its entry here, and nothing else in the simulator. */
+export const EVENT_KINDS: Readonly<Record<EventType, EventKind>> = {
+  "call.completed": {
+    share: { restaurant: 34, services: 36 },
+    item: "call",
+    story: completedStory,
+    sentence: (call, who) => [
+      `${who} called`,
+      [outcomeWords(call["outcome"]), spokenTime(call["duration_sec"])].filter(Boolean).join(", "),
+    ],
+  },
+  "call.transferred": {
+    share: { restaurant: 12, services: 14 },
+    item: "call",
+    story: transferStory,
+    amend: (call, { staffPhone }) =>
+      call["transferred"] === true
+        ? {}
+        : { outcome: "transferred", transferred: true, transfer_to: staffPhone, transfer_succeeded: true },
+    sentence: (call, who) => [
+      `${who} was ${transferWords(call["transfer_succeeded"])} the staff line`,
+      spokenTime(call["duration_sec"]),
+    ],
+  },
+  "voicemail.created": {
+    share: { restaurant: 12, services: 12 },
+    item: "voicemail",
+    story: () => ({ outcome: "voicemail" }),
+    sentence: (voicemail, who) => [`${who} left a voicemail`, textOf(voicemail["message_text"])],
+  },
+  "order.created": {
+    trade: "restaurant",
+    share: { restaurant: 42 },
+    item: null,
+    create: createOrder,
+    story: () => ({ outcome: "completed", topic: "order" }),
+    sentence: (order, who) => [`${who} ordered${itemNames(order["items"])}`, price(order)],
+  },
+  "booking.created": {
+    trade: "services",
+    share: { services: 38 },
+    item: null,
+    create: createBooking,
+    story: () => ({ outcome: "completed", topic: "booking" }),
+    sentence: (booking, who) => [
+      `${who} booked ${textOf(booking["service"]) ?? "an appointment"}`,
+      isoMoment(booking["starts_at"]),
+    ],
+  },
+};
+
+function completedStory(call: Fields, random: Random): Story {
+  const { outcome } = call;
+  if (outcome === "transferred" || call["transferred"] === true) return transferStory(call);
+  if (outcome === "voicemail") return { outcome };
+  // An order or a booking would have an event of its own.
+  const topic = random.weighted<Topic>([
+    ["hours", 80],
+    ["complaint", 20],
+  ]);
+  return { outcome: "completed", topic };
+}
+
+function transferStory(call: Fields): Story {
+  const hasFailed = call["transfer_succeeded"] === false;
+  return { outcome: "transferred", topic: hasFailed ? "failed_transfer" : "transfer" };
+}

@@ -1,0 +1,46 @@
+import type { createCounts } from "../domain/counts.ts";
+import type { Journal } from "../domain/journal.ts";
+import type { Readings } from "../domain/readings.ts";
+import type { RetentionBounds } from "../domain/retention.ts";
+import type { createStories } from "../domain/stories.ts";
+import type { createTraffic } from "../domain/traffic.ts";
+import type { World } from "../domain/world/world.ts";
+import type { createClockVerbs } from "./clock.ts";
+import type { createDeliveryVerbs } from "./deliveries.ts";
+import type { createEndpointVerbs } from "./endpoints.ts";
+import type { createEventVerbs } from "./events.ts";
+import type { createReceiverVerbs } from "./receivers.ts";
+import type { VerdictVerbs } from "./verdicts.ts";
+import type { createVerificationVerbs } from "./verification.ts";
+
+/** The whole service in this process: all that the control API, the library and the commands do with it. */
+export type Simulator = {
+  seed: number;
+  /** How much of what was sent is kept. */
+  retention: RetentionBounds;
+  /** What of the options has no effect, and why, for whoever asked for it. */
+  notes: string[];
+  world: World;
+  endpoints: ReturnType<typeof createEndpointVerbs>;
+  receivers: ReturnType<typeof createReceiverVerbs>;
+  events: ReturnType<typeof createEventVerbs>;
+  deliveries: ReturnType<typeof createDeliveryVerbs>;
+  clock: ReturnType<typeof createClockVerbs>;
+  stories: ReturnType<typeof createStories>;
+  traffic: ReturnType<typeof createTraffic>;
+  counts: ReturnType<typeof createCounts>;
+  verdicts: VerdictVerbs;
+  verification: ReturnType<typeof createVerificationVerbs>;
+  /** What happens, as it happens, for everybody who watches. */
+  journal: Omit<Journal, "write">;
+  readings: () => Readings;
+  setReadings: (next: Readings) => void;
+  /** Where the REST API is reached, for the links in its answers. */
+  setBaseUrl: (url: string) => void;
+  /** Resolves when nothing is in flight and nothing is due now (with the clock `skip`: nothing is due any more). */
+  settled: () => Promise<void>;
+  /** Forgets every event and delivery, and, unless told otherwise, every endpoint; the seeded world stays. */
+  reset: (keep: { endpoints: boolean }) => Promise<void>;
+  /** Ends what is in flight as `interrupted` and closes the state. */
+  close: () => Promise<void>;
+};

@@ -1,0 +1,39 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { selectChecks } from "../../simulator/verify/catalogue.ts";
+import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
+import { APPS, command } from "./mounted.ts";
+import { failedMusts, story } from "./verified.ts";
+
+/** What can fail a run, without floods. */
+const selected = selectChecks({});
+if (!selected.ok) throw new Error(selected.message);
+const CHECKS = selected.checks.filter(({ level, group }) => level === "must" && group !== "load");
+
+describe.concurrent("verify finds nothing wrong, kills included, with the receiver mounted in", () => {
+  test.each(APPS)("%s", async (app) => {
+    const url = `http://127.0.0.1:${await freePort()}/webhooks`;
+    const report = await verifyReceiver({
+      url,
+      secret: `whsec_${randomBytes(24).toString("hex")}`,
+      seed: randomBytes(4).toString("hex"),
+      checks: CHECKS,
+      command: [
+        "env",
+        `DATABASE_URL=sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+        "LOG_LEVEL=warn",
+        ...command(app),
+      ],
+      readyTimeoutMs: 30_000,
+      failOn: [],
+      now: Date.now,
+    });
+    expect({ failed: failedMusts(report), verdict: report.verdict }, story(report)).toEqual({
+      failed: [],
+      verdict: "passed",
+    });
+  });
+});

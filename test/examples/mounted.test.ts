@@ -1,0 +1,57 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { blocksOf } from "../docs/pages.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { ALL } from "../helpers/run/sizes.ts";
+import { newBody, signatureFor } from "../receiver/helpers/events.ts";
+import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
+import { until } from "../receiver/helpers/until.ts";
+import { APPS, command, FOLDER } from "./mounted.ts";
+
+test.each(ALL ? APPS : APPS.slice(0, 1))(
+  "an event that came through %s is handled in a process of its own, which ends with the app",
+  async (app) => {
+    const port = await freePort();
+    const [program, ...words] = command(app);
+    const child = spawn(program, words, {
+      env: {
+        PATH: process.env["PATH"],
+        PORT: String(port),
+        SIGNING_SECRET: "whsec_mounted_example",
+        DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let log = "";
+    child.stdout.on("data", (bytes: Buffer) => (log += bytes.toString()));
+    const origin = `http://127.0.0.1:${String(port)}`;
+    const ready = async (): Promise<boolean> =>
+      (await fetch(`${origin}/readyz`).catch(() => undefined))?.ok === true;
+    await until(ready, Boolean);
+    const body = newBody("call.completed");
+    const answer = await fetch(`${origin}/webhooks`, {
+      method: "POST",
+      body,
+      headers: { "X-Service-Signature": signatureFor(body, { secret: "whsec_mounted_example" }) },
+    });
+    expect(await answer.json()).toEqual({ received: true, duplicate: false });
+    await until(
+      () => log,
+      (text) => text.includes('"msg":"handled"'),
+    );
+    expect(await (await fetch(origin)).text()).toBe("The app that was there before.");
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  },
+);
+
+test("docs/in-your-own-app.md shows the example, line by line", () => {
+  const [block] = blocksOf("docs/in-your-own-app.md").filter(({ language }) => language === "js");
+  const example = readFileSync(join(FOLDER, "express.mjs"), "utf8");
+  expect(example).toContain(block?.text.trim());
+});

@@ -1,0 +1,295 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { forkFiles } from "../../tools/fork/files.ts";
+import { get, idOf, newBody, post } from "../receiver/helpers/events.ts";
+import { startProcess, type ReceiverProcess } from "../receiver/helpers/process.ts";
+import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
+import { until } from "../receiver/helpers/until.ts";
+import { ROOT } from "../repository/files.ts";
+
+/** Handlers as people write them, in a project of their own. */
+
+/** From a test of theirs to their project. */
+const ABOVE = "../../..";
+
+let fork: string;
+beforeEach(() => {
+  fork = temporaryDirectory();
+  for (const [path, text] of forkFiles(ROOT, "my-receiver")) write(path, text);
+  symlinkSync(join(ROOT, "node_modules"), join(fork, "node_modules"));
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(fork, path)), { recursive: true });
+  writeFileSync(join(fork, path), text);
+}
+
+/** A module of one handler, `body` being what it does with its event. */
+function handlerOf(body: string, before = ""): string {
+  return `import { defineHandler } from "../work/handler.ts";
+${before}
+export const handlers = [
+  defineHandler({ name: "try", type: "call.completed", handle: async (event, { log }) => { ${body} } }),
+];
+`;
+}
+
+async function start(environment: Record<string, string> = {}, ...words: string[]): Promise<ReceiverProcess> {
+  return startProcess({
+    entry: join(fork, "receiver/main.ts"),
+    cwd: fork,
+    words,
+    environment: { DATABASE_URL: `sqlite:${join(fork, "receiver.db")}`, ...environment },
+  });
+}
+
+async function send({ url }: ReceiverProcess): Promise<string> {
+  const body = newBody();
+  expect((await post(url, body)).status).toBe(200);
+  return idOf(body);
+}
+
+async function jobOf({ adminUrl }: ReceiverProcess, id: string, state: string) {
+  return until(
+    async () => (await get(`${adminUrl}/inbox/${id}`)).json() as Promise<Record<string, unknown>>,
+    (event) => event["state"] === state,
+  );
+}
+
+const said = ({ lines }: ReceiverProcess, text: string): string[] =>
+  lines.filter((line) => line.includes(text));
+
+/** Lines come a moment after what they tell of. */
+async function saidTimes(receiver: ReceiverProcess, text: string, times: number): Promise<void> {
+  await until(
+    () => said(receiver, text),
+    ({ length }) => length >= times,
+  );
+  expect(said(receiver, text)).toHaveLength(times);
+}
+
+const saidOnce = async (receiver: ReceiverProcess, text: string): Promise<void> =>
+  saidTimes(receiver, text, 1);
+
+test(
+  "hold an enum, a decorator, a parameter property, an alias and a shared pool",
+  { timeout: 180_000 },
+  async () => {
+    const options = readFileSync(join(fork, "tsconfig.json"), "utf8");
+    write(
+      "tsconfig.json",
+      options.replace(
+        '"strict": true,',
+        '"strict": true, "experimentalDecorators": true, "paths": { "@lib/*": ["./src/lib/*"] },',
+      ),
+    );
+    write("src/lib/sizes.ts", `export enum Size { Small = "small", Large = "large" }\n`);
+    write(
+      "receiver/handlers/services.ts",
+      `import { appendFileSync } from "node:fs";
+import { Size } from "@lib/sizes.ts";
+import { handlersWith } from "../work/handler.ts";
+
+function shouting(_target: object, _name: string, property: TypedPropertyDescriptor<() => string>): void {
+  const { value } = property;
+  property.value = function (this: object) { return (value?.call(this) ?? "").toUpperCase(); };
+}
+
+class Pool {
+  constructor(private readonly size: Size) {}
+  @shouting
+  name(): string { return this.size; }
+  end(): void { appendFileSync("closed.txt", "x"); }
+}
+
+export async function createServices() {
+  appendFileSync("made.txt", "x");
+  const pool = new Pool(Size.Large);
+  return { services: { pool }, close: () => pool.end() };
+}
+
+export const defineHandler = handlersWith<typeof createServices>();
+`,
+    );
+    write(
+      "receiver/handlers/index.ts",
+      `import { Size } from "@lib/sizes.ts";
+import { createServices, defineHandler } from "./services.ts";
+
+export { createServices };
+export const sized = defineHandler({
+  name: "size",
+  type: ["call.completed", "call.transferred"],
+  handle: async (event, { services: { pool }, log }) => {
+    log.info({ size: pool.name(), small: Size.Small, outcome: event.data.object.outcome }, "sized");
+  },
+});
+export const handlers = [sized];
+`,
+    );
+    write(
+      "test/receiver/handlers/sized.test.ts",
+      `import { expect, test } from "vitest";
+import { createServices, sized } from "${ABOVE}/receiver/handlers/index.ts";
+import { sampleEnvelope } from "${ABOVE}/shared/samples.ts";
+import { bench } from "../helpers/bench.ts";
+
+test("says how large it is", async () => {
+  const { services } = await createServices();
+  const { run, logs } = await bench(sized, { services });
+  expect(await run(sampleEnvelope("call.completed"))).toEqual({ outcome: "done", attempt: 1 });
+  expect(logs).toMatchObject([{ msg: "sized", size: "LARGE", small: "small" }]);
+});
+`,
+    );
+    // By its own standards.
+    const bin = (name: string): string => join(fork, "node_modules", name);
+    const checked = spawnSync(process.execPath, [bin("typescript/bin/tsc"), "--noEmit"], {
+      cwd: fork,
+      encoding: "utf8",
+    });
+    expect(checked.stdout).toBe("");
+    const tested = spawnSync(
+      process.execPath,
+      [bin("vitest/vitest.mjs"), "run", "test/receiver/handlers/sized.test.ts"],
+      { cwd: fork, encoding: "utf8", env: { PATH: process.env["PATH"], NO_COLOR: "1" } },
+    );
+    expect(tested.stdout + tested.stderr).toContain("1 passed");
+
+    writeFileSync(join(fork, "made.txt"), "");
+    const receiver = await start({ HOME: "/nowhere" });
+    await jobOf(receiver, await send(receiver), "done");
+    await saidOnce(receiver, '"sized"');
+    expect(JSON.parse(said(receiver, '"sized"')[0] ?? "")).toMatchObject({
+      handler: "size",
+      size: "LARGE",
+      small: "small",
+      outcome: "completed",
+    });
+    await jobOf(receiver, await send(receiver), "done");
+    expect(readFileSync(join(fork, "made.txt"), "utf8")).toBe("x");
+    expect(existsSync(join(fork, "closed.txt"))).toBe(false);
+    receiver.child.kill("SIGTERM");
+    expect(await receiver.exited).toEqual({ code: 0, signal: null });
+    expect(readFileSync(join(fork, "closed.txt"), "utf8")).toBe("x");
+  },
+);
+
+test("read at their top what .env sets, and do not see the secret there", async () => {
+  write(".env", "CRM_TOKEN=from-the-file\nSIGNING_SECRET=overridden\n");
+  write(
+    "receiver/handlers/index.ts",
+    handlerOf(
+      "log.info({ crm }, 'read')",
+      `const crm = [process.env["CRM_TOKEN"], process.env["SIGNING_SECRET"]].join();`,
+    ),
+  );
+  const receiver = await start();
+  await jobOf(receiver, await send(receiver), "done");
+  await saidOnce(receiver, '"read"');
+  expect(said(receiver, '"read"')[0]).toContain('"crm":"from-the-file,"');
+});
+
+describe("that cannot be used", () => {
+  test.for<[string, string, RegExp]>([
+    [
+      "for a mistake in the text",
+      "export const handlers = [\n  }\n];\n",
+      /receiver\/handlers\/index\.ts:2:\d+: ERROR: Unexpected/,
+    ],
+    [
+      "for an error at the top",
+      `enum E { A }\ninterface Text {}\n\nthrow new Error("CRM_TOKEN is missing" + E.A);\n`,
+      /Error: CRM_TOKEN is missing0 \(receiver\/handlers\/index\.ts:4:\d+\)/,
+    ],
+    [
+      "for an error that comes later, of a client",
+      handlerOf(
+        "",
+        `setTimeout(() => { throw new Error("ECONNREFUSED"); }, 20);\nawait new Promise((r) => setTimeout(r, 3_000));`,
+      ),
+      /Error: ECONNREFUSED \(receiver\/handlers\/index\.ts:2:\d+\)/,
+    ],
+    [
+      "for a name that two of them have",
+      `import { defineHandler } from "../work/handler.ts";
+import { other } from "./other.ts";
+export const handlers = [other, defineHandler({ name: "crm", type: "*", handle: async () => undefined })];\n`,
+      /two handlers are called "crm": receiver\/handlers\/other\.ts:2:\d+ and receiver\/handlers\/index\.ts:3:\d+/,
+    ],
+    [
+      "for want of a list",
+      "export const handler = 1;\n",
+      /receiver\/handlers\/index\.ts: handlers must be an export/,
+    ],
+    [
+      "for services that cannot be made",
+      handlerOf("", `export async function createServices() {\n  throw new TypeError("no pool");\n}`),
+      /TypeError: no pool \(receiver\/handlers\/index\.ts:3:\d+\)/,
+    ],
+  ])(
+    "%s are told of once, with file and line, while events go on being accepted",
+    async ([, source, problem]) => {
+      write(
+        "receiver/handlers/other.ts",
+        `import { defineHandler } from "../work/handler.ts";
+export const other = defineHandler({ name: "crm", type: "*", handle: async () => undefined });\n`,
+      );
+      write("receiver/handlers/index.ts", source);
+      const receiver = await start();
+      await saidOnce(receiver, "the handlers cannot be started");
+      const id = await send(receiver);
+      const [line = "{}"] = said(receiver, "the handlers cannot be started");
+      expect((JSON.parse(line) as { problem: string }).problem).toMatch(problem);
+      // Tried again without another word, and once they can be used, with success.
+      write("receiver/handlers/index.ts", handlerOf(""));
+      await jobOf(receiver, id, "done");
+      expect(said(receiver, "the handlers cannot be started")).toHaveLength(1);
+      expect((await get(new URL("/readyz", receiver.url))).status).toBe(200);
+    },
+  );
+});
+
+test("are imported by no command", async () => {
+  write("receiver/handlers/index.ts", handlerOf(""));
+  const receiver = await start();
+  await jobOf(receiver, await send(receiver), "done");
+  write(
+    "receiver/handlers/index.ts",
+    `import { writeFileSync } from "node:fs";\nwriteFileSync("imported.txt", "");\nexport enum E { A }\n`,
+  );
+  const listed = spawnSync(process.execPath, [join(fork, "receiver/main.ts"), "inbox", "list"], {
+    cwd: fork,
+    encoding: "utf8",
+    env: { DATABASE_URL: `sqlite:${join(fork, "receiver.db")}`, NO_COLOR: "1" },
+  });
+  expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining("done") });
+  expect(existsSync(join(fork, "imported.txt"))).toBe(false);
+});
+
+test("reload when they change, after a drain and without an attempt lost; broken ones change nothing", async () => {
+  write("receiver/handlers/index.ts", handlerOf("log.info(words())", `import { words } from "./words.ts";`));
+  write("receiver/handlers/words.ts", `export const words = (): string => "first words";\n`);
+  const receiver = await start({}, "start", "--watch");
+  await jobOf(receiver, await send(receiver), "done");
+  await saidTimes(receiver, "first words", 1);
+
+  write("receiver/handlers/words.ts", `export const words = (): string => "second words";\n`);
+  await saidOnce(receiver, "those that are new take over");
+  expect(await jobOf(receiver, await send(receiver), "done")).toMatchObject({ attempts: 1 });
+  await saidTimes(receiver, "second words", 1);
+
+  write("receiver/handlers/words.ts", `export const words = (): string => "third\n`);
+  await saidOnce(receiver, "the changed handlers cannot be used");
+  expect(said(receiver, "cannot be used")[0]).toMatch(/words\.ts:1:\d+: ERROR: Unterminated string/);
+  await jobOf(receiver, await send(receiver), "done");
+  await saidTimes(receiver, "second words", 2);
+
+  write("receiver/handlers/words.ts", `export const words = (): string => "fourth words";\n`);
+  await saidTimes(receiver, "those that are new take over", 2);
+  await jobOf(receiver, await send(receiver), "done");
+  await saidTimes(receiver, "fourth words", 1);
+  expect(said(receiver, "process died")).toEqual([]);
+});

@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { relative } from "node:path";
+import type { Vitest } from "vitest/node";
+
+const SLOWEST = 10;
+/** Of the clock in which Linux tells how long a process was at work. */
+const TICKS_A_SECOND = 100;
+
+/**
+ * Prints which test files took longest, and how many seconds the processors were at work for the whole run, on Linux.
+ * More than CPU_BUDGET_SECONDS fail the run.
+ *
+ * @param alsoOf processes of the run that are no children of this one
+ */
+export function tellCosts(vitest: Vitest, { alsoOf }: { alsoOf: readonly number[] }): void {
+  const files = vitest.state.getTestModules().map((file) => ({
+    name: relative(process.cwd(), file.moduleId),
+    seconds: file.diagnostic().duration / 1_000,
+  }));
+  if (files.length <= SLOWEST) return;
+  const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST);
+  const lines = slowest.map(({ name, seconds }) => `${seconds.toFixed(1).padStart(6)} s  ${name}`);
+  process.stdout.write(`\nThe slowest files:\n${lines.join("\n")}\n`);
+
+  const seconds = secondsAtWork([process.pid, ...alsoOf]);
+  if (seconds === undefined) return;
+  const budget = process.env["CPU_BUDGET_SECONDS"];
+  process.stdout.write(
+    `CPU seconds of everything: ${seconds.toFixed(0)}${budget === undefined ? "" : `, of at most ${budget}`}\n`,
+  );
+  if (budget === undefined || seconds <= Number(budget)) return;
+  process.stdout.write("That is over the budget: make the slowest cheaper, or call them `*.slow.test.ts`.\n");
+  process.exitCode = 1;
+}
+
+/**
+ * How long these processes and all below them were at work, those that have ended included as far as somebody waited for
+ * them. Undefined where the system doesn't say.
+ */
+function secondsAtWork(roots: readonly number[]): number | undefined {
+  const all = new Map<number, { parent: number; ticks: number }>();
+  try {
+    for (const name of readdirSync("/proc")) {
+      const pid = Number(name);
+      const told = Number.isInteger(pid) ? read(pid) : undefined;
+      if (told !== undefined) all.set(pid, told);
+    }
+  } catch {
+    return undefined;
+  }
+  const children = Map.groupBy(all.keys(), (pid) => all.get(pid)?.parent);
+  const ticksOf = (pid: number): number =>
+    (children.get(pid) ?? []).reduce((sum, child) => sum + ticksOf(child), all.get(pid)?.ticks ?? 0);
+  return roots.reduce((sum, root) => sum + ticksOf(root), 0) / TICKS_A_SECOND;
+}
+
+/** Parent and ticks of a process, its own and those of children that it has waited for: see proc_pid_stat(5). */
+function read(pid: number): { parent: number; ticks: number } | undefined {
+  try {
+    const line = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
+    const [, parent, ...fields] = line
+      .slice(line.lastIndexOf(")") + 2)
+      .split(" ")
+      .map(Number);
+    const ticks = fields.slice(9, 13).reduce((sum, value) => sum + value, 0);
+    return { parent: parent ?? 0, ticks };
+  } catch {
+    // It has ended meanwhile.
+    return undefined;
+  }
+}

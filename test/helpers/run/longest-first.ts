@@ -1,0 +1,41 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** What takes longest, measured on two cores, longest first: begun last, one of these would keep the others waiting. */
+export const LONGEST = [
+  "test/mutants/crash.test.ts",
+  "test/receiver/engines/sqlite.test.ts",
+  "test/receiver/engines/postgres.test.ts",
+  "test/library/package.slow.test.ts",
+  "test/examples/twins.slow.test.ts",
+  "test/examples/receivers.test.ts",
+  "test/dashboard/accessibility.test.ts",
+  "test/receiver/postgres/servers.slow.test.ts",
+  "test/mutants/right.test.ts",
+  "test/mutants/delivery.test.ts",
+  "test/mutants/signature.test.ts",
+  "test/receiver/isolation.test.ts",
+  "test/receiver/kill.test.ts",
+  "test/receiver/process.test.ts",
+  "test/simulator/sixth-type.slow.test.ts",
+  "test/verify/elsewhere.slow.test.ts",
+  "test/simulator/sender/stages.test.ts",
+  "test/verify/explore.test.ts",
+  "test/dashboard/pages.test.ts",
+  "test/dashboard/hostile.test.ts",
+  "test/dashboard/verdicts.test.ts",
+  "test/dashboard/journey.test.ts",
+  "test/dashboard/feed.test.ts",
+  "test/receiver/postgres/lines.test.ts",
+  "test/receiver/postgres/move.test.ts",
+];
+
+/** Runs the longest files first, and all others as they come. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification): number => {
+      const place = LONGEST.findIndex((name) => moduleId.endsWith(name));
+      return place === -1 ? LONGEST.length : place;
+    };
+    return files.toSorted((one, other) => placeOf(one) - placeOf(other));
+  }
+}

@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestProject } from "vitest/node";
+import { createServer as createPostgres, type PostgresServer } from "../../../tools/postgres-server.ts";
+import { makeDirectory } from "../../receiver/helpers/temporary.ts";
+import type { BrowserServer } from "playwright-core";
+import { freePort } from "../free-port.ts";
+import { tellCosts } from "./costs.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** Answers with the address of what all test files share: `/postgres`, `/browser`. */
+    sharedPrograms: string;
+  }
+}
+
+/** Of all test files together: one PostgreSQL server and one browser, each started for the first who asks. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const directory = makeDirectory();
+  let postgres: Promise<PostgresServer> | undefined;
+  let browser: Promise<BrowserServer> | undefined;
+  const addressOf = async (path: string | undefined): Promise<string> => {
+    if (path === "/browser") {
+      // Loaded when it is wanted: it is large.
+      browser ??= import("./browser-program.ts").then(async ({ startBrowser }) => startBrowser());
+      return (await browser).wsEndpoint();
+    }
+    const port = await freePort();
+    return (await (postgres ??= createPostgres(directory, { port }))).url();
+  };
+  const programs = createServer((request, response) => {
+    addressOf(request.url).then(
+      (address) => response.end(address),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+  programs.listen(0, "127.0.0.1");
+  await once(programs, "listening");
+  const { port } = programs.address() as AddressInfo;
+  project.provide("sharedPrograms", `http://127.0.0.1:${String(port)}`);
+
+  return async () => {
+    // One that did not start has failed its tests already.
+    const server = await postgres?.catch(() => undefined);
+    tellCosts(project.vitest, { alsoOf: server ? [await server.pid()] : [] });
+    await (await browser?.catch(() => undefined))?.close();
+    await server?.stop("immediate");
+    programs.closeAllConnections();
+    programs.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+}

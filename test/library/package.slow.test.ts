@@ -1,0 +1,163 @@
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { projectWithKit } from "./installed.ts";
+
+/** Of what is installed: both programs, the receiver as a library, the dashboard, the pages, and the examples of `create`. */
+const MOST_BYTES = 2_400_000;
+
+const exportSchema = z.union([
+  z.string(),
+  z.record(z.string(), z.object({ types: z.string(), default: z.string() })),
+]);
+const manifestSchema = z.looseObject({
+  bin: z.record(z.string(), z.string()),
+  exports: z.record(z.string(), exportSchema),
+  dependencies: z.record(z.string(), z.string()),
+});
+
+/** Begins as users do; whatever is not what it says fails to compile. */
+const ESM = `
+import { startSimulator, type RunningSimulator, type DeliveryRecord, type StartOptions } from "voice-agent-webhook-kit/simulator";
+const options: StartOptions = { seed: 3, readings: { limit_out_of_range: "clamp" }, faults: ["drop-answer:1"] };
+await using simulator: RunningSimulator = await startSimulator(options);
+const { events, deliveries } = await simulator.emit("call.completed");
+const first: DeliveryRecord | undefined = deliveries[0];
+const id: string | undefined = events[0]?.id;
+console.log(id, first?.attempts[0]?.request.body.toString("utf8"));
+// @ts-expect-error there is no such option
+await startSimulator({ sed: 3 });
+// @ts-expect-error there is no such event type
+await simulator.emit("call.complete");
+`;
+const COMMONJS = `
+import kit = require("voice-agent-webhook-kit/simulator");
+async function main(): Promise<void> {
+  const simulator: kit.RunningSimulator = await kit.startSimulator({ clock: "skip" });
+  const { deliveries } = await simulator.emit("order.created");
+  const state: "attempting" | "delivered" | "dead" | undefined = deliveries[0]?.state;
+  console.log(state);
+  // @ts-expect-error there is no such option
+  await kit.startSimulator({ sed: 3 });
+}
+void main();
+`;
+const RECEIVER_ESM = `
+import { createServer } from "node:http";
+import { createReceiver, unwrap, verifySignature, defineHandler, PermanentFailure, RetryAfter, objectSchemas, type MountedReceiver, type WebhookEvent } from "voice-agent-webhook-kit/receiver";
+const receiver: MountedReceiver = await createReceiver({ signingSecrets: ["s"], retentionDays: 3, handlers: new URL("./handlers.mjs", import.meta.url) });
+createServer((request, response) => void receiver.middleware(request, response));
+export const POST: (request: Request) => Promise<Response> = receiver.fetch;
+const event: WebhookEvent = unwrap({ body: new Uint8Array(), header: "t=1", secrets: "s" });
+if (event.type === "voicemail.created") console.log(event.data.object.message_text.length);
+const verified = verifySignature({ body: "", header: null, secrets: [] });
+if (!verified.ok) console.log(verified.reason);
+export const handlers = [defineHandler({ type: "call.completed", handle: async (event) => {
+  if (event.data.object.duration_sec > 3) throw new RetryAfter(3);
+  throw new PermanentFailure("no");
+} })];
+console.log(objectSchemas["call.completed"].parse({}).phone, (await receiver.health()).ready);
+// @ts-expect-error there is no such option
+await createReceiver({ retentionDay: 3 });
+`;
+const RECEIVER_COMMONJS = `
+import kit = require("voice-agent-webhook-kit/receiver");
+async function main(): Promise<void> {
+  const receiver: kit.MountedReceiver = await kit.createReceiver({ signingSecrets: ["s"] });
+  await receiver.stop();
+  const { type }: kit.WebhookEvent = kit.unwrap({ body: "", header: undefined, secrets: [] });
+  console.log(type, new kit.RetryAfter(1).name);
+}
+void main();
+`;
+
+/** As ts-jest compiles it in a CommonJS project, which looks for types in the old way (`moduleResolution: node`). */
+const classic = (commonJs: string): string =>
+  commonJs.replace(/import kit = require\(("[^"]+")\)/, "import * as kit from $1");
+const COMPILE = "--noEmit --ignoreConfig --strict --skipLibCheck false --target es2024 --lib es2024 --types";
+
+test("the package is small, has what it names, compiles under skipLibCheck: false, and loads by import and require", () => {
+  const project = projectWithKit();
+  const { kit } = project;
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(kit, "package.json"), "utf8")));
+
+  const named = Object.values(manifest.exports).flatMap((target) =>
+    typeof target === "string"
+      ? [target]
+      : Object.values(target).flatMap(({ types, default: code }) => [types, code]),
+  );
+  const missing = [...named, ...Object.values(manifest.bin)].filter((file) => !existsSync(join(kit, file)));
+  expect(missing).toEqual([]);
+  // `npx voice-agent-webhook-kit dev` runs the bin that is named as the package.
+  expect(manifest.bin["voice-agent-webhook-kit"]).toBe(manifest.bin["voice-agent-simulator"]);
+  for (const program of Object.values(manifest.bin)) {
+    expect(readFileSync(join(kit, program), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  }
+  const sources = globSync("**/*.{ts,cts}", { cwd: kit, exclude: ["**/*.d.{ts,cts}"] });
+  expect(sources).toEqual([]);
+
+  const bytes = globSync("**/*", { cwd: kit }).reduce((sum, file) => sum + statSync(join(kit, file)).size, 0);
+  expect(bytes).toBeLessThan(MOST_BYTES);
+
+  // What the types need, and no other dependency.
+  project.lend("zod", "pino", "@types/node", "undici-types", "typescript");
+  project.write("use.mts", ESM);
+  project.write("use.ts", ESM);
+  project.write("use.cts", COMMONJS);
+  project.write("receiver.mts", RECEIVER_ESM);
+  project.write("receiver.ts", RECEIVER_ESM);
+  project.write("receiver.cts", RECEIVER_COMMONJS);
+  const tsc = (line: string) =>
+    project.run("node", "node_modules/typescript/bin/tsc", ...COMPILE.split(" "), "", ...line.split(" "));
+  expect(tsc("--module nodenext use.mts use.cts receiver.mts receiver.cts")).toEqual({
+    status: 0,
+    output: "",
+  });
+  expect(tsc("--module preserve --moduleResolution bundler use.ts receiver.ts")).toEqual({
+    status: 0,
+    output: "",
+  });
+
+  project.write("classic.ts", classic(COMMONJS));
+  project.write("classic-receiver.ts", classic(RECEIVER_COMMONJS));
+  const compile = [
+    join(import.meta.dirname, "classic/node_modules/typescript/bin/tsc"),
+    ..."--noEmit --strict --esModuleInterop --skipLibCheck false --target es2022 --types node".split(" "),
+    ..."--module commonjs --moduleResolution node classic.ts classic-receiver.ts".split(" "),
+  ];
+  expect(project.run("node", ...compile)).toEqual({ status: 0, output: "" });
+
+  project.lend(...Object.keys(manifest.dependencies).filter((name) => name !== "zod" && name !== "pino"));
+  project.write(
+    "require.cjs",
+    `require("voice-agent-webhook-kit/simulator").startSimulator({ calls: 0 }).then((s) => s.close()).then(() => console.log("closed"))`,
+  );
+  expect(project.run("node", "require.cjs")).toEqual({ status: 0, output: "closed\n" });
+  project.write(
+    "import.mjs",
+    `import { startSimulator } from "voice-agent-webhook-kit/simulator"; await (await startSimulator({ calls: 0 })).close(); console.log("closed");`,
+  );
+  expect(project.run("node", "import.mjs")).toEqual({ status: 0, output: "closed\n" });
+  const stores = `
+    const { createServer } = require("node:http");
+    const { createHmac } = require("node:crypto");
+    void (async () => {
+      const { createReceiver, unwrap } = await load();
+      const receiver = await createReceiver({ signingSecrets: ["s"], databaseUrl: "sqlite:events.db", logLevel: "silent" });
+      const body = JSON.stringify({ id: "evt_" + "0".repeat(32), type: "call.completed" });
+      const t = Math.floor(Date.now() / 1000);
+      const header = "t=" + t + ",v1=" + createHmac("sha256", "s").update(t + "." + body).digest("hex");
+      const request = new Request("http://x/", { method: "POST", body, headers: { "X-Service-Signature": header } });
+      const answer = await (await receiver.fetch(request)).json();
+      await receiver.stop();
+      console.log(answer.received, unwrap({ body, header, secrets: "s" }).type);
+    })();`;
+  for (const load of ["import", "require"]) {
+    project.write(
+      `${load}s.cjs`,
+      `const load = async () => ${load}("voice-agent-webhook-kit/receiver");${stores}`,
+    );
+    expect(project.run("node", `${load}s.cjs`)).toEqual({ status: 0, output: "true call.completed\n" });
+  }
+});

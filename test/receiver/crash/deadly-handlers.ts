@@ -1,0 +1,3 @@
+import { countingHandlers, endEverything } from "./handlers.ts";
+
+export const handlers = countingHandlers({ end: endEverything });

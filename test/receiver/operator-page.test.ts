@@ -1,0 +1,258 @@
+import express from "express";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import type { JobHandler, Outcome } from "../../receiver/engine.ts";
+import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
+import { createHealth } from "../../receiver/operations/health.ts";
+import { createLog } from "../../receiver/operations/log.ts";
+import { createOperatorPage } from "../../receiver/operations/page/index.ts";
+import { AXE, expectAccessible } from "../helpers/axe.ts";
+import { useBrowser } from "../helpers/browser.ts";
+import { listen } from "../helpers/listen.ts";
+import { accept, handler, newEvent, setUp } from "./engine-suite/harness.ts";
+import { newBody } from "./helpers/events.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
+
+const PHONE = "+12125550143";
+
+/** The page over an inbox on SQLite, whose handlers `pos` and `crm` want every event. */
+async function startPage({ showBodies = false } = {}) {
+  const directory = temporaryDirectory();
+  const world = await setUp(async () => ({
+    open: async ({ clock }) => openSqliteEngine({ file: join(directory, "receiver.db"), clock }),
+    rows: async () => [],
+  }));
+  const { ledger, intake } = world.engine;
+  const lines: string[] = [];
+  const log = createLog({
+    level: "info",
+    destination: new Writable({ write: (line, _encoding, done) => (lines.push(String(line)), done()) }),
+  });
+  const health = createHealth({
+    probe: intake.probe,
+    clock: systemClock,
+    freeBytes: async () => Number.MAX_SAFE_INTEGER,
+    minimumFreeBytes: 0,
+  });
+  const app = express();
+  app.use((_request, response, next) => {
+    response.locals["operator"] = "dana";
+    next();
+  });
+  app.use(createOperatorPage({ ledger, health, log, clock: systemClock, showBodies }));
+  const { url } = await listen(createServer(app));
+
+  const ask = async (
+    path: string,
+    form?: readonly (readonly [name: string, value: string])[],
+    headers = {},
+  ) => {
+    const response = await fetch(
+      url + path,
+      form && {
+        method: "POST",
+        body: new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])),
+        headers,
+      },
+    );
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: (await response.text()).replaceAll(/\s+/g, " "),
+    };
+  };
+  return { ...world, url, ask, lines, health };
+}
+
+const HANDLERS: JobHandler[] = [handler({ name: "pos" }), handler({ name: "crm" })];
+
+type Page = Awaited<ReturnType<typeof startPage>>;
+
+/** Events that died in `pos` for `error`, and were done in `crm`. Ids of the events. */
+async function bury(page: Page, errors: readonly string[], body?: Buffer): Promise<string[]> {
+  const events = errors.map(() => newEvent({ type: "order.created", ...(body ? { body } : {}) }));
+  const reasons = new Map(events.map(({ id }, index) => [id, errors[index] ?? ""]));
+  await accept(page.engine, events);
+  const handle = async ({ handler: name, id }: { handler: string; id: string }): Promise<Outcome> =>
+    name === "pos" ? { kind: "dead", error: reasons.get(id) ?? "?" } : { kind: "done" };
+  const processor = await page.processing(handle, { handlers: HANDLERS });
+  await page.ended(events.length * 2);
+  await processor.drain(0);
+  return events.map(({ id }) => id);
+}
+
+async function statesOf(page: Page, id: string): Promise<Record<string, string>> {
+  const event = await page.engine.ledger.find(id);
+  return Object.fromEntries((event?.jobs ?? []).map((job) => [job.handler, job.state]));
+}
+
+describe("the operator's page", () => {
+  test("begins with what died, by handler and reason, without the numbers that differ", async () => {
+    const page = await startPage();
+    await bury(page, [
+      "Error: POS answered 503 after 812 ms of evt_ffff456789abcdef0123456789abcdef",
+      "Error: POS answered 503 after 9.5 ms of evt_0123456789abcdef0123456789abcdef",
+      "Error: no menu",
+    ]);
+    const { text, headers } = await page.ask("/");
+    expect(text).toContain("Error: POS answered 503 after … ms");
+    expect(text).toMatch(/POS answered[^]*?>2<[^]*?no menu[^]*?>1</);
+    expect(text).toMatch(/class="dead"\s*>3</);
+    expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("says what isn't ready, how old the oldest is, and what happened since the look before", async () => {
+    const page = await startPage();
+    expect((await page.ask("/")).text).toContain("Nothing waits.");
+    page.health.startDraining();
+    await accept(page.engine, [newEvent()]);
+    const { text } = await page.ask("/");
+    expect(text).toContain("draining: shutting down");
+    expect(text).toMatch(/oldest unfinished event came 0 s ago/);
+    expect(text).toMatch(/In the last \d+ s \d+ came and 0 ended a minute/);
+  });
+
+  test("requeues one job after asking, and nothing of its neighbour that is done", async () => {
+    const page = await startPage();
+    const [id = "", other = ""] = await bury(page, ["Error: a", "Error: a"]);
+    const form = [
+      ["id", id],
+      ["handler", "pos"],
+    ] as const;
+    const asked = await page.ask("/requeue", form);
+    expect(asked.text).toContain("1 event gets all attempts anew");
+    expect(await statesOf(page, id)).toEqual({ pos: "dead", crm: "done" });
+    const answered = await page.ask("/requeue", [...form, ["confirmed", "yes"]]);
+    expect(answered.text).toContain("1 event was requeued");
+    expect(await statesOf(page, id)).toEqual({ pos: "pending", crm: "done" });
+    expect(await statesOf(page, other)).toEqual({ pos: "dead", crm: "done" });
+  });
+
+  test("requeues all that died for the same reason, and no other, and logs who did", async () => {
+    const page = await startPage();
+    const ids = await bury(page, ["Error: 503 of 1", "Error: 503 of 2", "Error: no menu"]);
+    const form = [
+      ["state", "dead"],
+      ["handler", "pos"],
+      ["error", "Error: 503 of …"],
+    ] as const;
+    expect((await page.ask("/requeue", form)).text).toContain("2 events get");
+    expect((await page.ask("/requeue", [...form, ["confirmed", "yes"]])).text).toContain(
+      "2 events were requeued",
+    );
+    const states = await Promise.all(ids.map(async (id) => (await statesOf(page, id))["pos"]));
+    expect(states).toEqual(["pending", "pending", "dead"]);
+    expect(JSON.parse(page.lines.at(-1) ?? "{}")).toMatchObject({
+      operator: "dana",
+      requeued: 2,
+      handler: "pos",
+      msg: "an operator requeued events",
+    });
+    expect((await page.ask("/requeue", [...form, ["confirmed", "yes"]])).text).toContain(
+      "0 events were requeued",
+    );
+  });
+
+  test("requeues all of a filter beyond its first page of 500", async () => {
+    const page = await startPage();
+    await bury(
+      page,
+      Array.from({ length: 503 }, () => "Error: down"),
+    );
+    const form = [
+      ["state", "dead"],
+      ["confirmed", "yes"],
+    ] as const;
+    expect((await page.ask("/requeue", form)).text).toContain("503 events were requeued");
+    expect((await page.engine.ledger.counts()).byState.dead).toBe(0);
+  });
+
+  test.each([
+    ["of another site", { origin: "https://evil.example" }],
+    ["of another port", { origin: "http://127.0.0.1:1" }],
+    ["of a page without an origin", { origin: "null" }],
+  ])("does nothing for a form %s", async (_what, headers) => {
+    const page = await startPage();
+    const [id = ""] = await bury(page, ["Error: a"]);
+    const { status } = await page.ask(
+      "/requeue",
+      [
+        ["id", id],
+        ["confirmed", "yes"],
+      ],
+      headers,
+    );
+    expect(status).toBe(403);
+    expect(await statesOf(page, id)).toMatchObject({ pos: "dead" });
+  });
+
+  test("does nothing for a form without a choice, or with one that makes no sense", async () => {
+    const page = await startPage();
+    expect((await page.ask("/requeue", [["confirmed", "yes"]])).text).toContain("tick at least one");
+    for (const field of [
+      ["id", "evt_x"],
+      ["state", "lost"],
+    ] as const)
+      expect((await page.ask("/requeue", [field])).status).toBe(400);
+    expect((await page.ask("/events?state=lost")).status).toBe(400);
+    expect((await page.ask("/events/evt_x")).status).toBe(404);
+  });
+
+  test("shows no person unless it was told to", async () => {
+    const body = newBody("order.created", { data: { object: { object: "order", phone: PHONE } } });
+    for (const showBodies of [false, true]) {
+      const page = await startPage({ showBodies });
+      const [id = ""] = await bury(page, ["Error: a"], body);
+      expect((await page.ask(`/events/${id}`)).text.includes(PHONE)).toBe(showBodies);
+      expect((await page.ask("/events")).text).not.toContain(PHONE);
+    }
+  });
+
+  test("shows foreign words as text, and what would turn the line round as an escape", async () => {
+    const page = await startPage();
+    const [id = ""] = await bury(page, [`<script>alert(1)</script>"'\u202Eevil`]);
+    for (const path of ["/", "/events", `/events/${id}`]) {
+      const { text } = await page.ask(path);
+      expect(text).toContain(
+        String.raw`&lt;script&gt;alert(…)&lt;/script&gt;&quot;&#39;\u202eevil`.replace(
+          "(…)",
+          path === "/" ? "(…)" : "(1)",
+        ),
+      );
+      expect(text).not.toContain("<script");
+    }
+  });
+});
+
+describe("the operator's page in a browser", () => {
+  const browser = useBrowser();
+
+  test.each([1280, 768, 390])("is usable and accessible at %i pixels", async (width) => {
+    const page = await startPage();
+    const [id = ""] = await bury(page, ["Error: POS answered 503", "Error: no menu"]);
+    const tab = await browser.openPage(page.url, { viewport: { width, height: 800 }, script: AXE });
+    await expectAccessible(tab);
+    await tab.getByRole("button", { name: "Requeue …" }).first().click();
+    await expectAccessible(tab);
+    await tab.getByRole("button", { name: "Requeue 1" }).click();
+    await tab.getByText("1 event was requeued.").waitFor();
+    await tab.goto(`${page.url}/events?state=dead`);
+    await expectAccessible(tab);
+    const overflow = await tab.evaluate(
+      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+    );
+    expect(overflow).toBe(0);
+    await tab.goto(`${page.url}/events/${id}`);
+    await expectAccessible(tab);
+    const event = await until(
+      async () => page.engine.ledger.counts(),
+      ({ byState }) => byState.dead === 1,
+    );
+    expect(event.byState.pending).toBe(1);
+  });
+});

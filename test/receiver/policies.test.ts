@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../receiver/work/handler.ts";
+import { checkNames } from "../../receiver/work/handlers-module.ts";
+import { jobHandler } from "../../receiver/work/policies.ts";
+import { newBody } from "./helpers/events.ts";
+
+type Definition = Parameters<typeof defineHandler<"call.completed">>[0];
+
+function define(overrides: Partial<Definition> = {}) {
+  return defineHandler({
+    name: "crm",
+    type: "call.completed",
+    handle: async () => undefined,
+    ...overrides,
+  });
+}
+
+function policiesOf(overrides: Partial<Definition> = {}) {
+  return jobHandler(define(overrides), {
+    defaults: { maximumAttempts: 10, handlerTimeoutMs: 60_000, workerConcurrency: 8 },
+    random: () => 0,
+    clean: (text) => text.replaceAll(/\+\d+/g, "a number"),
+  });
+}
+
+describe("what a handler says nothing of", () => {
+  test("is the environment's", () => {
+    const policies = policiesOf();
+    expect(policies).toMatchObject({
+      name: "crm",
+      types: ["call.completed"],
+      migrations: [],
+      maximumAttempts: 10,
+      concurrency: 8,
+      rateLimit: undefined,
+      key: undefined,
+    });
+    expect([1, 2].map(policies.backoffMs)).toEqual([5_000, 15_000]);
+  });
+});
+
+describe("what a handler says of itself", () => {
+  test("counts instead", () => {
+    const policies = policiesOf({
+      maxAttempts: 3,
+      concurrency: 2,
+      backoff: (attempt) => attempt / 3,
+      rateLimit: { limit: 5, perSeconds: 0.5 },
+      migrations: ["CREATE TABLE a (b TEXT)"],
+    });
+    expect(policies).toMatchObject({
+      maximumAttempts: 3,
+      concurrency: 2,
+      rateLimit: { limit: 5, perMs: 500 },
+      migrations: ["CREATE TABLE a (b TEXT)"],
+    });
+    // Databases keep whole milliseconds.
+    expect([1, 3].map(policies.backoffMs)).toEqual([334, 1_000]);
+  });
+
+  test("of its concurrency is no more than the worker's", () => {
+    expect(policiesOf({ concurrency: 9 }).concurrency).toBe(8);
+  });
+
+  test.for([() => Number.NaN, () => -1, () => Infinity, () => z.never().parse(1)])(
+    "of its backoff counts only where it is a time: %s",
+    (backoff) => {
+      expect(policiesOf({ backoff }).backoffMs(1)).toBe(5_000);
+    },
+  );
+
+  test("of its types is each of them once, or all there ever are", () => {
+    const several = defineHandler({ name: "a", type: ["x", "y", "x"], handle: async () => undefined });
+    expect(several.types).toEqual(["x", "y"]);
+    expect(defineHandler({ name: "a", type: "*", handle: async () => undefined }).types).toBe("*");
+  });
+});
+
+describe("the key of an event", () => {
+  const body = (object: object): string =>
+    newBody("call.completed", { data: { object: { object: "call", ...object } } }).toString();
+
+  test("is what the handler makes of what it asked for", () => {
+    const { key } = policiesOf({ key: ({ data }) => data.object.phone ?? "none" });
+    expect(key?.(body({ phone: "+12125550101" }))).toBe("+12125550101");
+    expect(key?.(body({}))).toBe("none");
+  });
+
+  test("that cannot be told says why, without what is personal", () => {
+    const { key } = policiesOf({
+      key: ({ data }) => {
+        throw new RangeError(`no region for ${String(data.object.phone)}`);
+      },
+    });
+    expect(() => key?.(body({ phone: "+12125550101" }))).toThrow("RangeError: no region for a number");
+  });
+});
+
+describe("a definition that cannot be meant is refused, with its place:", () => {
+  test.for<[string, object, RegExp]>([
+    ["a name with a space", { name: "to kitchen" }, /name must be 1 to 64 letters, digits and \. _ -/],
+    ["no name", { name: "" }, /name must be/],
+    ["no type", { type: [] }, /type must be a type/],
+    ["all types and one more", { type: ["*", "call.completed"] }, /type must be a type/],
+    ["no attempt", { maxAttempts: 0 }, /maxAttempts must be a whole number from 1 on/],
+    ["too many attempts", { maxAttempts: 101 }, /maxAttempts must be 100 at the most/],
+    ["no time", { timeoutSeconds: 0 }, /timeoutSeconds must be a number of seconds above 0/],
+    ["more than a day", { timeoutSeconds: 86_401 }, /timeoutSeconds must be a day \(86400\) at the most/],
+    ["half a slot", { concurrency: 0.5 }, /concurrency must be a whole number from 1 on/],
+    [
+      "a rate of nothing",
+      { rateLimit: { limit: 0, perSeconds: 1 } },
+      /rateLimit\.limit must be a whole number/,
+    ],
+    ["a rate without a time", { rateLimit: { limit: 1, perSeconds: 0 } }, /rateLimit\.perSeconds must be/],
+  ])("%s", ([, wrong, problem]) => {
+    const message = messageOf(() => define(wrong));
+    expect(message).toMatch(problem);
+    expect(message).toMatch(/\(test\/receiver\/policies\.test\.ts:\d+:\d+\)/);
+  });
+
+  test("a name that another has", () => {
+    const handlers = [define(), define({ name: "sms" }), define()];
+    expect(messageOf(() => checkNames(handlers))).toMatch(
+      /two handlers are called "crm": test\/receiver\/policies\.test\.ts:\d+:\d+ and test\//,
+    );
+    expect(() => checkNames(handlers.slice(1))).not.toThrow();
+  });
+});
+
+function messageOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    return error instanceof Error ? error.message : "";
+  }
+  return "";
+}

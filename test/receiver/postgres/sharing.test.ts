@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { administer } from "../../helpers/postgres/shared.ts";
+import { accept, done, newEvent, newEvents, record } from "../engine-suite/harness.ts";
+import { until } from "../helpers/until.ts";
+import { postgresBackend } from "./backend.ts";
+import { driven, opened } from "./opened.ts";
+
+test("a receiver with other secrets is refused, and told how to have an inbox of its own", async () => {
+  const { url } = await postgresBackend();
+  const production = await opened(url, { signingSecrets: ["production"] });
+  await accept(production, [newEvent()]);
+  await expect(opened(url, { signingSecrets: ["staging"] })).rejects.toThrow(/DATABASE_SCHEMA/);
+  const staging = await opened(url, { signingSecrets: ["staging"], schema: "receiver_staging" });
+  expect((await staging.ledger.counts()).byState.pending).toBe(0);
+  // While it is rotated, the old secret is there beside the new one.
+  await opened(url, { signingSecrets: ["new", "production"] });
+  await opened(url, { signingSecrets: ["new"] });
+  await expect(opened(url, { signingSecrets: ["staging"] })).rejects.toThrow(/other signing secrets/);
+  // Who has none is a command, or a worker of the same environment.
+  await opened(url);
+});
+
+test("two inboxes in one database take, handle and move nothing of each other", async () => {
+  const { url, rows } = await postgresBackend();
+  const engines = [await opened(url), await opened(url, { schema: "other" })];
+  const events = newEvents(20);
+  for (const engine of engines) {
+    await accept(engine, events);
+    await driven(engine, async (claim) => record(claim));
+  }
+  for (const engine of engines) {
+    await until(
+      () => engine.ledger.counts(),
+      ({ byState }) => byState.done === events.length,
+    );
+  }
+  const count = "SELECT count(*)::int AS effects FROM";
+  expect(await rows(`${count} receiver_handlers.effects`)).toEqual([{ effects: 20 }]);
+  expect(await rows(`${count} other_handlers.effects`)).toEqual([{ effects: 20 }]);
+});
+
+test("tables that handlers make are their own, whatever an application has by the same name", async () => {
+  const { url, rows } = await postgresBackend();
+  await administer(url, "CREATE TABLE public.effects (something_else integer)");
+  const engine = await opened(url);
+  const event = newEvent();
+  await accept(engine, [event]);
+  const { handled } = await driven(engine, record);
+  await until(
+    () => handled,
+    ({ length }) => length === 1,
+  );
+  expect(handled).toMatchObject([{ outcome: "done" }]);
+  expect(await rows("SELECT event_id FROM receiver_handlers.effects")).toEqual([{ event_id: event.id }]);
+  // Nor does another search path of the role hide them.
+  await administer(url, `ALTER ROLE CURRENT_USER IN DATABASE ${nameOf(url)} SET search_path = public`);
+  const other = await opened(url);
+  await accept(other, [newEvent()]);
+  await until(
+    () => handled,
+    ({ length }) => length === 2,
+  );
+  expect(handled.map(({ outcome }) => outcome)).toEqual(["done", "done"]);
+});
+
+test("an owner makes the tables, and a role that may only read and write does everything else", async () => {
+  const { url } = await postgresBackend();
+  const owner = await opened(url);
+  const { processor } = await driven(owner, done);
+  await processor.drain(0);
+  const runtime = await roleOn(url);
+  const engine = await opened(runtime);
+  expect(await engine.intake.probe()).toEqual({ ok: true });
+  await accept(engine, newEvents(3));
+  await driven(engine, record);
+  // A handler that is new makes a queue, and no table.
+  await driven(engine, done, { workerId: "other", name: "another", migrations: [] });
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.pending + byState.claimed === 0,
+  );
+  expect(await engine.ledger.prune({ bodiesOlderThanMs: -1_000, idsOlderThanMs: 1e9 })).toMatchObject({
+    ids: 0,
+  });
+});
+
+test.for([
+  ["of no right to insert", "REVOKE INSERT ON receiver.events FROM"],
+  ["of no right to the jobs", "REVOKE INSERT ON receiver_boss.job FROM"],
+  [
+    "row security hides the jobs' table",
+    "ALTER TABLE receiver_boss.job ENABLE ROW LEVEL SECURITY; REVOKE UPDATE ON receiver.ids FROM",
+  ],
+])("what can't be stored because %s is not ready either", async ([, sql]) => {
+  const { url } = await postgresBackend();
+  const first = await opened(url);
+  const { processor } = await driven(first, done);
+  await processor.drain(0);
+  const runtime = await roleOn(url);
+  const engine = await opened(runtime);
+  expect(await engine.intake.probe()).toEqual({ ok: true });
+  await administer(url, `${String(sql)} ${new URL(runtime).username}`);
+  const refused = await engine.intake.accept([newEvent()]);
+  expect(refused).toMatchObject({ ok: false, reason: "busy" });
+  expect(await engine.intake.probe()).toEqual(refused);
+});
+
+test("the probe leaves nothing behind", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  const { handled } = await driven(engine, done);
+  expect(await engine.intake.probe()).toEqual({ ok: true });
+  expect(await rows("SELECT FROM receiver.ids UNION ALL SELECT FROM receiver_boss.job")).toEqual([]);
+  await accept(engine, [newEvent()]);
+  await until(
+    () => handled,
+    ({ length }) => length === 1,
+  );
+});
+
+/** What the documentation says that a role needs which makes no tables. */
+const GRANTS = /```sql\n([\s\S]*?)```/.exec(readFileSync("docs/scaling.md", "utf8"))?.[1] ?? "";
+
+/** A role of this database's own with those rights; answers the address by which it comes. */
+async function roleOn(url: string): Promise<string> {
+  const role = `runtime_${nameOf(url)}`;
+  await administer(
+    url,
+    `CREATE ROLE ${role} LOGIN PASSWORD 'runtime'; ${GRANTS.replaceAll("runtime", role)}`,
+  );
+  const address = new URL(url);
+  address.username = role;
+  address.password = "runtime";
+  return address.href;
+}
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { administer } from "../../helpers/postgres/shared.ts";
+import { accept, done, newEvent } from "../engine-suite/harness.ts";
+import { signalled, until } from "../helpers/until.ts";
+import { postgresBackend } from "./backend.ts";
+import { driven, opened } from "./opened.ts";
+
+test("a suspect that is claimed begins once nothing else runs, and nothing begins beside it", async () => {
+  const { url } = await postgresBackend();
+  const engine = await opened(url);
+  const { processor } = await driven(engine, done);
+  await processor.drain(0);
+  const [suspect, running, later] = [newEvent(), newEvent(), newEvent()];
+  await accept(engine, [suspect]);
+  await administer(url, "UPDATE receiver_boss.job SET priority = 2");
+  await accept(engine, [running]);
+  const begun: string[] = [];
+  const goOn = new Map([suspect, running, later].map(({ id }) => [id, signalled()]));
+  await driven(engine, async ({ id }) => {
+    begun.push(id);
+    await goOn.get(id)?.promise;
+    return { kind: "done" };
+  });
+  await until(
+    () => engine.ledger.find(suspect.id),
+    (found) => found?.state === "claimed",
+  );
+  expect(begun).toEqual([running.id]);
+  goOn.get(running.id)?.give();
+  await until(
+    () => begun,
+    ({ length }) => length === 2,
+  );
+  await accept(engine, [later]);
+  expect(begun).toEqual([running.id, suspect.id]);
+  goOn.get(suspect.id)?.give();
+  await until(
+    () => begun,
+    ({ length }) => length === 3,
+  );
+  goOn.get(later.id)?.give();
+});

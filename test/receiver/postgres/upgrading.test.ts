@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { handler, outcomeOf, record } from "../engine-suite/harness.ts";
+import { newEventId } from "../helpers/events.ts";
+import { until } from "../helpers/until.ts";
+import { postgresBackend } from "./backend.ts";
+import { driven, opened } from "./opened.ts";
+import { makeVersion2 } from "./version-2.ts";
+
+/** Of the columns of an event's row, what makes it what it is. */
+const STATES = {
+  fresh: "state = 'pending'",
+  retry: "state = 'pending', attempts = 2, due_at = now(), last_error = 'broken'",
+  waiting: "state = 'pending', attempts = 1, due_at = now() + interval '1 hour', last_error = 'broken'",
+  dead: "state = 'dead', attempts = 10, finished_at = now(), last_error = 'hopeless'",
+  done: "state = 'done', attempts = 1, handled = 1, finished_at = now()",
+  ignored: "state = 'ignored', attempts = 1, finished_at = now()",
+  claimed: "state = 'claimed', attempts = 1, worker = 'alive', token = 1",
+  abandoned: "state = 'claimed', attempts = 1, worker = 'gone', token = 1",
+};
+
+test("a database that was made before handlers had names keeps what is finished, and hands over the rest with its attempts", async () => {
+  const { url, rows } = await postgresBackend();
+  const ids = await filled(url);
+  const engine = await opened(url);
+  const { ledger } = engine;
+  expect((await ledger.counts()).byState).toEqual({ pending: 5, claimed: 0, done: 1, ignored: 1, dead: 1 });
+  expect(await ledger.find(ids.dead)).toMatchObject({
+    state: "dead",
+    lastError: "hopeless",
+    jobs: [{ handler: "call.completed", state: "dead", attempts: 10 }],
+  });
+  expect(await ledger.find(ids.done)).toMatchObject({ state: "done", handled: 1, attempts: 1 });
+  expect((await ledger.list({ state: "dead" }, { limit: 10 })).map(({ id }) => id)).toEqual([ids.dead]);
+  expect((await ledger.list({ state: "pending" }, { limit: 10 })).map(({ id }) => id)).not.toContain(
+    ids.done,
+  );
+
+  const { handled } = await driven(engine, record, { name: "calls" });
+  await until(
+    () => handled.map(({ id }) => id).toSorted(),
+    (all) => all.join() === [ids.fresh, ids.retry, ids.abandoned].toSorted().join(),
+  );
+  const attempts = new Map(handled.map(({ id, attempt }) => [id, attempt]));
+  expect([attempts.get(ids.fresh), attempts.get(ids.retry), attempts.get(ids.abandoned)]).toEqual([1, 3, 2]);
+  // In the hands of a worker that may be alive: it is due when its lease is over.
+  const claimed = await ledger.find(ids.claimed);
+  expect(claimed).toMatchObject({ state: "pending", attempts: 1 });
+  expect((claimed?.nextAttemptAtMs ?? 0) - (await engine.nowMs())).toBeGreaterThan(20_000);
+  expect(await ledger.find(ids.waiting)).toMatchObject({
+    state: "pending",
+    attempts: 1,
+    lastError: "broken",
+  });
+  expect(await ledger.requeue(Object.values(ids))).toBe(2);
+  await until(
+    () => ledger.counts(),
+    ({ byState }) => byState.done === 6,
+  );
+  expect(await ledger.find(ids.dead)).toMatchObject({ state: "done", handled: 1, attempts: 1 });
+  expect(await engine.intake.accept([])).toMatchObject({ ok: true });
+  expect(
+    await rows("SELECT count(*)::int AS all, count(DISTINCT event_id)::int AS events FROM effects"),
+  ).toEqual([{ all: 5, events: 5 }]);
+  expect(await rows("SELECT 1 FROM pg_namespace WHERE nspname = 'receiver_jobs'")).toEqual([]);
+});
+
+test("ten processes upgrade a database at once, while events are taken", async () => {
+  const { url } = await postgresBackend();
+  const ids = await filled(url);
+  const engines = await Promise.all(Array.from({ length: 10 }, async () => opened(url)));
+  const { handled } = await driven(engines[3]!, async () => ({ kind: "done" }));
+  await until(
+    () => handled.length,
+    (length) => length === 3,
+  );
+  expect(new Set(handled.map(({ id }) => id))).toEqual(new Set([ids.fresh, ids.retry, ids.abandoned]));
+});
+
+test("a handler goes on from the migrations that ran under the type of its events, and no other does", async () => {
+  const { url, rows } = await postgresBackend();
+  await makeVersion2(
+    url,
+    `INSERT INTO receiver.migrations VALUES ('handler call.completed', 1);
+     CREATE TABLE public.orders (event_id text); INSERT INTO public.orders VALUES ('before')`,
+  );
+  const engine = await opened(url);
+  const orders = ["CREATE TABLE orders (event_id text)", "ALTER TABLE orders ADD COLUMN place text"];
+  const notes = ["CREATE TABLE notes (event_id text)"];
+  const processor = await engine.work.process({
+    handlers: [
+      handler({ name: "other", types: ["order.created"], migrations: notes }),
+      handler({ name: "orders", types: ["call.completed"], migrations: orders }),
+      handler({ name: "more", types: ["call.completed"], migrations: ["CREATE TABLE more (event_id text)"] }),
+    ],
+    handle: async (claim) =>
+      outcomeOf(
+        claim.atomically(claim.signal)(async (db) =>
+          db.query("INSERT INTO orders VALUES ($1, 'x')", [claim.id]),
+        ),
+      ),
+    workerId: "worker",
+    concurrency: 1,
+    onHandled: () => undefined,
+    onTrouble: () => undefined,
+  });
+  await processor.drain(0);
+  expect(await rows("SELECT event_id, place FROM public.orders")).toEqual([
+    { event_id: "before", place: null },
+  ]);
+  expect(
+    await rows("SELECT tablename FROM pg_tables WHERE schemaname = 'receiver_handlers' ORDER BY 1"),
+  ).toEqual([{ tablename: "more" }, { tablename: "notes" }]);
+});
+
+/** An event in each of the states, two workers, and what they hold. */
+async function filled(url: string): Promise<Record<keyof typeof STATES, string>> {
+  const ids = Object.keys(STATES).map((state, index) => ({ state, id: newEventId(), seq: index + 1 }));
+  await makeVersion2(
+    url,
+    `INSERT INTO receiver.workers VALUES ('alive', NULL, now() + interval '30 s'), ('gone', NULL, now() - interval '1 s');
+    ${ids
+      .map(
+        ({ state, id, seq }) => `
+      INSERT INTO receiver.ids VALUES ('${id.slice(4)}', ${String(seq)}, extract(epoch FROM now()) / 86400);
+      INSERT INTO receiver.events (seq, id, type, reconciled, body)
+        VALUES (${String(seq)}, '${id.slice(4)}', 'call.completed', false, '{}');
+      UPDATE receiver.events SET ${STATES[state as keyof typeof STATES]} WHERE seq = ${String(seq)};`,
+      )
+      .join("")}`,
+  );
+  return Object.fromEntries(ids.map(({ state, id }) => [state, id])) as Record<keyof typeof STATES, string>;
+}

@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import { startService } from "../../helpers/service.ts";
+import { emit, register } from "../../helpers/simulator.ts";
+import { run } from "../commands/in-process.ts";
+
+/** A receiver that fails until it is mended, and the clock in hand. */
+async function startWithFailures() {
+  let status = 503;
+  const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status }, durationMs: 1 });
+  const service = await startService({ clock: "manual", calls: 0, send });
+  const { simulator } = service;
+  const one = register(simulator, "http://localhost:1/one", { eventTypes: ["order.created"] });
+  const all = register(simulator, "http://localhost:1/all");
+  const [order = ""] = emit(simulator, "order.created");
+  const [voicemail = ""] = emit(simulator, "voicemail.created");
+  await simulator.clock.advance(86_400);
+  return { ...service, one, all, order, voicemail, mend: () => (status = 200) };
+}
+
+const RESEND = "/deliveries/resend";
+
+test("a dry run counts what would be sent to whom, and sends nothing", async () => {
+  const { ask, simulator, one, all } = await startWithFailures();
+  const { status, body } = await ask("POST", RESEND, { dry_run: true });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ data: [], total: 3, has_more: false });
+  expect(body.counts).toHaveLength(3);
+  expect(body.counts).toEqual(
+    expect.arrayContaining([
+      { endpoint_id: one.id, event_type: "order.created", count: 1 },
+      { endpoint_id: all.id, event_type: "order.created", count: 1 },
+      { endpoint_id: all.id, event_type: "voicemail.created", count: 1 },
+    ]),
+  );
+  expect(simulator.counts.deliveries().total).toBe(3);
+});
+
+test("each filter narrows what is sent, two of them more than one", async () => {
+  const { ask, all, order } = await startWithFailures();
+  const totalOf = async (filter: object) => {
+    const { body } = await ask("POST", RESEND, { ...filter, dry_run: true });
+    return Number(body.total);
+  };
+  expect(await totalOf({ type: "order.created" })).toBe(2);
+  expect(await totalOf({ endpoint_id: all.id })).toBe(2);
+  expect(await totalOf({ type: "order.created", endpoint_id: all.id })).toBe(1);
+  expect(await totalOf({ q: order })).toBe(1);
+  expect(await totalOf({ verdict: "not" })).toBe(3);
+  expect(await totalOf({ state: "delivered" })).toBe(0);
+  expect(await totalOf({ state: "failed" })).toBe(3);
+  expect(await totalOf({ since: "1h" })).toBe(0);
+  expect(await totalOf({ since: "2d", until: "1h" })).toBe(3);
+  expect(await totalOf({ until: "2d" })).toBe(0);
+  const { status, body } = await ask("POST", RESEND, { since: "yesterday" });
+  expect([status, String(body.message)]).toEqual([400, expect.stringContaining("an hour ago")]);
+});
+
+test("what was recovered says by which delivery, is right again, and is not lost any more", async () => {
+  const { ask, simulator, mend } = await startWithFailures();
+  const lost = async () => (await ask("GET", "/deliveries?state=lost")).body.data as { id: string }[];
+  expect(await lost()).toHaveLength(3);
+  mend();
+  const { status, body } = await ask("POST", RESEND, { type: "voicemail.created" });
+  expect([status, body.total]).toEqual([202, 1]);
+  await simulator.settled();
+  const [again] = body.data as { id: string; resend_of: string }[];
+  const { body: original } = await ask("GET", `/deliveries/${again?.resend_of ?? ""}`);
+  expect(original).toMatchObject({
+    state: "dead",
+    recovered_by: again?.id,
+    verdict: { result: "ok", sentence: "Gave up, recovered by a later delivery" },
+  });
+  expect(await lost()).toHaveLength(2);
+  const { body: not } = await ask("GET", "/deliveries?verdict=not");
+  expect(not.data).toHaveLength(2);
+  expect((await ask("POST", RESEND, { type: "voicemail.created" })).body.total).toBe(0);
+});
+
+test("what still waits for its next attempt is tried now, not sent twice", async () => {
+  let status = 503;
+  const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status }, durationMs: 1 });
+  const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
+  register(simulator, "http://localhost:1/");
+  const [id] = emit(simulator);
+  await simulator.settled();
+  expect((await ask("GET", "/deliveries?state=failed")).body.data).toHaveLength(1);
+  expect((await ask("POST", RESEND, {})).body.total).toBe(0);
+  status = 200;
+  const { body } = await ask("POST", RESEND, { state: "failed" });
+  expect((body.data as { id: string }[]).map((one) => one.id)).toEqual([id]);
+  await simulator.settled();
+  expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 1, dead: 0 });
+});
+
+test("a watcher is told that the original changed when it was recovered", async () => {
+  const { ask, simulator, voicemail, mend } = await startWithFailures();
+  const told = new Set<string>();
+  simulator.journal.watch((entry) => {
+    if (entry.kind === "delivery.changed") told.add(entry.deliveryId);
+  });
+  mend();
+  await ask("POST", RESEND, { type: "voicemail.created" });
+  await simulator.settled();
+  simulator.verdicts.counts();
+  expect(told).toContain(voicemail);
+});
+
+test("the shell sends again by ids or by what they have in common, and says what it would do", async () => {
+  const { url, voicemail, order, mend } = await startWithFailures();
+  const resend = (...words: string[]) => run("deliveries", "resend", ...words, "--simulator", url);
+  const dry = await resend("--state", "lost", "--type", "order.created", "--since", "2d", "--dry-run");
+  expect([dry.code, dry.out.match(/1 order\.created to ep_/g)?.length]).toEqual([0, 2]);
+  expect(dry.err).toContain("2 would be sent again; nothing was sent.");
+  mend();
+  const byId = await resend(voicemail, order);
+  expect(byId.out.match(/Sent again as dlv_/g)).toHaveLength(2);
+  const rest = await resend("--state", "failed");
+  expect(rest.err).toContain("1 sent again.");
+  expect((await resend("--state", "lost")).err).toContain("Nothing is so");
+  const neither = await resend();
+  expect([neither.code, neither.err]).toEqual([2, expect.stringContaining("--state lost")]);
+  expect((await resend(voicemail, "--state", "lost")).err).toContain("not both");
+});

@@ -1,0 +1,107 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { KINDS, type KindName } from "../../../simulator/create/kinds.ts";
+import { nextSteps, projectFiles } from "../../../simulator/create/project.ts";
+import { parseSimulator } from "../../docs/our-commands.ts";
+import { shellCommands } from "../../docs/shell.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { ROOT } from "../../repository/files.ts";
+import { run } from "../commands/in-process.ts";
+
+const NAMES = Object.keys(KINDS) as KindName[];
+const sources = {
+  examples: pathToFileURL(`${ROOT}examples/`),
+  manifest: pathToFileURL(`${ROOT}package.json`),
+};
+const made = (name: KindName) => projectFiles(name, { project: "calls", secret: "whsec_made", sources });
+const textOf = (name: KindName, path: string): string => made(name).get(path)?.text ?? "";
+const job = z.object({ webhooks: z.object({ image: z.string(), script: z.array(z.string()) }) });
+const workflow = z.object({
+  jobs: z.object({ webhooks: z.object({ steps: z.array(z.object({ run: z.string().optional() })) }) }),
+});
+const manifest = z.looseObject({
+  scripts: z.record(z.string(), z.string()),
+  dependencies: z.record(z.string(), z.string()),
+});
+
+describe.each(NAMES)("create --%s", (name) => {
+  test("runs the verdict on GitHub, on GitLab and in any shell, by commands that there are", async () => {
+    const github = workflow.parse(parse(textOf(name, ".github/workflows/webhooks.yml")));
+    const steps = github.jobs.webhooks.steps.flatMap(({ run: line }) => line ?? []);
+    const gitlab = job.parse(parse(textOf(name, ".gitlab-ci.yml"))).webhooks.script;
+    const last = steps.at(-1) ?? "";
+    expect(gitlab.at(-1)).toBe(last);
+    expect(textOf(name, "README.md")).toContain(last);
+
+    const scripts = made(name).has("package.json")
+      ? manifest.parse(JSON.parse(textOf(name, "package.json"))).scripts
+      : { dev: textOf(name, "dev"), verify: textOf(name, "verify") };
+    expect(last).toMatch(/^(?:npm run |\.\/)verify$/);
+    for (const script of [scripts["dev"] ?? "", scripts["verify"] ?? ""]) {
+      const line = script
+        .split("\n")
+        .slice(script.startsWith("#!") ? 2 : 0)
+        .join("\n")
+        .replace("exec ", "");
+      const [command] = shellCommands(line);
+      const words = command?.words ?? [];
+      const after = words.slice(words.indexOf("voice-agent-simulator") + 1).filter((word) => word !== "$@");
+      expect(await parseSimulator(after)).toBeUndefined();
+    }
+  });
+
+  test("keeps its secret out of the repository, and tells the steps that its README tells", () => {
+    expect(textOf(name, ".env")).toContain("SIGNING_SECRET=whsec_made");
+    expect(textOf(name, ".gitignore").split("\n")).toContain(".env");
+    const others = [...made(name)].filter(
+      ([path, { text }]) => path !== ".env" && text.includes("whsec_made"),
+    );
+    expect(others).toEqual([]);
+    for (const step of nextSteps(name))
+      expect(textOf(name, "README.md")).toMatch(new RegExp(`^${step.replace(".", "\\.")} +# `, "m"));
+  });
+
+  test("asks npm for the versions that are tested here", () => {
+    if (!made(name).has("package.json")) return;
+    const { dependencies } = manifest.parse(JSON.parse(textOf(name, "package.json")));
+    for (const [one, version] of Object.entries(dependencies)) {
+      expect(version).toMatch(
+        one === "voice-agent-webhook-kit" ? /^file:voice-agent-webhook-kit-\d\S+\.tgz$/ : /^\d+\.\d+\.\d+$/,
+      );
+    }
+  });
+
+  test("its scripts are shell", () => {
+    for (const [, { text, executable }] of made(name)) {
+      if (executable !== true) continue;
+      expect(spawnSync("sh", ["-n"], { input: text, encoding: "utf8" })).toMatchObject({
+        status: 0,
+        stderr: "",
+      });
+    }
+  });
+});
+
+describe("create", () => {
+  test.each([
+    [["x"], "Say what it is to be, with one of --express, "],
+    [["x", "--go", "--php"], "Say what it is to be, with one of --express, "],
+    [["x", "--rust"], "unknown option '--rust'"],
+    [["--go"], "missing required argument 'folder'"],
+    [["{dir}/none/x", "--go"], "make it first"],
+    [["{dir}", "--go"], "is not empty (it has mine.txt)"],
+    [["{dir}/mine.txt", "--go"], "is not empty (it has mine.txt)"],
+  ])("%j is wrong usage, and makes nothing", async (words, message) => {
+    const full = temporaryDirectory();
+    writeFileSync(join(full, "mine.txt"), "mine");
+    const { code, out, err } = await run("create", ...words.map((word) => word.replace("{dir}", full)));
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(message);
+    expect(existsSync("x")).toBe(false);
+  });
+});

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { sampleEnvelope } from "../../shared/samples.ts";
+import { attempts, sixInARow } from "../../simulator/verify/attempts.ts";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
+import { DEFAULT_TIMING } from "../../simulator/verify/timing.ts";
+import { CORRECT, SECRET, startMutant } from "../mutants/receiver.ts";
+
+const ENVELOPE = sampleEnvelope("call.completed");
+
+/** Never answers in time; tells how many deliveries were under way at most, and how many there were. */
+function deaf() {
+  const told = { count: 0, atOnce: 0 };
+  let underWay = 0;
+  return {
+    told,
+    timing: { ...DEFAULT_TIMING, retryMs: 0 },
+    deliver: async (): Promise<Exchange> => {
+      told.count += 1;
+      underWay += 1;
+      told.atOnce = Math.max(told.atOnce, underWay);
+      await sleep(1);
+      underWay -= 1;
+      return {
+        eventId: ENVELOPE.id,
+        request: {
+          url: "http://127.0.0.1:1/",
+          headers: [],
+          body: Buffer.alloc(0),
+          signature: { headerName: "X", recipe: { t: [], headers: [] } },
+          httpVersion: "1.1",
+        },
+        outcome: { kind: "no_answer", error: "timeout", message: "" },
+        durationMs: 10_000,
+      };
+    },
+  };
+}
+
+test("what waits for the same time-out waits side by side: of six attempts, five", async () => {
+  const receiver = deaf();
+  expect(await attempts(receiver, ENVELOPE)).toHaveLength(6);
+  expect(receiver.told).toEqual({ count: 6, atOnce: 5 });
+});
+
+test("of six copies in a row, none is sent after one that had no answer in time", async () => {
+  const receiver = deaf();
+  await sixInARow(receiver, ENVELOPE);
+  expect(receiver.told.count).toBe(1);
+});
+
+test("a clock that is read through slow answers is not asked forty times", async () => {
+  const clock = createReceiverClock({ local: false, now: Date.now });
+  let samples = 0;
+  const offset = await clock.measure(async () => {
+    samples += 1;
+    const sentAtMs = Date.now() - 2_000;
+    const headers: [string, string][] = [["date", new Date().toUTCString()]];
+    const { request } = await deaf().deliver();
+    const outcome = {
+      kind: "answered",
+      status: 200,
+      headers,
+      body: Buffer.alloc(0),
+      complete: true,
+    } as const;
+    clock.learn({ eventId: "", request, outcome, durationMs: 2_000 }, sentAtMs);
+    await sleep(600);
+  });
+  expect(samples).toBe(3);
+  expect(offset).toBeDefined();
+});
+
+test("of a receiver that is slow on copies, one check waits, and the others say that nobody waited again", async () => {
+  const isFresh = async (...given: Parameters<typeof CORRECT.remember>) => {
+    const fresh = await CORRECT.remember(...given);
+    if (!fresh) await sleep(3_000);
+    return fresh;
+  };
+  const receiver = await startMutant({ remember: isFresh }, Date.now);
+  const named = ["duplicates.in-sequence", "duplicates.after-lost-answer"];
+  const report = await runChecks({
+    url: receiver.url,
+    secret: SECRET,
+    seed: "patience",
+    checks: CATALOGUE.filter(({ id }) => named.includes(id)),
+    timing: { responseTimeoutMs: 1_500, hurriedTimeoutMs: 100 },
+    now: Date.now,
+  });
+  await receiver.close();
+  expect(report.verdict).toBe("failed");
+  const found = report.results.map(({ check, outcome, explanation }) => [check.id, outcome, explanation]);
+  expect(found.slice(2)).toEqual([
+    ["duplicates.in-sequence", "failed", expect.stringContaining("no answer within 1.5 s")],
+    [
+      "duplicates.after-lost-answer",
+      "unverified",
+      expect.stringContaining("duplicates.in-sequence has shown that the receiver answers too late"),
+    ],
+  ]);
+});
+
+test("with a receiver whose answers take long, nothing is begun late in the run", async () => {
+  const receiver = await startMutant({ beforeAnswer: () => sleep(30) }, Date.now);
+  const report = await runChecks({
+    url: receiver.url,
+    secret: SECRET,
+    seed: "patience",
+    checks: CATALOGUE.filter(({ group }) => group === "duplicates"),
+    timing: { slowAnswerMs: 20, slowRunMs: 0 },
+    now: Date.now,
+  });
+  await receiver.close();
+  const [, , ...others] = report.results;
+  expect(new Set(others.map(({ outcome }) => outcome))).toEqual(new Set(["unverified"]));
+  expect(others[0]?.explanation).toContain("run it by --only, or all with --thorough");
+});

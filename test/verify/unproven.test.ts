@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { NEEDS } from "../../simulator/verify/context.ts";
+import { jsonReport } from "../../simulator/verify/reports/json.ts";
+import { githubReport } from "../../simulator/verify/reports/github.ts";
+import { markdownReport } from "../../simulator/verify/reports/markdown.ts";
+import { present } from "../../simulator/verify/reports/presented.ts";
+import type { CheckResult, Report } from "../../simulator/verify/report.ts";
+import { unprovenSentence } from "../../simulator/verify/unproven.ts";
+
+/** What a run says of some checks by their needs: those that lack what is missing are unverified, the others passed. */
+function resultsWithout(...missing: ("observe" | "command")[]): CheckResult[] {
+  return CATALOGUE.filter(({ needs = [] }) => !needs.includes("clock")).map((check) => {
+    const lacking = check.needs?.find((need) => missing.some((one) => one === need));
+    const explanation = lacking === undefined ? undefined : NEEDS[lacking];
+    return {
+      check,
+      outcome: lacking === undefined ? "passed" : "unverified",
+      explanation,
+      exchanges: [],
+      durationMs: 0,
+    };
+  });
+}
+
+test("without --observe neither effects nor crashes are proven, and that one option is named", () => {
+  expect(unprovenSentence(resultsWithout("observe"))).toMatch(
+    /^Unproven: whether each event is handled exactly once, and whether a crash loses and repeats nothing \(\d\d checks\)\. To prove it, give --observe 'http:[^ ]+ \(one line in your receiver: docs\/observe\.md\)\.$/,
+  );
+});
+
+test("a receiver that somebody else started is not killed: its command is asked for", () => {
+  expect(unprovenSentence(resultsWithout("command"))).toMatch(
+    /^Unproven: whether a crash loses and repeats nothing \(\d checks\)\. To prove it, give its command behind --\.$/,
+  );
+  expect(unprovenSentence(resultsWithout("observe", "command"))).toMatch(/ and its command behind --\.$/);
+});
+
+test("where all was judged, or the reason is another, nothing is said", () => {
+  expect(unprovenSentence(resultsWithout())).toBeUndefined();
+  const other = resultsWithout("observe").map((result) => ({ ...result, explanation: "It was not there." }));
+  expect(unprovenSentence(other)).toBeUndefined();
+});
+
+test("the sentence stands in the summary of a build server, its annotations and the JSON", () => {
+  const results = resultsWithout("command");
+  const report: Report = {
+    url: "http://localhost:3000/webhooks",
+    seed: "1",
+    invocation: { start: "verify", end: "" },
+    startedAt: new Date(0),
+    durationMs: 1,
+    verdict: "passed",
+    results,
+    notRun: 0,
+    receiverOutput: [],
+  };
+  const sentence = unprovenSentence(results) ?? "";
+  expect(markdownReport(present(report))).toContain("**Unproven: whether a crash");
+  expect(githubReport(present(report))).toContain(`%0A${sentence}\n`);
+  expect(JSON.parse(jsonReport(report))).toMatchObject({ unproven: sentence });
+});
