@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { forkFiles } from "../../tools/fork/files.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 import { get, idOf, newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess, type ReceiverProcess } from "../receiver/helpers/process.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
@@ -192,44 +193,47 @@ test("read at their top what .env sets, and do not see the secret there", async 
   expect(said(receiver, '"read"')[0]).toContain('"crm":"from-the-file,"');
 });
 
-describe("that cannot be used", () => {
-  test.for<[string, string, RegExp]>([
-    [
-      "for a mistake in the text",
-      "export const handlers = [\n  }\n];\n",
-      /receiver\/handlers\/index\.ts:2:\d+: ERROR: Unexpected/,
-    ],
-    [
-      "for an error at the top",
-      `enum E { A }\ninterface Text {}\n\nthrow new Error("CRM_TOKEN is missing" + E.A);\n`,
-      /Error: CRM_TOKEN is missing0 \(receiver\/handlers\/index\.ts:4:\d+\)/,
-    ],
-    [
-      "for an error that comes later, of a client",
-      handlerOf(
-        "",
-        `setTimeout(() => { throw new Error("ECONNREFUSED"); }, 20);\nawait new Promise((r) => setTimeout(r, 3_000));`,
-      ),
-      /Error: ECONNREFUSED \(receiver\/handlers\/index\.ts:2:\d+\)/,
-    ],
-    [
-      "for a name that two of them have",
-      `import { defineHandler } from "../work/handler.ts";
+/** Each with what is said of it; the first two in `npm test`. */
+const UNUSABLE: readonly (readonly [name: string, source: string, problem: RegExp])[] = [
+  [
+    "for a name that two of them have",
+    `import { defineHandler } from "../work/handler.ts";
 import { other } from "./other.ts";
 export const handlers = [other, defineHandler({ name: "crm", type: "*", handle: async () => undefined })];\n`,
-      /two handlers are called "crm": receiver\/handlers\/other\.ts:2:\d+ and receiver\/handlers\/index\.ts:3:\d+/,
-    ],
-    [
-      "for want of a list",
-      "export const handler = 1;\n",
-      /receiver\/handlers\/index\.ts: handlers must be an export/,
-    ],
-    [
-      "for services that cannot be made",
-      handlerOf("", `export async function createServices() {\n  throw new TypeError("no pool");\n}`),
-      /TypeError: no pool \(receiver\/handlers\/index\.ts:3:\d+\)/,
-    ],
-  ])(
+    /two handlers are called "crm": receiver\/handlers\/other\.ts:2:\d+ and receiver\/handlers\/index\.ts:3:\d+/,
+  ],
+  [
+    "for services that cannot be made",
+    handlerOf("", `export async function createServices() {\n  throw new TypeError("no pool");\n}`),
+    /TypeError: no pool \(receiver\/handlers\/index\.ts:3:\d+\)/,
+  ],
+  [
+    "for a mistake in the text",
+    "export const handlers = [\n  }\n];\n",
+    /receiver\/handlers\/index\.ts:2:\d+: ERROR: Unexpected/,
+  ],
+  [
+    "for an error at the top",
+    `enum E { A }\ninterface Text {}\n\nthrow new Error("CRM_TOKEN is missing" + E.A);\n`,
+    /Error: CRM_TOKEN is missing0 \(receiver\/handlers\/index\.ts:4:\d+\)/,
+  ],
+  [
+    "for an error that comes later, of a client",
+    handlerOf(
+      "",
+      `setTimeout(() => { throw new Error("ECONNREFUSED"); }, 20);\nawait new Promise((r) => setTimeout(r, 3_000));`,
+    ),
+    /Error: ECONNREFUSED \(receiver\/handlers\/index\.ts:2:\d+\)/,
+  ],
+  [
+    "for want of a list",
+    "export const handler = 1;\n",
+    /receiver\/handlers\/index\.ts: handlers must be an export/,
+  ],
+];
+
+describe("that cannot be used", () => {
+  test.for(UNUSABLE.slice(0, ALL ? undefined : 2))(
     "%s are told of once, with file and line, while events go on being accepted",
     async ([, source, problem]) => {
       write(

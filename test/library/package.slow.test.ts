@@ -53,8 +53,8 @@ const event: WebhookEvent = unwrap({ body: new Uint8Array(), header: "t=1", secr
 if (event.type === "voicemail.created") console.log(event.data.object.message_text.length);
 const verified = verifySignature({ body: "", header: null, secrets: [] });
 if (!verified.ok) console.log(verified.reason);
-export const handlers = [defineHandler({ type: "call.completed", handle: async (event) => {
-  if (event.data.object.duration_sec > 3) throw new RetryAfter(3);
+export const handlers = [defineHandler({ name: "calls", type: "call.completed", handle: async (event) => {
+  if ((event.data.object.duration_sec ?? 0) > 3) throw new RetryAfter(3);
   throw new PermanentFailure("no");
 } })];
 console.log(objectSchemas["call.completed"].parse({}).phone, (await receiver.health()).ready);

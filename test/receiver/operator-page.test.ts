@@ -10,6 +10,7 @@ import { createHealth } from "../../receiver/operations/health.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createOperatorPage } from "../../receiver/operations/page/index.ts";
 import { AXE, expectAccessible } from "../helpers/axe.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 import { useBrowser } from "../helpers/browser.ts";
 import { listen } from "../helpers/listen.ts";
 import { accept, handler, newEvent, setUp } from "./engine-suite/harness.ts";
@@ -232,7 +233,7 @@ describe("the operator's page", () => {
 describe("the operator's page in a browser", () => {
   const browser = useBrowser();
 
-  test.each([1280, 768, 390])("is usable and accessible at %i pixels", async (width) => {
+  test.each(ALL ? [390, 768, 1280] : [390])("is usable and accessible at %i pixels", async (width) => {
     const page = await startPage();
     const [id = ""] = await bury(page, ["Error: POS answered 503", "Error: no menu"]);
     const tab = await browser.openPage(page.url, { viewport: { width, height: 800 }, script: AXE });
