@@ -1,7 +1,7 @@
-import { workerData } from "node:worker_threads";
-import { z } from "zod";
 import { systemClock } from "../clock.ts";
 import { watchParent } from "./watchdog.ts";
 
-const watched = z.object({ parentPid: z.number(), graceMs: z.number() }).parse(workerData);
-watchParent(watched, systemClock.monotonicMs);
+const [parentPid, graceMs] = process.argv.slice(2).map(Number);
+if (parentPid === undefined || graceMs === undefined)
+  throw new Error("This runs in a thread, given two numbers.");
+watchParent(parentPid, graceMs, systemClock.monotonicMs);

@@ -9,14 +9,12 @@ const LOOK_MS = 500;
  */
 export function startWatchdog({ graceMs }: { graceMs: number }): void {
   // Asked here and now: by the time that the thread runs, the parent may be gone already.
-  const watched: Watched = { parentPid: process.ppid, graceMs };
-  new Worker(siblingFile(import.meta.url, "watchdog-thread"), { workerData: watched }).unref();
+  const argv = [process.ppid, graceMs];
+  new Worker(siblingFile(import.meta.url, "watchdog-thread"), { argv }).unref();
 }
 
-type Watched = { parentPid: number; graceMs: number };
-
 /** The thread's side. */
-export function watchParent({ parentPid, graceMs }: Watched, nowMs: () => number): void {
+export function watchParent(parentPid: number, graceMs: number, nowMs: () => number): void {
   let goneAtMs: number | undefined;
   setInterval(() => {
     if (process.ppid === parentPid) return;

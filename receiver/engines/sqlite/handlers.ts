@@ -1,5 +1,4 @@
 import type Database from "better-sqlite3";
-import { z } from "zod";
 import type { JobHandler } from "../../engine.ts";
 
 /** Number 0 stands for events that no handler wanted. */
@@ -22,7 +21,8 @@ const ANNOUNCE = `
   ON CONFLICT (name) DO UPDATE SET types = excluded.types`;
 const FORGET_OTHERS = `UPDATE handlers SET types = NULL WHERE name NOT IN (SELECT value FROM json_each(?))`;
 const COUNT_ANNOUNCED = `UPDATE position SET announced = announced + 1`;
-const LIST = `SELECT number, name, types FROM handlers WHERE types IS NOT NULL ORDER BY number`;
+const LIST = `SELECT number, name, types = '*' AS "all" FROM handlers WHERE types IS NOT NULL ORDER BY number`;
+const LIST_TYPES = `SELECT value FROM handlers, json_each(types) WHERE number = ? ORDER BY json_each.id`;
 const LIST_GONE = `SELECT number FROM handlers WHERE types IS NULL`;
 const IGNORE = `
   UPDATE jobs SET state = 'ignored', due_at_ms = NULL, key = NULL, finished_at_ms = $nowMs, token = token + 1,
@@ -31,18 +31,15 @@ const IGNORE_WAITING = `
   ${IGNORE} WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number`;
 const IGNORE_HELD = `${IGNORE} WHERE key IS NOT NULL AND state = 'held' AND handler = $number`;
 
-type Row = { number: number; name: string; types: string };
-
-const typesSchema = z.array(z.string());
+type Row = { number: number; name: string; all: number };
 
 /** Names and types of the handlers that the last worker announced. */
 export function announcedHandlers(db: Database.Database): Omit<KnownHandler, "policy">[] {
-  const rows = db.prepare<[], Row>(LIST).all();
-  return rows.map(({ number, name, types }) => ({
-    number,
-    name,
-    types: types === "*" ? "*" : typesSchema.parse(JSON.parse(types)),
-  }));
+  const types = db.prepare<[number], string>(LIST_TYPES).pluck();
+  return db
+    .prepare<[], Row>(LIST)
+    .all()
+    .map(({ number, name, all }) => ({ number, name, types: all === 1 ? "*" : types.all(number) }));
 }
 
 /**
