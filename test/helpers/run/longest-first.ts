@@ -11,7 +11,7 @@ export const LONGEST = [
   "test/dashboard/accessibility.test.ts",
   "test/receiver/postgres/servers.slow.test.ts",
   "test/mutants/right.test.ts",
-  "test/mutants/delivery.test.ts",
+  "test/mutants/delivery.slow.test.ts",
   "test/mutants/signature.test.ts",
   "test/receiver/isolation.test.ts",
   "test/receiver/kill.test.ts",

@@ -92,7 +92,7 @@ export const plantedInVerify: PlantedBug[] = [
     file: "simulator/verify/run.ts",
     find: 'check.phase === "alone" && !(await listens())',
     replace: 'check.phase === "crash" && !(await listens())',
-    tests: ["test/mutants/delivery.test.ts"],
+    tests: ["test/mutants/delivery.slow.test.ts"],
   },
   {
     breaks:
@@ -143,7 +143,7 @@ export const plantedInVerify: PlantedBug[] = [
     find: "      const sent = burst(event, timing).map((envelope) => attempts({ deliver, timing }, envelope));\n      return every(...(await Promise.all(sent)).map(taken));",
     replace:
       "      const sent = burst(event, timing).map((envelope) => attempts({ deliver, timing }, envelope));\n      return every(...(await Promise.all(sent)).slice(0, 1).map(taken));",
-    tests: ["test/mutants/delivery.test.ts"],
+    tests: ["test/mutants/delivery.slow.test.ts"],
   },
   {
     breaks: "A receiver that takes forgeries under load passes.",
@@ -157,14 +157,14 @@ export const plantedInVerify: PlantedBug[] = [
     file: "simulator/verify/checks/effects-once.ts",
     find: "        await sendOthers(context, timing.manyOthers);\n",
     replace: "",
-    tests: ["test/mutants/delivery.test.ts"],
+    tests: ["test/mutants/delivery.slow.test.ts"],
   },
   {
     breaks: "A receiver that handles one of two events about an object passes.",
     file: "simulator/verify/checks/effects-once.ts",
     find: "every(handledTimes(handled, after, ONCE), handledTimes(",
     replace: "every(handledTimes(handled, after, AT_MOST_ONCE), handledTimes(",
-    tests: ["test/mutants/delivery.test.ts"],
+    tests: ["test/mutants/delivery.slow.test.ts"],
   },
   {
     breaks: "A run that was not finished exits with 0.",
