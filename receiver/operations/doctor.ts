@@ -73,7 +73,8 @@ function secretFindings(config: Config): Finding[] {
 }
 
 async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const files = [environment["SIGNING_SECRET_FILE"], environment["API_KEY_FILE"], ".env"];
+  const named = ["SIGNING_SECRET_FILE", "API_KEY_FILE", "ADMIN_TOKEN_FILE"].map((name) => environment[name]);
+  const files = [...named, ".env"];
   const findings: Finding[] = [];
   for (const file of files) {
     if (file === undefined || file === "") continue;

@@ -41,9 +41,6 @@ test("a healthy receiver has nothing to complain about", async () => {
 });
 
 test("a wrong key, a clock that is off and careless secrets are each named, with what to do", async () => {
-  const file = join(temporaryDirectory(), "secret");
-  writeFileSync(file, "whsec_long_enough_for_all");
-  chmodSync(file, 0o644);
   expect(await diagnose({ key: "wrong" })).toEqual([
     expect.stringMatching(/^problem api: .*unauthorized.*Check API_KEY\.$/),
   ]);
@@ -56,10 +53,23 @@ test("a wrong key, a clock that is off and careless secrets are each named, with
     expect.stringContaining("quotation marks"),
     expect.stringContaining("Several secrets"),
   ]);
-  expect(await diagnose({ environment: { SIGNING_SECRET: "", SIGNING_SECRET_FILE: file } })).toEqual([
-    expect.stringContaining(`chmod 600 ${file}`),
-  ]);
 });
+
+test.each(["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"])(
+  "a file of %s that everybody can read is named, with what to do",
+  async (name) => {
+    const file = join(temporaryDirectory(), "secret");
+    writeFileSync(file, "whsec_long_enough_for_all");
+    chmodSync(file, 0o604);
+    const api = name === "API_KEY" ? { API_BASE_URL: "http://127.0.0.1:1/v1" } : {};
+    const environment = { ...api, [name]: "", [`${name}_FILE`]: file };
+    expect(await diagnose({ environment })).toEqual([
+      `warning secrets: ${file} can be read by everybody: chmod 600 ${file}`,
+    ]);
+    chmodSync(file, 0o600);
+    expect(await diagnose({ environment })).toEqual([]);
+  },
+);
 
 test("a disk below the low-water mark is a problem", async () => {
   expect(await diagnose({ environment: { MIN_FREE_DISK_BYTES: String(Number.MAX_SAFE_INTEGER) } })).toEqual([

@@ -57,6 +57,7 @@ test("what a worker has logged is whole and in order when it ends", async () => 
   child.kill("SIGTERM");
   child.stdout?.resume();
   await closed;
+  expect(receiver.lines.at(-1)).toContain('"msg":"stopped"');
   const handled = receiver.lines
     .map((line) => handledSchema.parse(JSON.parse(line)))
     .filter(({ part, msg }) => part === "worker" && msg === "handled");

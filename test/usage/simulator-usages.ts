@@ -188,9 +188,9 @@ export const SIMULATOR_USAGES: readonly (readonly [words: string, code: number, 
   ],
   ["trigger", 2, "error: missing required argument 'what'"],
   [
-    "trigger call.complete",
+    "trigger call.complete --simulator http://127.0.0.1:1",
     3,
-    "No simulator answers at http://127.0.0.1:4010 (connection refused): start one with voice-agent-simu…",
+    "No simulator answers at http://127.0.0.1:1 (connection refused): start one with voice-agent-simulat…",
   ],
   ["trigger call.completed --set x", 2, "--set x: write path=value, such as outcome=completed."],
   [

@@ -17,7 +17,7 @@ const LAST_LINES_MS = 500;
 /** Where a debugger looks first. */
 const INSPECT_ADDRESS = "127.0.0.1:9229";
 
-/** Runs the receiver until it is told to stop: by SIGTERM, SIGINT, or the end of its world. Answers the exit code of a failed start. */
+/** Runs the receiver until it is told to stop: by a signal, or by a bug. Answers the exit code of a failed start. */
 export async function start(
   config: Config,
   options: { inspectHandlers?: string | true; watch?: boolean },
@@ -69,8 +69,15 @@ function stopInOrder(
       const started = await starting;
       await started.stop();
       log.info("stopped");
+      await written(log);
     },
   );
+}
+
+/** Resolves when the log is written, also what was on its way; a reader that has stopped reading is not waited for long. */
+async function written(log: Log): Promise<void> {
+  const flushed = new Promise<void>((resolve) => log.flush(() => resolve()));
+  await Promise.race([flushed, systemClock.sleep(LAST_LINES_MS)]);
 }
 
 function describeListenError(error: unknown, terminal: Terminal): void {
