@@ -20,9 +20,14 @@ export function createObjectIndex(db: Database.Database) {
 
   function prepare() {
     db.exec(CREATE);
+    const extend = db.prepare(EXTEND);
+    const see = db.prepare(SEE);
     return {
-      extend: db.prepare(EXTEND),
-      see: db.prepare(SEE),
+      // One look for both: what another process stores between two looks would count as seen, and be in no index.
+      extend: db.transaction(() => {
+        extend.run();
+        see.run();
+      }),
       find: db.prepare<[string, string], number>(FIND).pluck(),
     };
   }
@@ -31,8 +36,7 @@ export function createObjectIndex(db: Database.Database) {
     /** Takes in what arrived since the last time. */
     extend(): void {
       prepared ??= prepare();
-      prepared.extend.run();
-      prepared.see.run();
+      prepared.extend();
     },
     /** The first event of the type for the object, as of the last `extend`. */
     find: (type: string, objectId: string): number | undefined => prepared?.find.get(objectId, type),
