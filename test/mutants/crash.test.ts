@@ -24,11 +24,9 @@ function checksFor(mutant: string, caughtBy: string): Check[] {
   return ALL ? ofItsKind : ofItsKind.filter(({ id }) => id === caughtBy);
 }
 
-/** One for each check; all with `npm run test:all`. */
-const JUDGED = Object.entries(CRASH_MUTANTS).filter(
-  ([name, { caughtBy }], _, mutants) =>
-    ALL || mutants.find(([, other]) => other.caughtBy === caughtBy)?.[0] === name,
-);
+/** Those that are caught after the first kill; all with `npm run test:all`. */
+const QUICKLY_CAUGHT = ["forgets-ids", "starts-over", "does-not-restart"];
+const JUDGED = Object.entries(CRASH_MUTANTS).filter(([name]) => ALL || QUICKLY_CAUGHT.includes(name));
 
 describe.concurrent("kill -9 at the wrong moment", () => {
   test("a receiver that stores before it answers loses nothing and does nothing twice", async ({

@@ -5,7 +5,7 @@ import { shrink } from "./shrink.ts";
 import { simulate } from "./simulation.ts";
 
 /** The long run is `npm run torture -- --only simulated`. */
-const SEEDS = sized("SIMULATION_SEEDS", { quick: 4, all: 10 });
+const SEEDS = sized("SIMULATION_SEEDS", { quick: 2, all: 10 });
 const FROM = process.env["SEED"] === undefined ? 1 : SEED;
 
 test(

@@ -9,6 +9,7 @@ import { createHandlerBench, type HandlerBench } from "../../../receiver/work/ha
 import type { Handler } from "../../../receiver/work/handler.ts";
 import { listen } from "../../helpers/listen.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
+import { ALL } from "../../helpers/run/sizes.ts";
 import { newEventId } from "../helpers/events.ts";
 import { archive } from "./archive.ts";
 import { booking } from "./booking.ts";
@@ -59,7 +60,7 @@ function event(type: EventType, object: object = {}) {
   return sampleEnvelope(type, { id: newEventId(), data: { object: { ...sampleObjects[type], ...object } } });
 }
 
-describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
+describe.each(ALL ? (["sqlite", "postgres"] as const) : (["sqlite"] as const))("on %s", (engine) => {
   async function bench<Given>(handler: Handler<Given>, given: Given): Promise<HandlerBench> {
     const database = engine === "postgres" ? await newDatabase() : undefined;
     const made = await createHandlerBench(handler, {

@@ -71,14 +71,14 @@ export const plantedInVerify: PlantedBug[] = [
     file: "simulator/verify/pieces.ts",
     find: "tail -c +${start + 1}",
     replace: "tail -c +${start}",
-    tests: ["test/verify/curl.test.ts"],
+    tests: ["test/verify/curl.slow.test.ts"],
   },
   {
     breaks: "A printed curl sends a content type that the check left out.",
     file: "simulator/verify/repeat.ts",
     find: "...(hasType ? [] : [\"-H 'Content-Type:'\"]),",
     replace: "",
-    tests: ["test/verify/curl.test.ts"],
+    tests: ["test/verify/curl.slow.test.ts"],
   },
   {
     breaks: "A typo in a port is told as a receiver that fails.",
