@@ -10,7 +10,7 @@ import { temporaryDirectory } from "./helpers/temporary.ts";
  * that could come back, no effect is there without its event being done, and the two files find their way on together.
  */
 
-const IMAGES = sized("POWER_CUT_IMAGES", { quick: 60, all: 250 });
+const IMAGES = sized("POWER_CUT_IMAGES", { quick: 30, all: 250 });
 const BATCHES = ALL ? 120 : 60;
 const reason = whyNot();
 if (reason !== undefined) process.stderr.write(`The power-cut tests are skipped: ${reason}.\n`);

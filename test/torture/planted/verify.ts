@@ -50,7 +50,7 @@ export const plantedInVerify: PlantedBug[] = [
     file: "simulator/verify/readiness.ts",
     find: "if (!isBooting(exchange) || performance.now() >= dueAt) return exchange;",
     replace: "if (!isBooting(exchange) || performance.now() < dueAt) return exchange;",
-    tests: ["test/mutants/right.test.ts", "-t", "503 until"],
+    tests: ["test/mutants/right.slow.test.ts", "-t", "503 until"],
   },
   {
     breaks: "A receiver is judged by an attempt that the service never makes.",
@@ -100,7 +100,7 @@ export const plantedInVerify: PlantedBug[] = [
     file: "simulator/verify/ledger.ts",
     find: "superseded: superseded.has(entry.eventId)",
     replace: "superseded: false",
-    tests: ["test/mutants/right.test.ts", "-t", "one effect an object"],
+    tests: ["test/mutants/right.slow.test.ts", "-t", "one effect an object"],
   },
   {
     breaks: "A receiver that reads nothing holds up the run for ever.",
