@@ -115,10 +115,13 @@ export async function setUp(createBackend: CreateBackend, policies: Partial<JobH
     handled,
     processing,
     rows: backend.rows,
-    /** Lets time pass, for the database as for everybody who looks at a clock. */
+    /**
+     * Lets time pass, for the database as for everybody who looks at a clock. For the database first: who saw the new time
+     * here and asked it how long to wait would hear of the old one there, and wait for all of it.
+     */
     pass: async (ms: number): Promise<void> => {
-      passedMs += ms;
       await backend.age?.(ms);
+      passedMs += ms;
     },
     /** Resolves once this many attempts have ended. */
     ended: async (attempts: number): Promise<Handled[]> =>
