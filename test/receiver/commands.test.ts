@@ -11,7 +11,7 @@ import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import type { Claim, Engine, Outcome } from "../../receiver/engine.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";
-import { handler } from "./engine-suite/harness.ts";
+import { handler, newEvents } from "./engine-suite/harness.ts";
 import { idOf, newBody, newEventId, post } from "./helpers/events.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
@@ -80,6 +80,21 @@ test("all dead events are requeued, however many pages of them there are", async
   expect(await requeueEvents(engine, [], { state: "dead", json: true }, terminal)).toBe(0);
   expect(JSON.parse(terminal.printed[0]!)).toEqual({ requeued: 501, left: 0 });
   expect((await engine.ledger.counts()).byState).toMatchObject({ dead: 0, pending: 501 });
+});
+
+test("all events that are named are requeued, however many pages of them there are", async () => {
+  const { engine } = await startTestReceiver();
+  const events = newEvents(1_001);
+  await engine.intake.accept(events);
+  await (
+    await handleAll(engine, () => ({ kind: "dead", error: "the number is wrong" }), [
+      handler({ name: "all" }),
+    ])
+  )();
+  const terminal = recordingTerminal();
+  const ids = events.map(({ id }) => id);
+  expect(await requeueEvents(engine, ids, { json: true }, terminal)).toBe(0);
+  expect(JSON.parse(terminal.printed[0]!)).toEqual({ requeued: 1_001, left: 0 });
 });
 
 describe("inbox", () => {

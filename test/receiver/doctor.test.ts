@@ -4,14 +4,22 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { examine } from "../../receiver/operations/doctor.ts";
 import { createRestClient } from "../../receiver/operations/rest-client.ts";
+import { handler, newEvent } from "./engine-suite/harness.ts";
+import { movableClock } from "./helpers/clock.ts";
 import { API_KEY, startRestService } from "./helpers/rest-service.ts";
-import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
+import { startTestReceiver, testConfig, type TestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
 
 async function diagnose(
-  options: { key?: string; environment?: Record<string, string>; skewMs?: number } = {},
+  options: {
+    key?: string;
+    environment?: Record<string, string>;
+    skewMs?: number;
+    receiver?: TestReceiver;
+  } = {},
 ) {
-  const { engine, config } = await startTestReceiver();
+  const { engine, config } = options.receiver ?? (await startTestReceiver());
   const { baseUrl } = await startRestService();
   const clock = {
     ...systemClock,
@@ -74,5 +82,69 @@ test.each(["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"])(
 test("a disk below the low-water mark is a problem", async () => {
   expect(await diagnose({ environment: { MIN_FREE_DISK_BYTES: String(Number.MAX_SAFE_INTEGER) } })).toEqual([
     expect.stringMatching(/^problem disk: .*Make room\.$/),
+  ]);
+});
+
+test.each([
+  [0, undefined],
+  [28_000, undefined],
+  [-28_000, undefined],
+  [
+    32_000,
+    "warning clock: This machine's clock is S s ahead of the service's. Signatures are good for 300 s",
+  ],
+  [-32_000, "warning clock: This machine's clock is S s behind the service's. Signatures are good for 300 s"],
+  [
+    290_000,
+    "warning clock: This machine's clock is S s ahead of the service's. Signatures are good for 300 s",
+  ],
+  [305_000, "problem clock: This machine's clock is S s ahead of the service's. Every signature is refused"],
+  [-305_000, "problem clock: This machine's clock is S s behind the service's. Every signature is refused"],
+])("a clock that is ahead by %i ms is told of as it should be", async (skewMs, said) => {
+  const findings = await diagnose({ skewMs });
+  // The service tells its time in whole seconds.
+  const seconds = Number(
+    /[0-9]+(?= s (?:ahead|behind))/.exec(findings[0] ?? "")?.[0] ?? Math.abs(skewMs / 1_000),
+  );
+  expect(Math.abs(seconds - Math.abs(skewMs / 1_000))).toBeLessThanOrEqual(1.5);
+  const expected =
+    said === undefined ? [] : [`${said.replace(" S ", ` ${String(seconds)} `)}: run an NTP client.`];
+  expect(findings).toEqual(expected);
+});
+
+test("what waits too long, what died and what nobody wants is told of, by its handlers", async () => {
+  const clock = movableClock();
+  const receiver = await startTestReceiver({ clock });
+  const { engine } = receiver;
+  await engine.intake.accept([
+    newEvent({ type: "dead" }),
+    newEvent({ type: "dead" }),
+    newEvent({ type: "odd" }),
+  ]);
+  const processor = await engine.work.process({
+    handlers: [handler({ name: "pos", types: ["dead"] }), handler({ name: "crm", types: ["dead", "fresh"] })],
+    handle: async ({ handler: name }) =>
+      name === "pos" ? { kind: "dead", error: "hopeless" } : { kind: "done" },
+    workerId: "worker",
+    concurrency: 4,
+    onHandled: () => undefined,
+    onTrouble: () => undefined,
+  });
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.dead === 2 && byState.ignored === 1,
+  );
+  await processor.drain(0);
+  const stuck = [
+    "warning inbox: 2 dead events (pos): `inbox list --state dead` says why, `inbox requeue --state dead` tries them again.",
+    "warning inbox: 1 events that no handler wants: write one, then `inbox requeue --state ignored`.",
+  ];
+  await engine.intake.accept([newEvent({ type: "fresh" })]);
+  clock.move(59 * 60_000);
+  expect(await diagnose({ receiver })).toEqual(stuck);
+  clock.move(2 * 60_000);
+  expect(await diagnose({ receiver })).toEqual([
+    ...stuck,
+    "warning inbox: The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?",
   ]);
 });

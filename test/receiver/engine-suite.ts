@@ -11,6 +11,7 @@ import { describePolicies } from "./engine-suite/policies.ts";
 import { describeReconciled } from "./engine-suite/reconciled.ts";
 import { describeRetention } from "./engine-suite/retention.ts";
 import { describeRetrying } from "./engine-suite/retrying.ts";
+import { describeViews } from "./engine-suite/views.ts";
 import { describeVanishing } from "./engine-suite/vanishing.ts";
 import type { CreateBackend } from "./engine-suite/harness.ts";
 
@@ -30,4 +31,5 @@ export function describeEngine(name: string, createBackend: CreateBackend): void
   describeDraining(name, createBackend);
   describeLedger(name, createBackend);
   describeRetention(name, createBackend);
+  describeViews(name, createBackend);
 }

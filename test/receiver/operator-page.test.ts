@@ -13,7 +13,7 @@ import { AXE, expectAccessible } from "../helpers/axe.ts";
 import { ALL } from "../helpers/run/sizes.ts";
 import { useBrowser } from "../helpers/browser.ts";
 import { listen } from "../helpers/listen.ts";
-import { accept, handler, newEvent, setUp } from "./engine-suite/harness.ts";
+import { accept, handler, newEvent, newEvents, setUp } from "./engine-suite/harness.ts";
 import { newBody } from "./helpers/events.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
@@ -21,7 +21,7 @@ import { until } from "./helpers/until.ts";
 const PHONE = "+12125550143";
 
 /** The page over an inbox on SQLite, whose handlers `pos` and `crm` want every event. */
-async function startPage({ showBodies = false } = {}) {
+async function startPage({ showBodies = false, clock = systemClock } = {}) {
   const directory = temporaryDirectory();
   const world = await setUp(async () => ({
     open: async ({ clock }) => openSqliteEngine({ file: join(directory, "receiver.db"), clock }),
@@ -44,7 +44,7 @@ async function startPage({ showBodies = false } = {}) {
     response.locals["operator"] = "dana";
     next();
   });
-  app.use(createOperatorPage({ ledger, health, log, clock: systemClock, showBodies }));
+  app.use(createOperatorPage({ ledger, health, log, clock, showBodies }));
   const { url } = await listen(createServer(app));
 
   const ask = async (
@@ -116,6 +116,23 @@ describe("the operator's page", () => {
     expect(text).toContain("draining: shutting down");
     expect(text).toMatch(/oldest unfinished event came 0 s ago/);
     expect(text).toMatch(/In the last \d+ s \d+ came and 0 ended a minute/);
+  });
+
+  test("tells rates by the minute, since the look before both of two that come at once", async () => {
+    let nowMs = Date.now();
+    const page = await startPage({ clock: { ...systemClock, nowMs: () => nowMs } });
+    const rates = async (): Promise<string> =>
+      /In the last [^<]* a minute/.exec((await page.ask("/")).text)?.[0] ?? "none";
+    expect(await rates()).toBe("none");
+    await bury(page, ["Error: a", "Error: b", "Error: c"]);
+    await accept(page.engine, newEvents(3_000));
+    nowMs += 120_000;
+    for (const look of ["one", "another"])
+      expect(await rates(), look).toBe("In the last 120 s 1,502 came and 2 ended a minute");
+    nowMs += 4_000;
+    expect(await rates()).toBe("In the last 124 s 1,453 came and 1 ended a minute");
+    nowMs += 2_000;
+    expect(await rates()).toBe("In the last 6 s 0 came and 0 ended a minute");
   });
 
   test("requeues one job after asking, and nothing of its neighbour that is done", async () => {

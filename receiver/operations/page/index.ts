@@ -34,6 +34,7 @@ export function createOperatorPage(options: {
 }): Router {
   const { ledger, health, log, clock, showBodies } = options;
   const router = Router();
+  let before: Look | undefined;
   let last: Look | undefined;
 
   router.get("/", async (_request, response) => {
@@ -43,9 +44,9 @@ export function createOperatorPage(options: {
       health.readiness(),
     ]);
     const look = { atMs: clock.nowMs(), counts };
-    const before = last;
-    if (!before || look.atMs - before.atMs >= SAME_LOOK_MS) last = look;
-    send(response, "Overview", overview({ look, before, dead, checks }));
+    if (!last || look.atMs - last.atMs >= SAME_LOOK_MS) [before, last] = [last, look];
+    const compared = before ?? (last === look ? undefined : last);
+    send(response, "Overview", overview({ look, before: compared, dead, checks }));
   });
 
   router.get("/events", async (request, response) => {

@@ -60,6 +60,24 @@ export function describeReconciled(name: string, createBackend: CreateBackend): 
       await accept(engine, [newEvent({ objectId: "call_1" })]);
     });
 
+    test("forgets the second id of an event in its turn", async () => {
+      const { engine, pass, processing, ended } = await setUp(createBackend);
+      const late = newEvent({ objectId: "call_1" });
+      await accept(engine, [newEvent({ objectId: "call_1", source: "reconcile" })]);
+      expect(await engine.intake.accept([late])).toMatchObject({ acceptances: [{ duplicate: true }] });
+      await processing(done);
+      await ended(1);
+      await pass(40 * DAY_MS);
+      await accept(engine, [newEvent()]);
+      const older = { bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 50 * DAY_MS };
+      expect(await engine.ledger.prune(older)).toEqual({ bodies: 1, ids: 0 });
+      expect(await engine.ledger.find(late.id)).toMatchObject({ state: "pruned" });
+      await pass(20 * DAY_MS);
+      await engine.ledger.prune(older);
+      expect(await engine.ledger.find(late.id)).toBeUndefined();
+      await accept(engine, [late]);
+    });
+
     test("sees the same object within one batch", async () => {
       const { engine } = await setUp(createBackend);
       const both = (objectId: string) => [

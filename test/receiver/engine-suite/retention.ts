@@ -136,6 +136,21 @@ export function describeRetention(name: string, createBackend: CreateBackend): v
       await ended(2);
     });
 
+    test("prunes what came after many that have to stay", async () => {
+      const { engine, pass, processing, ended } = await setUp(createBackend);
+      const older = { bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 40 * DAY_MS };
+      await accept(engine, newEvents(230, { type: "dead" }));
+      await accept(engine, newEvents(230, { type: "done" }));
+      const processor = await processing(byType, { handlers: KNOWN, concurrency: 50 });
+      await ended(460);
+      await processor.drain(0);
+      await pass(50 * DAY_MS);
+      // The newest of all keeps its id, so that no number is given twice.
+      await accept(engine, [newEvent({ type: "waiting" })]);
+      expect(await engine.ledger.prune(older)).toEqual({ bodies: 230, ids: 230 });
+      expect((await engine.ledger.counts()).byState).toMatchObject({ dead: 230, done: 0, pending: 1 });
+    });
+
     test("prunes a great deal beside acknowledgements and handlers", async () => {
       const { engine, pass, processing, ended, handled } = await setUp(createBackend);
       await accept(engine, newEvents(1_000));

@@ -79,6 +79,23 @@ describe("a move from SQLite to PostgreSQL", () => {
     ]);
   });
 
+  test("takes the second ids of events along, all of them", async () => {
+    const { sqlite, move, postgres } = await setUp();
+    const found = newEvents(MANY).map((event, n) => ({
+      ...event,
+      objectId: `call_${String(n)}`,
+      source: "reconcile" as const,
+    }));
+    await accept(sqlite, found);
+    const late = newEvents(MANY).map((event, n) => ({ ...event, objectId: `call_${String(n)}` }));
+    await sqlite.intake.accept(late);
+    await move(true);
+    // Under another object each is known by its id alone.
+    const again = await postgres.intake.accept(late.map((event) => ({ ...event, objectId: null })));
+    expect(again).toEqual({ ok: true, acceptances: late.map(() => ({ duplicate: true })) });
+    expect(await postgres.ledger.find(late.at(-1)!.id)).toMatchObject({ id: found.at(-1)!.id });
+  });
+
   test("leaves nothing out and moves nothing twice when it breaks off and events go on coming", async () => {
     const { sqlite, move, postgres } = await setUp();
     const { processor } = await driven(sqlite, record);

@@ -1,0 +1,105 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { AREAS, type Area } from "./areas.ts";
+import { countByFolder, resultsSchema, survivors, tableOf, withMutants } from "./figures.ts";
+
+const PAGE = "docs/reliability.md";
+const STRYKER = "test/mutation/node_modules/@stryker-mutator/core/bin/stryker.js";
+const CONFIG = "test/mutation/stryker.config.json";
+/** Where Stryker keeps what it has found, so that a run that was stopped goes on. */
+const RESULTS = "node_modules/.cache/mutation.json";
+/** Files that are changed in one run of Stryker, after which what was found is kept. */
+const FILES_AT_ONCE = 6;
+
+const USAGE = `npm run mutation -- [--only WORDS] [--minutes N] [--list] [--figures]
+
+  Changes the code in every small way, one at a time, and counts which changes a test sees. What was found is kept in
+  ${RESULTS}: only what has changed since is tried again.
+
+  --only WORDS   only files whose path contains these words
+  --minutes N    begins nothing after that long (default 1440)
+  --list         lists what no test saw, and changes nothing
+  --figures      writes the table into ${PAGE}, and changes nothing
+`;
+
+/** Answers the exit code. */
+function main(): number {
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string", default: "" },
+      minutes: { type: "string", default: "1440" },
+      list: { type: "boolean", default: false },
+      figures: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const endsAtMs = performance.now() + Number(values.minutes) * 60_000;
+  if (!values.list && !values.figures) {
+    const pieces = AREAS.flatMap((area) => piecesOf(area, values.only));
+    for (const { files, tests } of pieces) {
+      if (performance.now() < endsAtMs && !play(files, tests)) return 1;
+    }
+  }
+  if (!existsSync(RESULTS)) {
+    process.stderr.write(`There is no ${RESULTS} yet: nothing was tried.\n`);
+    return 1;
+  }
+  const results = resultsSchema.parse(JSON.parse(readFileSync(RESULTS, "utf8")));
+  if (values.list) {
+    for (const line of survivors(results)) if (line.includes(values.only)) process.stdout.write(`${line}\n`);
+    return 0;
+  }
+  const table = tableOf(
+    countByFolder(
+      results,
+      AREAS.map(({ folder }) => folder),
+    ),
+  );
+  process.stdout.write(table);
+  return values.figures ? writeFigures(table) : 0;
+}
+
+/** An area's files, a few at a time. */
+function piecesOf({ files, tests }: Area, only: string): { files: string[]; tests: string[] }[] {
+  const chosen = globSync(
+    files.filter((pattern) => !pattern.startsWith("!")),
+    {
+      exclude: files.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1)),
+    },
+  ).filter((file) => file.includes(only));
+  chosen.sort();
+  return Array.from({ length: Math.ceil(chosen.length / FILES_AT_ONCE) }, (_, piece) => ({
+    files: chosen.slice(piece * FILES_AT_ONCE, (piece + 1) * FILES_AT_ONCE),
+    tests,
+  }));
+}
+
+/** Lets Stryker change these files; false where it could not. */
+function play(files: readonly string[], tests: readonly string[]): boolean {
+  process.stdout.write(`${files.join(" ")}\n`);
+  const { status } = spawnSync(process.execPath, [STRYKER, "run", CONFIG, "--mutate", files.join(",")], {
+    stdio: ["ignore", "inherit", "inherit"],
+    // Properties try the same cases with each change.
+    env: { ...process.env, SEED: "1", MUTATION_TESTS: tests.join(" ") },
+  });
+  return status === 0;
+}
+
+function writeFigures(table: string): number {
+  const { stdout } = spawnSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" });
+  const when = `On ${new Date().toISOString().slice(0, 10)}, at commit \`${stdout.trim()}\`:`;
+  const page = withMutants(readFileSync(PAGE, "utf8"), `${when}\n\n${table}`);
+  if (page === undefined) {
+    process.stderr.write(`${PAGE} has no place for them.\n`);
+    return 1;
+  }
+  writeFileSync(PAGE, page);
+  return 0;
+}
+
+process.exitCode = main();

@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+/** The tests of one area alone, one after the other in one process, as the mutation tester runs them. */
+export default defineConfig({
+  test: {
+    include: (process.env["MUTATION_TESTS"] ?? "").split(" "),
+    globalSetup: ["test/helpers/run/setup.ts"],
+    setupFiles: ["test/helpers/run/seeded-properties.ts"],
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    expect: { poll: { timeout: 5_000, interval: 20 } },
+    isolate: false,
+    env: { NO_COLOR: "1" },
+  },
+});
