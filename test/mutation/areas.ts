@@ -68,9 +68,6 @@ export const AREAS: readonly Area[] = [
     tests: [
       "test/simulator/{domain,readings,world,control}/*.test.ts",
       "test/simulator/delivery/!(kill).test.ts",
-      "test/simulator/api/!(fuzz).test.ts",
-      "test/simulator/library/{deliveries,library}.test.ts",
-      "test/simulator/simulation/simulation.test.ts",
     ],
   },
 ];

@@ -110,6 +110,26 @@ describe("the low-water mark of the disk", () => {
     expect(low.indexOf(false)).toBe(58);
   });
 
+  test("is looked at once a second, until it is stopped in whatever it does", async () => {
+    const answers: ((bytes: number) => void)[] = [];
+    const { health, clock } = startHealth({
+      freeBytes: async () => new Promise((resolve) => answers.push(resolve)),
+    });
+    const answer = async (): Promise<void> => {
+      answers.at(-1)?.(1_000);
+      await settled();
+    };
+    await answer();
+    clock.pass(999);
+    expect(answers).toHaveLength(1);
+    clock.pass(1);
+    expect(answers).toHaveLength(2);
+    health.stop();
+    await answer();
+    clock.pass(10_000);
+    expect(answers).toHaveLength(2);
+  });
+
   test("is no reason to refuse events where the file system can't tell", async () => {
     const { health } = startHealth({
       freeBytes: () => Promise.reject(new Error("ENOSYS")),

@@ -211,6 +211,9 @@ describe("reconcile", () => {
     expect(broken.healed).toHaveLength(200);
 
     state.isDown = () => false;
+    // Who only looks reads everything, and leaves the way to go on as it is.
+    const dry = await run({ dryRun: true });
+    expect(dry).toMatchObject({ finished: true, objectsRead: 150, alreadyThere: 0 });
     state.calls = [...makeCalls(5, now + 60_000, "new"), ...state.calls];
     const before = state.requests.length;
     const resumed = await run();

@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { attempts, sixInARow } from "../../simulator/verify/attempts.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import type { Verdict } from "../../simulator/verify/check.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { createPatience } from "../../simulator/verify/patience.ts";
 import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { DEFAULT_TIMING } from "../../simulator/verify/timing.ts";
@@ -102,6 +104,22 @@ test("of a receiver that is slow on copies, one check waits, and the others say 
     ],
   ]);
 });
+
+test.each([
+  ["must", 100],
+  ["advice", 1_500],
+] as const)(
+  "after a check of the level %s that nobody answered in time, the next waits %i ms",
+  async (level, waitsMs) => {
+    const timing = { ...DEFAULT_TIMING, responseTimeoutMs: 1_500, hurriedTimeoutMs: 100 };
+    const patience = createPatience({ timing, begunAtMs: performance.now() });
+    const late = await deaf().deliver();
+    const failed: Verdict = { outcome: "failed", problem: "", exchanges: [late] };
+    expect(patience.answerTimeoutMs()).toBe(1_500);
+    expect(patience.judge({ id: "x", level }, failed)).toBe(failed);
+    expect(patience.answerTimeoutMs()).toBe(waitsMs);
+  },
+);
 
 test("with a receiver whose answers take long, nothing is begun late in the run", async () => {
   const receiver = await startMutant({ beforeAnswer: () => sleep(30) }, Date.now);

@@ -36,6 +36,24 @@ test("a dry run counts what would be sent to whom, and sends nothing", async () 
   expect(simulator.counts.deliveries().total).toBe(3);
 });
 
+test("what is recovered goes out in the order in which it came, and what its endpoint took along is not lost", async () => {
+  const { ask, simulator, mend } = await startWithFailures();
+  const { body: before } = await ask("GET", "/deliveries");
+  const oldestFirst = (before.data ?? []).map(({ id }) => id).toReversed();
+  const lost = async () => (await ask("GET", "/clock")).body["lost"];
+  expect(await lost()).toBe(3);
+  mend();
+  const { body } = await ask("POST", RESEND, {});
+  expect((body.data ?? []).map((sent) => sent["resend_of"])).toEqual(oldestFirst);
+  await simulator.settled();
+  expect(await lost()).toBe(0);
+
+  const other = await startWithFailures();
+  expect((await other.ask("GET", "/clock")).body["lost"]).toBe(3);
+  await other.ask("DELETE", `/endpoints/${other.all.id}`);
+  expect((await other.ask("GET", "/clock")).body["lost"]).toBe(1);
+});
+
 test("each filter narrows what is sent, two of them more than one", async () => {
   const { ask, all, order } = await startWithFailures();
   const totalOf = async (filter: object) => {

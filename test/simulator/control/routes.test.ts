@@ -5,6 +5,8 @@ import { READINGS } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { firstId, startService } from "../../helpers/service.ts";
+import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const time = expect.stringMatching(ISO);
@@ -424,6 +426,101 @@ describe("deliveries", () => {
     await ask("DELETE", `/endpoints/${String(registered["id"])}`);
     const orphan = await ask("POST", `/deliveries/${id}/resend`, {});
     expect(orphan).toMatchObject({ status: 409, body: error("endpoint_deleted") });
+  });
+});
+
+test("each point in time that is shown is of the clock that it says, and each figure of its attempt", async () => {
+  const wall = createVirtualWall();
+  const sent: { body: Buffer; headers: Record<string, string> }[] = [];
+  const send: SimulatorOptions["send"] = async ({ body, headers }) => {
+    sent.push({ body, headers });
+    const durationMs = sent.length === 1 ? 10_000 : 250;
+    wall.pass(durationMs);
+    return sent.length === 1
+      ? { outcome: { error: "timeout", detail: "too late" }, durationMs }
+      : {
+          outcome: { status: 204 },
+          durationMs,
+          answer: { headers: { a: "b" }, body: Buffer.from("c"), truncated: true },
+        };
+  };
+  const { simulator, ask } = await startService({ clock: "manual", wall, send });
+  const wallMs = wall.nowMs();
+  const scheduleMs = simulator.clock.now() + 7_200_000;
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  await simulator.clock.advance(3_600);
+  const endpoint = await ask("POST", "/endpoints", { url: "http://localhost:9/hooks" });
+  expect(endpoint.body).toMatchObject({ created_at: iso(scheduleMs - 3_600_000) });
+  await simulator.clock.advance(3_600);
+  const emitted = await ask("POST", "/events", { type: "order.created", faults: ["delay"] });
+  const id = firstId(emitted.body["deliveries"]);
+  await simulator.clock.advance(45);
+  const due = await ask("GET", "/clock/ahead");
+  expect(due.body.data).toMatchObject([
+    {
+      kind: "attempt",
+      due_at: iso(scheduleMs + 90_000),
+      count: 1,
+      delivery_id: id,
+      attempt: 2,
+      event_type: "order.created",
+    },
+  ]);
+  expect((await ask("GET", `/deliveries/${id}`)).body).toMatchObject({
+    state: "attempting",
+    created_at: iso(scheduleMs),
+    next_attempt_at: iso(scheduleMs + 90_000),
+  });
+  wall.pass(1_000);
+  await simulator.clock.advance(60);
+
+  const { body } = await ask("GET", `/deliveries/${id}`);
+  expect(body).toMatchObject({ state: "delivered", created_at: iso(scheduleMs), next_attempt_at: null });
+  const attempt = (number: number, startedMs: number, wallStartedMs: number, more: object) => ({
+    number,
+    scheduled_at: iso(startedMs),
+    started_at: iso(startedMs),
+    ended_at: iso(startedMs),
+    wall_started_at: iso(wallStartedMs),
+    signature_timestamp: Math.floor(wallStartedMs / 1_000),
+    fault: null,
+    ...more,
+  });
+  expect(body.attempts).toMatchObject([
+    attempt(1, scheduleMs + 30_000, wallMs, {
+      duration_ms: 10_000,
+      http_status: null,
+      error: "timeout",
+      error_detail: "too late",
+      blame: "receiver",
+      answer: null,
+    }),
+    attempt(2, scheduleMs + 90_000, wallMs + 11_000, {
+      duration_ms: 250,
+      http_status: 204,
+      error: null,
+      error_detail: null,
+      blame: null,
+      answer: { headers: { a: "b" }, body: "c", truncated: true },
+    }),
+  ]);
+  for (const [index, made] of (body.attempts ?? []).entries()) {
+    expect(made["request"]).toEqual({
+      url: "http://localhost:9/hooks",
+      line: "POST /hooks HTTP/1.1",
+      headers: sent[index]?.headers,
+      body: sent[index]?.body.toString(),
+    });
+  }
+  expect(JSON.parse(sent[0]?.body.toString() ?? "")).toMatchObject({
+    created: Math.floor(scheduleMs / 1_000),
+  });
+  const event = await ask("GET", `/events/${String(body["event_id"])}`);
+  expect(event.body).toMatchObject({ created_at: iso(scheduleMs), type: "order.created", origin: "trigger" });
+  expect((await ask("GET", "/clock")).body).toMatchObject({
+    now: iso(scheduleMs + 105_000),
+    wall_now: iso(wallMs + 11_250),
+    next_attempt_at: null,
   });
 });
 

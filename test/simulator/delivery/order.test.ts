@@ -8,6 +8,7 @@ import {
   emit,
   emitOne,
   fileAfterKill,
+  nextEntry,
   openSimulator,
   readingsWith,
   register,
@@ -98,6 +99,39 @@ test("an attempt that is under way is none of an endpoint's answers yet", async 
   answer.resolve();
   await simulator.settled();
   expect(simulator.deliveries.answersOf(endpointId).attempts).toHaveLength(1);
+});
+
+test("an endpoint's answers are the last that ended, the oldest of them first", async () => {
+  let durationMs = 0;
+  const wall = createVirtualWall();
+  const send = async () => {
+    wall.pass(1_000);
+    durationMs += 1;
+    return { outcome: { status: durationMs % 2 === 0 ? 200 : 204 }, durationMs };
+  };
+  const simulator = openSimulator({ clock: "manual", wall, send, concurrency: 1 });
+  const { id } = register(simulator, "http://localhost:9/");
+  emit(simulator, "call.completed", 60);
+  await simulator.settled();
+  const { attempts, figures } = simulator.deliveries.answersOf(id);
+  expect(attempts.map((attempt) => attempt.durationMs)).toEqual(Array.from({ length: 48 }, (_, n) => n + 13));
+  expect(figures).toMatchObject({ counted: 60, acknowledged: 60 });
+});
+
+test("an attempt has ended when its outcome was known, however long the rest of its answer takes", async () => {
+  const wall = createVirtualWall();
+  const send = async () => {
+    wall.pass(5_000);
+    return { outcome: { status: 500 }, durationMs: 1_200 };
+  };
+  const simulator = openSimulator({ clock: "real", wall, send });
+  register(simulator, "http://localhost:9/");
+  const ended = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
+  const id = emitOne(simulator);
+  await ended;
+  const [attempt] = simulator.deliveries.attempts(id);
+  expect(attempt).toMatchObject({ durationMs: 1_200, endedAtMs: (attempt?.startedAtMs ?? 0) + 1_200 });
+  expect(deliveryOf(simulator, id).nextAttemptAtMs).toBe((attempt?.startedAtMs ?? 0) + 61_200);
 });
 
 test("however slow the machine is, a page of what an index finds is as long as was asked for", async () => {

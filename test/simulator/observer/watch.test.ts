@@ -106,6 +106,26 @@ test("only the endpoint whose receiver is asked is judged by what it says, and n
   expect(away.receiver.asked).toEqual([]);
 });
 
+test.each([
+  ["dns", 0],
+  ["refused", 0],
+  ["reset", 1],
+  ["closed", 1],
+  ["timeout", 1],
+  ["protocol", 1],
+] as const)(
+  "after an attempt that ended by %s the receiver is asked %i times what it did",
+  async (error, times) => {
+    const { simulator, receiver, observer, pass } = open({ outcome: { error } });
+    register(simulator, "http://localhost:1/");
+    simulator.verdicts.observe(observer);
+    emitOne(simulator);
+    await simulator.settled();
+    await pass(60);
+    expect(receiver.asked).toHaveLength(times);
+  },
+);
+
 test("a verdict that what was done changes is counted anew, though attempts are still to come", async () => {
   const { simulator, receiver, observer, pass } = open({ outcome: { status: 401 } });
   register(simulator, "http://localhost:1/never-asked", { faults: [{ name: "bad-signature" }] });

@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import type { FaultName } from "../../../simulator/domain/faults.ts";
+import type { SendRequest } from "../../../simulator/domain/flights.ts";
+import { deliveryOf, emit, openSimulator, register, resend } from "../../helpers/simulator.ts";
+
+/** Two faults at once: each does what it does alone. */
+
+function subsets<Name>(names: readonly Name[]): Name[][] {
+  return names.reduce<Name[][]>((found, name) => [...found, ...found.map((set) => [...set, name])], [[]]);
+}
+
+function open(faults: readonly FaultName[]) {
+  const sent: SendRequest[] = [];
+  const simulator = openSimulator({
+    clock: "manual",
+    send: async (request) => {
+      sent.push(request);
+      return { outcome: { status: 200 }, durationMs: 1 };
+    },
+  });
+  register(simulator, "http://localhost:9/", { faults: faults.map((name) => ({ name })) });
+  return { simulator, sent };
+}
+
+describe("of faults that decide how often and when an event goes out", () => {
+  const together = subsets<FaultName>(["delay", "duplicate", "duplicate-concurrently"]);
+
+  test.each(together.map((faults) => ({ faults })))("each has its say: $faults", ({ faults }) => {
+    const { simulator } = open(faults);
+    const nowMs = simulator.clock.now();
+    const due = emit(simulator).map((id) => (deliveryOf(simulator, id).nextAttemptAtMs ?? 0) - nowMs);
+    const firstMs = faults.includes("delay") ? 30_000 : 0;
+    const expected = [
+      firstMs,
+      ...(faults.includes("duplicate-concurrently") ? [firstMs] : []),
+      ...(faults.includes("duplicate") ? [firstMs + 1_000] : []),
+    ];
+    expect(due.toSorted((a, b) => a - b)).toEqual(expected);
+  });
+});
+
+type Body = {
+  type: string;
+  api_version: string;
+  livemode?: boolean;
+  data: { object: Record<string, unknown> };
+};
+
+/** What of a body each fault is known by. */
+const KNOWN_BY: Partial<Record<FaultName, (body: Body) => boolean>> = {
+  "unknown-type": ({ type }) => type === "call.summarized",
+  "next-version": ({ api_version: version }) => version === "v2",
+  "unknown-fields": ({ livemode }) => livemode === false,
+  "minimal-objects": ({ data }) => data.object["id"] === undefined,
+  "large-event": ({ data }) => typeof data.object["added_text"] === "string",
+};
+/** A minimal object has no room for a large text: nothing but its kind is left. */
+const SHUT_OUT: readonly string[] = ["large-event", "minimal-objects"];
+
+describe("of faults that change the body", () => {
+  const names = Object.keys(KNOWN_BY) as FaultName[];
+  const pairs = subsets(names).filter(
+    (set) => set.length <= 2 && !SHUT_OUT.every((name) => set.includes(name as FaultName)),
+  );
+
+  test.each(pairs.map((faults) => ({ faults })))("both do, and no other: $faults", async ({ faults }) => {
+    const { simulator, sent } = open(faults);
+    const [id = ""] = emit(simulator, "order.created");
+    await simulator.settled();
+    // Sent again, it is what it was.
+    resend(simulator, id);
+    await simulator.settled();
+    const bodies = sent.map(({ body }) => body.toString());
+    expect(bodies).toHaveLength(2);
+    expect(bodies[1]).toBe(bodies[0]);
+    const body = JSON.parse(bodies[0] ?? "") as Body;
+    const known = names.filter((name) => KNOWN_BY[name]?.(body));
+    expect(known.toSorted()).toEqual(faults.toSorted());
+  });
+});
+
+test("what was sent again and again says each time which delivery it was sent again for", async () => {
+  const { simulator } = open([]);
+  const [first = ""] = emit(simulator);
+  const second = resend(simulator, first);
+  const third = resend(simulator, second);
+  expect([first, second, third].map((id) => deliveryOf(simulator, id).resendOf)).toEqual([
+    null,
+    first,
+    second,
+  ]);
+});
