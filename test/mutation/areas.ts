@@ -44,7 +44,6 @@ export const AREAS: readonly Area[] = [
       "config",
       "doctor",
       "health",
-      "hostile-words",
       "log",
       "metrics",
       "operator-page",

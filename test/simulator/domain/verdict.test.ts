@@ -43,33 +43,39 @@ const SIX_500S = [500, 500, 500, 500, 500, 500] as const;
 
 describe("an honest event", () => {
   test.each([
-    ["on its way", delivery([]), "waiting", "On its way"],
-    ["in flight", delivery(["flying"]), "waiting", "On its way"],
-    ["acknowledged", delivery([200]), "ok", "Acknowledged"],
-    ["handled once", delivery([204], { handled: 1 }), "ok", "Acknowledged, handled once"],
-    ["late", delivery([500, 200]), "ok", "Acknowledged at attempt 2"],
+    ["on its way", () => delivery([]), "waiting", "On its way"],
+    ["in flight", () => delivery(["flying"]), "waiting", "On its way"],
+    ["acknowledged", () => delivery([200]), "ok", "Acknowledged"],
+    ["handled once", () => delivery([204], { handled: 1 }), "ok", "Acknowledged, handled once"],
+    ["late", () => delivery([500, 200]), "ok", "Acknowledged at attempt 2"],
     [
       "late, handled once",
-      delivery([500, 200], { handled: 1 }),
+      () => delivery([500, 200], { handled: 1 }),
       "ok",
       "Acknowledged at attempt 2, handled once",
     ],
-    ["handled twice", delivery([200], { handled: 2 }), "not", "Handled twice"],
+    ["handled twice", () => delivery([200], { handled: 2 }), "not", "Handled twice"],
     [
       "not handled yet",
-      delivery([200], { handled: 0, isSettled: false }),
+      () => delivery([200], { handled: 0, isSettled: false }),
       "waiting",
       "Acknowledged, not handled yet",
     ],
-    ["never handled", delivery([200], { handled: 0 }), "not", "Acknowledged, but never handled"],
-    ["ignored", delivery([200], { handled: 0, receiverState: "ignored" }), "ok", "Acknowledged and ignored"],
-    ["refused", delivery([401]), "not", "Not acknowledged so far (401)"],
-    ["again in flight", delivery([503, "flying"]), "not", "Not acknowledged so far (503)"],
-    ["given up", delivery(SIX_500S), "not", "Never acknowledged: gave up after six attempts (500)"],
-    ["no answer", delivery(["timeout"]), "not", "Not acknowledged so far (timeout)"],
-    ["interrupted", delivery(["interrupted"]), "waiting", "The simulator stopped meanwhile"],
-    ["abandoned", delivery([], { state: "dead" }), "unknown", "Given up: its endpoint was deleted"],
-  ] as const)("%s", (_name, verdict, result, sentence) => {
+    ["never handled", () => delivery([200], { handled: 0 }), "not", "Acknowledged, but never handled"],
+    [
+      "ignored",
+      () => delivery([200], { handled: 0, receiverState: "ignored" }),
+      "ok",
+      "Acknowledged and ignored",
+    ],
+    ["refused", () => delivery([401]), "not", "Not acknowledged so far (401)"],
+    ["again in flight", () => delivery([503, "flying"]), "not", "Not acknowledged so far (503)"],
+    ["given up", () => delivery(SIX_500S), "not", "Never acknowledged: gave up after six attempts (500)"],
+    ["no answer", () => delivery(["timeout"]), "not", "Not acknowledged so far (timeout)"],
+    ["interrupted", () => delivery(["interrupted"]), "waiting", "The simulator stopped meanwhile"],
+    ["abandoned", () => delivery([], { state: "dead" }), "unknown", "Given up: its endpoint was deleted"],
+  ] as const)("%s", (_name, judged, result, sentence) => {
+    const verdict = judged();
     expect(verdict).toMatchObject({ meant: "honest", result, sentence });
     expect(verdict.why === null).toBe(result !== "not");
   });
@@ -79,30 +85,46 @@ describe("a forged event", () => {
   const forged = (endings: readonly Ending[], more: Parameters<typeof delivery>[1] = {}) =>
     delivery(endings, { faults: ["bad-signature"], ...more });
   test.each([
-    ["in flight", forged(["flying"]), "waiting", "Forged on purpose: on its way"],
-    ["refused", forged([401]), "ok", "Forged on purpose, refused (401)"],
-    ["refused with 400", forged([400]), "ok", "Forged on purpose, refused (400)"],
-    ["refused six times", forged([401, 401, 401, 401, 401, 401]), "ok", "Forged on purpose, refused (401)"],
-    ["not handled", forged([401], { handled: 0 }), "ok", "Forged on purpose, refused (401)"],
-    ["accepted", forged([200]), "not", "Forged on purpose, and accepted"],
-    ["accepted at last", forged([401, 299]), "not", "Forged on purpose, and accepted"],
-    ["failing", forged([500]), "ok", "Forged on purpose, kept out by 500 instead of a 401"],
-    ["redirected", forged([399]), "ok", "Forged on purpose, kept out by 399 instead of a 401"],
-    ["handled", forged([401], { handled: 1 }), "not", "Forged on purpose, refused, and handled all the same"],
-    ["silent", forged(["timeout"]), "unknown", "Forged on purpose, and nobody can tell: no answer (timeout)"],
+    ["in flight", () => forged(["flying"]), "waiting", "Forged on purpose: on its way"],
+    ["refused", () => forged([401]), "ok", "Forged on purpose, refused (401)"],
+    ["refused with 400", () => forged([400]), "ok", "Forged on purpose, refused (400)"],
+    [
+      "refused six times",
+      () => forged([401, 401, 401, 401, 401, 401]),
+      "ok",
+      "Forged on purpose, refused (401)",
+    ],
+    ["not handled", () => forged([401], { handled: 0 }), "ok", "Forged on purpose, refused (401)"],
+    ["accepted", () => forged([200]), "not", "Forged on purpose, and accepted"],
+    ["accepted at last", () => forged([401, 299]), "not", "Forged on purpose, and accepted"],
+    ["failing", () => forged([500]), "ok", "Forged on purpose, kept out by 500 instead of a 401"],
+    ["redirected", () => forged([399]), "ok", "Forged on purpose, kept out by 399 instead of a 401"],
+    [
+      "handled",
+      () => forged([401], { handled: 1 }),
+      "not",
+      "Forged on purpose, refused, and handled all the same",
+    ],
+    [
+      "silent",
+      () => forged(["timeout"]),
+      "unknown",
+      "Forged on purpose, and nobody can tell: no answer (timeout)",
+    ],
     [
       "then honest",
-      delivery([401, 200], { faults: ["stale-timestamp:1"], handled: 1 }),
+      () => delivery([401, 200], { faults: ["stale-timestamp:1"], handled: 1 }),
       "ok",
       "Forged on purpose, refused; then sent as it should be, handled once",
     ],
     [
       "then honest, refused too",
-      delivery([401, 401], { faults: ["tampered-body:1"] }),
+      () => delivery([401, 401], { faults: ["tampered-body:1"] }),
       "not",
       "Forged on purpose, refused; then sent as it should be, not acknowledged so far (401)",
     ],
-  ] as const)("%s", (_name, verdict, result, sentence) => {
+  ] as const)("%s", (_name, judged, result, sentence) => {
+    const verdict = judged();
     expect(verdict).toMatchObject({ meant: "forged", result, sentence });
   });
 
@@ -116,41 +138,42 @@ describe("an event whose answer was lost, or that was cut off", () => {
     delivery(endings, { faults: ["drop-answer:1"], ...more });
   const always: Ending[] = ["closed", "closed", "closed", "closed", "closed", "closed"];
   test.each([
-    ["on its way", lost(["flying"]), "waiting", "Answer lost on purpose: on its way"],
-    ["waiting", lost(["closed"]), "waiting", "Answer lost on purpose: to be tried again"],
+    ["on its way", () => lost(["flying"]), "waiting", "Answer lost on purpose: on its way"],
+    ["waiting", () => lost(["closed"]), "waiting", "Answer lost on purpose: to be tried again"],
     [
       "handled once",
-      lost(["closed", 200], { handled: 1 }),
+      () => lost(["closed", 200], { handled: 1 }),
       "ok",
       "Answer lost on purpose, retried, handled once",
     ],
     [
       "handled twice",
-      lost(["closed", 200], { handled: 2 }),
+      () => lost(["closed", 200], { handled: 2 }),
       "not",
       "Answer lost on purpose, retried, handled twice",
     ],
-    ["unseen", lost(["closed", 200]), "unknown", "Answer lost on purpose, retried, acknowledged"],
-    ["refused", lost(["closed", 500]), "not", "Answer lost on purpose, not acknowledged so far (500)"],
+    ["unseen", () => lost(["closed", 200]), "unknown", "Answer lost on purpose, retried, acknowledged"],
+    ["refused", () => lost(["closed", 500]), "not", "Answer lost on purpose, not acknowledged so far (500)"],
     [
       "each time",
-      lost(always, { faults: ["drop-answer"], handled: 1 }),
+      () => lost(always, { faults: ["drop-answer"], handled: 1 }),
       "ok",
       "Answer lost on purpose each time, handled once",
     ],
     [
       "each time, handled thrice",
-      lost(always, { faults: ["drop-answer"], handled: 3 }),
+      () => lost(always, { faults: ["drop-answer"], handled: 3 }),
       "not",
       "Answer lost on purpose, handled 3 times",
     ],
     [
       "each time, unseen",
-      lost(always, { faults: ["drop-answer"] }),
+      () => lost(always, { faults: ["drop-answer"] }),
       "unknown",
       "Answer lost on purpose, each time: nobody can tell what was done",
     ],
-  ] as const)("%s", (_name, verdict, result, sentence) => {
+  ] as const)("%s", (_name, judged, result, sentence) => {
+    const verdict = judged();
     expect(verdict).toMatchObject({ meant: "answer_lost", result, sentence });
   });
 
@@ -164,30 +187,36 @@ describe("an event whose answer was lost, or that was cut off", () => {
 
 describe("an event that came again, was unfamiliar, or slow", () => {
   test.each([
-    ["handled once", delivery([200], { isAgain: true, handled: 1 }), "ok", "Duplicate, handled once"],
-    ["handled twice", delivery([200], { isAgain: true, handled: 2 }), "not", "Duplicate, handled twice"],
-    ["unseen", delivery([200], { isAgain: true }), "unknown", "Duplicate, acknowledged"],
-    ["refused", delivery([409], { isAgain: true }), "not", "Duplicate, not acknowledged so far (409)"],
+    ["handled once", () => delivery([200], { isAgain: true, handled: 1 }), "ok", "Duplicate, handled once"],
+    [
+      "handled twice",
+      () => delivery([200], { isAgain: true, handled: 2 }),
+      "not",
+      "Duplicate, handled twice",
+    ],
+    ["unseen", () => delivery([200], { isAgain: true }), "unknown", "Duplicate, acknowledged"],
+    ["refused", () => delivery([409], { isAgain: true }), "not", "Duplicate, not acknowledged so far (409)"],
     [
       "unfamiliar",
-      delivery([200], { faults: ["unknown-fields"] }),
+      () => delivery([200], { faults: ["unknown-fields"] }),
       "ok",
       "Unfamiliar on purpose, acknowledged",
     ],
     [
       "unfamiliar, ignored",
-      delivery([200], { faults: ["unknown-type"], handled: 0, receiverState: "ignored" }),
+      () => delivery([200], { faults: ["unknown-type"], handled: 0, receiverState: "ignored" }),
       "ok",
       "Unfamiliar on purpose, acknowledged and ignored",
     ],
     [
       "unfamiliar, refused",
-      delivery([400], { faults: ["minimal-objects"] }),
+      () => delivery([400], { faults: ["minimal-objects"] }),
       "not",
       "Unfamiliar on purpose, not acknowledged so far (400)",
     ],
-    ["slow", delivery([200], { faults: ["slow-body"] }), "ok", "Slow on purpose, acknowledged"],
-  ] as const)("%s", (_name, verdict, result, sentence) => {
+    ["slow", () => delivery([200], { faults: ["slow-body"] }), "ok", "Slow on purpose, acknowledged"],
+  ] as const)("%s", (_name, judged, result, sentence) => {
+    const verdict = judged();
     expect(verdict).toMatchObject({ result, sentence });
   });
 });

@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import { parseDuration } from "../../../simulator/domain/duration.ts";
+import { FAULT_NAMES, formatFault, parseFault } from "../../../simulator/domain/faults.ts";
+import { didYouMean } from "../../../simulator/domain/suggest.ts";
+
+/** What people write, and what is made of it. */
+
+test.each([
+  ["0", 0],
+  ["90", 90],
+  ["1.5", 1.5],
+  ["12.25", 12.25],
+  ["250ms", 0.25],
+  ["90s", 90],
+  ["5m", 300],
+  ["12h", 43_200],
+  ["10d", 864_000],
+  ["1.25h", 4_500],
+  ["1h30m", 5_400],
+  ["1d12h30m15s500ms", 131_415.5],
+])("%s are %d seconds", (text, seconds) => {
+  expect(parseDuration(text)).toBeCloseTo(seconds, 6);
+});
+
+test.each([
+  "",
+  " 5m",
+  "5m ",
+  "m",
+  "5x",
+  "x5",
+  "5.m",
+  ".5h",
+  "5 m",
+  "-5m",
+  "5m-",
+  "1e3",
+  "5M",
+  "soon5m",
+  "5min",
+])("%j is no duration", (text) => {
+  expect(parseDuration(text)).toBeUndefined();
+});
+
+test("each fault is read as it is written, alone and for a number of attempts", () => {
+  for (const name of FAULT_NAMES) {
+    for (const text of [name, `${name}:1`, `${name}:6`]) {
+      const parsed = parseFault(text);
+      expect(parsed.ok && formatFault(parsed.fault)).toBe(text);
+    }
+  }
+});
+
+test.each([
+  ["delay:0", "1 to 6"],
+  ["delay:7", "1 to 6"],
+  ["delay:10", "1 to 6"],
+  ["delay:", "1 to 6"],
+  ["delay:x1", "1 to 6"],
+  ["delay:1:2", "1 to 6"],
+  ["", "There is no fault"],
+  ["toString", "There is no fault"],
+  ["Delay", "There is no fault"],
+  [":1", "There is no fault"],
+])("%j is no fault, and it is said why", (text, why) => {
+  expect(parseFault(text)).toEqual({ ok: false, message: expect.stringContaining(why) });
+});
+
+const TYPES = ["call.completed", "call.transferred", "voicemail.created", "id"];
+
+test.each([
+  ["call.completed", "call.completed"],
+  ["CALL.COMPLETED", "call.completed"],
+  ["call.complete", "call.completed"],
+  // A third of its letters may differ, and no more.
+  ["call.xxxxleted", "call.completed"],
+  ["call.xxxxxeted", undefined],
+  ["voicemail", undefined],
+  ["voicemail.crea", "voicemail.created"],
+  ["ix", "id"],
+  ["i", "id"],
+  ["idxx", "id"],
+  ["idxxx", undefined],
+  ["", "id"],
+  ["x".repeat(101), undefined],
+])("who writes %j may have meant %s", (word, meant) => {
+  expect(didYouMean(word, TYPES)).toBe(meant === undefined ? "" : ` Did you mean "${meant}"?`);
+});
+
+test("of several words that are close, the closest is meant", () => {
+  for (const words of [
+    ["abxx", "abcx"],
+    ["abcx", "abxx"],
+  ])
+    expect(didYouMean("abcd", words)).toBe(' Did you mean "abcx"?');
+});
