@@ -37,6 +37,19 @@ describe("connections", () => {
     expect(other.destroyed).toBe(false);
   });
 
+  test("that are over make room for others of their address", async () => {
+    const intake = await startIntake({ maximumPerAddress: 3 });
+    const kept = await greeted(intake.url);
+    for (let count = 0; count < 8; count += 1) {
+      const other = await greeted(intake.url);
+      other.end();
+      await gone(other);
+    }
+    expect(kept.destroyed).toBe(false);
+    kept.write(healthCheck(intake.url));
+    expect((await readAnswer(kept)).status).toBe(200);
+  });
+
   test("that are slow to send their request give way where none is idle", async () => {
     const intake = await startIntake({ maximumConnections: 1 });
     const slow = await greeted(intake.url);

@@ -68,8 +68,11 @@ test.each(["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"])(
   async (name) => {
     const file = join(temporaryDirectory(), "secret");
     writeFileSync(file, "whsec_long_enough_for_all");
-    chmodSync(file, 0o604);
     const api = name === "API_KEY" ? { API_BASE_URL: "http://127.0.0.1:1/v1" } : {};
+    chmodSync(file, 0o602);
+    const seen = await diagnose({ environment: { ...api, [name]: "", [`${name}_FILE`]: file } });
+    expect(seen).toHaveLength(1);
+    chmodSync(file, 0o604);
     const environment = { ...api, [name]: "", [`${name}_FILE`]: file };
     expect(await diagnose({ environment })).toEqual([
       `warning secrets: ${file} can be read by everybody: chmod 600 ${file}`,

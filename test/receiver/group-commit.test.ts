@@ -111,6 +111,25 @@ test("what waits is bounded in bytes and in number, and room returns", async () 
   expect(refused.at(-1)).toBe(true);
 });
 
+test.each([
+  [10, [1_024, 1_024, 2]],
+  [2_097_152, [4, 4, 1]],
+  [1_048_577, [7, 7, 1]],
+])("of many events of %i bytes so many go into one commit: %j", async (bytes, batches) => {
+  const engine = slowEngine();
+  const store = createGroupCommit({ ...engine, clock: systemClock });
+  const first = store(newEvent());
+  await settled();
+  const count = batches.reduce((sum, events) => sum + events, 0);
+  const stores = Array.from({ length: count }, () => store(newEvent(bytes)));
+  for (let commit = 0; commit <= batches.length; commit += 1) {
+    engine.commits[commit]!.finish();
+    await settled();
+  }
+  await Promise.all([first, ...stores]);
+  expect(engine.commits.map(({ batch }) => batch.length)).toEqual([1, ...batches]);
+});
+
 test("an event larger than a commit may be is committed alone", async () => {
   const engine = slowEngine();
   const store = createGroupCommit({ ...engine, clock: systemClock });

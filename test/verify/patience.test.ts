@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { sampleEnvelope } from "../../shared/samples.ts";
-import { attempts, sixInARow } from "../../simulator/verify/attempts.ts";
+import { ANSWER_LOST, attempts, attemptsAfter, sixInARow } from "../../simulator/verify/attempts.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Verdict } from "../../simulator/verify/check.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
@@ -46,6 +46,33 @@ test("what waits for the same time-out waits side by side: of six attempts, five
   const receiver = deaf();
   expect(await attempts(receiver, ENVELOPE)).toHaveLength(6);
   expect(receiver.told).toEqual({ count: 6, atOnce: 5 });
+});
+
+test("of six copies in a row each is signed a second later than the one before", async () => {
+  const ages: (number | undefined)[] = [];
+  const refused: Exchange = {
+    ...(await deaf().deliver()),
+    outcome: { kind: "no_answer", error: "reset", message: "" },
+  };
+  await sixInARow({ deliver: async (_what, options) => (ages.push(options?.ageSeconds), refused) }, ENVELOPE);
+  expect(ages).toEqual([5, 4, 3, 2, 1, 0]);
+});
+
+test("after a lost answer the last attempt waits until that answer would have come, from its beginning on", async () => {
+  const refused: Exchange = {
+    ...(await deaf().deliver()),
+    outcome: { kind: "no_answer", error: "reset", message: "" },
+  };
+  const startedAt = performance.now();
+  const atMs: number[] = [];
+  const deliver = async (): Promise<Exchange> => {
+    atMs.push(performance.now() - startedAt);
+    return refused;
+  };
+  const timing = { ...DEFAULT_TIMING, retryMs: 0, underWayMs: 150 };
+  await attemptsAfter({ deliver, timing, answerTimeoutMs: () => 10_000 }, ENVELOPE, ANSWER_LOST);
+  expect(atMs).toHaveLength(8);
+  expect(atMs.at(-1)).toBeGreaterThanOrEqual(149);
 });
 
 test("of six copies in a row, none is sent after one that had no answer in time", async () => {

@@ -218,6 +218,29 @@ describe("a backup", () => {
     expect(before.every(({ id }) => handled.has(id))).toBe(true);
   });
 
+  test("copies the work file first: of what it has seen, the inbox that is copied then lacks nothing", async () => {
+    const directory = temporaryDirectory();
+    const engine = await open(directory);
+    await engine.intake.accept([newEvent()]);
+    const target = join(directory, "copy");
+    await engine.ledger.backup?.(target);
+    const [work = 0n, inbox = 0n] = ["receiver.work.db", "receiver.db"].map(
+      (name) => statSync(join(target, name), { bigint: true }).mtimeNs,
+    );
+    expect(work).toBeLessThan(inbox);
+  });
+
+  test("goes over what one that broke off has left", async () => {
+    const directory = temporaryDirectory();
+    const engine = await open(directory);
+    const target = temporaryDirectory();
+    for (const name of ["receiver.db.part", "receiver.work.db.part"])
+      writeFileSync(join(target, name), "half");
+    await engine.ledger.backup?.(target);
+    expect(readdirSync(target).toSorted()).toEqual(["receiver.db", "receiver.work.db"]);
+    expect(await (await open(target)).ledger.check?.()).toEqual([]);
+  });
+
   test("overwrites nothing", async () => {
     const directory = temporaryDirectory();
     const engine = await open(directory);

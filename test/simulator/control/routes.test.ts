@@ -35,6 +35,23 @@ test("an attempt stays as it was sent, to the letter, when its endpoint moves", 
 });
 
 describe("an event that is triggered", () => {
+  test.each([1, 99, 100, 101, 250])("%i times happens as often", async (count) => {
+    const { ask } = await startService();
+    const { body } = await ask("POST", "/events", { type: "order.created", count });
+    expect(body["events"]).toHaveLength(count);
+    expect((await ask("GET", "/counts")).body).toMatchObject({ events: { total: count } });
+  });
+
+  test("for one endpoint as a test is of its organization", async () => {
+    const { ask } = await startService();
+    const { body } = await ask("GET", "/organizations");
+    for (const { id } of body.data ?? []) {
+      const endpoint = await ask("POST", "/endpoints", { url: "http://localhost:9/", org_id: id });
+      const tested = await ask("POST", `/endpoints/${String(endpoint.body["id"])}/test`, {});
+      expect(tested.body["events"]).toMatchObject([{ org_id: id, type: "call.completed" }]);
+    }
+  });
+
   test.each([
     ["call.completed", { duration_sec: "long" }, "object.duration_sec: "],
     ["call.completed", { transfered: true }, 'Did you mean "transferred"?'],

@@ -1,5 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
+import { openDatabase } from "../../../simulator/database.ts";
+import { createAhead } from "../../../simulator/domain/ahead.ts";
 import { emit, emitOne, openSimulator, register } from "../../helpers/simulator.ts";
 
 const SCHEDULE_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((sum, seconds) => sum + seconds, 0);
@@ -72,4 +74,25 @@ describe("what lies ahead", () => {
     expect(due.findIndex(({ kind }) => kind === "attempt")).toBeGreaterThan(0);
     expect(new Set(steps.map(({ eventType }) => eventType))).toContain("order.created");
   });
+});
+
+test("of very much it says that there is more, of attempts as of steps", () => {
+  const opened = openDatabase();
+  if (!opened.ok) throw new Error(opened.message);
+  const { database } = opened;
+  onTestFinished(() => void database.close());
+  const ahead = createAhead({ database });
+  const look = () => ahead({ nowMs: 0, untilMs: 10_000_000 });
+  const add = (count: number): void =>
+    void database
+      .prepare(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+        INSERT INTO agenda (due_at, step) SELECT i, '{"type":"order.created"}' FROM n`,
+      )
+      .run(count);
+  add(19_999);
+  expect(look()).toMatchObject({ hasMore: false });
+  add(1);
+  expect(look()).toMatchObject({ hasMore: true });
+  expect(look().due.reduce((sum, { count }) => sum + count, 0)).toBe(20_000);
 });

@@ -1,0 +1,153 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import type { Receipt } from "../../receiver/intake/inbox.ts";
+import { runJob } from "../../receiver/operations/commands/inbox-run.ts";
+import { createHandlerLog } from "../../receiver/operations/handler-log.ts";
+import { createLog } from "../../receiver/operations/log.ts";
+import { createMetrics } from "../../receiver/operations/metrics.ts";
+import { exposedFiles } from "../../receiver/operations/private-files.ts";
+import { watchFiles } from "../../receiver/work/watch-files.ts";
+import { newEventId } from "./helpers/events.ts";
+import { startTestReceiver } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { recordingTerminal } from "./helpers/terminal.ts";
+import { until } from "./helpers/until.ts";
+
+/** What is said of several words, files or reasons holds for each of them. */
+
+const PERSONAL = `
+  phone phones phone_number phone_numbers mobile telephone fax email e_mail emails mail_address
+  email_address address street customer_name caller_name contact_name guest_name recipient_name
+  first_name last_name full_name given_name family_name surname birthday date_of_birth transcript
+  message_text note notes comment comments recording_url transfer_to password passphrase secret
+  token authorization cookie api_key apikey signature`
+  .trim()
+  .split(/\s+/);
+
+test.each(PERSONAL)("what a handler logs as %s is left out, however the name is written", (name) => {
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line) => void lines.push(JSON.parse(line)) },
+  });
+  const claim = { id: "evt_1", type: "call.completed", handler: "crm", attempt: 1, body: "{}" };
+  const words = name.split("_");
+  const camel = words.map((word, at) => (at === 0 ? word : word[0]?.toUpperCase() + word.slice(1))).join("");
+  const names = [name, `their_${name}`, camel, words.join("-"), name.toUpperCase()];
+  for (const field of names) createHandlerLog(log, claim).info({ [field]: "plain", beside: "plain" });
+  const shown = lines.map(
+    ({ level: _l, time: _t, event_id: _e, type: _y, handler: _h, attempt: _a, ...own }) => own,
+  );
+  expect(shown).toEqual(names.map((field) => ({ [field]: "[redacted]", beside: "plain" })));
+});
+
+test.each(["status", "order_id", "reason", "duration", "notable", "addressee", "mobility", "tokens"])(
+  "what a handler logs as %s is everybody's",
+  (field) => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({
+      level: "info",
+      destination: { write: (line) => void lines.push(JSON.parse(line)) },
+    });
+    const claim = { id: "evt_1", type: "call.completed", handler: "crm", attempt: 1, body: "{}" };
+    createHandlerLog(log, claim).info({ [field]: "plain" });
+    expect(lines).toMatchObject([{ [field]: "plain" }]);
+  },
+);
+
+test("a handler that is run by hand sees none of the variables that would let it sign or ask as an operator", async () => {
+  const names = ["SIGNING_SECRET", "SIGNING_SECRET_FILE", "ADMIN_TOKEN", "ADMIN_TOKEN_FILE", "ADMIN_HOST"];
+  const before = { ...process.env };
+  onTestFinished(() => {
+    for (const name of names) if (before[name] === undefined) delete process.env[name];
+  });
+  const receiver = await startTestReceiver();
+  for (const name of [...names, "MINE"]) process.env[name] = "x";
+  onTestFinished(() => void delete process.env["MINE"]);
+  expect(await runJob(receiver, newEventId(), {}, recordingTerminal())).toBe(2);
+  expect([...names, "MINE"].filter((name) => process.env[name] !== undefined)).toEqual(["MINE"]);
+});
+
+test.each(["", "-wal", "-shm"])("the file receiver.db%s is exposed by each bit of others", (suffix) => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  writeFileSync(file + suffix, "x");
+  for (const bit of [0, 0o001, 0o002, 0o004, 0o010, 0o020, 0o040]) {
+    chmodSync(file + suffix, 0o600 | bit);
+    expect(exposedFiles([file])).toEqual(bit === 0 ? [] : [file + suffix]);
+  }
+});
+
+const OURS = ["disk_low", "overloaded", "bug"];
+const THEIRS = [
+  "draining",
+  "encoding.unsupported",
+  "entity.too.large",
+  "request.aborted",
+  "body_already_read",
+];
+
+test.each([...OURS, ...THEIRS])("who is the reason of a refusal for %s is counted", async (reason) => {
+  const metrics = createMetrics({
+    counts: () => Promise.reject(new Error("nobody asks")),
+    workerAlive: undefined,
+  });
+  metrics.refused(reason);
+  const of = OURS.includes(reason) ? "unavailable" : "refused";
+  const { body } = await metrics.text();
+  expect(body).toContain(`receiver_rejections_total{reason="${reason}",class="${of}"} 1`);
+});
+
+test.each<[Receipt, string]>([
+  [{ kind: "invalid_signature", reason: "no_match" }, 'reason="no_match",class="refused"'],
+  [{ kind: "invalid_json", message: "" }, 'reason="invalid_json",class="refused"'],
+  [{ kind: "invalid_event", message: "" }, 'reason="invalid_event",class="refused"'],
+  [{ kind: "unavailable", reason: "full", detail: "" }, 'reason="full",class="unavailable"'],
+  [{ kind: "unavailable", reason: "timeout", detail: "" }, 'reason="timeout",class="unavailable"'],
+])("a receipt %o is counted by its reason, and timed by its kind", async (receipt, labels) => {
+  const metrics = createMetrics({
+    counts: () => Promise.reject(new Error("nobody asks")),
+    workerAlive: undefined,
+  });
+  metrics.received(receipt, 0.25);
+  const { body } = await metrics.text();
+  expect(body).toContain(`receiver_rejections_total{${labels}} 1`);
+  expect(body).toContain(`receiver_acknowledgement_seconds_sum{result="${receipt.kind}"} 0.25`);
+});
+
+test("only files that are followed are heard of, once they have settled, and none after the stop", async () => {
+  const folder = temporaryDirectory();
+  const other = join(folder, "other");
+  mkdirSync(other);
+  const [one, two] = [join(folder, "one.ts"), join(other, "two.ts")];
+  const timers: { ms: number; isOver: boolean }[] = [];
+  const waiting = (): number => timers.filter(({ isOver }) => !isOver).length;
+  const clock = {
+    ...systemClock,
+    after: (ms: number) => {
+      const timer = { ms, isOver: false };
+      timers.push(timer);
+      return () => void (timer.isOver = true);
+    },
+  };
+  const watch = watchFiles(() => undefined, clock);
+  onTestFinished(watch.stop);
+  watch.follow([one]);
+  writeFileSync(join(folder, "beside.ts"), "x");
+  writeFileSync(one, "x");
+  await until(waiting, (count) => count === 1);
+  watch.follow([two]);
+  const before = timers.length;
+  writeFileSync(one, "again");
+  writeFileSync(two, "x");
+  await until(
+    () => timers.length,
+    (count) => count > before,
+  );
+  // Of many changes only the last is waited for.
+  expect(waiting()).toBe(1);
+  expect(new Set(timers.map(({ ms }) => ms))).toEqual(new Set([50]));
+  watch.stop();
+  expect(waiting()).toBe(0);
+});

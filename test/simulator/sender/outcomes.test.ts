@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { classifyError, classifyStatus } from "../../../simulator/sender/outcome.ts";
+
+/** One word for each way in which a request can fail. */
+const WORDS: Record<string, string[]> = {
+  dns: ["ENOTFOUND", "ERR_FORBIDDEN_ADDRESS", "EAI_AGAIN", "EAI_FAIL", "EDNSSERVFAIL"],
+  refused: [
+    "ECONNREFUSED",
+    "EHOSTUNREACH",
+    "EHOSTDOWN",
+    "ENETUNREACH",
+    "ENETDOWN",
+    "EADDRNOTAVAIL",
+    "EACCES",
+    "EPERM",
+  ],
+  reset: ["ECONNRESET", "ECONNABORTED", "EPIPE"],
+  timeout: ["ETIMEDOUT"],
+  tls: [
+    "EPROTO",
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "ERR_SSL_WRONG_VERSION_NUMBER",
+    "CERT_HAS_EXPIRED",
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "SELF_SIGNED_CERT_IN_CHAIN",
+    "HOSTNAME_MISMATCH",
+    "INVALID_CA",
+    "INVALID_PURPOSE",
+    "PATH_LENGTH_EXCEEDED",
+  ],
+  protocol: ["HPE_INVALID_CONSTANT", "X_CERT_HAS_EXPIRED", "NOT_EAI_AGAIN", "EWHATEVER"],
+};
+
+const rows = Object.entries(WORDS).flatMap(([word, codes]) => codes.map((code) => ({ code, word })));
+
+test.each(rows)("$code is $word, also as the cause of another or the first of several", ({ code, word }) => {
+  const error = Object.assign(new Error("it failed"), { code });
+  const expected = { error: word, detail: `${code}: it failed` };
+  expect(classifyError(error)).toEqual(expected);
+  expect(classifyError(new Error("outer", { cause: error }))).toEqual(expected);
+  expect(classifyError(new AggregateError([error, new Error("second")]))).toEqual(expected);
+});
+
+test.each([
+  [new Error("it failed"), { error: "protocol", detail: "it failed" }],
+  ["a text", { error: "protocol", detail: "a text" }],
+  [
+    Object.assign(
+      new Error("Client network socket disconnected before secure TLS connection was established"),
+      {
+        code: "ECONNRESET",
+      },
+    ),
+    { error: "tls", detail: expect.stringContaining("ECONNRESET") },
+  ],
+])("what has no code of its own is told by its words: %o", (error, expected) => {
+  expect(classifyError(error)).toEqual(expected);
+});
+
+test.each([200, 204, 299, 300, 404, 500, 599, 999])("%i is a final status", (status) => {
+  expect(classifyStatus(status)).toEqual({ status });
+});
+
+test.each([0, 99, 100, 199])("%i is none", (status) => {
+  expect(classifyStatus(status)).toEqual({ error: "protocol", detail: `${status} is no final status` });
+});

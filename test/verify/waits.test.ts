@@ -1,0 +1,99 @@
+import { expect, onTestFinished, test } from "vitest";
+import { EVENT_TYPES } from "../../shared/events.ts";
+import type { Check, CheckContext } from "../../simulator/verify/check.ts";
+import { createContext } from "../../simulator/verify/context.ts";
+import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { evidenceOf } from "../../simulator/verify/evidence.ts";
+import { handledTimes, whenSettled } from "../../simulator/verify/judge.ts";
+import { createKillRounds } from "../../simulator/verify/kill-rounds.ts";
+import { createLedger } from "../../simulator/verify/ledger.ts";
+import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
+import { RULES } from "../../simulator/verify/rules.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
+import { DEFAULT_TIMING, type Timing } from "../../simulator/verify/timing.ts";
+import { SECRET, startMutant } from "../mutants/receiver.ts";
+
+/** A context over a receiver that nobody asks. */
+function contextOf(timing: Partial<Timing>): CheckContext {
+  const context: CheckContext = createContext({
+    url: "http://127.0.0.1:1/",
+    secret: "s",
+    seed: "1",
+    checkId: "crash.terminated",
+    events: EVENT_TYPES,
+    timing: { ...DEFAULT_TIMING, ...timing },
+    answerTimeoutMs: () => 1_000,
+    ledger: createLedger({ nowMs: Date.now }),
+    clock: createReceiverClock({ local: true, now: Date.now }),
+    kills: createKillRounds(() => context),
+    now: Date.now,
+  });
+  return context;
+}
+
+test("after a restart the receiver is left alone for a while, so that a second handling is seen", async () => {
+  const restMs = 120;
+  const context = contextOf({ restMs, promptMs: 1 });
+  const startedAt = performance.now();
+  const round = await createKillRounds(() => ({
+    ...context,
+    handledNow: async () => ({ known: true, count: 1 }),
+  })).terminated();
+  expect(round.exchanges).toHaveLength(1);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(restMs - 1);
+});
+
+test.each<[Check["phase"], "passed" | "failed"]>([
+  ["crash", "passed"],
+  ["alone", "failed"],
+])("what takes longer to be handled after a %s check has %s", async (phase, outcome) => {
+  const receiver = await startMutant({}, Date.now);
+  onTestFinished(() => receiver.close());
+  let lateId = "";
+  let handledAt = Number.POSITIVE_INFINITY;
+  const check: Check = {
+    id: `${phase === "crash" ? "crash" : "effects"}.late`,
+    title: "handles late",
+    level: "must",
+    group: phase === "crash" ? "crash" : "effects",
+    spec: RULES.once,
+    hint: "",
+    phase: phase ?? "together",
+    run: async ({ deliver, event }) => {
+      const exchange = await deliver(event("order.created"));
+      lateId = exchange.eventId;
+      handledAt = performance.now() + 400;
+      return whenSettled((handled) => handledTimes(handled, [exchange], { least: 1, most: 1 }));
+    },
+  };
+  const { results } = await runChecks({
+    url: receiver.url,
+    secret: SECRET,
+    seed: "late",
+    checks: [check],
+    observe: async (eventId) => ({
+      known: true,
+      count: eventId === lateId && performance.now() < handledAt ? 0 : receiver.handled(eventId),
+    }),
+    timing: { settleMs: 50, settleAfterCrashMs: 5_000, quietMs: 1 },
+    now: Date.now,
+  });
+  expect(results.find(({ check: { id } }) => id === check.id)?.outcome).toBe(outcome);
+});
+
+test.each([
+  [0, ""],
+  [600, ""],
+  [601, "… (1 characters more)"],
+  [1_000, "… (400 characters more)"],
+])(
+  "of a text of %i characters the evidence shows 600, and says how many more there are: %j",
+  (length, more) => {
+    const body = Buffer.from("é".repeat(length));
+    const { request } = contextOf({}).compose(body);
+    const outcome: Exchange["outcome"] = { kind: "answered", status: 200, headers: [], body, complete: true };
+    const { sent, received, durationMs } = evidenceOf({ eventId: "", request, outcome, durationMs: 12.6 });
+    const shown = "é".repeat(Math.min(600, length)) + more;
+    expect([sent.body, received, durationMs]).toEqual([shown, { status: 200, headers: [], body: shown }, 13]);
+  },
+);
