@@ -21,3 +21,30 @@ test("a sleep takes its time when nobody aborts it", async () => {
   await systemClock.sleep(5, signal);
   expect(systemClock.monotonicMs() - startedAtMs).toBeGreaterThan(3);
 });
+
+/** More than a timer of Node.js can wait: given as it is, it would be over at once. */
+const TOO_LONG_MS = 2 ** 31;
+
+test("a wait that is longer than a timer can be is not over at once", async () => {
+  const patience = new AbortController();
+  let isOver = false;
+  const sleeping = systemClock.sleep(TOO_LONG_MS, patience.signal).then(() => (isOver = true));
+  const cancel = systemClock.after(TOO_LONG_MS, () => (isOver = true));
+  await systemClock.sleep(20);
+  expect(isOver).toBe(false);
+  cancel();
+  patience.abort();
+  await sleeping;
+});
+
+test("a call that is set for later keeps no process alive, and is not made once it is cancelled", async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+  const before = timers();
+  let calls = 0;
+  const cancel = systemClock.after(5, () => (calls += 1));
+  expect(timers()).toBe(before);
+  cancel();
+  const called = new Promise<void>((resolve) => systemClock.after(10, resolve));
+  await Promise.all([called, systemClock.sleep(20)]);
+  expect(calls).toBe(0);
+});

@@ -1,5 +1,6 @@
 import { chmodSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { examine } from "../../receiver/operations/doctor.ts";
@@ -149,5 +150,27 @@ test("what waits too long, what died and what nobody wants is told of, by its ha
   expect(await diagnose({ receiver })).toEqual([
     ...stuck,
     "warning inbox: The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?",
+  ]);
+});
+
+test("free room is told in the unit that it names", async () => {
+  const receiver = await startTestReceiver();
+  const { bavail, bsize } = await statfs(dirname(receiver.config.databaseFile!));
+  const findings = await examine({
+    config: receiver.config,
+    engine: receiver.engine,
+    api: undefined,
+    environment: {},
+  });
+  const { message = "" } = findings.find(({ check }) => check === "disk") ?? {};
+  const mebibytes = Number(/^([0-9]+) MiB are free in /.exec(message)?.[1]);
+  // Others write and delete meanwhile.
+  expect(Math.abs(mebibytes / ((bavail * bsize) / 2 ** 20) - 1)).toBeLessThan(0.02);
+  expect(findings.map(({ check, level }) => `${check} ${level}`)).toEqual([
+    "secrets ok",
+    "database ok",
+    "inbox ok",
+    "disk ok",
+    "api warning",
   ]);
 });

@@ -107,11 +107,20 @@ describe("reconcile", () => {
       `call.transferred ${state.calls[1].id}`,
       `voicemail.created ${state.voicemails[0]!.id}`,
     ]);
-    for (const { id, type } of report.healed) {
+    for (const { id, type, objectId } of report.healed) {
       const event = await engine.ledger.find(id);
       expect(event).toMatchObject({ id, type, source: "reconcile", state: "pending" });
       const envelope: unknown = JSON.parse(Buffer.from((await engine.ledger.body(event!.seq))!).toString());
       expect(eventSchema(type).safeParse(envelope).error).toBeUndefined();
+      const object = [...state.calls, ...state.voicemails].find((one) => one.id === objectId);
+      expect(envelope).toEqual({
+        id,
+        type,
+        created: Date.parse(object!.created_at) / 1_000,
+        api_version: "v1",
+        data: { object },
+        org_id: sampleOrganization.id,
+      });
     }
     expect(await run()).toMatchObject({ finished: true, healed: [], alreadyThere: 7 });
   });

@@ -27,6 +27,28 @@ test("verifySignature says whether, and why not", () => {
     expect(verifySignature({ body, header, secrets, ...given })).toEqual({ ok: false, reason });
 });
 
+test.each([
+  [300_000, true],
+  [300_001, true],
+  [300_999, true],
+  [301_000, "timestamp_too_old"],
+  [-300_000, true],
+  // A millisecond before the next second it is 301 s away in whole ones.
+  [-300_001, "timestamp_too_new"],
+  [-301_000, "timestamp_too_new"],
+])("a signature is %i ms old, counted in whole seconds of its machine: %s", (ageMs, expected) => {
+  const timestampSeconds = 1_790_000_000;
+  const body = newBody();
+  const header = signatureFor(body, { timestampSeconds });
+  const verified = verifySignature({
+    body,
+    header,
+    secrets: SECRET,
+    nowMs: timestampSeconds * 1_000 + ageMs,
+  });
+  expect(verified.ok || verified.reason).toBe(expected);
+});
+
 describe("unwrap", () => {
   test("gives the event, typed by its type", () => {
     const body = newBody("call.completed");

@@ -95,6 +95,28 @@ test("what was recovered says by which delivery, is right again, and is not lost
   expect((await ask("POST", RESEND, { type: "voicemail.created" })).body.total).toBe(0);
 });
 
+test("of several that recovered it the first is named, and since and until begin and end at their moments", async () => {
+  const { ask, simulator, voicemail, mend } = await startWithFailures();
+  mend();
+  const again: string[] = [];
+  for (let time = 0; time < 2; time += 1) {
+    await simulator.clock.advance(60);
+    again.push(String((await ask("POST", `/deliveries/${voicemail}/resend`, {})).body["id"]));
+    await simulator.settled();
+  }
+  expect((await ask("GET", `/deliveries/${voicemail}`)).body).toMatchObject({ recovered_by: again[0] });
+  const { body: first } = await ask("GET", `/deliveries/${String(again[0])}`);
+  const { body: second } = await ask("GET", `/deliveries/${String(again[1])}`);
+  const ids = async (search: string) =>
+    (await ask("GET", `/deliveries?${search}`)).body.data?.map(({ id }) => id);
+  expect(await ids(`since=${String(second["created_at"])}`)).toEqual([again[1]]);
+  expect(await ids(`since=${String(first["created_at"])}`)).toEqual([again[1], again[0]]);
+  expect(await ids(`until=${String(second["created_at"])}`)).not.toContain(again[1]);
+  expect(await ids(`since=${String(first["created_at"])}&until=${String(second["created_at"])}`)).toEqual([
+    again[0],
+  ]);
+});
+
 test("what still waits for its next attempt is tried now, not sent twice", async () => {
   let status = 503;
   const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status }, durationMs: 1 });

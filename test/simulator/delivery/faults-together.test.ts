@@ -90,3 +90,21 @@ test("what was sent again and again says each time which delivery it was sent ag
     second,
   ]);
 });
+
+test("after a lost answer the same event is a duplicate to its receiver, and not after a refusal", async () => {
+  const meantOf = async (error: "closed" | null) => {
+    const outcome = error === null ? { status: 401 } : { error };
+    const simulator = openSimulator({ clock: "manual", send: async () => ({ outcome, durationMs: 1 }) });
+    register(simulator, "http://localhost:9/", {
+      faults: [
+        error === null ? { name: "bad-signature", attempts: 1 } : { name: "drop-answer", attempts: 1 },
+      ],
+    });
+    const [first = ""] = emit(simulator);
+    await simulator.settled();
+    const again = resend(simulator, first);
+    await simulator.settled();
+    return simulator.deliveries.summary(again)?.verdict.meant;
+  };
+  expect([await meantOf("closed"), await meantOf(null)]).toEqual(["duplicate", "honest"]);
+});

@@ -226,3 +226,18 @@ test("what is overdue of stories happens in the order of its times, whichever wa
     "call.transferred",
   ]);
 });
+
+test.each(["manual", "real", "skip"] as const)(
+  "after a restart the clock %s goes on as it has to",
+  async (clock) => {
+    const dataFile = join(temporaryDirectory(), "simulator.db");
+    const wall = createVirtualWall();
+    const first = openSimulator({ dataFile, wall, clock });
+    if (clock === "manual") await first.clock.advance(3_600);
+    const stoodAtMs = first.clock.now();
+    await first.close();
+    const later = createVirtualWall(wall.nowMs() + 7_200_000);
+    const next = openSimulator({ dataFile, wall: later, clock });
+    expect(next.clock.now()).toBe(clock === "manual" ? stoodAtMs : later.nowMs());
+  },
+);
