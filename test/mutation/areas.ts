@@ -18,9 +18,15 @@ export const AREAS: readonly Area[] = [
   {
     folder: "receiver/intake",
     files: ["receiver/intake/*.ts"],
-    tests: ["answers", "bodies", "connections", "group-commit", "mounted/*", "properties", "request-log"].map(
-      (name) => `${RECEIVER}/${name}.test.ts`,
-    ),
+    tests: [
+      "adapters",
+      "answers",
+      "bodies",
+      "group-commit",
+      "mounted/unwrap",
+      "properties",
+      "request-log",
+    ].map((name) => `${RECEIVER}/${name}.test.ts`),
   },
   {
     folder: "receiver/work",
@@ -43,10 +49,13 @@ export const AREAS: readonly Area[] = [
       "admin",
       "config",
       "doctor",
+      "fields",
+      "handled-lines",
       "health",
       "log",
       "metrics",
       "operator-page",
+      "operator-words",
       "privacy",
       "private-files",
       "reconcile",
@@ -54,6 +63,7 @@ export const AREAS: readonly Area[] = [
       "rest-client",
       "secrets",
       "unhealable",
+      "words-of-sets",
     ].map((name) => `${RECEIVER}/${name}.test.ts`),
   },
   {

@@ -1,0 +1,194 @@
+import { expect, onTestFinished, test } from "vitest";
+import { backup } from "../../receiver/operations/commands/backup.ts";
+import { runDoctor } from "../../receiver/operations/commands/doctor.ts";
+import {
+  inboxStatistics,
+  listInbox,
+  pruneInbox,
+  requeueEvents,
+} from "../../receiver/operations/commands/inbox.ts";
+import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
+import { handler, newEvent } from "./engine-suite/harness.ts";
+import { movableClock } from "./helpers/clock.ts";
+import { startTestReceiver } from "./helpers/receiver.ts";
+import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
+import { recordingTerminal } from "./helpers/terminal.ts";
+import { until } from "./helpers/until.ts";
+
+/** What commands say to people, word by word, and to programs, field by field. */
+
+async function setUp() {
+  const clock = movableClock();
+  const receiver = await startTestReceiver({ clock });
+  const { engine } = receiver;
+  const events = ["call.completed", "call.transferred", "Made Up", "order.created"].map((type) =>
+    newEvent({ type }),
+  );
+  await engine.intake.accept(events);
+  const processor = await engine.work.process({
+    handlers: [
+      handler({ name: "crm", types: ["call.completed", "call.transferred"], backoffMs: () => 3_600_000 }),
+      handler({ name: "pos", types: ["call.transferred", "order.created"] }),
+    ],
+    handle: async ({ type, handler: name }) => {
+      if (type === "order.created") return { kind: "failed", error: "not yet" };
+      return type === "call.transferred" && name === "pos"
+        ? { kind: "dead", error: "no such table" }
+        : { kind: "done" };
+    },
+    workerId: "worker",
+    concurrency: 4,
+    onHandled: () => undefined,
+    onTrouble: () => undefined,
+  });
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.dead === 1 && byState.ignored === 1 && byState.done === 1,
+  );
+  await until(
+    async () => (await engine.ledger.find(events[3]!.id))?.attempts,
+    (attempts) => attempts === 1,
+  );
+  await processor.drain(0);
+  return { ...receiver, clock, events };
+}
+
+test("inbox list and stats show each event and each handler in a line", async () => {
+  const { engine, events, clock } = await setUp();
+  const list = recordingTerminal();
+  expect(await listInbox(engine, { limit: 4 }, list)).toBe(0);
+  const told = [
+    `pending   TIME  order.created      ${events[3]!.id}  1 attempt  not yet`,
+    `ignored   TIME  other              ${events[2]!.id}  0 attempts`,
+    `dead      TIME  call.transferred   ${events[1]!.id}  1 attempt  no such table`,
+    `done      TIME  call.completed     ${events[0]!.id}  1 attempt`,
+  ];
+  const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/;
+  expect(list.printed.map((line) => line.replace(time, "TIME"))).toEqual(told);
+  expect(list.said).toEqual(["There may be more: --limit shows them."]);
+  const none = recordingTerminal();
+  expect(await listInbox(engine, { limit: 4, type: "voicemail.created" }, none)).toBe(0);
+  expect([none.printed, none.said]).toEqual([[], ["No event matches."]]);
+
+  clock.move(90_000);
+  const stats = recordingTerminal();
+  expect(await inboxStatistics(engine, {}, stats)).toBe(0);
+  expect(stats.printed.slice(0, 5).toSorted()).toEqual([
+    "claimed  0",
+    "dead     1",
+    "done     1",
+    "ignored  1",
+    "pending  1",
+  ]);
+  expect(stats.printed.slice(5)).toEqual([
+    "pos: 1 pending, 1 dead",
+    expect.stringMatching(/came 9[0-9] s ago\.$/),
+  ]);
+});
+
+test("inbox requeue says what it left and why, and prune by which ages it went", async () => {
+  const { engine, events, config } = await setUp();
+  const ids = events.map(({ id }) => id);
+  const terminal = recordingTerminal();
+  expect(await requeueEvents(engine, ids, { handler: "pos" }, terminal)).toBe(1);
+  expect([terminal.printed, terminal.said]).toEqual([
+    ["1 requeued."],
+    ["3 left as they are: only dead and ignored jobs of pos can be requeued, of events that are not pruned."],
+  ]);
+  const json = recordingTerminal();
+  expect(await requeueEvents(engine, ids, { json: true }, json)).toBe(1);
+  expect([json.printed, json.said]).toEqual([['{"requeued":1,"left":3}'], []]);
+  const pruned = recordingTerminal();
+  expect(await pruneInbox(engine, config, {}, pruned)).toBe(0);
+  expect(pruned.printed).toEqual(["0 events older than 30 days and 0 ids older than 400 days pruned."]);
+  const nothing = recordingTerminal();
+  expect(await requeueEvents(engine, [], { type: "call.completed" }, nothing)).toBe(2);
+  expect(nothing.said.join()).toContain("--state dead, --state ignored, or --handler NAME --since 7d");
+});
+
+test("reconcile tells programs each field of its report, and people what it would do", async () => {
+  const { engine, config } = await startTestReceiver();
+  const { baseUrl, state } = await startRestService();
+  state.calls = makeCalls(1, Date.now());
+  const [call] = state.calls;
+  const withApi = { ...config, api: { baseUrl, key: API_KEY } };
+  const dry = recordingTerminal();
+  expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600, dryRun: true }, dry)).toBe(0);
+  expect(dry.printed.slice(0, 3)).toEqual([
+    "Would be healed: 1",
+    expect.stringMatching(
+      new RegExp(`^  call\\.completed     ${call!.id}  ${call!.created_at}  as evt_[0-9a-f]{32}$`),
+    ),
+    "Already there: 0",
+  ]);
+  const json = recordingTerminal();
+  const before = Date.now();
+  expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600, json: true }, json)).toBe(0);
+  const report = JSON.parse(json.printed[0]!) as { since: string; cannot_be_healed: object[] };
+  expect(Math.abs(Date.parse(report.since) - (before - 3_600_000))).toBeLessThan(60_000);
+  const unhealed = { type: expect.any(String), reason: expect.any(String), what_to_do: expect.any(String) };
+  expect(report).toEqual({
+    finished: true,
+    dry_run: false,
+    since: expect.any(String),
+    pruned_before: null,
+    problem: null,
+    objects_read: 1,
+    healed: [
+      {
+        id: expect.stringMatching(/^evt_/),
+        type: "call.completed",
+        object_id: call!.id,
+        created_at: call!.created_at,
+      },
+    ],
+    already_there: 0,
+    cannot_be_healed: [unhealed, unhealed],
+  });
+});
+
+test("doctor is short when all is well, and says all of it when it is asked to", async () => {
+  const { engine, config } = await startTestReceiver();
+  const { baseUrl } = await startRestService();
+  const withApi = { ...config, api: { baseUrl, key: API_KEY } };
+  const short = recordingTerminal();
+  expect(await runDoctor(withApi, engine, {}, short)).toBe(0);
+  expect(short.printed).toEqual(["All 6 checks are well."]);
+  const long = recordingTerminal();
+  expect(await runDoctor(withApi, engine, { verbose: true }, long)).toBe(0);
+  expect(long.printed.map((line) => line.slice(0, 17).trimEnd())).toEqual([
+    "ok       secrets",
+    "ok       database",
+    "ok       inbox",
+    "ok       disk",
+    "ok       api",
+    "ok       clock",
+    "All 6 checks are",
+  ]);
+  const warned = recordingTerminal();
+  expect(await runDoctor(config, engine, {}, warned)).toBe(0);
+  expect(warned.printed).toEqual([
+    expect.stringMatching(/^warning  api       API_BASE_URL and API_KEY are not set/),
+  ]);
+  const wrong = recordingTerminal();
+  expect(await runDoctor({ ...config, api: { baseUrl, key: "wrong" } }, engine, { json: true }, wrong)).toBe(
+    1,
+  );
+  expect(JSON.parse(wrong.printed[0]!)).toMatchObject({
+    findings: expect.arrayContaining([{ check: "api", level: "problem", message: expect.any(String) }]),
+  });
+});
+
+test("backup names its files, and says whose affair it is where it is none of ours", async () => {
+  const { engine, config } = await startTestReceiver();
+  const mask = process.umask();
+  onTestFinished(() => void process.umask(mask));
+  const target = `${config.databaseFile!}.copy`;
+  const terminal = recordingTerminal();
+  expect(await backup(engine, target, terminal)).toBe(0);
+  expect(terminal.printed).toEqual([`${target}/receiver.work.db`, `${target}/receiver.db`]);
+  const { backup: _ours, ...ledger } = engine.ledger;
+  const elsewhere = recordingTerminal();
+  expect(await backup({ ...engine, ledger }, target, elsewhere)).toBe(1);
+  expect(elsewhere.said.join()).toContain("pg_dump");
+});
