@@ -10,12 +10,12 @@ import {
 } from "./operations/commands/arguments.ts";
 import type { ExportOptions, ListOptions, RequeueOptions } from "./operations/commands/inbox.ts";
 import type { RunOptions } from "./operations/commands/inbox-run.ts";
-import type { MoveOptions } from "./operations/commands/move.ts";
 import { backup } from "./operations/commands/backup.ts";
 import { EXIT } from "./operations/commands/exit-codes.ts";
 import { start } from "./operations/commands/start.ts";
 import { processTerminal as terminal } from "./operations/commands/terminal.ts";
 import type { Engine } from "./engine.ts";
+import { serverRoom } from "./engines/open.ts";
 import { isUnbegun, onEngine, withConfig, withEngine } from "./operations/commands/with-engine.ts";
 import { version } from "./version.ts";
 
@@ -26,7 +26,6 @@ const commands = {
   reconcile: async () => import("./operations/commands/reconcile.ts"),
   doctor: async () => import("./operations/commands/doctor.ts"),
   recover: async () => import("./operations/commands/recover.ts"),
-  move: async () => import("./operations/commands/move.ts"),
   health: async () => import("./operations/commands/health.ts"),
 };
 
@@ -194,18 +193,7 @@ program
   .description("copy the database while it is in use")
   .action(withEngine(async ({ engine }, directory: string) => backup(engine, directory, terminal)));
 
-program
-  .command("move")
-  .description("move the inbox from SQLite to PostgreSQL, while the receiver runs")
-  .requiredOption("--to <url>", "where to: postgres://…")
-  .option("--finish", "the receiver is stopped for good: move also what is not handled yet")
-  .addOption(json())
-  .action(
-    withConfig(
-      async (config, options: MoveOptions) => (await commands.move()).move(config, options, terminal),
-      { needsSecret: false },
-    ),
-  );
+(await serverRoom())?.addCommands(program);
 
 program
   .command("recover")

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine.ts";
 
@@ -15,12 +16,38 @@ export type EngineOptions = {
   whenLost?: "handle-again" | "consider-handled";
 };
 
-/** Opens the engine that the configuration names. The one place that knows them all; a fork deletes what it doesn't use. */
+/** What a server's engine is opened with. */
+export type ServerOptions = Pick<EngineOptions, "clock" | "signingSecrets"> & {
+  url: string;
+  schema: EngineOptions["databaseSchema"];
+  backend: EngineOptions["postgresBackend"];
+};
+
+/** A folder with an engine for databases on a server, and with commands of its own. */
+export type ServerRoom = {
+  openServer: (options: ServerOptions) => Promise<Engine>;
+  addCommands: (program: Command) => void;
+};
+
+const rooms: (() => Promise<ServerRoom>)[] = [];
+// Who needs no PostgreSQL deletes this line, and the folder that it names.
+rooms.push(async () => import("./postgres/room.ts"));
+
+/** The folder for PostgreSQL, where it was not deleted. */
+export async function serverRoom(): Promise<ServerRoom | undefined> {
+  return rooms[0]?.();
+}
+
+/** Opens the engine that the configuration names. */
 export async function openEngine(given: EngineOptions): Promise<Engine> {
   const { databaseFile, databaseUrl, databaseSchema: schema, postgresBackend: backend, ...options } = given;
   if (databaseUrl !== undefined) {
-    const { openPostgresEngine } = await import("./postgres/index.ts");
-    return openPostgresEngine({ url: databaseUrl, schema, backend, ...options });
+    const room = await serverRoom();
+    if (!room)
+      throw new Error(
+        "this receiver was made without PostgreSQL: DATABASE_URL has to name a file, sqlite:….",
+      );
+    return room.openServer({ url: databaseUrl, schema, backend, ...options });
   }
   if (databaseFile === undefined) throw new Error("Neither a file nor an address of a database is given.");
   const { openSqliteEngine } = await import("./sqlite/index.ts");

@@ -8,7 +8,7 @@ import {
 } from "../../receiver/operations/commands/inbox.ts";
 import { backup } from "../../receiver/operations/commands/backup.ts";
 import { runDoctor } from "../../receiver/operations/commands/doctor.ts";
-import { move } from "../../receiver/operations/commands/move.ts";
+import { move } from "../../receiver/engines/postgres/move/command.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import { recover } from "../../receiver/operations/commands/recover.ts";
 import { openEngineOrComplain } from "../../receiver/operations/commands/with-engine.ts";

@@ -10,7 +10,7 @@ import {
   requeueEvents,
   showEvent,
 } from "../../../receiver/operations/commands/inbox.ts";
-import { move } from "../../../receiver/operations/commands/move.ts";
+import { move } from "../../../receiver/engines/postgres/move/command.ts";
 import { openEngineOrComplain } from "../../../receiver/operations/commands/with-engine.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
 import { done, newEvent } from "../engine-suite/harness.ts";

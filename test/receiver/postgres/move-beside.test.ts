@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
-import { moveInbox } from "../../../receiver/engines/move.ts";
+import { moveInbox } from "../../../receiver/engines/postgres/move/move.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
 import { accept, newEvents } from "../engine-suite/harness.ts";

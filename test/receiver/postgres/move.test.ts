@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { onTestFinished, describe, expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import type { Claim, Engine, Outcome } from "../../../receiver/engine.ts";
-import { moveInbox, StillRunning, type MoveReport } from "../../../receiver/engines/move.ts";
+import { moveInbox, StillRunning, type MoveReport } from "../../../receiver/engines/postgres/move/move.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
 import { accept, newEvent, newEvents } from "../engine-suite/harness.ts";

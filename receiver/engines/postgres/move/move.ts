@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isFinished, type MovedEvent, type MovedJob } from "./moved-event.ts";
-import { openArriving, type Arrived, type ArrivingInbox } from "./postgres/arriving.ts";
-import { openLeaving, type LeavingInbox } from "./sqlite/leaving.ts";
+import { openArriving, type Arrived, type ArrivingInbox } from "./arriving.ts";
+import { openLeaving, type LeavingInbox } from "./leaving.ts";
 
 const BATCH = 250;
 

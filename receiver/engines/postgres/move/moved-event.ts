@@ -1,4 +1,4 @@
-import type { EventSource, JobState } from "../engine.ts";
+import type { EventSource, JobState } from "../../../engine.ts";
 
 /** An event on its way from one engine to another, with all that is known of it. */
 export type MovedEvent = {

@@ -1,11 +1,11 @@
-import type { InboxJob } from "../../engine.ts";
-import { isFinished, type MovedAlias, type MovedEvent } from "../moved-event.ts";
+import type { InboxJob } from "../../../engine.ts";
+import { isFinished, type MovedAlias, type MovedEvent } from "./moved-event.ts";
 import { eventColumns, HELD, jobRows, rowOf } from "./arriving-rows.ts";
-import { createBoss } from "./boss.ts";
-import { createDatabase, createPool, findSessions } from "./connection.ts";
-import { EVENT, type EventRow } from "./ledger.ts";
-import { loadPackages } from "./packages.ts";
-import { jobId, uuidOf } from "./text.ts";
+import { createBoss } from "../boss.ts";
+import { createDatabase, createPool, findSessions } from "../connection.ts";
+import { EVENT, type EventRow } from "../ledger.ts";
+import { loadPackages } from "../packages.ts";
+import { jobId, uuidOf } from "../text.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 

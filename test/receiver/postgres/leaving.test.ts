@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { LEASE_MS } from "../../../receiver/engine.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { openLeaving } from "../../../receiver/engines/sqlite/leaving.ts";
+import { openLeaving } from "../../../receiver/engines/postgres/move/leaving.ts";
 import { workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 

@@ -1,5 +1,5 @@
-import type { MovedEvent, MovedJob } from "../moved-event.ts";
-import { objectKey, storable, uuidOf } from "./text.ts";
+import type { MovedEvent, MovedJob } from "./moved-event.ts";
+import { objectKey, storable, uuidOf } from "../text.ts";
 
 /** Of an event that isn't finished where it comes from: nobody is offered it. */
 export const HELD = {

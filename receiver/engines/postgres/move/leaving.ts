@@ -1,9 +1,9 @@
-import { LEASE_MS, type EventSource } from "../../engine.ts";
-import type { MovedAlias, MovedEvent, MovedJob } from "../moved-event.ts";
-import { openReader } from "./database.ts";
-import { HANDLERS_PER_EVENT } from "./handlers.ts";
-import { idOf, keyOf, MOVED_TO, openInboxFile } from "./inbox-file.ts";
-import { workFileOf } from "./work-file.ts";
+import { LEASE_MS, type EventSource } from "../../../engine.ts";
+import type { MovedAlias, MovedEvent, MovedJob } from "./moved-event.ts";
+import { openReader } from "../../sqlite/database.ts";
+import { HANDLERS_PER_EVENT } from "../../sqlite/handlers.ts";
+import { idOf, keyOf, MOVED_TO, openInboxFile } from "../../sqlite/inbox-file.ts";
+import { workFileOf } from "../../sqlite/work-file.ts";
 
 const FIND_IDENTITY = `SELECT pair, pruned_before_ms AS prunedBeforeMs FROM identity`;
 const LIST_SEQS = `SELECT seq FROM events WHERE seq > ? ORDER BY seq LIMIT ?`;

@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import type { Engine } from "../../engine.ts";
+import { json } from "../../operations/commands/arguments.ts";
+import { processTerminal as terminal } from "../../operations/commands/terminal.ts";
+import { withConfig } from "../../operations/commands/with-engine.ts";
+import type { ServerOptions } from "../open.ts";
+import type { MoveOptions } from "./move/command.ts";
+
+/** Opens the engine for an inbox in PostgreSQL. */
+export async function openServer(options: ServerOptions): Promise<Engine> {
+  const { openPostgresEngine } = await import("./index.ts");
+  return openPostgresEngine(options);
+}
+
+/** The way from SQLite to here. */
+export function addCommands(program: Command): void {
+  program
+    .command("move")
+    .description("move the inbox from SQLite to PostgreSQL, while the receiver runs")
+    .requiredOption("--to <url>", "where to: postgres://…")
+    .option("--finish", "the receiver is stopped for good: move also what is not handled yet")
+    .addOption(json())
+    .action(
+      withConfig(
+        async (config, options: MoveOptions) =>
+          (await import("./move/command.ts")).move(config, options, terminal),
+        { needsSecret: false },
+      ),
+    );
+}
