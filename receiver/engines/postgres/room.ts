@@ -6,10 +6,13 @@ import { withConfig } from "../../operations/commands/with-engine.ts";
 import type { ServerOptions } from "../open.ts";
 import type { MoveOptions } from "./move/command.ts";
 
-/** Opens the engine for an inbox in PostgreSQL. */
+/** Opens the engine for an inbox in PostgreSQL. Throws what is in the way, and what to do. */
 export async function openServer(options: ServerOptions): Promise<Engine> {
   const { openPostgresEngine } = await import("./index.ts");
-  return openPostgresEngine(options);
+  return openPostgresEngine(options).catch((error: unknown) => {
+    if (!(error instanceof Error)) throw error;
+    throw new Error(`${error.message}${adviceOn(error)}`, { cause: error });
+  });
 }
 
 /** The way from SQLite to here. */
@@ -27,4 +30,13 @@ export function addCommands(program: Command): void {
         { needsSecret: false },
       ),
     );
+}
+
+/** What to do where a server didn't answer, or refused; other errors say it themselves. */
+function adviceOn(error: Error): string {
+  const code = "code" in error ? String(error.code) : "";
+  if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
+  if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
+  const isSilent = /^E[A-Z]+$/.test(code) || code === "57P03" || /timeout|terminated/i.test(error.message);
+  return isSilent ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
 }

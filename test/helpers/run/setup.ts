@@ -9,13 +9,6 @@ import type { BrowserServer } from "playwright-core";
 import { freePort } from "../free-port.ts";
 import { tellCosts } from "./costs.ts";
 
-declare module "vitest" {
-  export interface ProvidedContext {
-    /** Answers with the address of what all test files share: `/postgres`, `/browser`. */
-    sharedPrograms: string;
-  }
-}
-
 /** Of all test files together: one PostgreSQL server and one browser, each started for the first who asks. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = makeDirectory();

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { SECRET } from "./events.ts";
+import { temporaryDirectory } from "./temporary.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 export type ReceiverProcess = {
@@ -31,7 +32,7 @@ export class EndedEarly extends Error {
   }
 }
 
-/** Starts a receiver as a process of its own (and of its own group) and waits until it listens, or works. */
+/** Starts a receiver as a process of its own (and of its own group), where no `.env` is, and waits until it listens, or works. */
 export async function startProcess(options: {
   environment: Record<string, string>;
   entry?: string;
@@ -40,7 +41,7 @@ export async function startProcess(options: {
 }): Promise<ReceiverProcess> {
   const words = options.words ?? [];
   const child = spawn(process.execPath, [...RUN_TYPESCRIPT, options.entry ?? MAIN, ...words], {
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    cwd: options.cwd ?? temporaryDirectory(),
     env: {
       ...cleanEnvironment(),
       SIGNING_SECRET: SECRET,
@@ -78,12 +79,13 @@ export async function startProcess(options: {
   return { child, url: first.url ?? "", adminUrl: first.admin_url, lines, errors, exited, kill };
 }
 
-/** Runs a command of the receiver to its end. */
+/** Runs a command of the receiver to its end, where no `.env` is. */
 export async function runCommand(
   words: readonly string[],
   environment: Record<string, string> = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [...RUN_TYPESCRIPT, MAIN, ...words], {
+    cwd: temporaryDirectory(),
     env: { ...cleanEnvironment(), ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -1,0 +1,44 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { forkFiles } from "../../tools/fork/files.ts";
+import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
+import { ROOT } from "../repository/files.ts";
+
+const HANDLERS = `import { defineHandler } from "../work/handler.ts";
+
+const mine = defineHandler({ name: "mine", type: "*", handle: async () => undefined });
+export const handlers = [mine];
+`;
+
+test("a fork whose handlers are all its owner's passes its own tests, and its types check", () => {
+  const fork = temporaryDirectory();
+  const isShipped = (path: string) =>
+    /^(?:test\/)?receiver\/handlers\/|^test\/receiver\/handlers\//.test(path);
+  const files = [...forkFiles(ROOT, "mine", { postgres: false })].filter(([path]) => !isShipped(path));
+  for (const [path, text] of [...files, ["receiver/handlers/index.ts", HANDLERS] as const]) {
+    mkdirSync(join(fork, dirname(path)), { recursive: true });
+    writeFileSync(join(fork, path), text);
+  }
+  // As `npm run fork` leaves it: with settings of its own where the tests run.
+  writeFileSync(join(fork, ".env"), "SIGNING_SECRET=whsec_of_the_fork\nADMIN_TOKEN=of-the-fork\n", {
+    mode: 0o600,
+  });
+  symlinkSync(join(ROOT, "node_modules"), join(fork, "node_modules"));
+  const { PATH = "", HOME = "" } = process.env;
+  const run = (bin: string, ...words: string[]) =>
+    spawnSync(process.execPath, [join(fork, "node_modules", bin), ...words], {
+      cwd: fork,
+      encoding: "utf8",
+      env: { PATH, HOME, NO_COLOR: "1" },
+    });
+  expect(run("typescript/bin/tsc", "--noEmit").stdout).toBe("");
+  const tested = run("vitest/vitest.mjs", "run", "--reporter=dot");
+  expect({ status: tested.status, said: tested.status === 0 ? "" : tested.stdout }).toEqual({
+    status: 0,
+    said: "",
+  });
+  const [, passed = "0"] = /Tests +(\d+) passed/.exec(tested.stdout) ?? [];
+  expect(Number(passed)).toBeGreaterThan(900);
+}, 600_000);

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { needsOf } from "./imports.ts";
+
+/** Beside the fork's own dependencies. */
+const TESTED_WITH = ["vitest", "fast-check"];
+
+/** They test our pages, or name handlers that a fork replaces. */
+const STAYS = ["test/receiver/docs.test.ts", "test/receiver/inbox-run.test.ts"];
+
+/**
+ * The files of the tests that a fork takes along: each test of the receiver that needs nothing else than what is there,
+ * with its helpers. A test that needs a browser, another framework or the simulator stays behind.
+ */
+export function ownTests(
+  kit: string,
+  paths: readonly string[],
+  { has, dependencies }: { has: (path: string) => boolean; dependencies: readonly string[] },
+): Map<string, string> {
+  const taken = new Map<string, string>();
+  const tests = paths.filter((path) => /(?<!\.slow)\.test\.ts$/.test(path) && !STAYS.includes(path));
+  for (const path of tests) {
+    const files = reached(kit, path, { has, packages: [...TESTED_WITH, ...dependencies] });
+    for (const [file, text] of files ?? []) taken.set(file, text);
+  }
+  return taken;
+}
+
+/** A test and all that it names, with their texts; undefined where it names what a fork hasn't. */
+function reached(
+  kit: string,
+  test: string,
+  fork: { has: (path: string) => boolean; packages: readonly string[] },
+): Map<string, string> | undefined {
+  const found = new Map<string, string>();
+  const waiting = [test];
+  for (const path of waiting) {
+    if (found.has(path) || fork.has(path)) continue;
+    if (!/^test\/(?:receiver|shared|helpers|vectors)\//.test(path)) return undefined;
+    const text = readFileSync(kit + path, "utf8");
+    found.set(path, text);
+    if (!path.endsWith(".ts")) continue;
+    const { files, packages } = needsOf(path, text);
+    if (packages.some((name) => !fork.packages.includes(name))) return undefined;
+    waiting.push(...files);
+  }
+  return found;
+}
