@@ -136,19 +136,19 @@ export function describeRetention(name: string, createBackend: CreateBackend): v
       await ended(2);
     });
 
-    test("prunes what came after many that have to stay", async () => {
+    test("prunes what came after one that has to stay, however much it is", async () => {
       const { engine, pass, processing, ended } = await setUp(createBackend);
       const older = { bodiesOlderThanMs: 30 * DAY_MS, idsOlderThanMs: 40 * DAY_MS };
-      await accept(engine, newEvents(230, { type: "dead" }));
-      await accept(engine, newEvents(230, { type: "done" }));
+      await accept(engine, newEvents(1, { type: "dead" }));
+      await accept(engine, newEvents(250, { type: "done" }));
       const processor = await processing(byType, { handlers: KNOWN, concurrency: 50 });
-      await ended(460);
+      await ended(251);
       await processor.drain(0);
       await pass(50 * DAY_MS);
       // The newest of all keeps its id, so that no number is given twice.
       await accept(engine, [newEvent({ type: "waiting" })]);
-      expect(await engine.ledger.prune(older)).toEqual({ bodies: 230, ids: 230 });
-      expect((await engine.ledger.counts()).byState).toMatchObject({ dead: 230, done: 0, pending: 1 });
+      expect(await engine.ledger.prune(older)).toEqual({ bodies: 250, ids: 250 });
+      expect((await engine.ledger.counts()).byState).toMatchObject({ dead: 1, done: 0, pending: 1 });
     });
 
     test("prunes a great deal beside acknowledgements and handlers", async () => {

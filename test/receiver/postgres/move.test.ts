@@ -81,13 +81,13 @@ describe("a move from SQLite to PostgreSQL", () => {
 
   test("takes the second ids of events along, all of them", async () => {
     const { sqlite, move, postgres } = await setUp();
-    const found = newEvents(MANY).map((event, n) => ({
+    const found = newEvents(251).map((event, n) => ({
       ...event,
       objectId: `call_${String(n)}`,
       source: "reconcile" as const,
     }));
     await accept(sqlite, found);
-    const late = newEvents(MANY).map((event, n) => ({ ...event, objectId: `call_${String(n)}` }));
+    const late = newEvents(251).map((event, n) => ({ ...event, objectId: `call_${String(n)}` }));
     await sqlite.intake.accept(late);
     await move(true);
     // Under another object each is known by its id alone.
