@@ -97,3 +97,27 @@ test.each([
     expect([sent.body, received, durationMs]).toEqual([shown, { status: 200, headers: [], body: shown }, 13]);
   },
 );
+
+test("the evidence says how it was sent, what came back, and where, without what is secret in the address", () => {
+  const { request } = contextOf({}).compose(Buffer.from("{}"));
+  const outcome: Exchange["outcome"] = {
+    kind: "no_answer",
+    error: "reset",
+    message: "It cut the connection.",
+  };
+  const url = "http://name:password@127.0.0.1:3000/hooks?a=b";
+  const exchange = { eventId: "", request: { ...request, url, note: "One of ten." }, outcome, durationMs: 1 };
+  expect(evidenceOf(exchange)).toEqual({
+    sent: {
+      method: "POST",
+      url: "http://127.0.0.1:3000/hooks?a=b",
+      headers: request.headers,
+      body: "{}",
+      note: "One of ten.",
+    },
+    received: { error: "reset", message: "It cut the connection." },
+    durationMs: 1,
+    // What went on beside it, one request alone does not repeat.
+    curl: undefined,
+  });
+});

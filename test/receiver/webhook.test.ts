@@ -1,0 +1,142 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import type { Trace } from "../../receiver/engine.ts";
+import { ANSWERS, type Answer } from "../../receiver/intake/answers.ts";
+import type { Body } from "../../receiver/intake/body.ts";
+import type { Receipt } from "../../receiver/intake/inbox.ts";
+import { createWebhook, type WebhookRequest } from "../../receiver/intake/webhook.ts";
+import { createHealth } from "../../receiver/operations/health.ts";
+import { createLog } from "../../receiver/operations/log.ts";
+import { createMetrics } from "../../receiver/operations/metrics.ts";
+import { createRequestLog } from "../../receiver/operations/request-log.ts";
+
+/** The way of one request to its answer, without the network before it and the database behind it. */
+
+const STORED: Receipt = { kind: "stored", id: "evt_1", type: "call.completed", secretIndex: 0 };
+
+async function ask(
+  changes: Partial<WebhookRequest> = {},
+  world: { receipt?: () => Receipt; isDraining?: boolean; freeBytes?: number } = {},
+) {
+  const traces: (Trace | null)[] = [];
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line) => void lines.push(JSON.parse(line)) },
+  });
+  const health = createHealth({
+    probe: async () => ({ ok: true }),
+    clock: systemClock,
+    freeBytes: async () => world.freeBytes ?? 100,
+    minimumFreeBytes: 100,
+  });
+  // It has looked at the disk by then.
+  await new Promise(setImmediate);
+  if (world.isDraining === true) health.startDraining();
+  const webhook = createWebhook({
+    inbox: async ({ trace }) => {
+      traces.push(trace);
+      return (world.receipt ?? (() => STORED))();
+    },
+    maxBodyBytes: 10,
+    health,
+    log,
+    logRequest: createRequestLog({ log, clock: systemClock }),
+    metrics: createMetrics({ counts: () => Promise.reject(new Error("nobody asks")) }),
+    clock: systemClock,
+  });
+  const answers: Answer[] = [];
+  await webhook(
+    {
+      method: "POST",
+      path: "/webhooks",
+      id: undefined,
+      signatures: [],
+      traceparent: undefined,
+      encoding: undefined,
+      announcedBytes: undefined,
+      readBody: async () => ({ ok: true, bytes: new Uint8Array(1) }),
+      ...changes,
+    },
+    (answer) => void answers.push(answer),
+  );
+  health.stop();
+  expect(answers).toHaveLength(1);
+  return { answer: answers[0], traces, lines };
+}
+
+const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+test.each<[string | null | undefined, string | undefined, Trace | null]>([
+  [undefined, undefined, null],
+  [null, undefined, null],
+  ["no trace", undefined, null],
+  [TRACE.toUpperCase(), undefined, null],
+  [`${TRACE}-more`, undefined, null],
+  [TRACE, undefined, { traceparent: TRACE }],
+  [TRACE, "request 1", { traceparent: TRACE, requestId: "request 1" }],
+  [undefined, "request 1", { requestId: "request 1" }],
+  ["no trace", "request 1", { requestId: "request 1" }],
+])("of the trace %o and the id %o is kept %o", async (traceparent, id, expected) => {
+  expect((await ask({ traceparent, id })).traces).toEqual([expected]);
+});
+
+test.each<
+  [string, Partial<WebhookRequest>, Parameters<typeof ask>[1], keyof typeof ANSWERS, string | undefined]
+>([
+  ["another method", { method: "GET" }, {}, "method", undefined],
+  ["another method, while it drains", { method: "PUT" }, { isDraining: true }, "method", undefined],
+  ["a drain", {}, { isDraining: true }, "unavailable", "draining"],
+  ["a disk that is low", {}, { freeBytes: 99 }, "unavailable", "disk_low"],
+  ["an encoding", { encoding: "gzip" }, {}, "encoded", "encoding.unsupported"],
+  ["several encodings", { encoding: "identity, gzip" }, {}, "encoded", "encoding.unsupported"],
+  ["one byte too much that is announced", { announcedBytes: 11 }, {}, "too_large", "entity.too.large"],
+])("%s is refused before its body is read", async (_what, changes, world, answer, reason) => {
+  const readBody = async (): Promise<Body> => Promise.reject(new Error("it was read"));
+  const asked = await ask({ ...changes, readBody }, world);
+  expect(asked.answer).toBe(ANSWERS[answer]);
+  expect(asked.traces).toEqual([]);
+  expect(asked.lines.at(-1)).toMatchObject({ status: ANSWERS[answer].status });
+  expect(asked.lines.at(-1)?.["reason"]).toBe(reason);
+});
+
+test.each(["identity", "Identity", "IDENTITY", null, undefined])(
+  "the encoding %o is none",
+  async (encoding) => {
+    expect((await ask({ encoding, announcedBytes: 10 })).answer).toBe(ANSWERS.stored);
+  },
+);
+
+test.each<[Extract<Body, { ok: false }>["problem"], keyof typeof ANSWERS, string]>([
+  ["too_large", "too_large", "entity.too.large"],
+  ["incomplete", "incomplete", "request.aborted"],
+  ["overloaded", "unavailable", "overloaded"],
+  ["already_read", "failed", "body_already_read"],
+])("a body that is %s is answered and told of as such", async (problem, answer, reason) => {
+  const asked = await ask({ readBody: async () => ({ ok: false, problem }) });
+  expect(asked.answer).toBe(ANSWERS[answer]);
+  expect(asked.lines.at(-1)).toMatchObject({ result: "refused", reason });
+  const hints = asked.lines.filter(({ msg }) => String(msg).includes("Move the line of the body parser"));
+  expect(hints).toHaveLength(problem === "already_read" ? 1 : 0);
+});
+
+test.each<Receipt>([
+  STORED,
+  { ...STORED, kind: "duplicate" },
+  { kind: "invalid_signature", reason: "no_match" },
+  { kind: "invalid_json", message: "" },
+  { kind: "invalid_event", message: "" },
+  { kind: "unavailable", reason: "full", detail: "" },
+])("a receipt $kind has the answer of its name", async (receipt) => {
+  expect((await ask({}, { receipt: () => receipt })).answer).toBe(ANSWERS[receipt.kind]);
+});
+
+test("a bug is a 500, with a line that says what it was", async () => {
+  const bug = (): never => {
+    throw new Error("it is broken");
+  };
+  const { answer, lines } = await ask({}, { receipt: bug });
+  expect(answer).toBe(ANSWERS.failed);
+  expect(lines[0]).toMatchObject({ level: "error", err: { message: "it is broken" } });
+  expect(lines[1]).toMatchObject({ level: "error", status: 500, reason: "bug" });
+});
