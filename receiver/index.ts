@@ -11,6 +11,7 @@ export {
 } from "./library/unwrap.ts";
 export { defineHandler, PermanentFailure, RetryAfter, type Handler } from "./work/handler.ts";
 export type { HandledEvent, HandlerContext } from "./work/handler.ts";
+export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/handler-bench.ts";
 export type { Fetch, Middleware } from "./intake/adapters.ts";
 export type { Readiness } from "./operations/health.ts";
 export {

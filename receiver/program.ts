@@ -186,7 +186,9 @@ program
 program
   .command("health")
   .description("whether the receiver that runs here is ready, for the health checks of containers")
-  .action(withConfig(async (config) => (await commands.health()).health(config, terminal)));
+  .action(
+    withConfig(async (config) => (await commands.health()).health(config, terminal), { needsSecret: false }),
+  );
 
 program
   .command("backup <directory>")

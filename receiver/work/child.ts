@@ -24,7 +24,7 @@ const FAREWELL_MS = 2_000;
  * or when its supervisor is gone.
  */
 export async function runWorker({ handlersModule, workerId }: Assignment): Promise<void> {
-  const loaded = loadConfig({ ...process.env, RECEIVER_ROLE: "worker" });
+  const loaded = loadConfig(process.env, { needsSecret: false });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const { config } = loaded;
   const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });

@@ -45,7 +45,7 @@ void main();
 `;
 const RECEIVER_ESM = `
 import { createServer } from "node:http";
-import { createReceiver, unwrap, verifySignature, defineHandler, PermanentFailure, RetryAfter, objectSchemas, type MountedReceiver, type WebhookEvent } from "voice-agent-webhook-kit/receiver";
+import { createHandlerBench, createReceiver, unwrap, verifySignature, defineHandler, PermanentFailure, RetryAfter, objectSchemas, type HandlerBench, type MountedReceiver, type WebhookEvent } from "voice-agent-webhook-kit/receiver";
 const receiver: MountedReceiver = await createReceiver({ signingSecrets: ["s"], retentionDays: 3, handlers: new URL("./handlers.mjs", import.meta.url) });
 createServer((request, response) => void receiver.middleware(request, response));
 export const POST: (request: Request) => Promise<Response> = receiver.fetch;
@@ -57,6 +57,8 @@ export const handlers = [defineHandler({ name: "calls", type: "call.completed", 
   if ((event.data.object.duration_sec ?? 0) > 3) throw new RetryAfter(3);
   throw new PermanentFailure("no");
 } })];
+const bench: HandlerBench = await createHandlerBench(handlers[0]!);
+console.log((await bench.run(event)).outcome === "later");
 console.log(objectSchemas["call.completed"].parse({}).phone, (await receiver.health()).ready);
 // @ts-expect-error there is no such option
 await createReceiver({ retentionDay: 3 });
@@ -67,7 +69,7 @@ async function main(): Promise<void> {
   const receiver: kit.MountedReceiver = await kit.createReceiver({ signingSecrets: ["s"] });
   await receiver.stop();
   const { type }: kit.WebhookEvent = kit.unwrap({ body: "", header: undefined, secrets: [] });
-  console.log(type, new kit.RetryAfter(1).name);
+  console.log(type, new kit.RetryAfter(1).name, kit.createHandlerBench);
 }
 void main();
 `;

@@ -20,6 +20,14 @@ describe("the command line", () => {
     ["with a misspelt command", ["strat"], {}, 2, /Did you mean start\?/],
     ["with an unknown option", ["inbox", "list", "--jsn"], {}, 2, /Did you mean --json\?/],
     ["with a wrong choice", ["inbox", "list", "--state", "gone"], {}, 2, /Allowed choices are pending/],
+    ["with nobody to ask", ["health"], { PORT: "1" }, 3, /^voice-agent-receiver: no receiver .*:1\/readyz\./],
+    [
+      "with no worker to ask",
+      ["health"],
+      { ADMIN_PORT: "1", RECEIVER_ROLE: "worker" },
+      3,
+      /no receiver .*:1\/readyz\./,
+    ],
     ["with a wrong duration", ["reconcile", "--since", "soon"], {}, 2, /such as 30m, 12h or 7d/],
     [
       "on an inbox that isn't there",

@@ -18,7 +18,7 @@ export function withConfig<Arguments extends unknown[]>(
 ): Action<Arguments> {
   return async (...rest) => {
     loadEnvFile();
-    const loaded = loadConfig(needsSecret ? process.env : { ...process.env, RECEIVER_ROLE: "worker" });
+    const loaded = loadConfig(process.env, needsSecret ? {} : { needsSecret });
     if (!loaded.ok) {
       for (const problem of loaded.problems) terminal.complain(problem);
       process.exitCode = EXIT.usage;

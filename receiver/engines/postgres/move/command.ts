@@ -11,7 +11,7 @@ export type MoveOptions = { to: string; finish?: boolean; json?: boolean };
 
 /** Moves the inbox from SQLite to PostgreSQL. Answers 0 when all that could be moved was, and is the same there. */
 export async function move(config: Config, options: MoveOptions, terminal: Terminal): Promise<number> {
-  const target = loadConfig({ DATABASE_URL: options.to, RECEIVER_ROLE: "worker" });
+  const target = loadConfig({ DATABASE_URL: options.to }, { needsSecret: false });
   const url = target.ok ? target.config.databaseUrl : undefined;
   if (url === undefined) {
     terminal.complain("--to takes the address of a PostgreSQL database, such as postgres://host/database.");
