@@ -19,26 +19,36 @@ export const resultsSchema = z.object({
 
 export type Results = z.infer<typeof resultsSchema>;
 
-type Count = { folder: string; caught: number; survived: number; unreached: number };
+/** Of one folder: how many of its files were tried, and what became of the changes to them. */
+type Count = {
+  folder: string;
+  files: number;
+  tried: number;
+  caught: number;
+  survived: number;
+  unreached: number;
+};
 
 const BEGIN = "<!-- mutants: npm run mutation -- --figures -->";
 const END = "<!-- end of mutants -->";
 
-/** How many changes to the files below each folder were caught, survived, and stand where no test comes. */
-export function countByFolder(results: Results, folders: readonly string[]): Count[] {
-  return folders.flatMap((folder) => {
-    const mutants = Object.entries(results.files)
-      .filter(([file]) => file.startsWith(`${folder}/`))
-      .flatMap(([, file]) => file.mutants);
+/** What became of the changes to the files of each folder. */
+export function countByFolder(
+  results: Results,
+  folders: readonly { folder: string; files: readonly string[] }[],
+): Count[] {
+  return folders.map(({ folder, files }) => {
+    const found = files.flatMap((file) => results.files[file] ?? []);
     const count = (...statuses: string[]): number =>
-      mutants.filter(({ status }) => statuses.includes(status)).length;
-    const counted = {
+      found.flatMap(({ mutants }) => mutants).filter(({ status }) => statuses.includes(status)).length;
+    return {
       folder,
+      files: files.length,
+      tried: found.length,
       caught: count("Killed", "Timeout"),
       survived: count("Survived"),
       unreached: count("NoCoverage"),
     };
-    return totalOf(counted) === 0 ? [] : [counted];
   });
 }
 
@@ -56,24 +66,33 @@ export function survivors(results: Results): string[] {
 
 /** A table as the formatter of the project sets it, with the sum of all in the last row. */
 export function tableOf(counts: readonly Count[]): string {
-  const sum = (name: "caught" | "survived" | "unreached"): number =>
+  const sum = (name: Exclude<keyof Count, "folder">): number =>
     counts.reduce((total, count) => total + count[name], 0);
-  const all = {
+  const all: Count = {
     folder: "all",
+    files: sum("files"),
+    tried: sum("tried"),
     caught: sum("caught"),
     survived: sum("survived"),
     unreached: sum("unreached"),
   };
-  const rows = [...counts, all].map((count) => [
-    count.folder,
-    String(totalOf(count)),
-    String(count.caught),
-    String(count.survived),
-    String(count.unreached),
-    `${((100 * count.caught) / Math.max(1, totalOf(count))).toFixed(1)} %`,
-  ]);
-  const cells = [["Folder", "Changes", "Caught", "Survived", "No test comes there", "Score"], ...rows];
-  const widths = [0, 1, 2, 3, 4, 5].map((column) =>
+  const rows = [...counts, all].map((count) => {
+    const changes = count.caught + count.survived + count.unreached;
+    return [
+      count.folder,
+      `${String(count.tried)} of ${String(count.files)}`,
+      String(changes),
+      String(count.caught),
+      String(count.survived),
+      String(count.unreached),
+      changes === 0 ? "" : `${((100 * count.caught) / changes).toFixed(1)} %`,
+    ];
+  });
+  const cells = [
+    ["Folder", "Files tried", "Changes", "Caught", "Survived", "No test comes there", "Score"],
+    ...rows,
+  ];
+  const widths = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((row) => row[column]?.length ?? 0)),
   );
   const line = (row: readonly string[]): string =>
@@ -87,8 +106,4 @@ export function withMutants(page: string, figures: string): string | undefined {
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin === -1 || end < begin) return undefined;
   return `${page.slice(0, begin)}${BEGIN}\n\n${figures}\n${page.slice(end)}`;
-}
-
-function totalOf({ caught, survived, unreached }: Omit<Count, "folder">): number {
-  return caught + survived + unreached;
 }

@@ -70,6 +70,27 @@ export function describeViews(name: string, createBackend: CreateBackend): void 
       }
     });
 
+    test("splits an event by the handlers that were announced last, also one of a type that it has split before", async () => {
+      const { engine, open, processing, ended } = await setUp(createBackend);
+      const one = handler({ name: "one" });
+      await accept(engine, [newEvent({ type: "done" })]);
+      await processing(handle, { handlers: [one] });
+      await ended(1);
+      const newer = await processing(handle, {
+        engine: await open(),
+        handlers: [one, handler({ name: "two", types: ["done"] })],
+      });
+      await newer.drain(0);
+      const event = newEvent({ type: "done" });
+      await accept(engine, [event]);
+      await ended(2);
+      const { jobs } = (await engine.ledger.find(event.id))!;
+      expect(jobs).toMatchObject([
+        { handler: "one", state: "done" },
+        { handler: "two", state: "pending" },
+      ]);
+    });
+
     test("counts the age of the one that was received first, whatever it waits for", async () => {
       const { engine, pass, processing, ended } = await setUp(createBackend);
       const ageInHours = async (): Promise<number> =>
