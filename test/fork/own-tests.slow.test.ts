@@ -34,7 +34,7 @@ test("a fork whose handlers are all its owner's passes its own tests, and its ty
       env: { PATH, HOME, NO_COLOR: "1" },
     });
   expect(run("typescript/bin/tsc", "--noEmit").stdout).toBe("");
-  const tested = run("vitest/vitest.mjs", "run", "--reporter=dot");
+  const tested = run("vitest/vitest.mjs", "run", "--reporter=dot", "--maxWorkers=2");
   expect({ status: tested.status, said: tested.status === 0 ? "" : tested.stdout }).toEqual({
     status: 0,
     said: "",
