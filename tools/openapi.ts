@@ -1,14 +1,19 @@
 import { writeFileSync } from "node:fs";
 import { format } from "oxfmt";
+import { scenarioJsonSchema } from "../simulator/domain/world/scenario.ts";
 import { createOpenApiDocument } from "./openapi/document.ts";
 
-/** Writes simulator/openapi/openapi.json anew, after a change of the schemas: `node tools/openapi.ts`. */
+/** Writes what is made of the schemas anew, after a change of them: `node tools/openapi.ts`. */
 if (process.argv.includes("--help")) {
   process.stdout.write(
-    "Usage: npm run openapi\n\nWrites simulator/openapi/openapi.json anew, from the schemas.\n",
+    "Usage: npm run openapi\n\nWrites simulator/openapi/openapi.json and simulator/schemas/scenario.schema.json anew, from the schemas.\n",
   );
   process.exit();
 }
-const file = new URL("../simulator/openapi/openapi.json", import.meta.url);
-const { code } = await format("openapi.json", JSON.stringify(createOpenApiDocument()), { printWidth: 110 });
-writeFileSync(file, code);
+for (const [file, made] of [
+  ["openapi/openapi.json", createOpenApiDocument()],
+  ["schemas/scenario.schema.json", scenarioJsonSchema()],
+] as const) {
+  const { code } = await format(file, JSON.stringify(made), { printWidth: 110 });
+  writeFileSync(new URL(`../simulator/${file}`, import.meta.url), code);
+}

@@ -99,6 +99,9 @@ test("the package is small, has what it names, compiles under skipLibCheck: fals
   const sources = globSync("**/*.{ts,cts}", { cwd: kit, exclude: ["**/*.d.{ts,cts}"] });
   expect(sources).toEqual([]);
 
+  // What docs/scenarios.md names for editors.
+  expect(existsSync(join(kit, "dist/simulator/schemas/scenario.schema.json"))).toBe(true);
+
   const bytes = globSync("**/*", { cwd: kit }).reduce((sum, file) => sum + statSync(join(kit, file)).size, 0);
   expect(bytes).toBeLessThan(MOST_BYTES);
 

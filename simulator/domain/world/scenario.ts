@@ -23,15 +23,23 @@ const callerSchema = z.strictObject({
 });
 
 const stepSchema = z.strictObject({
-  /** Seconds of schedule time after the story begins. */
-  after_seconds: z.number().min(0).max(LONGEST_SECONDS),
+  after_seconds: z
+    .number()
+    .min(0)
+    .max(LONGEST_SECONDS)
+    .describe("Seconds of schedule time after the story begins."),
   type: z.enum(EVENT_TYPES),
-  /** `restaurant`, `services` or an organization's id; where the type happens, if absent. */
-  organization: z.string().optional(),
-  /** One of the story's callers; somebody new, if absent. */
-  caller: z.string().optional(),
-  /** Fields of the event's object; `{guest.name}` and `{guest.phone}` in its texts stand for a caller of the story. */
-  object: z.record(z.string(), z.json()).optional(),
+  organization: z
+    .string()
+    .describe("`restaurant`, `services` or an organization's id; where the type happens, if absent.")
+    .optional(),
+  caller: z.string().describe("One of the story's callers; somebody new, if absent.").optional(),
+  object: z
+    .record(z.string(), z.json())
+    .describe(
+      "Fields of the event's object; `{guest.name}` and `{guest.phone}` in its texts stand for a caller.",
+    )
+    .optional(),
   times: z.int().min(1).max(MOST_STEPS).default(1),
   every_seconds: z.number().min(0).max(LONGEST_SECONDS).default(60),
 });
@@ -41,7 +49,14 @@ const scenarioSchema = z.strictObject({
   summary: z.string().min(1),
   callers: z.record(z.string().regex(/^[a-z][a-z0-9_]*$/), callerSchema).default({}),
   steps: z.array(stepSchema).min(1).max(MOST_STEPS),
+  /** For editors: where `scenario.schema.json` lies. */
+  $schema: z.string().optional(),
 });
+
+/** A scenario's file as a JSON schema, for editors that complete and check what one writes. */
+export function scenarioJsonSchema() {
+  return { title: "A scenario of the simulator", ...z.toJSONSchema(scenarioSchema, { io: "input" }) };
+}
 
 /** A story of several events that belong together, told in schedule time. */
 export type Scenario = z.infer<typeof scenarioSchema>;

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import { parseScenario, SCENARIOS } from "../../../simulator/domain/world/scenario.ts";
+import { parseScenario, scenarioJsonSchema, SCENARIOS } from "../../../simulator/domain/world/scenario.ts";
 import { RESTAURANT, SERVICES, createTestWorld } from "./test-world.ts";
 
 function tell(json: unknown, options: { seed?: number } = {}) {
@@ -14,6 +15,34 @@ function tell(json: unknown, options: { seed?: number } = {}) {
 }
 
 const minimal = { name: "mine", summary: "Mine.", steps: [{ after_seconds: 0, type: "call.completed" }] };
+
+describe("the JSON schema for editors", () => {
+  const file = JSON.parse(readFileSync("simulator/schemas/scenario.schema.json", "utf8"));
+  const schema = z.fromJSONSchema(file);
+
+  test("is what scenarios are parsed by (node tools/openapi.ts writes it anew)", () => {
+    expect(file).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
+  });
+
+  test("takes what is shipped and what names it, and refuses what is misspelt", () => {
+    const [shipped] = SCENARIOS;
+    const named = { ...minimal, $schema: "./scenario.schema.json" };
+    expect([shipped, minimal, named].map((story) => schema.safeParse(story).success)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(parseScenario(named)).toMatchObject({ ok: true });
+    const wrong = [
+      { ...minimal, step: [] },
+      { ...minimal, steps: [] },
+      { ...minimal, name: "Not A Name" },
+      { ...minimal, steps: [{ after_seconds: -1, type: "call.completed" }] },
+      { ...minimal, steps: [{ after_seconds: 0, type: "call.missed" }] },
+    ];
+    expect(wrong.filter((story) => schema.safeParse(story).success)).toEqual([]);
+  });
+});
 
 describe("the stories that come with the simulator", () => {
   test("are these five", () => {
