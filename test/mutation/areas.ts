@@ -64,8 +64,8 @@ export const AREAS: readonly Area[] = [
   },
   {
     folder: "receiver/engines",
-    files: ["receiver/engines/{ending,event-state,handler-query,turns,within-limit}.ts"],
-    tests: [`${RECEIVER}/engines/{ending,processor,transactions,sqlite}.test.ts`],
+    files: ["receiver/engines/{ending,event-state,handler-query}.ts"],
+    tests: [`${RECEIVER}/engines/{ending,event-state,handler-query}.test.ts`],
   },
   {
     folder: "simulator/domain",
