@@ -32,9 +32,7 @@ export function loadConfig(
   if (!parsed.success) {
     problems.push(...parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
   }
-  if (needsSecret && isMissing("SIGNING_SECRET", given, problems))
-    problems.push(`SIGNING_SECRET: ${SECRET_MISSING}`);
-  problems.push(...problemsTogether(given, problems));
+  problems.push(...problemsTogether(given, problems, needsSecret));
   if (problems.length > 0 || !parsed.success) return { ok: false, problems: problems.toSorted() };
   return { ok: true, config: parsed.data };
 }
@@ -42,19 +40,21 @@ export function loadConfig(
 const SECRET_MISSING =
   "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or put that in a file and name it in SIGNING_SECRET_FILE.";
 
-/** Not there, and no mistake in the file for it either, which was told already. */
-function isMissing(name: string, given: Readonly<Record<string, string>>, sofar: readonly string[]): boolean {
-  return given[name] === undefined && !sofar.some((problem) => problem.startsWith(`${name}_FILE`));
-}
-
 /** Mistakes that only show when variables are looked at side by side. */
-function problemsTogether(given: Readonly<Record<string, string>>, sofar: readonly string[]): string[] {
+function problemsTogether(
+  given: Readonly<Record<string, string>>,
+  sofar: readonly string[],
+  needsSecret: boolean,
+): string[] {
   const problems: string[] = [];
+  const isMissing = (name: string): boolean =>
+    given[name] === undefined && !sofar.some((problem) => problem.startsWith(`${name}_FILE`));
+  if (needsSecret && isMissing("SIGNING_SECRET")) problems.push(`SIGNING_SECRET: ${SECRET_MISSING}`);
   for (const [name, other] of [
     ["API_KEY", "API_BASE_URL"],
     ["API_BASE_URL", "API_KEY"],
   ] as const) {
-    if (isMissing(name, given, sofar) && given[other] !== undefined) {
+    if (isMissing(name) && given[other] !== undefined) {
       problems.push(
         `${name}: is missing, though ${other} is set: the REST API needs both. Set both or neither.`,
       );
@@ -62,7 +62,7 @@ function problemsTogether(given: Readonly<Record<string, string>>, sofar: readon
   }
   const adminHost = given["ADMIN_HOST"] ?? ADMIN_HOST;
   const isOpen = !isLoopback(adminHost) && given["ADMIN_ALLOWED_HOSTS"] === undefined;
-  if (isOpen && isMissing("ADMIN_TOKEN", given, sofar)) {
+  if (isOpen && isMissing("ADMIN_TOKEN")) {
     problems.push(
       `ADMIN_HOST: ${adminHost} lets others than this machine look into the inbox. Set ADMIN_TOKEN to what they have to show, or ADMIN_ALLOWED_HOSTS to the names by which they may ask, or leave ADMIN_HOST out.`,
     );

@@ -16,16 +16,9 @@ export type EngineOptions = {
   whenLost?: "handle-again" | "consider-handled";
 };
 
-/** What a server's engine is opened with. */
-export type ServerOptions = Pick<EngineOptions, "clock" | "signingSecrets"> & {
-  url: string;
-  schema: EngineOptions["databaseSchema"];
-  backend: EngineOptions["postgresBackend"];
-};
-
 /** A folder with an engine for databases on a server, and with commands of its own. */
 export type ServerRoom = {
-  openServer: (options: ServerOptions) => Promise<Engine>;
+  openServer: (options: EngineOptions & { databaseUrl: string }) => Promise<Engine>;
   addCommands: (program: Command) => void;
 };
 
@@ -40,14 +33,11 @@ export async function serverRoom(): Promise<ServerRoom | undefined> {
 
 /** Opens the engine that the configuration names. */
 export async function openEngine(given: EngineOptions): Promise<Engine> {
-  const { databaseFile, databaseUrl, databaseSchema: schema, postgresBackend: backend, ...options } = given;
+  const { databaseFile, databaseUrl, ...options } = given;
   if (databaseUrl !== undefined) {
     const room = await serverRoom();
-    if (!room)
-      throw new Error(
-        "this receiver was made without PostgreSQL: DATABASE_URL has to name a file, sqlite:….",
-      );
-    return room.openServer({ url: databaseUrl, schema, backend, ...options });
+    if (room) return room.openServer({ ...options, databaseUrl });
+    throw new Error("this receiver was made without PostgreSQL: DATABASE_URL has to name a file, sqlite:….");
   }
   if (databaseFile === undefined) throw new Error("Neither a file nor an address of a database is given.");
   const { openSqliteEngine } = await import("./sqlite/index.ts");

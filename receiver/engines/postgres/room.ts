@@ -3,13 +3,19 @@ import type { Engine } from "../../engine.ts";
 import { json } from "../../operations/commands/arguments.ts";
 import { processTerminal as terminal } from "../../operations/commands/terminal.ts";
 import { withConfig } from "../../operations/commands/with-engine.ts";
-import type { ServerOptions } from "../open.ts";
+import type { EngineOptions } from "../open.ts";
 import type { MoveOptions } from "./move/command.ts";
 
 /** Opens the engine for an inbox in PostgreSQL. Throws what is in the way, and what to do. */
-export async function openServer(options: ServerOptions): Promise<Engine> {
+export async function openServer({
+  databaseUrl: url,
+  databaseSchema: schema,
+  postgresBackend: backend,
+  clock,
+  signingSecrets,
+}: EngineOptions & { databaseUrl: string }): Promise<Engine> {
   const { openPostgresEngine } = await import("./index.ts");
-  return openPostgresEngine(options).catch((error: unknown) => {
+  return openPostgresEngine({ url, schema, backend, clock, signingSecrets }).catch((error: unknown) => {
     if (!(error instanceof Error)) throw error;
     throw new Error(`${error.message}${adviceOn(error)}`, { cause: error });
   });

@@ -76,7 +76,9 @@ describe("the stream", () => {
     ]);
     const ids = stream.messages.map((message) => Number(message.id));
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
-    expect(new Set(ids).size).toBe(ids.length);
+    // The clock is told again a while after a delivery, under the id of what came last.
+    const own = stream.messages.filter(({ event }) => event !== "clock").map((message) => message.id);
+    expect(new Set(own).size).toBe(own.length);
     const shown = stream.messages.find(({ event }) => event === "endpoint");
     expect(shown?.data).toMatchObject({ object: "endpoint", id });
   });
@@ -97,7 +99,7 @@ describe("the stream", () => {
     const next = await second.until(isDelivered);
     emitOne(simulator);
     await second.until((message) => isDelivered(message) && message.data["id"] !== next.data["id"]);
-    const ids = second.messages.map(({ id }) => Number(id));
+    const ids = second.messages.filter(({ event }) => event !== "clock").map(({ id }) => Number(id));
     expect(ids).toEqual(ids.map((_, index) => Number(lastId) + 1 + index));
   });
 
