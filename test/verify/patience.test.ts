@@ -72,7 +72,8 @@ test("after a lost answer the last attempt waits until that answer would have co
   const timing = { ...DEFAULT_TIMING, retryMs: 0, underWayMs: 150 };
   await attemptsAfter({ deliver, timing, answerTimeoutMs: () => 10_000 }, ENVELOPE, ANSWER_LOST);
   expect(atMs).toHaveLength(8);
-  expect(atMs.at(-1)).toBeGreaterThanOrEqual(149);
+  // Timers of Node.js may be a millisecond or two early.
+  expect(atMs.at(-1)).toBeGreaterThanOrEqual(145);
 });
 
 test("of six copies in a row, none is sent after one that had no answer in time", async () => {

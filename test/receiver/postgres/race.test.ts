@@ -96,7 +96,8 @@ function pruning(url: string, between: () => Promise<void>): ReturnType<typeof c
   const overrides = new TypeOverrides();
   overrides.setTypeParser(types.builtins.INT8, Number);
   const pool = new Pool({ connectionString: url, types: overrides });
-  // Its connections may outlive its end a little, until the database goes.
+  // Its connections may outlive its end a little, until the database goes: idle, the pool tells of it.
+  pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   onTestFinished(async () => pool.end());
   const named = naming("receiver");
