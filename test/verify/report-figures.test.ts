@@ -141,14 +141,14 @@ test("an answer is due from when its connection was begun, however long the requ
   });
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const wire = await openWire(parseTarget(`http://127.0.0.1:${port}/`), 1_000);
-  await sleep(800);
+  const wire = await openWire(parseTarget(`http://127.0.0.1:${port}/`), 3_000);
+  await sleep(2_800);
   const askedAt = performance.now();
   expect(await wire.answer()).toMatchObject({
     kind: "no_answer",
     error: "timeout",
-    message: "No answer within 1 s.",
+    message: "No answer within 3 s.",
   });
-  expect(performance.now() - askedAt).toBeLessThan(900);
+  expect(performance.now() - askedAt).toBeLessThan(2_700);
   wire.close();
 });

@@ -40,7 +40,8 @@ describe("effects have come to rest", () => {
     const { observe } = receiver({ a: 0 });
     const startedAt = performance.now();
     const handled = await settle({ entries: [entry("a"), entry("b")], observe, withinMs: 120, quietMs: 1 });
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(120);
+    // Timers of Node.js may be a millisecond or two early.
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(115);
     expect(handled.of("b")).toEqual({ known: true, count: 0 });
   });
 
