@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Envelope, EVENT_TYPES } from "../../shared/events.ts";
 import { MAXIMUM_ATTEMPTS } from "../../shared/retry-policy.ts";
 import type { CheckContext, Verdict } from "./check.ts";
 import {
@@ -82,6 +83,11 @@ export function copiesAtOnce(
 ): Promise<Exchange[]> {
   const note = `One of ${count === 10 ? "ten" : "thirty"} copies at once.`;
   return Promise.all(Array.from({ length: count }, () => deliver(what, { note })));
+}
+
+/** As many events as a burst has, of every type in turn. */
+export function burst({ event, timing }: Pick<CheckContext, "event" | "timing">): Envelope[] {
+  return Array.from({ length: timing.burst }, (_, n) => event(EVENT_TYPES[n % EVENT_TYPES.length]));
 }
 
 /** Passed when the last of an event's attempts was acknowledged. */

@@ -61,9 +61,6 @@ export type Check = {
   run: (context: CheckContext) => Promise<Verdict | Pending>;
 };
 
-/** A check as whoever composes one knows it: by its name within its group, and by these of its members. */
-export type Named<Members extends keyof Check> = Pick<Check, Members> & { name: string };
-
 /** `observe`: effects can be read back. `command`: we own the receiver's process. `clock`: we can move its clock. */
 export type Need = "observe" | "command" | "clock";
 

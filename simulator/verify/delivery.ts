@@ -167,6 +167,13 @@ export function hasTimedOut({ outcome }: Exchange): boolean {
   return outcome.kind === "no_answer" && outcome.error === "timeout";
 }
 
+/** Whether the receiver says that it ends the connection with this answer. */
+export function isLastOfConnection({ headers }: Extract<Outcome, { kind: "answered" }>): boolean {
+  return headers.some(
+    ([name, value]) => name.toLowerCase() === "connection" && value.toLowerCase() === "close",
+  );
+}
+
 /** What these changes make of the service's own recipe. */
 function recipeOf({
   secret,

@@ -1,57 +1,65 @@
 import { forgeryAnswer } from "../domain/judgement.ts";
-import type { Check, CheckContext, HandledCounts, Pending, Verdict } from "./check.ts";
-import { type Exchange, isAcknowledged } from "./delivery.ts";
+import type { Check, CheckContext, Handled, HandledCounts, Pending, Verdict } from "./check.ts";
+import { type Exchange, hasTimedOut, isAcknowledged } from "./delivery.ts";
 
-type Definition = Omit<Check, "run" | "group">;
+/** What one row of a table says of a check; what it leaves out is as usual in its table, and its level `must`. */
+export type Row = Pick<Check, "title" | "run"> & Partial<Omit<Check, "id" | "group">>;
 
-/** A check that passes when every delivery that `send` makes is acknowledged. */
-export function accepts(
-  group: Check["group"],
-  definition: Definition,
-  send: (context: CheckContext) => Promise<Exchange | Exchange[]>,
-): Check {
-  return { ...definition, group, run: async (context) => allAcknowledged([await send(context)].flat()) };
+type Usual = Pick<Check, "spec" | "hint"> & Partial<Pick<Check, "phase" | "needs">>;
+
+type Send = (context: CheckContext) => Promise<Exchange | Exchange[]>;
+
+/** The checks of a group, by their names in it. */
+export function checksOf(group: Check["group"], usual: Usual, rows: Record<string, Row>): Check[] {
+  return Object.entries(rows).map(([name, row]) => ({
+    level: "must",
+    ...usual,
+    ...row,
+    id: `${group}.${name}`,
+    group,
+  }));
 }
 
-/** A check that passes when every delivery that `send` makes is turned away. */
-export function refuses(
-  group: Check["group"],
-  definition: Definition,
-  send: (context: CheckContext) => Promise<Exchange | Exchange[]>,
-): Check {
-  return { ...definition, group, run: async (context) => allRefused([await send(context)].flat()) };
+/** Every delivery that `send` makes has to be acknowledged. */
+export function accepted(send: Send): Check["run"] {
+  return async (context) => allAcknowledged([await send(context)].flat());
+}
+
+/** Every delivery that `send` makes has to be turned away. */
+export function refused(send: Send): Check["run"] {
+  return async (context) => allRefused([await send(context)].flat());
+}
+
+/** How often an event may be handled. */
+export const ONCE = { least: 1, most: 1 };
+export const NEVER = { least: 0, most: 0 };
+export const AT_MOST_ONCE = { least: 0, most: 1 };
+
+/** Every event that `send` delivers has to be handled so often, once all has come to rest. */
+export function handledSo(expected: typeof ONCE, send: Send): Check["run"] {
+  return async (context) => {
+    const exchanges = [await send(context)].flat();
+    return whenSettled((handled) => handledTimes(handled, exchanges, expected));
+  };
+}
+
+/** Whether the receiver says that it handled an event. */
+export function isHandled(reading: Handled): boolean {
+  return reading.known && reading.count > 0;
 }
 
 /** Passed when each exchange ended with a 2xx in time. */
 export function allAcknowledged(exchanges: Exchange[]): Verdict {
   const wrong = exchanges.find((exchange) => !isAcknowledged(exchange));
-  if (wrong === undefined) return { outcome: "passed" };
-  return {
-    outcome: "failed",
-    problem: `It should be acknowledged, but ${ending(wrong)}.`,
-    exchanges: [wrong],
-  };
+  return wrong === undefined ? { outcome: "passed" } : failedBy("be acknowledged", wrong);
 }
 
 /** Passed when each exchange ended otherwise than with a 2xx; unverified when nobody was there to refuse it. */
 export function allRefused(exchanges: Exchange[]): Verdict {
   for (const exchange of exchanges) {
     const { outcome } = exchange;
-    if (isAcknowledged(exchange)) {
-      return {
-        outcome: "failed",
-        problem: `It should be refused, but ${ending(exchange)}.`,
-        exchanges: [exchange],
-      };
-    }
+    if (isAcknowledged(exchange) || hasTimedOut(exchange)) return failedBy("be refused", exchange);
     if (outcome.kind === "answered" || outcome.error === "reset" || outcome.error === "closed") continue;
-    if (outcome.error === "timeout") {
-      return {
-        outcome: "failed",
-        problem: `It should be refused, but ${ending(exchange)}.`,
-        exchanges: [exchange],
-      };
-    }
     return { outcome: "unverified", reason: `The receiver was not there to refuse it: ${outcome.message}` };
   }
   return { outcome: "passed" };
@@ -70,8 +78,12 @@ export function refusedCleanly(exchanges: Exchange[]): Verdict {
 /** Passed when no exchange ended with a 2xx; for more than a receiver may find the time to refuse. */
 export function noneAcknowledged(exchanges: Exchange[]): Verdict {
   const wrong = exchanges.find(isAcknowledged);
-  if (wrong === undefined) return { outcome: "passed" };
-  return { outcome: "failed", problem: `It should be refused, but ${ending(wrong)}.`, exchanges: [wrong] };
+  return wrong === undefined ? { outcome: "passed" } : failedBy("be refused", wrong);
+}
+
+function failedBy(should: string, exchange: Exchange): Verdict {
+  const problem = `It should ${should}, but ${ending(exchange)}.`;
+  return { outcome: "failed", problem, exchanges: [exchange] };
 }
 
 /** The first verdict that is not `passed`. */

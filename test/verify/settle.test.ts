@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Handled } from "../../simulator/verify/check.ts";
-import { isHandled } from "../../simulator/verify/checks/effect.ts";
+import { isHandled } from "../../simulator/verify/judge.ts";
 import { settle } from "../../simulator/verify/settle.ts";
 
 const entry = (

@@ -1,64 +1,52 @@
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
 import type { Check } from "../check.ts";
-import { accepts, allAcknowledged, allRefused, every } from "../judge.ts";
+import { accepted, allAcknowledged, allRefused, checksOf, every, type Row } from "../judge.ts";
 import { RULES } from "../rules.ts";
 
-const everyType: Check[] = EVENT_TYPES.map((type) =>
-  accepts(
-    "acknowledgement",
-    {
-      id: `acknowledgement.${type.replace(".", "-")}`,
-      title: `acknowledges ${type}`,
-      level: "must",
-      about: [type],
-      spec: RULES.types,
-      hint: "Answer 2xx for every event type, also for those that you have no use for; a refusal is repeated six times.",
-    },
-    ({ deliver, event }) => deliver(event(type)),
-  ),
-);
+const usual = {
+  spec: RULES.types,
+  hint: "Answer 2xx for every event type, also for those that you have no use for; a refusal is repeated six times.",
+};
+
+/** The whole schedule of a delivery: 14 h 36 min. */
+export const SPAN_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((total, delay) => total + delay, 0);
+
+const everyType = EVENT_TYPES.map((type): [string, Row] => [
+  type.replace(".", "-"),
+  {
+    title: `acknowledges ${type}`,
+    about: [type],
+    run: accepted(({ deliver, event }) => deliver(event(type))),
+  },
+]);
 
 /** Whether honest deliveries are answered as the service expects. */
-export const acknowledgementChecks: Check[] = [
-  ...everyType,
-  {
-    id: "acknowledgement.prompt",
+export const acknowledgementChecks: Check[] = checksOf("acknowledgement", usual, {
+  ...Object.fromEntries(everyType),
+  prompt: {
     title: "answers long before the 10 seconds are over",
     level: "advice",
-    group: "acknowledgement",
     spec: RULES.answer,
     hint: "Store the event, answer, and do the work afterwards: a handler that takes its time should not hold up the answer.",
     run: async ({ deliver, event, timing }) => {
       const exchanges = await Promise.all(EVENT_TYPES.map((type) => deliver(event(type))));
       const slow = exchanges.find(({ durationMs }) => durationMs > timing.promptAnswerMs);
       if (slow === undefined) return { outcome: "passed" };
-      return {
-        outcome: "failed",
-        problem: `The answer took ${Math.round(slow.durationMs)} ms; the service gives up after ${timing.responseTimeoutMs} ms.`,
-        exchanges: [slow],
-      };
+      const problem = `The answer took ${Math.round(slow.durationMs)} ms; the service gives up after ${timing.responseTimeoutMs} ms.`;
+      return { outcome: "failed", problem, exchanges: [slow] };
     },
   },
-  accepts(
-    "acknowledgement",
-    {
-      id: "acknowledgement.last-attempt",
-      title: "acknowledges the sixth attempt, 14 h 36 min after the event",
-      level: "must",
-      spec: RULES.retries,
-      hint: "Judge the age of a delivery by t in the signature header, never by the event's created.",
-    },
-    ({ deliver, event, nowSeconds }) => {
-      const spanSeconds = RETRY_DELAYS_SECONDS.reduce<number>((total, delay) => total + delay, 0);
-      return deliver(event("call.completed", {}, { created: nowSeconds() - spanSeconds }));
-    },
-  ),
-  {
-    id: "acknowledgement.after-forgery",
+  "last-attempt": {
+    title: "acknowledges the sixth attempt, 14 h 36 min after the event",
+    spec: RULES.retries,
+    hint: "Judge the age of a delivery by t in the signature header, never by the event's created.",
+    run: accepted(({ deliver, event, nowSeconds }) =>
+      deliver(event("call.completed", {}, { created: nowSeconds() - SPAN_SECONDS })),
+    ),
+  },
+  "after-forgery": {
     title: "acknowledges an event although a forged one bore its id before",
-    level: "must",
-    group: "acknowledgement",
     spec: RULES.forged,
     hint: "Verify first, remember the id afterwards: otherwise anybody can block an event by sending its id.",
     run: async ({ deliver, event }) => {
@@ -67,30 +55,23 @@ export const acknowledgementChecks: Check[] = [
       return every(allRefused([forged]), allAcknowledged([await deliver(envelope)]));
     },
   },
-  accepts(
-    "acknowledgement",
-    {
-      id: "acknowledgement.any-order",
-      title: "acknowledges events in any order",
-      level: "must",
-      spec: RULES.retries,
-      hint: "A retry of an old event arrives after newer ones; refuse nothing because of its created.",
-    },
-    async ({ deliver, event, nowSeconds }) => [
+  "any-order": {
+    title: "acknowledges events in any order",
+    spec: RULES.retries,
+    hint: "A retry of an old event arrives after newer ones; refuse nothing because of its created.",
+    run: accepted(async ({ deliver, event, nowSeconds }) => [
       await deliver(event("voicemail.created", {}, { created: nowSeconds() })),
       await deliver(event("call.completed", {}, { created: nowSeconds() - 90 })),
       await deliver(event("order.created", {}, { created: nowSeconds() - 3_600 })),
-    ],
-  ),
-  accepts(
-    "acknowledgement",
-    {
-      id: "acknowledgement.other-organization",
-      title: "acknowledges events whatever organization they name",
-      level: "advice",
-      spec: RULES.envelope,
-      hint: "The signing secret says whose event it is. If you serve several organizations, decide after the answer.",
-    },
-    ({ deliver, event }) => deliver(event("call.completed", {}, { org_id: "org_0000000000000001" })),
-  ),
-];
+    ]),
+  },
+  "other-organization": {
+    title: "acknowledges events whatever organization they name",
+    level: "advice",
+    spec: RULES.envelope,
+    hint: "The signing secret says whose event it is. If you serve several organizations, decide after the answer.",
+    run: accepted(({ deliver, event }) =>
+      deliver(event("call.completed", {}, { org_id: "org_0000000000000001" })),
+    ),
+  },
+});

@@ -1,22 +1,19 @@
-import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
 import type { Check } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
-import { allAcknowledged, every, handledTimes, whenSettled } from "../judge.ts";
+import { allAcknowledged, checksOf, every, handledTimes, isHandled, ONCE, whenSettled } from "../judge.ts";
 import { whenReady } from "../readiness.ts";
 import { RULES } from "../rules.ts";
-import { isHandled, ONCE } from "./effect.ts";
+import { SPAN_SECONDS } from "./acknowledgement.ts";
 
-const SPAN_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((total, delay) => total + delay, 0);
+const usual = {
+  spec: RULES.retries,
+  hint: "Keep ids for longer than retries may come, a few days at least; a time-to-live of minutes or hours forgets too soon.",
+};
 
 /** What takes too long, or needs too much of a receiver, for every run: `--thorough`. */
-export const thoroughChecks: Check[] = [
-  {
-    id: "effects.after-whole-schedule",
+export const thoroughChecks: Check[] = checksOf("effects", usual, {
+  "after-whole-schedule": {
     title: "handles an event once whose last attempt comes 14 h 36 min after the first",
-    level: "must",
-    group: "effects",
-    spec: RULES.retries,
-    hint: "Keep ids for longer than retries may come, a few days at least; a time-to-live of minutes or hours forgets too soon.",
     thorough: true,
     phase: "crash",
     needs: ["observe", "command", "clock"],
@@ -36,11 +33,9 @@ export const thoroughChecks: Check[] = [
       );
       if (isAcknowledged(present)) {
         await receiver?.restart();
-        return {
-          outcome: "unverified",
-          reason:
-            "Its clock did not move: it still takes what is signed now. Does it read the variable of --clock-variable?",
-        };
+        const reason =
+          "Its clock did not move: it still takes what is signed now. Does it read the variable of --clock-variable?";
+        return { outcome: "unverified", reason };
       }
       const options = { ageSeconds: -SPAN_SECONDS, note };
       exchanges.push(await whenReady(timing, () => deliver(envelope, options)));
@@ -55,4 +50,4 @@ export const thoroughChecks: Check[] = [
       );
     },
   },
-];
+});

@@ -124,7 +124,7 @@ export const plantedInUsage: PlantedBug[] = [
   {
     breaks: "Load counts a redirect as acknowledged.",
     file: "simulator/load/run.ts",
-    find: "ending <= 299",
+    find: "isSuccess(ending)",
     replace: "ending <= 399",
     tests: ["test/simulator/load/run.test.ts"],
   },
