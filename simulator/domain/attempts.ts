@@ -30,34 +30,28 @@ export type Attempt = AttemptSummary & {
   answer: Answer | null;
 };
 
+/** What is known of an attempt before it is sent. */
+type NewAttempt = Omit<
+  Attempt,
+  "deliveryId" | "endedAtMs" | "durationMs" | "httpStatus" | "error" | "errorDetail" | "answer"
+>;
+
 /** An attempt that was begun and not ended; `row` is its place in the table for as long as this process runs. */
 export type OpenAttempt = { row: number; number: number; startedAtMs: number };
 
 type LeftOpen = OpenAttempt & { deliveryId: string };
 
-type SummaryRow = {
-  delivery_id: string;
-  number: number;
-  scheduled_at: number;
-  started_at: number;
-  ended_at: number | null;
-  wall_started_at: number;
-  duration_ms: number | null;
-  signature_timestamp: number;
-  http_status: number | null;
-  error: AttemptError | null;
-  error_detail: string | null;
+type AttemptRow = Omit<Attempt, "requestHeaders" | "answer"> & {
+  requestHeaders: string;
+  answerHeaders: string | null;
+  answerBody: Buffer | null;
+  answerTruncated: number;
 };
 
-type AttemptRow = SummaryRow & {
-  request_url: string | null;
-  request_headers: string;
-  request_body: Buffer | null;
-  answer_headers: string | null;
-  answer_body: Buffer | null;
-  answer_truncated: number;
-};
-
+const SUMMARY_COLUMNS = `
+  d.id AS deliveryId, number, scheduled_at AS scheduledAtMs, started_at AS startedAtMs, ended_at AS endedAtMs,
+  wall_started_at AS wallStartedAtMs, duration_ms AS durationMs, signature_timestamp AS signatureTimestamp,
+  http_status AS httpStatus, error, error_detail AS errorDetail`;
 const OPEN = `
   INSERT INTO attempts (delivery_seq, number, scheduled_at, started_at, wall_started_at, signature_timestamp,
     request_url, request_headers, request_body)
@@ -67,12 +61,11 @@ const CLOSE = `
     answer_headers = ?, answer_body = ?, answer_truncated = ?
   WHERE rowid = ? AND ended_at IS NULL`;
 const OF_DELIVERY = `
-  SELECT d.id AS delivery_id, a.* FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq
-  WHERE d.id = ? ORDER BY number`;
+  SELECT ${SUMMARY_COLUMNS}, request_url AS requestUrl, request_headers AS requestHeaders, request_body AS requestBody,
+    answer_headers AS answerHeaders, answer_body AS answerBody, answer_truncated AS answerTruncated
+  FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq WHERE d.id = ? ORDER BY number`;
 const SUMMARIES = `
-  SELECT d.id AS delivery_id, number, scheduled_at, started_at, ended_at, wall_started_at, duration_ms,
-    signature_timestamp, http_status, error, error_detail
-  FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq
+  SELECT ${SUMMARY_COLUMNS} FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq
   WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq, number`;
 const LEFT_OPEN = `
   SELECT a.rowid AS row, d.id AS deliveryId, a.number, a.started_at AS startedAtMs
@@ -90,38 +83,22 @@ export function createAttempts(options: { database: Database }) {
   const open = database.prepare(OPEN);
   const close = database.prepare(CLOSE);
   const ofDelivery = database.prepare<[string], AttemptRow>(OF_DELIVERY);
-  const summaries = database.prepare<[string], SummaryRow>(SUMMARIES);
+  const summaries = database.prepare<[string], AttemptSummary>(SUMMARIES);
   const leftOpen = database.prepare<[], LeftOpen>(LEFT_OPEN);
 
   return {
     /** Records that an attempt is about to be made; answers its place in the table. */
-    open(
-      { seq }: { seq: number },
-      attempt: Pick<
-        Attempt,
-        | "number"
-        | "scheduledAtMs"
-        | "startedAtMs"
-        | "wallStartedAtMs"
-        | "signatureTimestamp"
-        | "requestUrl"
-        | "requestHeaders"
-        | "requestBody"
-      >,
-    ): number {
-      const { number, scheduledAtMs, startedAtMs, wallStartedAtMs, signatureTimestamp, requestBody } =
-        attempt;
-      const headers = JSON.stringify(attempt.requestHeaders);
+    open({ seq }: { seq: number }, attempt: NewAttempt): number {
       const { lastInsertRowid } = open.run(
         seq,
-        number,
-        scheduledAtMs,
-        startedAtMs,
-        wallStartedAtMs,
-        signatureTimestamp,
+        attempt.number,
+        attempt.scheduledAtMs,
+        attempt.startedAtMs,
+        attempt.wallStartedAtMs,
+        attempt.signatureTimestamp,
         attempt.requestUrl,
-        headers,
-        requestBody,
+        JSON.stringify(attempt.requestHeaders),
+        attempt.requestBody,
       );
       return Number(lastInsertRowid);
     },
@@ -146,45 +123,24 @@ export function createAttempts(options: { database: Database }) {
     ofDelivery: (deliveryId: string): Attempt[] => ofDelivery.all(deliveryId).map(fromRow),
     /** The attempts of many deliveries, by delivery id; reads no headers and no bodies. */
     summariesOf: (deliveryIds: readonly string[]): Map<string, AttemptSummary[]> =>
-      Map.groupBy(
-        summaries.all(JSON.stringify(deliveryIds)).map(summaryFromRow),
-        ({ deliveryId }) => deliveryId,
-      ),
+      Map.groupBy(summaries.all(JSON.stringify(deliveryIds)), ({ deliveryId }) => deliveryId),
     /** Attempts that an earlier life of this data file began and did not end. */
     leftOpen: (): LeftOpen[] => leftOpen.all(),
   };
 }
 
-function fromRow(row: AttemptRow): Attempt {
+function fromRow({ answerHeaders, answerBody, answerTruncated, ...row }: AttemptRow): Attempt {
+  const body = answerBody ?? Buffer.alloc(0);
   return {
-    ...summaryFromRow(row),
-    requestUrl: row.request_url,
-    requestHeaders: requestHeadersSchema.parse(JSON.parse(row.request_headers)),
-    requestBody: row.request_body,
-    answer: row.answer_headers === null ? null : answerOf(row, row.answer_headers),
-  };
-}
-
-function summaryFromRow(row: SummaryRow): AttemptSummary {
-  return {
-    deliveryId: row.delivery_id,
-    number: row.number,
-    scheduledAtMs: row.scheduled_at,
-    startedAtMs: row.started_at,
-    endedAtMs: row.ended_at,
-    wallStartedAtMs: row.wall_started_at,
-    durationMs: row.duration_ms,
-    signatureTimestamp: row.signature_timestamp,
-    httpStatus: row.http_status,
-    error: row.error,
-    errorDetail: row.error_detail,
-  };
-}
-
-function answerOf(row: AttemptRow, headers: string): Answer {
-  return {
-    headers: answerHeadersSchema.parse(JSON.parse(headers)),
-    body: row.answer_body ?? Buffer.alloc(0),
-    truncated: row.answer_truncated === 1,
+    ...row,
+    requestHeaders: requestHeadersSchema.parse(JSON.parse(row.requestHeaders)),
+    answer:
+      answerHeaders === null
+        ? null
+        : {
+            headers: answerHeadersSchema.parse(JSON.parse(answerHeaders)),
+            body,
+            truncated: answerTruncated === 1,
+          },
   };
 }

@@ -42,28 +42,18 @@ export type NewDelivery = {
   resendOf?: string;
 };
 
-type DeliveryRow = {
-  seq: number;
-  id: string;
-  event_id: string;
-  event_type: string;
-  endpoint_id: string;
-  state: DeliveryState;
-  created_at: number;
-  next_attempt_at: number | null;
-  attempts_made: number;
-  faults: string;
-  body: Buffer | null;
-  resend_of: string | null;
-};
-
+type DeliveryRow = Omit<Delivery, "faults"> & { faults: string };
 type DueRow = Omit<DueDelivery, "endpointId" | "faults"> & { faults: string };
 
 const INSERT = `
   INSERT INTO deliveries (id, event_id, event_type, endpoint_id, state, created_at, next_attempt_at, faults, body,
     resend_of)
   VALUES (?, ?, ?, ?, 'attempting', ?, ?, ?, ?, ?)`;
-const FIND = `SELECT * FROM deliveries WHERE id = ?`;
+const FIND = `
+  SELECT seq, id, event_id AS eventId, event_type AS eventType, endpoint_id AS endpointId, state,
+    created_at AS createdAtMs, next_attempt_at AS nextAttemptAtMs, attempts_made AS attemptsMade, faults, body,
+    resend_of AS resendOf
+  FROM deliveries WHERE id = ?`;
 // A parameter that stands by itself beside ORDER BY or LIMIT makes SQLite plan the statement anew at each run, which takes
 // ten times what the statement takes: hence (SELECT ?).
 const DUE = `
@@ -132,7 +122,7 @@ export function createDeliveries(options: { database: Database; seed: number }) 
     },
     find(id: string): Delivery | undefined {
       const row = find.get(id);
-      return row && fromRow(row);
+      return row && { ...row, faults: readFaults(row.faults) };
     },
     /** What is due at one endpoint by `nowMs`, oldest due time first. */
     due: (endpointId: string, nowMs: number, limit: number): DueDelivery[] =>
@@ -154,22 +144,5 @@ export function createDeliveries(options: { database: Database; seed: number }) 
     hurry: (id: string, nowMs: number): boolean => hurry.run(nowMs, id, nowMs).changes > 0,
     /** Ends whatever waits for an endpoint that is gone; answers which deliveries that were. */
     abandon: (endpointId: string): string[] => abandon.all(endpointId),
-  };
-}
-
-function fromRow(row: DeliveryRow): Delivery {
-  return {
-    seq: row.seq,
-    id: row.id,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    endpointId: row.endpoint_id,
-    state: row.state,
-    createdAtMs: row.created_at,
-    nextAttemptAtMs: row.next_attempt_at,
-    attemptsMade: row.attempts_made,
-    faults: readFaults(row.faults),
-    body: row.body,
-    resendOf: row.resend_of,
   };
 }

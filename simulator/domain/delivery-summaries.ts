@@ -55,34 +55,26 @@ type Column = "endpoint_id" | "event_id" | "event_type" | "state" | "verdict";
 type Candidate = Record<Column | "id", string> & { created_at: number; attempts_made: number };
 type TextCandidate = Candidate & { summary: string; body: Buffer };
 
-type SummaryRow = Omit<Candidate, "state" | "verdict"> & {
-  org_id: string;
-  state: DeliveryState;
-  created_at: number;
-  next_attempt_at: number | null;
-  faults: string;
-  resend_of: string | null;
-  recovered_by: string | null;
-  summary: string;
-  is_again: number;
-  handled: number | null;
-  duplicates: number | null;
-  handling_state: string | null;
-  is_settled: number | null;
-};
+type SummaryRow = Omit<DeliverySummary, "faults" | "attempts" | "handling" | "verdict"> &
+  Record<Exclude<keyof Handling, "isSettled" | "state">, number | null> & {
+    faults: string;
+    handlingState: string | null;
+    isSettled: number | null;
+    isAgain: number;
+  };
 
 // The plus keeps the subquery off the index of the endpoint, which would lead through all that it ever got.
 const SUMMARIES = `
-  SELECT d.id, d.event_id, d.event_type, e.org_id, d.endpoint_id, d.state, d.created_at, d.next_attempt_at, d.faults,
-    d.resend_of, e.summary,
+  SELECT d.id, d.event_id AS eventId, d.event_type AS eventType, e.org_id AS orgId, d.endpoint_id AS endpointId, d.state,
+    d.created_at AS createdAtMs, d.next_attempt_at AS nextAttemptAtMs, d.faults, d.resend_of AS resendOf, e.summary,
     CASE d.state WHEN 'dead' THEN (
       SELECT l.id FROM deliveries l WHERE l.event_id = d.event_id AND +l.endpoint_id = d.endpoint_id AND l.seq > d.seq
         AND l.state = 'delivered' ORDER BY l.seq LIMIT 1
-    ) END AS recovered_by, h.handled, h.duplicates, h.state AS handling_state, h.is_settled,
+    ) END AS recoveredBy, h.handled, h.duplicates, h.state AS handlingState, h.is_settled AS isSettled,
     EXISTS (
       SELECT 1 FROM deliveries p WHERE p.event_id = d.event_id AND +p.endpoint_id = d.endpoint_id AND p.seq < d.seq
         AND (p.state = 'delivered' OR p.faults LIKE '%"drop-answer%')
-    ) AS is_again
+    ) AS isAgain
   FROM deliveries d JOIN events e ON e.id = d.event_id
   LEFT JOIN handlings h ON h.event_id = d.event_id AND h.endpoint_id = d.endpoint_id
   WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq DESC`;
@@ -194,39 +186,21 @@ function isFailed({ state, attempts_made: made }: Candidate): boolean {
 }
 
 function fromRow(row: SummaryRow, made: readonly AttemptSummary[]): DeliverySummary {
+  const { handled, duplicates, handlingState, isSettled, isAgain, ...delivery } = row;
   const faults = readFaults(row.faults);
   const attempts = made.map((attempt) => {
     const injected = injectedFaults(faults, attempt.number);
     return { ...attempt, injected, blame: blameOf(attempt, injected) };
   });
-  const { state } = row;
-  const handling = handlingOf(row);
-  return {
-    id: row.id,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    orgId: row.org_id,
-    endpointId: row.endpoint_id,
-    state,
-    createdAtMs: row.created_at,
-    nextAttemptAtMs: row.next_attempt_at,
-    faults,
-    resendOf: row.resend_of,
-    recoveredBy: row.recovered_by,
-    summary: row.summary,
+  const handling =
+    handled === null ? undefined : { handled, duplicates, state: handlingState, isSettled: isSettled === 1 };
+  const isRecovered = row.recoveredBy !== null;
+  const verdict = judgeDelivery({
+    state: row.state,
     attempts,
     handling,
-    verdict: judgeDelivery({
-      state,
-      attempts,
-      handling,
-      isAgain: row.is_again === 1,
-      isRecovered: row.recovered_by !== null,
-    }),
-  };
-}
-
-function handlingOf(row: SummaryRow): Handling | undefined {
-  const { handled, duplicates, handling_state: state, is_settled: isSettled } = row;
-  return handled === null ? undefined : { handled, duplicates, state, isSettled: isSettled === 1 };
+    isAgain: isAgain === 1,
+    isRecovered,
+  });
+  return { ...delivery, faults, attempts, handling, verdict };
 }

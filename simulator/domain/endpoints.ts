@@ -37,20 +37,16 @@ export type EndpointChanges = {
 
 export type EndpointResult = { ok: true; endpoint: Endpoint } | { ok: false; message: string };
 
-type EndpointRow = {
-  id: string;
-  org_id: string | null;
-  url: string;
-  event_types: string;
-  secret: string;
+type EndpointRow = Omit<Endpoint, "eventTypes" | "faults" | "previousSecret" | "flagged"> & {
+  eventTypes: string;
   faults: string;
-  created_at: number;
-  consecutive_failures: number;
-  previous_secret: string | null;
-  previous_until: number | null;
+  previous: string | null;
+  previousUntilMs: number | null;
 };
 
-const COLUMNS = `id, org_id, url, event_types, secret, faults, created_at, consecutive_failures, previous_secret, previous_until`;
+const COLUMNS = `
+  id, org_id AS orgId, url, event_types AS eventTypes, secret, faults, created_at AS createdAtMs,
+  consecutive_failures AS consecutiveFailures, previous_secret AS previous, previous_until AS previousUntilMs`;
 const INSERT = `INSERT INTO endpoints (id, org_id, url, event_types, secret, faults, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = `UPDATE endpoints SET org_id = ?, url = ?, event_types = ?, faults = ? WHERE id = ?`;
 const ROTATE = `
@@ -216,18 +212,12 @@ export function readFaults(json: string): Fault[] {
     .flatMap((parsed) => (parsed.ok ? [parsed.fault] : []));
 }
 
-function fromRow(row: EndpointRow): Endpoint {
+function fromRow({ previous, previousUntilMs, ...row }: EndpointRow): Endpoint {
   return {
-    id: row.id,
-    orgId: row.org_id,
-    url: row.url,
-    eventTypes: stringListSchema.parse(JSON.parse(row.event_types)),
-    secret: row.secret,
-    previousSecret:
-      row.previous_secret === null ? null : { secret: row.previous_secret, untilMs: row.previous_until ?? 0 },
+    ...row,
+    eventTypes: stringListSchema.parse(JSON.parse(row.eventTypes)),
+    previousSecret: previous === null ? null : { secret: previous, untilMs: previousUntilMs ?? 0 },
     faults: readFaults(row.faults),
-    createdAtMs: row.created_at,
-    consecutiveFailures: row.consecutive_failures,
-    flagged: row.consecutive_failures >= FAILURE_FLAG_THRESHOLD,
+    flagged: row.consecutiveFailures >= FAILURE_FLAG_THRESHOLD,
   };
 }

@@ -20,19 +20,10 @@ export type StoredEvent = {
   body: Buffer;
 };
 
-type EventRow = {
-  seq: number;
-  id: string;
-  type: string;
-  org_id: string;
-  created_at: number;
-  origin: EventOrigin;
-  body: Buffer;
-};
-
 const INSERT = `
   INSERT INTO events (id, type, org_id, created_at, origin, body, summary) VALUES (?, ?, ?, ?, ?, ?, ?)`;
-const FIND = `SELECT * FROM events WHERE id = ?`;
+const FIND = `
+  SELECT seq, id, type, org_id AS orgId, created_at AS createdAtMs, origin, body FROM events WHERE id = ?`;
 
 export type EventLog = ReturnType<typeof createEventLog>;
 
@@ -45,20 +36,13 @@ export function createEventLog(options: {
 }) {
   const { database, seed, clock, meta } = options;
   const insert = database.prepare(INSERT);
-  const find = database.prepare<[string], EventRow>(FIND);
+  const find = database.prepare<[string], StoredEvent>(FIND);
 
   function store(envelope: Envelope, origin: EventOrigin, createdAtMs: number): StoredEvent {
     const { id, type, org_id: orgId } = envelope;
     const body = Buffer.from(JSON.stringify(envelope));
-    const { lastInsertRowid } = insert.run(
-      id,
-      type,
-      orgId,
-      createdAtMs,
-      origin,
-      body,
-      eventSummary(envelope),
-    );
+    const summary = eventSummary(envelope);
+    const { lastInsertRowid } = insert.run(id, type, orgId, createdAtMs, origin, body, summary);
     return { seq: Number(lastInsertRowid), id, type, orgId, createdAtMs, origin, body };
   }
 
@@ -97,17 +81,9 @@ export function createEventLog(options: {
       const known = find.get(envelope.id);
       if (known === undefined) return store(envelope, "replay", clock.now());
       const isSame = isSameJson(parseExactly(known.body.toString()), parseExactly(JSON.stringify(envelope)));
-      return isSame ? fromRow(known) : undefined;
+      return isSame ? known : undefined;
     },
     newId,
-    find(id: string): StoredEvent | undefined {
-      const row = find.get(id);
-      return row && fromRow(row);
-    },
+    find: (id: string): StoredEvent | undefined => find.get(id),
   };
-}
-
-function fromRow(row: EventRow): StoredEvent {
-  const { seq, id, type, org_id: orgId, created_at: createdAtMs, origin, body } = row;
-  return { seq, id, type, orgId, createdAtMs, origin, body };
 }

@@ -3,7 +3,6 @@ import { didYouMean } from "./suggest.ts";
 type Reading = {
   /** What can be chosen; the default comes first. */
   choices: readonly [string, ...string[]];
-  default: string;
   /** Where the specification is silent. */
   section: string;
   summary: string;
@@ -18,7 +17,6 @@ type Reading = {
 export const READINGS = {
   limit_out_of_range: {
     choices: ["reject", "clamp"],
-    default: "reject",
     section: "SPEC §8",
     summary:
       "A `limit` below 1 or above 100 is refused with 400 `invalid_request`, or moved to the nearest bound.",
@@ -26,7 +24,6 @@ export const READINGS = {
   },
   limit_not_a_number: {
     choices: ["reject", "default"],
-    default: "reject",
     section: "SPEC §8",
     summary:
       "A `limit` that is not a whole number is refused with 400 `invalid_request`, or the 25 items of no `limit` are given.",
@@ -34,7 +31,6 @@ export const READINGS = {
   },
   unknown_outcome: {
     choices: ["empty", "reject"],
-    default: "empty",
     section: "SPEC §4 GET /api/v1/calls",
     summary:
       "An `outcome` beside voicemail, transferred and completed matches no call, or is refused with 400 `invalid_request`.",
@@ -43,7 +39,6 @@ export const READINGS = {
   },
   invalid_reviewed: {
     choices: ["reject", "ignore"],
-    default: "reject",
     section: "SPEC §4 GET /api/v1/voicemails",
     summary:
       "A `reviewed` that is neither true nor false is refused with 400 `invalid_request`, or the list is not filtered.",
@@ -51,14 +46,12 @@ export const READINGS = {
   },
   agents_has_more: {
     choices: ["absent", "present"],
-    default: "absent",
     section: "SPEC §2 list envelope",
     summary: "The list of agents has no `has_more`, or has it and it is false.",
     reason: "The field is stated for calls and voicemails only.",
   },
   single_item_paths: {
     choices: ["absent", "present"],
-    default: "absent",
     section: "SPEC §4 Gaps",
     summary:
       "`GET /api/v1/calls/{id}` and `GET /api/v1/voicemails/{id}` do not exist, or answer the item or 404 `not_found`.",
@@ -66,14 +59,12 @@ export const READINGS = {
   },
   delay_counts_from: {
     choices: ["attempt_end", "attempt_start"],
-    default: "attempt_end",
     section: "SPEC §6 Retry policy",
     summary: "The delay before the next attempt counts from the end of the failed one, or from its start.",
     reason: "An attempt can only be known to have failed when it has ended.",
   },
   answer_means: {
     choices: ["headers", "full_body"],
-    default: "headers",
     section: "SPEC §6 Retry policy",
     summary:
       "An endpoint has answered when its status line and headers have arrived, or when the whole body has.",
@@ -81,7 +72,6 @@ export const READINGS = {
   },
   deliveries_at_once: {
     choices: ["many", "one"],
-    default: "many",
     section: "SPEC §6 Delivery",
     summary:
       "Several deliveries to one endpoint are under way at a time (16, or `serve --concurrency N`), or each waits for the answer to the one before.",
@@ -89,7 +79,6 @@ export const READINGS = {
   },
   retry_body: {
     choices: ["same_bytes", "reserialized"],
-    default: "same_bytes",
     section: "SPEC §6 Delivery",
     summary:
       "Every attempt sends the same bytes, or the same JSON written anew with another order of keys and other white space.",
@@ -98,14 +87,12 @@ export const READINGS = {
   },
   event_id_across_endpoints: {
     choices: ["same", "distinct"],
-    default: "same",
     section: "SPEC §3",
     summary: "Two endpoints receive one event under the same id, or each under an id of its own.",
     reason: "The id names the event; a delivery is one event for one endpoint.",
   },
   test_event_ignores_selection: {
     choices: ["yes", "no"],
-    default: "yes",
     section: "SPEC §6 Registration",
     summary:
       "The test action sends its `call.completed` even where the endpoint did not select that type, or only where it did.",
@@ -113,21 +100,18 @@ export const READINGS = {
   },
   flag_counts: {
     choices: ["attempts", "deliveries"],
-    default: "attempts",
     section: "SPEC §6 Registration",
     summary: "The failure flag counts failed attempts in a row, or deliveries in a row that died.",
     reason: "Counting attempts shows a broken endpoint within minutes instead of after days.",
   },
   transfer_to_form: {
     choices: ["string", "object"],
-    default: "string",
     section: "SPEC §2 call",
     summary: "A transferred call's `transfer_to` is a phone number, or an object that has one.",
     reason: "Every other phone number of the interface is a string.",
   },
   transfer_succeeded_form: {
     choices: ["boolean", "string"],
-    default: "boolean",
     section: "SPEC §2 call",
     summary:
       "A transferred call's `transfer_succeeded` is true or false, or one of the words `succeeded` and `failed`.",
@@ -135,21 +119,18 @@ export const READINGS = {
   },
   order_and_booking_shape: {
     choices: ["rich", "minimal"],
-    default: "rich",
     section: "SPEC §2 Gaps",
     summary: "Orders and bookings carry plausible fields, or nothing but `object`.",
     reason: "A demonstration needs something to show; only `object` may be relied on.",
   },
   emission_order: {
     choices: ["completed_first", "completed_last"],
-    default: "completed_first",
     section: "SPEC §6 Event types",
     summary: "`call.completed` goes out before the other event of the same call, or after it.",
     reason: "No order is stated, and none is promised by retried deliveries either.",
   },
   rotated_secret_signs: {
     choices: ["both", "new", "old"],
-    default: "both",
     section: "SPEC §6 Registration",
     summary:
       "While a secret that was rotated overlaps with the one before it, deliveries are signed with both, with the new one, or with the old one.",
@@ -157,7 +138,6 @@ export const READINGS = {
   },
   signature_extra_keys: {
     choices: ["none", "present"],
-    default: "none",
     section: "SPEC §6 Signature",
     summary: "The signature header has `t` and `v1` only, or further keys beside them.",
     reason: "The header is a list of key=value pairs of which two are named; more may join them.",
@@ -173,10 +153,13 @@ export type Readings = { [Name in ReadingName]: (typeof READINGS)[Name]["choices
 export const DEFAULT_READINGS: Readings = complete({});
 
 /** Every reading with its name, in their order. */
-export function listReadings(): ({ name: ReadingName } & Reading)[] {
+export function listReadings(): ({ name: ReadingName; default: string } & Reading)[] {
   return Object.keys(READINGS)
     .filter(isReadingName)
-    .map((name) => ({ name, ...READINGS[name] }));
+    .map((name) => {
+      const { choices, ...told } = READINGS[name];
+      return { name, choices, default: choices[0], ...told };
+    });
 }
 
 export type ParsedReadings = { ok: true; readings: Readings } | { ok: false; message: string };
@@ -210,7 +193,7 @@ export function parseReadings(assignments: readonly string[]): ParsedReadings {
 /** The defaults, and what was chosen otherwise. */
 function complete(chosen: Readonly<Record<string, string>>): Readings {
   const readings: Record<string, string> = {};
-  for (const [name, reading] of Object.entries(READINGS)) readings[name] = chosen[name] ?? reading.default;
+  for (const [name, { choices }] of Object.entries(READINGS)) readings[name] = chosen[name] ?? choices[0];
   if (!isReadings(readings)) throw new Error("A reading has a choice that it does not offer.");
   return readings;
 }
