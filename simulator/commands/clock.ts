@@ -11,7 +11,7 @@ import { ourCommand } from "../invocation.ts";
 const PROGRESS_EVERY_MS = 500;
 
 /** `clock show|advance|run|mode`: schedule time, from the shell. */
-export function clockCommand(): Command {
+export default function clockCommand(): Command {
   const command = new Command("clock").description("schedule time: show it, move it");
 
   addSimulatorOptions(defaultCommand(command, "show"))

@@ -1,7 +1,10 @@
 import type { Command } from "commander";
 import { quoted } from "../shell-words.ts";
 import { COMMANDS } from "./catalogue.ts";
-import type { CompletedShell } from "./completed-shells.ts";
+
+/** The shells that a script of completions is made for. */
+export const COMPLETED_SHELLS = ["bash", "zsh", "fish"] as const;
+type CompletedShell = (typeof COMPLETED_SHELLS)[number];
 
 const PROGRAM = "voice-agent-simulator";
 

@@ -1,11 +1,9 @@
-import type { IncomingMessage } from "node:http";
-import { addAbortSignal } from "node:stream";
 import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { parseExactly } from "../domain/exact-json.ts";
-import { http, loadHttps } from "../http.ts";
+import { requestText } from "../http.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
 import { interruptible } from "./interrupt.ts";
 
@@ -55,8 +53,24 @@ export function createControlClient(flags: SimulatorFlags) {
     body?: unknown,
   ): Promise<z.infer<Schema>> {
     const url = simulatorUrl(flags.simulator, path);
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      ...(text !== undefined && {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(text),
+      }),
+      ...(flags.token !== undefined && { authorization: `Bearer ${flags.token}` }),
+    };
+    // No limit to when it begins: the clock may have hours of attempts to make before there is an answer.
     const answer = await interruptible((signal) =>
-      exchange({ method, url, token: flags.token, body, signal }),
+      requestText(url, {
+        method,
+        headers,
+        body: text,
+        signal,
+        mostBytes: LARGEST_ANSWER_BYTES,
+        answerMs: LONGEST_ANSWER_MS,
+      }),
     ).catch((error: unknown) => {
       if (error instanceof Error && error.name === "AbortError") throw new CommandError(interrupted());
       throw new CommandError(
@@ -107,63 +121,6 @@ function serveAt({ hostname, port }: URL): string[] {
   return isHere && port !== "" && port !== new URL(DEFAULT_SIMULATOR).port
     ? ["serve", "--port", port]
     : ["serve"];
-}
-
-type Request = {
-  method: string;
-  url: URL;
-  token: string | undefined;
-  body: unknown;
-  signal: AbortSignal;
-};
-
-/** One request without a time limit: the clock may have hours of attempts to make before it answers. */
-function exchange({ method, url, token, body, signal }: Request): Promise<{ status: number; text: string }> {
-  const request = (url.protocol === "https:" ? loadHttps() : http).request;
-  const text = body === undefined ? undefined : JSON.stringify(body);
-  const headers: Record<string, string | number> = {};
-  if (text !== undefined) {
-    headers["content-type"] = "application/json";
-    headers["content-length"] = Buffer.byteLength(text);
-  }
-  if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      url,
-      {
-        method,
-        agent: false,
-        signal,
-        headers,
-      },
-      (answer) => {
-        // From here on whoever reads the answer learns what went wrong, and says it better.
-        outgoing.off("error", reject).on("error", () => undefined);
-        readText(answer).then((read) => resolve({ status: answer.statusCode ?? 0, text: read }), reject);
-      },
-    );
-    outgoing.once("error", reject);
-    outgoing.end(text);
-  });
-}
-
-async function readText(answer: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  const slow = AbortSignal.timeout(LONGEST_ANSWER_MS);
-  addAbortSignal(slow, answer);
-  try {
-    for await (const chunk of answer) {
-      if (!(chunk instanceof Uint8Array)) continue;
-      bytes += chunk.byteLength;
-      if (bytes > LARGEST_ANSWER_BYTES) throw new Error("its answer has no end: more than 64 MiB came");
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (slow.aborted) throw new Error("its answer has no end: it came for a minute", { cause: error });
-    throw error;
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function reasonOf(error: unknown): string {

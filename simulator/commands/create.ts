@@ -17,7 +17,7 @@ const NAMES = Object.keys(KINDS).filter((name): name is KindName => name in KIND
 const PACKAGE = createRequire(import.meta.url).resolve("voice-agent-webhook-kit/package.json");
 
 /** `create DIR`: a receiver to start from, in a folder of its own, with its test in CI; asks nothing. */
-export function createCommand(): Command {
+export default function createCommand(): Command {
   const command = new Command("create")
     .description("make a receiver to start from, with its tests for GitHub, GitLab and any shell")
     .argument("<folder>", "where it is to stand: empty, or not there yet")

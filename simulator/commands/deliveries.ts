@@ -29,7 +29,7 @@ type RecoverFlags = SimulatorFlags & {
 type ListFlags = SimulatorFlags & { state?: string; endpoint?: string; event?: string; limit: number };
 
 /** `deliveries list|show|resend`: what was delivered, what was not, and why. */
-export function deliveriesCommand(): Command {
+export default function deliveriesCommand(): Command {
   const command = new Command("deliveries").description("what was delivered, what was not, and why");
 
   addSimulatorOptions(defaultCommand(command, "list"))

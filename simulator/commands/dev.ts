@@ -33,7 +33,7 @@ const GRACE_MS = 5_000;
 const INTERRUPTED_GRACE_MS = 600;
 
 /** `dev`: the service and the user's receiver together, every event type sent once, then open for play. */
-export function devCommand(): Command {
+export default function devCommand(): Command {
   return addServeOptions(new Command("dev"), { clock: "real" })
     .description("run the service together with your receiver, in any language, and send it every event type")
     .argument(

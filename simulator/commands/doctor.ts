@@ -18,7 +18,7 @@ const EARLIEST_PLAUSIBLE_MS = Date.UTC(2026, 0, 1);
 const LARGEST_SKEW_MS = 2_000;
 
 /** `doctor`: whether this machine can run the simulator; short when all is well, one line a problem otherwise. */
-export function doctorCommand(): Command {
+export default function doctorCommand(): Command {
   return new Command("doctor")
     .description("check that this machine can run the simulator: Node.js, database, port, data file, clock")
     .option("--port <number>", "the port that serve is to use, or uses", wholeNumber(1, 65_535), 4010)

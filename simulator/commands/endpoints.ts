@@ -1,12 +1,12 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { z } from "zod";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { emittedSchema, endpointSchema, listOf, registeredSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
-import { collect, eventSelection, webUrl } from "./option-values.ts";
+import { durationSeconds, eventSelection, faultOption, webUrl } from "./option-values.ts";
+import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import { secretHint } from "./secret-option.ts";
 import { createOutput, type Output } from "./output.ts";
-import { addRotateCommand } from "./rotate.ts";
 import { ourCommand } from "../invocation.ts";
 
 type SettingFlags = SimulatorFlags & {
@@ -17,7 +17,7 @@ type SettingFlags = SimulatorFlags & {
 };
 
 /** `endpoints list|add|show|change|rotate|remove|test`: where events are delivered. */
-export function endpointsCommand(): Command {
+export default function endpointsCommand(): Command {
   const command = new Command("endpoints").description("where events are delivered");
 
   addSimulatorOptions(defaultCommand(command, "list"))
@@ -81,7 +81,30 @@ export function endpointsCommand(): Command {
       print(endpoint, createOutput({ json: flags.json === true }));
     });
 
-  addRotateCommand(command);
+  addSimulatorOptions(command.command("rotate"))
+    .description("give an endpoint a new signing secret, and print it; nothing shows it again")
+    .argument("<id>")
+    .option("--secret <secret>", "the new one; made up when absent")
+    .addOption(
+      new Option("--overlap <duration>", "how long the old one goes on signing, in schedule time")
+        .argParser(durationSeconds)
+        .default(OVERLAP_SECONDS, "24h"),
+    )
+    .action(async (id: string, flags: SimulatorFlags & { secret?: string; overlap: number }) => {
+      const output = createOutput({ json: flags.json === true });
+      const body = { overlap_seconds: flags.overlap, secret: flags.secret };
+      const endpoint = await createControlClient(flags).post(`${pathOf(id)}/rotate`, body, registeredSchema);
+      output.value(endpoint);
+      output.table([
+        ["Endpoint", endpoint.id],
+        ["Secret", endpoint.secret],
+        [
+          "Before",
+          `${secretHint(endpoint.previous_secret_last4)}, signs until ${endpoint.previous_secret_until}`,
+        ],
+      ]);
+      output.note("\nThe secret is shown this once. A receiver takes both meanwhile: SIGNING_SECRET=NEW,OLD");
+    });
 
   addSimulatorOptions(command.command("remove"))
     .description("remove an endpoint: what waits for it is dead")
@@ -114,7 +137,7 @@ function addSettings(command: Command): Command {
   return addSimulatorOptions(command)
     .option("--events <types>", "its event types, separated by commas; all when absent", eventSelection)
     .option("--org <id>", "only events of this organization")
-    .option("--fault <name[:n]>", "do this wrong to it (repeatable)", collect, []);
+    .addOption(faultOption());
 }
 
 function settingsOf(flags: SettingFlags) {

@@ -9,7 +9,7 @@ import { ourCommand } from "../invocation.ts";
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 
 /** `events list|show`: what was emitted. */
-export function eventsCommand(): Command {
+export default function eventsCommand(): Command {
   const command = new Command("events").description("what was emitted");
 
   addSimulatorOptions(defaultCommand(command, "list"))

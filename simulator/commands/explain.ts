@@ -16,7 +16,7 @@ type Flags = {
 };
 
 /** `explain`: names the mistake when a signature does not verify. */
-export function explainCommand(): Command {
+export default function explainCommand(): Command {
   return new Command("explain")
     .description(
       "say why a signature does not verify, by trying the known mistakes until one gives the same digest. " +

@@ -30,7 +30,7 @@ const QUANTILES = [
 ] as const;
 
 /** `load URL`: how many events a second a receiver acknowledges, and how fast. */
-export function loadCommand(): Command {
+export default function loadCommand(): Command {
   return new Command("load")
     .description(
       "send signed, unique events for a while, and say how many a second were acknowledged and how fast. " +

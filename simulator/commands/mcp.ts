@@ -14,7 +14,7 @@ import { untilInterrupted } from "./interrupt.ts";
 const NEWLINE = 0x0a;
 
 /** `mcp`: the control API's verbs for developers' assistants, over standard input and output, until the input ends. */
-export function mcpCommand(): Command {
+export default function mcpCommand(): Command {
   return addSimulatorOptions(new Command("mcp"))
     .description("serve a running simulator to a developer's assistant: Model Context Protocol over stdio")
     .action(async (flags: SimulatorFlags) => {

@@ -5,7 +5,7 @@ import { CommandError, EXIT } from "./command-error.ts";
 import { createOutput } from "./output.ts";
 
 /** `openapi`: the service as an OpenAPI 3.1 document, webhooks included. */
-export function openapiCommand(): Command {
+export default function openapiCommand(): Command {
   return new Command("openapi")
     .description("print the OpenAPI 3.1 document of the service, webhooks included")
     .option("--out <file>", "write it to this file")

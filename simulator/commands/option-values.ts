@@ -1,6 +1,6 @@
 import { CommandError, EXIT } from "./command-error.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { EventType } from "../../shared/events.ts";
 import { parseDuration } from "../domain/duration.ts";
 import { parseEventType } from "../domain/event-type.ts";
@@ -9,6 +9,12 @@ import { boundsProblem, type Bounds } from "../option-bounds.ts";
 /** Collects a repeatable option. */
 export function collect(value: string, previous: string[]): string[] {
   return [...previous, value];
+}
+
+export function faultOption(): Option {
+  return new Option("--fault <name[:n]>", "do this wrong on every (or the first n) attempts (repeatable)")
+    .argParser(collect)
+    .default([]);
 }
 
 /** A parser for whole numbers within bounds. */

@@ -5,7 +5,7 @@ import { VERSION } from "../version.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { CommandError, EXIT } from "./command-error.ts";
-import { COMPLETED_SHELLS } from "./completed-shells.ts";
+import { COMPLETED_SHELLS, completionScript } from "./completion.ts";
 
 /** Runs the command that `argv` names and leaves its exit code in `process.exitCode`. */
 export async function runCommands(argv: readonly string[]): Promise<void> {
@@ -34,7 +34,7 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     const [, , option, shell] = argv;
     const completed = COMPLETED_SHELLS.find((known) => option === "--completion" && known === shell);
     if (completed === undefined) await program.parseAsync(argv);
-    else process.stdout.write(await (await import("./completion.ts")).completionScript(completed));
+    else process.stdout.write(await completionScript(completed));
   } catch (error) {
     process.exitCode = exitCodeOf(error);
   }

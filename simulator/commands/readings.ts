@@ -9,7 +9,7 @@ import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "../invocation.ts";
 
 /** `readings list|show|set`: what the specification leaves open. */
-export function readingsCommand(): Command {
+export default function readingsCommand(): Command {
   const command = new Command("readings").description(
     "what the specification leaves open, and how the simulator reads it",
   );

@@ -7,7 +7,7 @@ import { CommandError, EXIT } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { eventDetailSchema } from "./control-schemas.ts";
 import { interruptible } from "./interrupt.ts";
-import { collect, eventsASecond, webUrl, wholeNumber } from "./option-values.ts";
+import { collect, eventsASecond, faultOption, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { createReplayReport, type ReplayReport } from "./replay-report.ts";
 import { directTarget, simulatorTarget, type ReplayTarget } from "./replay-targets.ts";
@@ -29,7 +29,7 @@ export type ReplayFlags = SimulatorFlags & {
 const SHOWN_LEFT_OUT = 10;
 
 /** `replay SOURCE…`: sends recorded events again, signed afresh. */
-export function replayCommand(): Command {
+export default function replayCommand(): Command {
   return addSimulatorOptions(new Command("replay"))
     .description(
       "send recorded events again, in their order, signed afresh: through the running simulator to its endpoints " +
@@ -49,7 +49,7 @@ export function replayCommand(): Command {
     )
     .option("--skip <number>", "leave out the first so many", wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
     .option("--skip-invalid", "leave out lines that are no event envelopes, and name them; refused otherwise")
-    .option("--fault <name[:n]>", "do this wrong (repeatable)", collect, [])
+    .addOption(faultOption())
     .option("--allow-host <host>", "let --to go to this host over http too (repeatable)", collect, [])
     .option("--no-wait", "through a simulator: do not wait for the first attempts, and say nothing of them")
     .action(async (names: string[], flags: ReplayFlags) => {

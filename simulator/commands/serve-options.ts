@@ -8,7 +8,7 @@ import { OPTION_BOUNDS } from "../option-bounds.ts";
 import type { SimulatorOptions } from "../compose.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { scenariosOf } from "./scenario-files.ts";
-import { collect, faultsOf, wholeNumber } from "./option-values.ts";
+import { collect, faultOption, faultsOf, wholeNumber } from "./option-values.ts";
 
 /** The options of `serve`, which `dev` takes too, as commander reads them. */
 export type ServeFlags = {
@@ -79,12 +79,7 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       collect,
       [],
     )
-    .option(
-      "--fault <name[:n]>",
-      "do this wrong on every (or the first n) attempts (repeatable)",
-      collect,
-      [],
-    )
+    .addOption(faultOption())
     .option(
       "--keep-alive",
       "go on with connections that receivers promise to keep (Keep-Alive: timeout=N); one for each attempt otherwise",

@@ -15,7 +15,7 @@ import { ourCommand } from "../invocation.ts";
 type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string[]; observe?: string };
 
 /** `serve`: the whole service, until Ctrl-C. */
-export function serveCommand(): Command {
+export default function serveCommand(): Command {
   return addServeOptions(new Command("serve"), { clock: "real" })
     .description("run the whole service: REST API, dashboard, webhook delivery")
     .option("--forward-to <url>", "register this endpoint at the start", webUrl)

@@ -17,7 +17,7 @@ import {
   type DeliveryValue,
 } from "./control-schemas.ts";
 import { countFirstResults, countsInWords, firstResult, waitForFirstAttempts } from "./first-attempts.ts";
-import { collect, faultsOf, wholeNumber } from "./option-values.ts";
+import { collect, faultOption, faultsOf, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
 import { scenariosOf } from "./scenario-files.ts";
@@ -35,7 +35,7 @@ type Flags = SimulatorFlags & {
 const SHOWN_EVENTS = 20;
 
 /** `trigger`: lets something happen in the simulated world, which sends the event; or a whole story. */
-export function triggerCommand(): Command {
+export default function triggerCommand(): Command {
   return addSimulatorOptions(new Command("trigger"))
     .description(
       `let something happen: ${EVENT_TYPES.join(", ")}; or tell a story of several events: ` +
@@ -51,12 +51,7 @@ export function triggerCommand(): Command {
     .option("--set-json <object>", 'many fields at once, such as \'{"items":[{"name":"Margherita"}]}\'')
     .option("--count <number>", "how many", wholeNumber(...OPTION_BOUNDS.count), 1)
     .option("--org <id>", "in this organization")
-    .option(
-      "--fault <name[:n]>",
-      "do this wrong on every (or the first n) attempts (repeatable)",
-      collect,
-      [],
-    )
+    .addOption(faultOption())
     .option("--no-wait", "do not wait for the first attempt, and say nothing of it")
     .action(async (what: string, flags: Flags) => {
       const output = createOutput({ json: flags.json === true });

@@ -40,7 +40,7 @@ const THOROUGH = " (with --thorough)";
 const LONGEST_READY_SECONDS = 600;
 
 /** `verify`: the conformance run on any receiver, with a verdict in the exit code. */
-export function verifyCommand(): Command {
+export default function verifyCommand(): Command {
   return new Command("verify")
     .description("judge a webhook receiver, in any language: over HTTP, or with its process started by us")
     .argument("[url-or-command...]", "the receiver's URL, or after --: the command that starts it")

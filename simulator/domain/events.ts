@@ -1,10 +1,9 @@
 import type { Database } from "better-sqlite3";
 import type { Envelope } from "../../shared/events.ts";
 import type { ScheduleClock } from "./clock.ts";
-import { parseExactly } from "./exact-json.ts";
+import { isSameJson, parseExactly } from "./exact-json.ts";
 import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
-import { isSameJson } from "./same-json.ts";
 import { eventSummary } from "./world/event-summary.ts";
 
 /** Who asked for an event: the business itself, a user, a replay, or the dashboard's test action. */

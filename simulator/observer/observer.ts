@@ -1,6 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import { z } from "zod";
-import { http, loadHttps } from "../http.ts";
+import { requestText } from "../http.ts";
 
 /** What a receiver tells about an event: how often it was handled, and more where it says so. */
 export type Reading =
@@ -42,7 +41,11 @@ export function createObserver(urlTemplate: string, options: { timeoutMs?: numbe
     const shown = withoutUserInfo(url);
     const limit = AbortSignal.timeout(timeoutMs);
     try {
-      const answer = await read(url, signal === undefined ? limit : AbortSignal.any([limit, signal]));
+      const answer = await requestText(url, {
+        headers: { accept: "application/json", "accept-encoding": "identity" },
+        signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+        mostBytes: MOST_BYTES,
+      });
       return judge(answer, shown);
     } catch (error) {
       const why = limit.aborted ? `no whole answer within ${timeoutMs / 1000} s` : messageOf(error);
@@ -50,33 +53,6 @@ export function createObserver(urlTemplate: string, options: { timeoutMs?: numbe
     }
   };
   return Object.assign(observe, { urlTemplate });
-}
-
-function read(url: URL, signal: AbortSignal): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const open = (url.protocol === "https:" ? loadHttps() : http).request;
-    const headers = { accept: "application/json", "accept-encoding": "identity" };
-    const exchange = open(url, { agent: false, headers, signal }, (response) => {
-      // Ends what is left of an answer, too, once enough is known of it.
-      const end = () => exchange.destroy();
-      readText(response)
-        .then((text) => resolve({ status: response.statusCode ?? 0, text }), reject)
-        .finally(end);
-    });
-    exchange.on("error", reject).end();
-  });
-}
-
-async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new Error(`its answer is longer than ${MOST_BYTES / 1024} KiB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function judge({ status, text }: { status: number; text: string }, url: string): Reading {

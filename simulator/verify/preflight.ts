@@ -11,36 +11,28 @@ import { whenReady } from "./readiness.ts";
 import { ourCommand } from "../invocation.ts";
 import { RULES } from "./rules.ts";
 
-/** The two questions without which no other can be asked. They head every report. */
-export const reachableCheck = {
-  id: "preflight.reachable",
+/** The questions without which no other can be asked. They head every report. */
+export const reachableCheck = question("reachable", {
   title: "can be reached",
-  level: "must",
-  group: "preflight",
-  again: "",
   spec: RULES.envelope,
   hint: "Start the receiver, or mend the URL.",
-} satisfies Omit<Check, "run">;
+});
 
-export const acceptsCheck = {
-  id: "preflight.accepts",
+export const acceptsCheck = question("accepts", {
   title: "accepts genuine deliveries at all",
-  level: "must",
-  group: "preflight",
-  again: "",
   spec: RULES.signedString,
   hint: "Start the receiver with the same signing secret that verify is given, and give verify the path of its webhook route.",
-} satisfies Omit<Check, "run">;
+});
 
-export const observableCheck = {
-  id: "preflight.observable",
+export const observableCheck = question("observable", {
   title: "shows through --observe what it has handled",
-  level: "must",
-  group: "preflight",
-  again: "",
   spec: RULES.once,
   hint: 'The --observe URL must answer JSON with a number "handled" for the event id put in place of {id}, and 404 or 0 for one never handled.',
-} satisfies Omit<Check, "run">;
+});
+
+function question(name: string, about: Pick<Check, "title" | "spec" | "hint">): Omit<Check, "run"> {
+  return { ...about, id: `preflight.${name}`, level: "must", group: "preflight", again: "" };
+}
 
 export type Preflight = {
   /** Nobody was there, so nothing can be said about the receiver. */

@@ -100,20 +100,11 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
   const receiver = started?.receiver;
   try {
     const report = await runChecks({
-      url,
-      secret,
-      seed,
-      checks,
+      ...options,
       invocation: invocationOf(options),
       timing: timingFor(options),
-      now: options.now,
-      events: options.events,
-      clockVariable: options.clockVariable,
       observe: options.observeUrl === undefined ? undefined : createObserver(options.observeUrl),
       receiver,
-      signal,
-      onProgress: options.onProgress,
-      onResult: options.onResult,
     });
     const results =
       options.baseline === undefined ? report.results : markKnown(report.results, options.baseline);
@@ -125,22 +116,10 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
   }
 }
 
-type InvocationOptions = Pick<
-  VerifyOptions,
-  | "url"
-  | "command"
-  | "observeUrl"
-  | "events"
-  | "effectsWithinMs"
-  | "thorough"
-  | "clockVariable"
-  | "allowHosts"
-  | "secretGiven"
-> &
-  Partial<Pick<VerifyOptions, "readyTimeoutMs" | "failOn">>;
-
 /** The words that start the same run again, for the user's shell; the secret and user info stay out of them. */
-export function invocationOf(options: InvocationOptions): Report["invocation"] {
+export function invocationOf(
+  options: Pick<VerifyOptions, "url"> & Partial<VerifyOptions>,
+): Report["invocation"] {
   const {
     url,
     command,

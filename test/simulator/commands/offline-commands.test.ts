@@ -182,6 +182,28 @@ test("doctor: a simulator that answers is well too, and so is its data file", as
   });
 });
 
+test("doctor --simulator: looks at that simulator in place of a port of this machine", async () => {
+  const { simulator } = await startService();
+  const there = await run("doctor", "--simulator", simulator.url, "--json");
+  expect(there.code).toBe(0);
+  expect(there.json()).toMatchObject({
+    checks: [
+      { name: "node" },
+      { name: "database" },
+      { name: "simulator", message: expect.stringContaining(`answers at ${simulator.url}, clock`) },
+      { name: "clock" },
+    ],
+  });
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const { code, out } = await run("doctor", "--simulator", nobody);
+  expect({ code, out }).toEqual({
+    code: 1,
+    out: expect.stringMatching(
+      /^simulator {2}No simulator answers at http:\S+ \(connection refused\): start one/,
+    ),
+  });
+});
+
 test("doctor: one line for each problem, with the fix, and exit code 1", async () => {
   const file = join(temporaryDirectory(), "data.db");
   writeFileSync(file, "this is no database, but it is long enough to look like one".repeat(20));

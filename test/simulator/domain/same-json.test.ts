@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSameJson } from "../../../simulator/domain/same-json.ts";
+import { isSameJson } from "../../../simulator/domain/exact-json.ts";
 
 test.each<[unknown, unknown, boolean]>([
   [{ a: 1, b: { c: [1, null] } }, { b: { c: [1, null] }, a: 1 }, true],
