@@ -84,7 +84,7 @@ export type SimulatorOptions = {
 export function compose(
   options: SimulatorOptions & { database: Database; meta: Meta; seed: number; isSeedGiven: boolean },
 ): Omit<Simulator, "notes"> {
-  const { database, meta, seed, wall = systemTime, allowedHosts = [] } = options;
+  const { database, meta, seed, wall = systemTime, allowedHosts = [], keepAlive } = options;
   const settings = { readings: options.readings ?? DEFAULT_READINGS, baseUrl: "http://localhost:4010" };
   const readings = () => settings.readings;
   const transaction = createTransaction(database);
@@ -97,83 +97,74 @@ export function compose(
   const journal = createJournal({
     firstId: Math.max(wall.nowMs() * 1000, (meta.get("journal_id") ?? 0) + 1),
   });
+  /** What the parts have in common: each takes of it what it needs. */
+  const common = {
+    database,
+    transaction,
+    meta,
+    seed,
+    wall,
+    clock,
+    journal,
+    readings,
+    allowedHosts,
+    now: clock.now,
+    monotonicMs: () => wall.monotonicMs(),
+    wallNowMs: () => wall.nowMs(),
+  };
 
   const world = createWorld({
-    database,
-    seed,
+    ...common,
     calls: options.calls ?? DEFAULT_CALLS,
     epochMs: options.isSeedGiven ? SEEDED_EPOCH_MS : startMs - (startMs % DAY_MS),
     organizations: options.organizations,
-    readings,
     nowMs: clock.now,
     baseUrl: () => settings.baseUrl,
   });
-  const events = createEventLog({ database, seed, clock, meta });
   const newSecret = () => `whsec_${randomBytes(24).toString("hex")}`;
-  const endpoints = createEndpoints({ database, seed, clock, journal, allowedHosts, newSecret });
-  const deliveries = createDeliveries({ database, seed });
-  const attempts = createAttempts({ database });
-  const monotonicMs = () => wall.monotonicMs();
-  const deliverySummaries = createDeliverySummaries({ database, attempts, monotonicMs });
-  const eventSummaries = createEventSummaries({ database, monotonicMs });
-  const counts = createCounts({ database });
-  const judged = createVerdicts({ database, deliverySummaries, journal });
-  const verdicts = createVerdictVerbs({ verdicts: judged, journal, deliveries, attempts, wall });
+  const tables = {
+    events: createEventLog(common),
+    endpoints: createEndpoints({ ...common, newSecret }),
+    deliveries: createDeliveries(common),
+    attempts: createAttempts(common),
+    eventSummaries: createEventSummaries(common),
+  };
+  const { endpoints } = tables;
+  const deliverySummaries = createDeliverySummaries({ ...common, ...tables });
+  const counts = createCounts(common);
+  const judged = createVerdicts({ ...common, deliverySummaries });
+  const verdicts = createVerdictVerbs({ ...common, ...tables, verdicts: judged });
   const newSeed = () => randomBytes(4).toString("hex");
-  const verification = createVerificationVerbs({ endpoints, verdicts, journal, wall, allowedHosts, newSeed });
+  const verification = createVerificationVerbs({ ...common, endpoints, verdicts, newSeed });
   const agenda = createAgenda({ database, perform: (happening) => emitter.live(happening) });
-  const { keepAlive, answerTimeoutMs: timeoutMs } = options;
-  const send = options.send ?? createSender({ wall, allowedHosts, keepAlive, timeoutMs });
   const bounds = { ...DEFAULT_RETENTION, ...options.retention };
-  const retention = createRetention({
-    database,
-    transaction,
-    bounds,
-    isBusy: (nowMs) => dispatcher.isBusy(nowMs),
-  });
-  const memory = createMemory({ meta, clock, wall, journal, retention, wake: () => dispatcher.wake() });
+  const isBusy = (nowMs: number) => dispatcher.isBusy(nowMs);
+  const retention = createRetention({ ...common, bounds, isBusy });
+  const memory = createMemory({ ...common, retention, wake: () => dispatcher.wake() });
   const dispatcher = createDispatcher({
-    deliveries,
-    attempts,
-    endpoints,
-    clock,
-    wall,
-    journal,
-    readings,
-    send,
+    ...common,
+    ...tables,
+    ...memory,
+    agenda,
+    send: options.send ?? createSender({ ...common, keepAlive, timeoutMs: options.answerTimeoutMs }),
     keepAlive: keepAlive === true,
     concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
-    transaction,
-    agenda,
-    remember: memory.remember,
-    onLook: memory.onLook,
   });
-  const emitter = createEmitter({
-    world,
-    events,
-    endpoints,
-    deliveries,
-    journal,
-    readings,
-    seed,
-    now: clock.now,
-    transaction,
-    faults: options.faults ?? [],
-    wake: dispatcher.wake,
-  });
+  const { wake } = dispatcher;
+  const emitter = createEmitter({ ...common, ...tables, world, faults: options.faults ?? [], wake });
   const stories = createStories({
+    ...common,
     world,
     agenda,
-    now: clock.now,
-    transaction,
     onTold: () => {
       // What is due next has changed.
       journal.write({ kind: "clock.changed" });
-      dispatcher.wake();
+      wake();
     },
     scenarios: options.scenarios ?? [],
   });
   const traffic = createTraffic({ world, emitter, wall });
+  const parts = { ...common, ...tables, deliverySummaries, world, emitter, dispatcher };
 
   dispatcher.start();
 
@@ -181,23 +172,11 @@ export function compose(
     seed,
     retention: bounds,
     world,
-    endpoints: createEndpointVerbs({ endpoints, world, emitter, dispatcher }),
+    endpoints: createEndpointVerbs(parts),
     receivers: createReceiverVerbs({ list: options.listListeners ?? listListeners, probe: probeReceiver }),
-    events: createEventVerbs({ events, endpoints, eventSummaries, emitter }),
-    deliveries: createDeliveryVerbs({
-      deliveries,
-      deliverySummaries,
-      attempts,
-      events,
-      endpoints,
-      emitter,
-      dispatcher,
-      now: clock.now,
-      kept: bounds.deliveries,
-      wallNowMs: () => wall.nowMs(),
-      readings,
-    }),
-    clock: createClockVerbs({ clock, dispatcher, journal, wall, ahead: createAhead({ database }) }),
+    events: createEventVerbs(parts),
+    deliveries: createDeliveryVerbs({ ...parts, kept: bounds.deliveries }),
+    clock: createClockVerbs({ ...parts, ahead: createAhead(common) }),
     stories,
     traffic,
     counts,

@@ -11,7 +11,7 @@ import { currentBundle } from "../simulator/dashboard/bundle.ts";
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const PROGRAMS = ["receiver/main.js", "simulator/main.js"];
-const READ_AT_RUN_TIME = /\.(?:json|yaml|cjs|d\.cts)$/;
+const READ_AT_RUN_TIME = /\.(?:json|yaml|mp3|cjs|d\.cts)$/;
 
 if (process.argv.includes("--help")) {
   process.stdout.write("Usage: npm run build -- [folder (dist)] [options of the compiler]\n");

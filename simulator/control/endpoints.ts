@@ -1,9 +1,10 @@
-import { Router, type Response } from "express";
+import { Router } from "express";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerError, answerList, answerRefusal, readBody } from "./answers.ts";
+import { answerList, answerRefusal, readBody } from "./answers.ts";
+import { notFound } from "../verbs/refusal.ts";
 import { faultsSchema, nameSchema } from "./schemas.ts";
 import { answersView, emittedView, endpointView } from "./views.ts";
 
@@ -52,13 +53,13 @@ export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
 
   router.get("/endpoints/:id", (request, response) => {
     const endpoint = endpoints.find(request.params.id);
-    if (!endpoint) return answerNone(response, request.params.id);
+    if (!endpoint) return answerRefusal(response, notFound("endpoint", request.params.id));
     response.json(endpointView(endpoint));
   });
 
   router.patch("/endpoints/:id", (request, response) => {
     const { id } = request.params;
-    if (!endpoints.find(id)) return answerNone(response, id);
+    if (!endpoints.find(id)) return answerRefusal(response, notFound("endpoint", id));
     const body = readBody(changeSchema, request, response);
     if (body === undefined) return;
     const changed = endpoints.change(id, settingsOf(body));
@@ -86,7 +87,8 @@ export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
   });
 
   router.get("/endpoints/:id/answers", (request, response) => {
-    if (!endpoints.find(request.params.id)) return answerNone(response, request.params.id);
+    if (!endpoints.find(request.params.id))
+      return answerRefusal(response, notFound("endpoint", request.params.id));
     response.json(answersView(deliveries.answersOf(request.params.id)));
   });
 
@@ -101,8 +103,4 @@ export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
 
 function settingsOf({ url, event_types: eventTypes, org_id: orgId, faults }: z.infer<typeof changeSchema>) {
   return { url, eventTypes, orgId, faults };
-}
-
-function answerNone(response: Response, id: string): void {
-  answerError(response, 404, "not_found", `There is no endpoint ${JSON.stringify(id)}.`);
 }

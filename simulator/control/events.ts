@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { Router, type Response } from "express";
+import { Router } from "express";
 import { z } from "zod";
 import {
   EMITTED_WHEN,
@@ -15,6 +15,7 @@ import type { EventSummary } from "../domain/event-summaries.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { parseExactly } from "../domain/exact-json.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { notFound } from "../verbs/refusal.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { answerError, answerList, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, nameSchema, pageSchema } from "./schemas.ts";
@@ -80,7 +81,8 @@ export function eventRoutes(simulator: Simulator): Router {
     const query = readQuery(listSchema, request, response);
     if (query === undefined) return;
     const { limit, type, org_id: orgId, q: text, starting_after: after } = query;
-    if (after !== undefined && events.find(after) === undefined) return answerNoEvent(response, after);
+    if (after !== undefined && events.find(after) === undefined)
+      return answerRefusal(response, notFound("event", after));
     const page = events.page({ limit, after, type, orgId, text });
     answerPage(response, page.events.map(eventView), page.next);
   });
@@ -88,16 +90,12 @@ export function eventRoutes(simulator: Simulator): Router {
   router.get("/events/:id", (request, response) => {
     const event = events.find(request.params.id);
     const summary = events.summary(request.params.id);
-    if (!event || !summary) return answerNoEvent(response, request.params.id);
+    if (!event || !summary) return answerRefusal(response, notFound("event", request.params.id));
     const own = deliveries.page({ eventId: event.id, limit: MOST_ENVELOPES });
     response.json(eventDetailView(summary, event.body, own.deliveries));
   });
 
   return router;
-}
-
-function answerNoEvent(response: Response, id: string): void {
-  answerError(response, 404, "not_found", `There is no event ${JSON.stringify(id)}.`);
 }
 
 /** The event types with the JSON Schema of their object and an example, for forms. */

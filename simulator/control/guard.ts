@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { parseCookie } from "cookie";
 import type { RequestHandler } from "express";
 import { answerError } from "./answers.ts";
 
@@ -59,7 +60,8 @@ export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHa
 /** Where the simulator is bound wider than loopback: a bearer token, or the cookie that the dashboard's link sets. */
 export function tokenGuard(token: string): RequestHandler {
   return (request, response, next) => {
-    const given = bearerOf(request.headers.authorization) ?? cookieOf(request.headers.cookie);
+    const given =
+      bearerOf(request.headers.authorization) ?? parseCookie(request.headers.cookie ?? "")[TOKEN_COOKIE];
     if (given !== undefined && isSame(given, token)) return next();
     const fromLink = request.query["token"];
     if (request.method === "GET" && typeof fromLink === "string" && isSame(fromLink, token)) {
@@ -77,21 +79,6 @@ export function tokenGuard(token: string): RequestHandler {
 
 function bearerOf(header: string | undefined): string | undefined {
   return /^Bearer (\S+)$/i.exec(header ?? "")?.[1];
-}
-
-function cookieOf(header: string | undefined): string | undefined {
-  const prefix = `${TOKEN_COOKIE}=`;
-  const cookie = (header ?? "").split(/;\s*/).find((pair) => pair.startsWith(prefix));
-  return cookie === undefined ? undefined : decoded(cookie.slice(prefix.length));
-}
-
-/** Cookie values are percent-encoded when they are set; one that cannot be decoded is nobody's token. */
-function decoded(value: string): string | undefined {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return undefined;
-  }
 }
 
 function isSame(left: string, right: string): boolean {

@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
+import ipaddr from "ipaddr.js";
 
 /**
  * What kind of place an IP address is: this machine; a network of its own, which only its members reach; where clouds keep
@@ -40,7 +41,7 @@ export function kindOfAddress(text: string): AddressKind | undefined {
   const address = text.replace(/%.*$/, "");
   if (isIP(address) === 0) return undefined;
   if (isIPv4(address)) return kindOf(address, "ipv4");
-  const carried = carriedAddresses(groupsOf(address)).map((inner) => kindOf(inner, "ipv4"));
+  const carried = carriedAddresses(ipaddr.IPv6.parse(address).parts).map((inner) => kindOf(inner, "ipv4"));
   const own = kindOf(address, "ipv6");
   // A public wrapping says nothing about what is inside; any other is what it is.
   const kinds = own === "public" && carried.length > 0 ? carried : [own, ...carried];
@@ -49,24 +50,6 @@ export function kindOfAddress(text: string): AddressKind | undefined {
 
 function kindOf(address: string, family: "ipv4" | "ipv6"): AddressKind {
   return KINDS.find(({ list }) => list.check(address, family))?.kind ?? "public";
-}
-
-/** The eight numbers of an IPv6 address, however it is written. */
-function groupsOf(address: string): number[] {
-  const dotted = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const [, a = 0, b = 0, c = 0, d = 0] = (dotted ?? []).map(Number);
-  const plain =
-    dotted === null
-      ? address
-      : address.slice(0, dotted.index) + ((a << 8) | b).toString(16) + ":" + ((c << 8) | d).toString(16);
-  const [before = "", after] = plain.split("::");
-  const left = parse(before);
-  const right = parse(after ?? "");
-  return [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
-}
-
-function parse(groups: string): number[] {
-  return groups === "" ? [] : groups.split(":").map((group) => Number.parseInt(group, 16));
 }
 
 /** The IPv4 addresses that an IPv6 address stands for, by each way there is to carry one. */

@@ -5,8 +5,7 @@ import { DELIVERY_STATES } from "../domain/outcome.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import { asynchronous, NAMES_OF_A_LIST } from "./asynchronous.ts";
-import { orThrow } from "./input.ts";
-import { refuseUnknown, refuseUnknownWord } from "./refusals.ts";
+import { orThrow, refuseUnknown, refuseUnknownWord } from "./input.ts";
 import type { AttemptRecord, DeliveryControl, DeliveryRecord, DeliverySearch } from "./surface.ts";
 
 const MOST_LISTED = 1_000;

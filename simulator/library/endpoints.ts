@@ -3,8 +3,7 @@ import { parseEventType } from "../domain/event-type.ts";
 import { formatFault } from "../domain/faults.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { faultsFrom, orThrow, secondsFrom } from "./input.ts";
-import { refuseUnknown } from "./refusals.ts";
+import { faultsFrom, orThrow, secondsFrom, refuseUnknown } from "./input.ts";
 import type { EndpointControl, EndpointRecord, EndpointRequest, Rotation } from "./surface.ts";
 
 const CHANGEABLE = [

@@ -1,6 +1,54 @@
 import { parseDuration } from "../domain/duration.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
+import { didYouMean } from "../domain/suggest.ts";
+import { boundsProblem, OPTION_BOUNDS } from "../option-bounds.ts";
 import type { FaultText } from "./surface.ts";
+
+/** Throws where `options` has something that `call` does not take: a typo would otherwise change nothing, silently. */
+export function refuseUnknown(call: string, options: object, known: readonly string[]): void {
+  if (typeof options !== "object" || Array.isArray(options)) {
+    throw new TypeError(`${call} takes its options as an object: { ${known.join(", ")} }.`);
+  }
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    throw new Error(
+      `${call} has no option ${JSON.stringify(name)}.${didYouMean(name, known)} It has ${known.join(", ")}.`,
+    );
+  }
+}
+
+/** Throws where a number is none, or beyond what the command line takes too. */
+export function refuseBeyondBounds(
+  call: string,
+  numbers: { [Name in keyof typeof OPTION_BOUNDS]?: number | undefined },
+): void {
+  for (const [name, value] of Object.entries(numbers)) {
+    if (value === undefined || !isBounded(name)) continue;
+    const problem = boundsProblem(value, OPTION_BOUNDS[name]);
+    if (problem !== undefined) throw new Error(`${call}: ${name} is ${JSON.stringify(value)}. ${problem}`);
+  }
+}
+
+/** Throws where `value` is none of the words that there are. */
+export function refuseUnknownWord(what: string, value: string | undefined, words: readonly string[]): void {
+  if (value === undefined || words.includes(value)) return;
+  throw new Error(`${what} is ${words.join(", ")}, not ${JSON.stringify(value)}.${didYouMean(value, words)}`);
+}
+
+/** The control object, which explains itself once the simulator was closed. */
+export function untilClosed<Control extends object>(control: Control, refuseClosed: () => void): Control {
+  return new Proxy(control, {
+    get(target, name): unknown {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value === "function") refuseClosed();
+      return value;
+    },
+  });
+}
+
+function isBounded(name: string): name is keyof typeof OPTION_BOUNDS {
+  return Object.hasOwn(OPTION_BOUNDS, name);
+}
 
 /** Reads faults; throws with the names that there are. */
 export function faultsFrom(texts: readonly FaultText[]): Fault[] {

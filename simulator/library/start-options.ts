@@ -2,8 +2,7 @@ import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseReadings } from "../domain/readings.ts";
 import { createSimulator } from "../simulator.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { faultsFrom } from "./input.ts";
-import { refuseBeyondBounds, refuseUnknown, refuseUnknownWord } from "./refusals.ts";
+import { faultsFrom, refuseBeyondBounds, refuseUnknown, refuseUnknownWord } from "./input.ts";
 import type { StartOptions } from "./surface.ts";
 
 const CALL = "startSimulator()";

@@ -1,15 +1,22 @@
+import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { parseScenario } from "../domain/world/scenario.ts";
 import { listen } from "../server.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { asynchronous } from "./asynchronous.ts";
-import { createClockControl } from "./clock.ts";
 import { createDeliveryControl, envelopeOf } from "./deliveries.ts";
 import { createEndpointControl } from "./endpoints.ts";
-import { faultsFrom, orThrow } from "./input.ts";
-import { refuseBeyondBounds, refuseUnknown, untilClosed } from "./refusals.ts";
+import {
+  faultsFrom,
+  orThrow,
+  refuseBeyondBounds,
+  refuseUnknown,
+  refuseUnknownWord,
+  secondsFrom,
+  untilClosed,
+} from "./input.ts";
 import { simulatorFrom } from "./start-options.ts";
-import type { EmitOptions, Emitted, RunningSimulator, StartOptions, Story } from "./surface.ts";
+import type { ClockControl, EmitOptions, Emitted, RunningSimulator, StartOptions, Story } from "./surface.ts";
 
 const EMIT = "simulator.emit()";
 const EMIT_OPTIONS: Record<keyof EmitOptions, true> = {
@@ -107,4 +114,21 @@ function added(json: object, { stories }: Simulator): string {
     throw new Error(`There are as many scenarios as there may be: ${stories.list().length}.`);
   }
   return parsed.scenario.name;
+}
+
+/** What tests do with schedule time. */
+function createClockControl(simulator: Simulator): ClockControl {
+  const { clock } = simulator;
+  return {
+    now: () => new Date(clock.now()),
+    mode: () => clock.mode,
+    setMode(mode) {
+      refuseUnknownWord("simulator.clock.setMode(): the mode", mode, CLOCK_MODES);
+      clock.setMode(mode);
+    },
+    // A duration that is none rejects, as all else that fails does.
+    advance: async (duration) => clock.advance(secondsFrom(duration)),
+    next: () => clock.next(),
+    run: () => clock.run(),
+  };
 }

@@ -1,34 +1,26 @@
-/** Latencies in buckets that are half a percent wide: any number of them in a few kilobytes. */
+import { createHistogram } from "node:perf_hooks";
+
+/** Latencies in buckets a tenth of a percent wide: any number of them in a few kilobytes. */
 export type Latencies = ReturnType<typeof createLatencies>;
 
-const SMALLEST_MS = 0.01;
-const STEP = Math.log(1.005);
+/** The histogram counts whole numbers: these are a millisecond. */
+const UNITS_A_MS = 1_000;
 /** Up to ten minutes. */
-const BUCKETS = Math.ceil(Math.log(600_000 / SMALLEST_MS) / STEP);
+const HIGHEST = 600_000 * UNITS_A_MS;
 
 export function createLatencies() {
-  const counts = new Uint32Array(BUCKETS + 1);
-  let total = 0;
+  const histogram = createHistogram({ lowest: 1, highest: HIGHEST, figures: 3 });
   let largestMs = 0;
 
   return {
     add(ms: number): void {
-      const bucket = Math.max(0, Math.min(BUCKETS, Math.ceil(Math.log(ms / SMALLEST_MS) / STEP)));
-      counts[bucket] = (counts[bucket] ?? 0) + 1;
-      total += 1;
+      histogram.record(Math.min(HIGHEST, Math.max(1, Math.ceil(ms * UNITS_A_MS))));
       largestMs = Math.max(largestMs, ms);
     },
-    count: () => total,
+    count: () => histogram.count,
     largestMs: () => largestMs,
     /** The latency that `share` (0 to 1) of all stay within, half a percent exact; 0 when there are none. */
-    quantileMs(share: number): number {
-      const rank = Math.ceil(total * share);
-      let seen = 0;
-      for (const [bucket, count] of counts.entries()) {
-        seen += count;
-        if (seen >= rank && seen > 0) return Math.min(largestMs, SMALLEST_MS * Math.exp(bucket * STEP));
-      }
-      return largestMs;
-    },
+    quantileMs: (share: number): number =>
+      histogram.count === 0 ? 0 : Math.min(largestMs, histogram.percentile(share * 100) / UNITS_A_MS),
   };
 }

@@ -26,39 +26,11 @@ const POLL_EVERY_MS = 250;
 const LONGEST_ADVANCE_SECONDS = 366 * 86_400;
 
 const id = z.string().min(1).max(100);
-
-const deliveriesInput = z.strictObject({
-  state: z.enum(DELIVERY_STATES).optional(),
-  event_id: id.optional(),
-  endpoint_id: id.optional(),
-  limit: z.int().min(1).max(MOST_LISTED).default(10).describe("newest first"),
-});
-const explainInput = z.strictObject({ delivery_id: id });
-const triggerInput = z.strictObject({
-  type: z.enum(EVENT_TYPES).optional(),
-  scenario: z.string().max(100).optional().describe("a story of several events instead, such as busy-friday"),
-  object: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .describe("fields of data.object that replace the made-up ones"),
-  count: z.int().min(1).max(MOST_EVENTS).default(1),
-  org_id: id.optional(),
-});
-const moveInput = z.strictObject({
-  seconds: z.number().min(0).max(LONGEST_ADVANCE_SECONDS).optional(),
-  until: z
-    .enum(["next", "idle"])
-    .optional()
-    .describe("the next due attempt, or until nothing is due any more"),
-});
-const verifyInput = z.strictObject({
+const verifyInput = {
   endpoint_id: id.optional().describe("the only endpoint unless given"),
   only: z.array(z.string().max(100)).min(1).max(50).optional().describe("groups or ids of checks"),
   wait_seconds: z.number().min(0).max(LONGEST_WAIT_SECONDS).default(60),
-});
-const docsInput = z.strictObject({
-  page: z.string().max(100).optional().describe("lists the pages unless given"),
-});
+};
 
 const listSchema = z.looseObject({ data: z.array(z.looseObject({})) });
 const anySchema = z.looseObject({});
@@ -75,84 +47,104 @@ const currentSchema = z.looseObject({ verification: verificationSchema.nullable(
 /** The verbs that developers' assistants need; each is the control API's. */
 export function createTools(control: Control): Tool[] {
   return [
-    {
-      name: "trigger",
-      description:
-        "Let something happen in the simulated world, which sends its signed event to every endpoint.",
-      input: triggerInput,
-      async run(input) {
-        const { scenario, ...event } = triggerInput.parse(input);
-        if ((scenario === undefined) === (event.type === undefined)) {
+    tool(
+      "trigger",
+      "Let something happen in the simulated world, which sends its signed event to every endpoint.",
+      {
+        type: z.enum(EVENT_TYPES).optional(),
+        scenario: z
+          .string()
+          .max(100)
+          .optional()
+          .describe("a story of several events instead, such as busy-friday"),
+        object: z
+          .record(z.string(), z.unknown())
+          .optional()
+          .describe("fields of data.object that replace the made-up ones"),
+        count: z.int().min(1).max(MOST_EVENTS).default(1),
+        org_id: id.optional(),
+      },
+      async ({ scenario, ...event }) => {
+        if ((scenario === undefined) === (event.type === undefined))
           throw new Error(`Give either a type (${EVENT_TYPES.join(", ")}) or a scenario.`);
-        }
         return answer(
           scenario === undefined
             ? await control.post("/events", event, anySchema)
             : await control.post(`/scenarios/${encodeURIComponent(scenario)}`, {}, anySchema),
         );
       },
-    },
-    {
-      name: "deliveries",
-      description:
-        "Deliveries with their attempts and the verdict on each: delivered, tried again, dead, and whose doing.",
-      input: deliveriesInput,
-      async run(input) {
-        const asked = Object.entries(deliveriesInput.parse(input)).map(([name, value]): [string, string] => [
-          name,
-          String(value),
-        ]);
-        return answer(await control.get(`/deliveries?${new URLSearchParams(asked).toString()}`, listSchema));
+    ),
+    tool(
+      "deliveries",
+      "Deliveries with their attempts and the verdict on each: delivered, tried again, dead, and whose doing.",
+      {
+        state: z.enum(DELIVERY_STATES).optional(),
+        event_id: id.optional(),
+        endpoint_id: id.optional(),
+        limit: z.int().min(1).max(MOST_LISTED).default(10).describe("newest first"),
       },
-    },
-    {
-      name: "explain",
-      description:
-        "Why a delivery ended as it did: every attempt with what was sent, what came back, and its signature taken apart.",
-      input: explainInput,
-      async run(input) {
-        const { delivery_id: delivery } = explainInput.parse(input);
-        return answer(await control.get(`/deliveries/${encodeURIComponent(delivery)}`, anySchema));
+      async (asked) => {
+        const query = new URLSearchParams();
+        for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
+        return answer(await control.get(`/deliveries?${query.toString()}`, listSchema));
       },
-    },
-    {
-      name: "move_time",
-      description:
-        "Move schedule time: by seconds, to the next due attempt, or until every delivery is delivered or dead.",
-      input: moveInput,
-      async run(input) {
-        const { seconds, until } = moveInput.parse(input);
+    ),
+    tool(
+      "explain",
+      "Why a delivery ended as it did: every attempt with what was sent, what came back, and its signature taken apart.",
+      { delivery_id: id },
+      async ({ delivery_id: delivery }) =>
+        answer(await control.get(`/deliveries/${encodeURIComponent(delivery)}`, anySchema)),
+    ),
+    tool(
+      "move_time",
+      "Move schedule time: by seconds, to the next due attempt, or until every delivery is delivered or dead.",
+      {
+        seconds: z.number().min(0).max(LONGEST_ADVANCE_SECONDS).optional(),
+        until: z
+          .enum(["next", "idle"])
+          .optional()
+          .describe("the next due attempt, or until nothing is due any more"),
+      },
+      async ({ seconds, until }) => {
         if ((seconds === undefined) === (until === undefined))
           throw new Error("Give either seconds or until.");
-        return answer(
-          await control.post("/clock/advance", seconds === undefined ? { until } : { seconds }, anySchema),
-        );
+        const step = seconds === undefined ? { until } : { seconds };
+        return answer(await control.post("/clock/advance", step, anySchema));
       },
-    },
-    {
-      name: "verify",
-      description:
-        "Judge the receiver of an endpoint: the verdict, and what failed first, with evidence and a fix.",
-      input: verifyInput,
-      run: async (input) => verify(control, verifyInput.parse(input)),
-    },
-    {
-      name: "docs",
-      description: "Read a page of the documentation, or list the pages.",
-      input: docsInput,
-      async run(input) {
-        const { page } = docsInput.parse(input);
+    ),
+    tool(
+      "verify",
+      "Judge the receiver of an endpoint: the verdict, and what failed first, with evidence and a fix.",
+      verifyInput,
+      (asked) => verify(control, asked),
+    ),
+    tool(
+      "docs",
+      "Read a page of the documentation, or list the pages.",
+      { page: z.string().max(100).optional().describe("lists the pages unless given") },
+      async ({ page }) => {
         if (page === undefined) return answer({ pages: docsPages() });
         const text = docsPage(page);
         if (text === undefined)
           throw new Error(`There is no page ${JSON.stringify(page)}: ${docsPages().join(", ")}.`);
         return answerText(text);
       },
-    },
+    ),
   ];
 }
 
-async function verify(control: Control, asked: z.infer<typeof verifyInput>): Promise<Answer> {
+function tool<Shape extends z.ZodRawShape>(
+  name: string,
+  description: string,
+  shape: Shape,
+  run: (input: z.infer<z.ZodObject<Shape, z.core.$strict>>) => Promise<Answer>,
+): Tool {
+  const input = z.strictObject(shape);
+  return { name, description, input, run: async (given) => run(input.parse(given)) };
+}
+
+async function verify(control: Control, asked: z.infer<z.ZodObject<typeof verifyInput>>): Promise<Answer> {
   const endpoint = asked.endpoint_id ?? (await onlyEndpoint(control));
   const selection = asked.only === undefined ? {} : { only: asked.only };
   let run = await control.post(

@@ -26,11 +26,8 @@ function unwrap(text: string, findings: Deviation[]): string {
   const withoutName = text.replace(named, "").trim();
   const value = /^(["'])(.*)\1$/s.exec(withoutName)?.[2] ?? withoutName;
   if (value !== withoutName) {
-    findings.push({
-      id: "header-quoted",
-      title: "The header's value has quotes around it.",
-      fix: "Read it as it is: t=…,v1=…, without quotes.",
-    });
+    const fix = "Read it as it is: t=…,v1=…, without quotes.";
+    findings.push({ id: "header-quoted", title: "The header's value has quotes around it.", fix });
   }
   return value;
 }
@@ -76,47 +73,41 @@ const PROBLEMS: Record<SignatureProblem, { title: string; fix: string }> = {
 function grammarFindings(reason: SignatureProblem, text: string, loose: { digests: string[] }): Deviation[] {
   const { title, fix } = PROBLEMS[reason];
   const findings = [{ id: `header-${reason.replace(/^header_/, "").replaceAll("_", "-")}`, title, fix }];
-  if (/,\s+/.test(text) && reason === "pair_malformed") {
-    findings.push({
-      id: "header-space",
-      title: "There is white space after a comma of the header.",
-      fix: "Write no space between the pairs.",
-    });
-  }
-  if (/[;&|]\s*v1=/.test(text)) {
-    findings.push({
-      id: "header-separator",
-      title: "The pairs of the header are not separated by commas.",
-      fix: "Write t=…,v1=… with a comma between the pairs.",
-    });
-  }
-  if (/v1\s*[=:]\s*"?sha256=/i.test(text)) {
-    findings.push({
-      id: "header-algorithm",
-      title: "v1 begins with sha256=, as other services write it.",
-      fix: "v1 is the bare digest.",
-    });
-  }
-  if (loose.digests.some((digest) => /^[0-9A-F]{64}$/.test(digest) && /[A-F]/.test(digest))) {
-    findings.push({
-      id: "spelling-upper-case",
-      title: "The digest was written as upper-case hexadecimal.",
-      fix: "v1 is the digest in lower-case hexadecimal, 64 characters.",
-    });
-  }
+  const add = (isSo: boolean, id: string, title: string, fix: string): void => {
+    if (isSo) findings.push({ id, title, fix });
+  };
+  add(
+    /,\s+/.test(text) && reason === "pair_malformed",
+    "header-space",
+    "There is white space after a comma of the header.",
+    "Write no space between the pairs.",
+  );
+  add(
+    /[;&|]\s*v1=/.test(text),
+    "header-separator",
+    "The pairs of the header are not separated by commas.",
+    "Write t=…,v1=… with a comma between the pairs.",
+  );
+  add(
+    /v1\s*[=:]\s*"?sha256=/i.test(text),
+    "header-algorithm",
+    "v1 begins with sha256=, as other services write it.",
+    "v1 is the bare digest.",
+  );
+  add(
+    loose.digests.some((digest) => /^[0-9A-F]{64}$/.test(digest) && /[A-F]/.test(digest)),
+    "spelling-upper-case",
+    "The digest was written as upper-case hexadecimal.",
+    "v1 is the digest in lower-case hexadecimal, 64 characters.",
+  );
   return findings;
 }
 
 function ageFindings(t: string, nowSeconds: number): Deviation[] {
   const seconds = Number(t);
   if (/^[0-9]{12,}$/.test(t)) {
-    return [
-      {
-        id: "timestamp-milliseconds",
-        title: "t is in milliseconds.",
-        fix: "t is Unix time in seconds: Math.floor(Date.now() / 1000).",
-      },
-    ];
+    const fix = "t is Unix time in seconds: Math.floor(Date.now() / 1000).";
+    return [{ id: "timestamp-milliseconds", title: "t is in milliseconds.", fix }];
   }
   const ageSeconds = nowSeconds - seconds;
   if (Math.abs(ageSeconds) <= SIGNATURE_TOLERANCE_SECONDS || Number.isNaN(ageSeconds)) return [];

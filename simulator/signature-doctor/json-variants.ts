@@ -6,69 +6,51 @@ export type JsonVariant = { id: string; how: string; write: (value: unknown) => 
 
 /** Every common way to write a parsed body again. None of them gives back the bytes that were signed. */
 export const JSON_VARIANTS: readonly JsonVariant[] = [
-  { id: "compact", how: "without spaces, as JSON.stringify does", write: (value) => JSON.stringify(value) },
-  {
-    id: "indent-2",
-    how: "indented by two spaces, as JSON.stringify(body, null, 2) does",
-    write: (value) => JSON.stringify(value, null, 2),
-  },
-  {
-    id: "indent-4",
-    how: "indented by four spaces, as PHP's JSON_PRETTY_PRINT does",
-    write: (value) => JSON.stringify(value, null, 4),
-  },
-  {
-    id: "indent-tab",
-    how: "indented by tabs",
-    write: (value) => JSON.stringify(value, null, "\t"),
-  },
-  {
-    id: "python",
-    how: "with spaces after commas and colons and non-ASCII escaped, as Python's json.dumps does",
-    write: (value) => escapeNonAscii(spaced(value)),
-  },
-  {
-    id: "python-unicode",
-    how: "with spaces after commas and colons, as Python's json.dumps(ensure_ascii=False) does",
-    write: spaced,
-  },
-  {
-    id: "python-sorted",
-    how: "sorted, with spaces and non-ASCII escaped, as Python's json.dumps(sort_keys=True) does",
-    write: (value) => escapeNonAscii(spaced(sorted(value))),
-  },
-  { id: "sorted", how: "with sorted keys", write: (value) => JSON.stringify(sorted(value)) },
-  {
-    id: "ascii",
-    how: "with non-ASCII characters escaped as \\uXXXX",
-    write: (value) => escapeNonAscii(JSON.stringify(value)),
-  },
-  {
-    id: "slashes",
-    how: "with slashes escaped as \\/",
-    write: (value) => escapeSlashes(JSON.stringify(value)),
-  },
-  {
-    id: "php",
-    how: "with slashes and non-ASCII characters escaped, as PHP's json_encode does",
-    write: (value) => escapeNonAscii(escapeSlashes(JSON.stringify(value))),
-  },
-  {
-    id: "go",
-    how: "with <, > and & escaped, as Go's json.Marshal does",
-    write: (value) => escapeHtml(JSON.stringify(value)),
-  },
-  {
-    id: "go-sorted",
-    how: "with sorted keys and <, > and & escaped, as Go does with a map",
-    write: (value) => escapeHtml(JSON.stringify(sorted(value))),
-  },
-  {
-    id: "service-order",
-    how: "with its keys in another order",
-    write: (value) => JSON.stringify(inServiceOrder(value)),
-  },
+  variant("compact", "without spaces, as JSON.stringify does", (value) => JSON.stringify(value)),
+  variant("indent-2", "indented by two spaces, as JSON.stringify(body, null, 2) does", (value) =>
+    JSON.stringify(value, null, 2),
+  ),
+  variant("indent-4", "indented by four spaces, as PHP's JSON_PRETTY_PRINT does", (value) =>
+    JSON.stringify(value, null, 4),
+  ),
+  variant("indent-tab", "indented by tabs", (value) => JSON.stringify(value, null, "\t")),
+  variant(
+    "python",
+    "with spaces after commas and colons and non-ASCII escaped, as Python's json.dumps does",
+    (value) => escapeNonAscii(spaced(value)),
+  ),
+  variant(
+    "python-unicode",
+    "with spaces after commas and colons, as Python's json.dumps(ensure_ascii=False) does",
+    (value) => spaced(value),
+  ),
+  variant(
+    "python-sorted",
+    "sorted, with spaces and non-ASCII escaped, as Python's json.dumps(sort_keys=True) does",
+    (value) => escapeNonAscii(spaced(sorted(value))),
+  ),
+  variant("sorted", "with sorted keys", (value) => JSON.stringify(sorted(value))),
+  variant("ascii", "with non-ASCII characters escaped as \\uXXXX", (value) =>
+    escapeNonAscii(JSON.stringify(value)),
+  ),
+  variant("slashes", "with slashes escaped as \\/", (value) => escapeSlashes(JSON.stringify(value))),
+  variant("php", "with slashes and non-ASCII characters escaped, as PHP's json_encode does", (value) =>
+    escapeNonAscii(escapeSlashes(JSON.stringify(value))),
+  ),
+  variant("go", "with <, > and & escaped, as Go's json.Marshal does", (value) =>
+    escapeHtml(JSON.stringify(value)),
+  ),
+  variant("go-sorted", "with sorted keys and <, > and & escaped, as Go does with a map", (value) =>
+    escapeHtml(JSON.stringify(sorted(value))),
+  ),
+  variant("service-order", "with its keys in another order", (value) =>
+    JSON.stringify(inServiceOrder(value)),
+  ),
 ];
+
+function variant(id: string, how: string, write: JsonVariant["write"]): JsonVariant {
+  return { id, how, write };
+}
 
 /** As JSON.stringify, with a space after each comma and colon that is not inside a string. */
 function spaced(value: unknown): string {

@@ -3,7 +3,7 @@ import type { EmittedEvent, Emitter } from "../domain/emitter.ts";
 import type { Endpoint, EndpointChanges, Endpoints, EndpointSettings } from "../domain/endpoints.ts";
 import type { World } from "../domain/world/world.ts";
 import { addressOf, isListening } from "../processes/listening.ts";
-import { refuse, type Refusal } from "./refusal.ts";
+import { notFound, refuse, type Refusal } from "./refusal.ts";
 
 export type EndpointResult = { ok: true; endpoint: Endpoint } | Refusal;
 
@@ -18,9 +18,7 @@ export function createEndpointVerbs(options: {
 
   function existing(id: string): EndpointResult {
     const endpoint = endpoints.find(id);
-    return endpoint === undefined
-      ? refuse("not_found", `There is no endpoint ${JSON.stringify(id)}.`)
-      : { ok: true, endpoint };
+    return endpoint === undefined ? notFound("endpoint", id) : { ok: true, endpoint };
   }
 
   function organizationProblem({ orgId }: EndpointChanges): Refusal | undefined {

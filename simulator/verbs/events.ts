@@ -3,7 +3,7 @@ import type { EmitResult, Emitter, Happening, ReplaySettings } from "../domain/e
 import type { Endpoints } from "../domain/endpoints.ts";
 import type { EventLog, StoredEvent } from "../domain/events.ts";
 import type { EventPage, EventSearch, EventSummaries, EventSummary } from "../domain/event-summaries.ts";
-import { refuse, type Refusal } from "./refusal.ts";
+import { notFound, refuse, type Refusal } from "./refusal.ts";
 
 type Emitted = Extract<EmitResult, { ok: true }>;
 
@@ -32,8 +32,7 @@ export function createEventVerbs(options: {
       { endpointId, ...settings }: Omit<ReplaySettings, "to"> & { endpointId?: string | undefined },
     ): Emitted | Refusal {
       const to = endpointId === undefined ? undefined : endpoints.find(endpointId);
-      if (endpointId !== undefined && to === undefined)
-        return refuse("not_found", `There is no endpoint ${JSON.stringify(endpointId)}.`);
+      if (endpointId !== undefined && to === undefined) return notFound("endpoint", endpointId);
       const replayed = emitter.replay(envelopes, { ...settings, to });
       return replayed.ok ? replayed : refuse("id_taken", replayed.message);
     },

@@ -13,6 +13,11 @@ export type RefusalReason =
 
 export type Refusal = { ok: false; reason: RefusalReason; message: string };
 
+/** What to tell somebody who names an endpoint, or an event, that is not here. */
+export function notFound(kind: "endpoint" | "event", id: string): Refusal {
+  return refuse("not_found", `There is no ${kind} ${JSON.stringify(id)}.`);
+}
+
 export function refuse(reason: RefusalReason, message: string): Refusal {
   return { ok: false, reason, message };
 }

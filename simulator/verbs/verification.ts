@@ -5,7 +5,7 @@ import type { WallTime } from "../domain/wall-time.ts";
 import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import type { Check } from "../verify/check.ts";
 import type { CheckResult, Report } from "../verify/report.ts";
-import { refuse, type Refusal } from "./refusal.ts";
+import { notFound, refuse, type Refusal } from "./refusal.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
 
 /** Nobody waits longer for a verdict; it ends with what it has found by then. */
@@ -49,8 +49,7 @@ export function createVerificationVerbs(options: {
   let lastId = 0;
 
   function refusal(endpointId: string, endpoint: Endpoint | undefined): Refusal | undefined {
-    if (endpoint === undefined)
-      return refuse("not_found", `There is no endpoint ${JSON.stringify(endpointId)}.`);
+    if (endpoint === undefined) return notFound("endpoint", endpointId);
     if (running !== undefined)
       return refuse(
         "already_running",
@@ -109,8 +108,7 @@ export function createVerificationVerbs(options: {
       const { selectChecks } = await import("../verify/catalogue.ts");
       const endpoint = endpoints.find(endpointId);
       const refused = refusal(endpointId, endpoint);
-      if (refused !== undefined || endpoint === undefined)
-        return refused ?? refuse("not_found", "There is no such endpoint.");
+      if (refused !== undefined || endpoint === undefined) return refused ?? notFound("endpoint", endpointId);
       const selected = selectChecks({ only, events: eventsOf(endpoint) });
       if (!selected.ok) return refuse("invalid_request", selected.message);
       const verification: Verification = {

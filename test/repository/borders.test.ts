@@ -31,7 +31,7 @@ const ALLOWED: { part: RegExp; parts: RegExp; modules?: RegExp }[] = [
     parts: /^(?:simulator\/domain|shared)\//,
     // No I/O: it hashes, it emits, and its database is handed in.
     modules:
-      /^(?:zod|node:crypto|node:events|node:net|node:timers|better-sqlite3|@faker-js\/faker(?:\/.*)?)$/,
+      /^(?:zod|node:crypto|node:events|node:net|node:timers|better-sqlite3|ipaddr\.js|@faker-js\/faker(?:\/.*)?)$/,
   },
   { part: /^simulator\//, parts: /^(?:simulator|shared)\// },
 ];

@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createRecording } from "../../../simulator/api/recording.ts";
 import { startApi } from "./test-api.ts";
+
+const recording = readFileSync(new URL("../../../simulator/api/recording.mp3", import.meta.url));
 
 /** The frames of an MPEG-2 Layer III stream; throws where there is none. */
 function readFrames(bytes: Buffer): { seconds: number; count: number } {
@@ -23,16 +25,16 @@ function readFrames(bytes: Buffer): { seconds: number; count: number } {
 
 describe("a recording", () => {
   test("is a short, valid mp3", () => {
-    const { seconds, count } = readFrames(createRecording());
+    const { seconds, count } = readFrames(recording);
     expect(count).toBeGreaterThan(10);
     expect(seconds).toBeGreaterThan(1);
     expect(seconds).toBeLessThan(5);
-    expect(createRecording().length).toBeLessThan(20_000);
+    expect(recording.length).toBeLessThan(20_000);
   });
 
   test("(control) a stream that is cut or garbled is found out", () => {
-    expect(() => readFrames(createRecording().subarray(0, 100))).toThrow("cut off");
-    expect(() => readFrames(createRecording().subarray(1))).toThrow("No frame");
+    expect(() => readFrames(recording.subarray(0, 100))).toThrow("cut off");
+    expect(() => readFrames(recording.subarray(1))).toThrow("No frame");
   });
 
   test("is served where every call says, without a key", async () => {
@@ -46,7 +48,7 @@ describe("a recording", () => {
       const { status, headers } = await get(new URL(url).pathname, { key: null });
       expect(status).toBe(200);
       expect(headers.get("content-type")).toBe("audio/mpeg");
-      expect(headers.get("content-length")).toBe(String(createRecording().length));
+      expect(headers.get("content-length")).toBe(String(recording.length));
       expect(headers.get("accept-ranges")).toBe("bytes");
     }
   });
@@ -55,7 +57,7 @@ describe("a recording", () => {
     const { get, world } = await startApi();
     const page = world.calls("org_5f2c81d0a7b94e63", { limit: 1 });
     const path = `/recordings/${page.ok ? String(page.data[0]?.["id"]) : ""}.mp3`;
-    const size = createRecording().length;
+    const size = recording.length;
     const part = async (range: string) => {
       const { status, headers } = await get(path, { headers: { range } });
       return [status, headers.get("content-range"), headers.get("content-length")];

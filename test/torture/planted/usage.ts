@@ -109,7 +109,7 @@ export const plantedInUsage: PlantedBug[] = [
   },
   {
     breaks: "An option whose name is misspelled changes nothing, without a word.",
-    file: "simulator/library/refusals.ts",
+    file: "simulator/library/input.ts",
     find: "if (known.includes(name)) continue;",
     replace: "if (known.length > 0) continue;",
     tests: ["test/simulator/library/refusals.test.ts"],
