@@ -1,23 +1,25 @@
 import { createRandom } from "../domain/random.ts";
 import { didYouMean } from "../domain/suggest.ts";
 
-/** Trouble that clients of the REST API have to live with. Probabilities are between 0 and 1. */
-export type ApiFaultPlan = {
+/** Trouble that clients of the REST API have to live with; none of it unless asked for. Probabilities are between 0 and 1. */
+const NONE = {
   /** Every answer takes this long, somewhere between the two. */
-  latencyMs: readonly [number, number];
+  latencyMs: [0, 0] as readonly [number, number],
   /** How many answers are 500 `server_error`. */
-  errors: number;
+  errors: 0,
   /** How often the item that a page is to start after has just been deleted. */
-  lostCursor: number;
+  lostCursor: 0,
   /** New calls between one page of a walk and the next. */
-  arrivals: number;
+  arrivals: 0,
   /** How many answers are 429 with `Retry-After`, which the specification knows nothing of. */
-  throttle: number;
+  throttle: 0,
   /** Unread voicemails that somebody reviews, and notes, between one page of a walk and the next. */
-  reviews: number;
+  reviews: 0,
   /** Whether each answer announces that this version goes in 90 days (SPEC §9). */
-  deprecation: boolean;
+  deprecation: false,
 };
+
+export type ApiFaultPlan = typeof NONE;
 
 /** What becomes of one request: it is answered, or it fails in one of these ways. */
 export type Strike = "answer" | "error" | "throttle";
@@ -26,15 +28,6 @@ export type ParsedApiFaults = { ok: true; plan: ApiFaultPlan } | { ok: false; me
 
 export type ApiFaults = ReturnType<typeof createApiFaults>;
 
-const NONE: ApiFaultPlan = {
-  latencyMs: [0, 0],
-  errors: 0,
-  lostCursor: 0,
-  arrivals: 0,
-  throttle: 0,
-  reviews: 0,
-  deprecation: false,
-};
 const LONGEST_LATENCY_MS = 600_000;
 const MOST_ARRIVALS = 1_000;
 const LOST_CURSOR_DEFAULT = 0.1;

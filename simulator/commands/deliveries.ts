@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { STATE_WORDS } from "../control/schemas.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { answerLines } from "./answer-body.ts";
+import { answerLines } from "./first-attempts.ts";
 import {
   deliveryDetailSchema,
   deliverySchema,

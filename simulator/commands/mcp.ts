@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import { createTools } from "../mcp/tools.ts";
-import { answerProblem } from "../mcp/answer.ts";
+import { createTools, answerProblem } from "../mcp/tools.ts";
 import { VERSION } from "../version.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import {

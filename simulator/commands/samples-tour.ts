@@ -4,8 +4,8 @@ import { isSuccess } from "../domain/judgement.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
-import type { Observer } from "../observer/observer.ts";
-import { observe, type Observation } from "./observation.ts";
+import type { Observer, Reading } from "../observer/observer.ts";
+import { setTimeout as pause } from "node:timers/promises";
 
 type Row = {
   type: string;
@@ -166,4 +166,37 @@ function valueOf({ type, eventId, note, attempt, observation }: Row) {
     duration_ms: attempt?.durationMs ?? null,
     handled: observation?.handled ?? null,
   };
+}
+
+/** What a receiver says became of an event: how often it was handled, in words. */
+export type Observation = { handled: number | undefined; words: string };
+
+const PATIENCE_MS = 20_000;
+const POLL_EVERY_MS = 50;
+/** States in which a receiver will not handle an event any more. */
+const FINAL_STATES: readonly (string | undefined)[] = ["dead", "ignored"];
+
+/** Asks until the event was handled, or says why it was not within 20 s, or until `signal` ended the wait. */
+export async function observe(
+  observer: Observer,
+  eventId: string,
+  options: { signal: AbortSignal; patienceMs?: number },
+): Promise<Observation> {
+  const { signal, patienceMs = PATIENCE_MS } = options;
+  const deadlineMs = performance.now() + patienceMs;
+  for (;;) {
+    const reading = await observer(eventId, signal);
+    const isOver = reading.known && (reading.count > 0 || FINAL_STATES.includes(reading.state));
+    if (isOver || signal.aborted) return inWords(reading, "");
+    if (performance.now() >= deadlineMs) return inWords(reading, ` after ${patienceMs / 1000} s`);
+    await pause(POLL_EVERY_MS, undefined, { signal }).catch(() => {});
+  }
+}
+
+function inWords(reading: Reading, after: string): Observation {
+  if (!reading.known) return { handled: undefined, words: reading.reason + after };
+  const { count, state = "handled", duplicates = 0 } = reading;
+  const times = count === 1 ? "once" : `${count} times`;
+  const again = duplicates === 0 ? "" : `, ${duplicates} duplicate${duplicates === 1 ? "" : "s"} seen`;
+  return { handled: count, words: `${state}, handled ${times}${again}${after}` };
 }

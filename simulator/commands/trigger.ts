@@ -8,7 +8,6 @@ import {
   type ControlClient,
   type SimulatorFlags,
 } from "./control-client.ts";
-import { answerLines } from "./answer-body.ts";
 import {
   deliveryDetailSchema,
   emittedSchema,
@@ -16,7 +15,13 @@ import {
   storySchema,
   type DeliveryValue,
 } from "./control-schemas.ts";
-import { countFirstResults, countsInWords, firstResult, waitForFirstAttempts } from "./first-attempts.ts";
+import {
+  answerLines,
+  countFirstResults,
+  countsInWords,
+  firstResult,
+  waitForFirstAttempts,
+} from "./first-attempts.ts";
 import { collect, faultOption, faultsOf, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";

@@ -2,8 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { DELIVERY_STATES } from "../domain/outcome.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
-import { answer, answerText, type Answer } from "./answer.ts";
-import { docsPage, docsPages } from "./docs.ts";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** The simulator that the tools speak to, by its control API and by nothing else. */
 export type Control = {
@@ -185,4 +184,49 @@ async function onlyEndpoint(control: Control): Promise<string> {
       ? "There is no endpoint: register the receiver first, as `endpoints add URL` does."
       : `Name one of the endpoints: ${data.map((one) => `${one.id} (${one.url})`).join(", ")}.`,
   );
+}
+
+const FOLDER = new URL("../../docs/", import.meta.url);
+
+/** The names of the pages of the documentation, as they come with the simulator. */
+export function docsPages(): string[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => name.slice(0, -".md".length))
+    .toSorted();
+}
+
+/** A page of the documentation by its name, or by a link of another page to it; undefined where there is none. */
+export function docsPage(link: string): string | undefined {
+  const name = link
+    .replace(/#.*$/, "")
+    .replace(/^docs\//, "")
+    .replace(/\.md$/, "");
+  return docsPages().includes(name) ? readFileSync(new URL(`${name}.md`, FOLDER), "utf8") : undefined;
+}
+
+/** What a tool answers: text, bounded, since whoever asks pays for each character. */
+export type Answer = { content: { type: "text"; text: string }[]; isError?: boolean };
+
+const MOST_CHARACTERS = 20_000;
+
+/** A JSON value as an answer; of one that is too long the beginning, and that there is more. */
+export function answer(value: unknown): Answer {
+  return { content: [{ type: "text", text: bounded(JSON.stringify(value, null, 1)) }] };
+}
+
+/** A text as an answer. */
+export function answerText(text: string): Answer {
+  return { content: [{ type: "text", text: bounded(text) }] };
+}
+
+/** What went wrong, and what to do; a hint never repeats the token. */
+export function answerProblem(message: string, token: string | undefined): Answer {
+  const text = token === undefined || token === "" ? message : message.replaceAll(token, "…");
+  return { content: [{ type: "text", text: bounded(text) }], isError: true };
+}
+
+function bounded(text: string): string {
+  if (text.length <= MOST_CHARACTERS) return text;
+  return `${text.slice(0, MOST_CHARACTERS)}\n… cut after ${MOST_CHARACTERS} of ${text.length} characters: ask for less.`;
 }

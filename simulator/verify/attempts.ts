@@ -10,6 +10,7 @@ import {
   isAcknowledged,
 } from "./delivery.ts";
 import { allAcknowledged } from "./judge.ts";
+import type { Timing } from "./timing.ts";
 
 /**
  * Delivers as the service does: again, signed afresh, until it is acknowledged or six attempts were made (SPEC §6 Retry
@@ -93,4 +94,26 @@ export function burst({ event, timing }: Pick<CheckContext, "event" | "timing">)
 /** Passed when the last of an event's attempts was acknowledged. */
 export function taken(exchanges: Exchange[]): Verdict {
   return allAcknowledged(exchanges.slice(-1));
+}
+
+const POLL_MS = 100;
+
+/**
+ * Delivers what `deliver` sends again and again while the answer is 503, as a receiver says that still boots, for at most
+ * `readyMs`. The service would repeat it as well.
+ */
+export async function whenReady(
+  { readyMs }: Pick<Timing, "readyMs">,
+  deliver: () => Promise<Exchange>,
+): Promise<Exchange> {
+  const dueAt = performance.now() + readyMs;
+  for (;;) {
+    const exchange = await deliver();
+    if (!isBooting(exchange) || performance.now() >= dueAt) return exchange;
+    await sleep(POLL_MS);
+  }
+}
+
+function isBooting({ outcome }: Exchange): boolean {
+  return outcome.kind === "answered" && outcome.status === 503;
 }

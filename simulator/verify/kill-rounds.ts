@@ -11,7 +11,7 @@ import type {
   StreamedRound,
 } from "./check.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
-import { whenReady } from "./readiness.ts";
+import { whenReady } from "./attempts.ts";
 
 /** Connections that deliver side by side until the kill. */
 const LANES = 3;

@@ -7,7 +7,7 @@ import { digest, header, moment, T } from "../signature-recipe/recipe.ts";
 import type { Check, CheckContext, Handled, Verdict } from "./check.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending, isHandled } from "./judge.ts";
-import { whenReady } from "./readiness.ts";
+import { whenReady } from "./attempts.ts";
 import { ourCommand } from "../invocation.ts";
 import { RULES } from "./rules.ts";
 

@@ -1,7 +1,7 @@
 import type { Check } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
 import { allAcknowledged, checksOf, every, handledTimes, isHandled, ONCE, whenSettled } from "../judge.ts";
-import { whenReady } from "../readiness.ts";
+import { whenReady } from "../attempts.ts";
 import { RULES } from "../rules.ts";
 import { SPAN_SECONDS } from "./acknowledgement.ts";
 

@@ -2,8 +2,7 @@ import { array, assert, property, string, uint8Array } from "fast-check";
 import { expect, test } from "vitest";
 import { EVENT_TYPES, envelopeSchema } from "../../../shared/events.ts";
 import { sign, verify } from "../../../shared/signature.ts";
-import { createRequests } from "../../../simulator/load/requests.ts";
-import { createSigner } from "../../../simulator/load/signer.ts";
+import { createRequests, createSigner } from "../../../simulator/load/requests.ts";
 
 const SECRET = "whsec_load";
 const RUN = "0123456789abcdef";

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { type AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startSimulator, type RunningSimulator } from "../../../simulator/index.ts";
-import { answer, answerProblem } from "../../../simulator/mcp/answer.ts";
+import { answer, answerProblem } from "../../../simulator/mcp/tools.ts";
 
 const SECRET = "whsec_nobody_may_read_this";
 const TOKEN = "token-that-stays-here";

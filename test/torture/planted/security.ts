@@ -61,14 +61,14 @@ export const plantedInSecurity: PlantedBug[] = [
   },
   {
     breaks: "An assistant reads the token of the control API in a hint.",
-    file: "simulator/mcp/answer.ts",
+    file: "simulator/mcp/tools.ts",
     find: 'message.replaceAll(token, "…")',
     replace: "message",
     tests: ["test/simulator/mcp/mcp.test.ts"],
   },
   {
     breaks: "An assistant reads any file of the machine as a page of the documentation.",
-    file: "simulator/mcp/docs.ts",
+    file: "simulator/mcp/tools.ts",
     find: "docsPages().includes(name)",
     replace: 'name !== ""',
     tests: ["test/simulator/mcp/mcp.test.ts"],

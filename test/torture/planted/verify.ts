@@ -47,7 +47,7 @@ export const plantedInVerify: PlantedBug[] = [
   },
   {
     breaks: "A receiver that answers 503 while it boots fails.",
-    file: "simulator/verify/readiness.ts",
+    file: "simulator/verify/attempts.ts",
     find: "if (!isBooting(exchange) || performance.now() >= dueAt) return exchange;",
     replace: "if (!isBooting(exchange) || performance.now() < dueAt) return exchange;",
     tests: ["test/mutants/right.slow.test.ts", "-t", "503 until"],
