@@ -6,15 +6,20 @@ import { http } from "./http.ts";
 /** Requests of one connection that have no answer yet. */
 const MAXIMUM_IN_FLIGHT = 8;
 
+const MAXIMUM_CONNECTIONS = 2_048;
+/** How long a client may take over its headers, over a whole request, and over reading an answer. */
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const UNREAD_TIMEOUT_MS = 20_000;
+
 /** How often Node.js looks for requests that are late. */
 const CHECK_INTERVAL_MS = 1_000;
 
 const LIMITS = {
-  maximumConnections: 2_048,
-  /** How long a client may take over its headers, over a whole request, and over reading an answer. */
-  headersTimeoutMs: 5_000,
-  requestTimeoutMs: 30_000,
-  unreadTimeoutMs: 20_000,
+  maximumConnections: MAXIMUM_CONNECTIONS,
+  headersTimeoutMs: HEADERS_TIMEOUT_MS,
+  requestTimeoutMs: REQUEST_TIMEOUT_MS,
+  unreadTimeoutMs: UNREAD_TIMEOUT_MS,
 };
 
 /**
