@@ -32,10 +32,7 @@ export function requestText(
     const outgoing = request(url, { method, headers, signal, agent: false }, (answer) => {
       // From here on whoever reads the answer learns what went wrong, and says it better.
       outgoing.off("error", reject).on("error", () => undefined);
-      readText(answer, options)
-        .then((text) => resolve({ status: answer.statusCode ?? 0, text }), reject)
-        // Ends what is left of an answer, too, once enough is known of it.
-        .finally(() => outgoing.destroy());
+      readText(answer, options).then((text) => resolve({ status: answer.statusCode ?? 0, text }), reject);
     });
     outgoing.once("error", reject);
     outgoing.end(body);

@@ -1,4 +1,5 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { createHook } from "node:async_hooks";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { emit, emitOne, nextEntry, register } from "../../helpers/simulator.ts";
 import { startService } from "../../helpers/service.ts";
@@ -169,4 +170,35 @@ describe("the stream", () => {
     const last = await watch(url, String(simulator.journal.lastId() - 1));
     expect((await last.until(() => true)).event).toBe("endpoint");
   });
+});
+
+test("a stream that has closed gives back its watcher of the journal and its timer", async () => {
+  const { url, simulator } = await startService();
+  let watchers = 0;
+  const { watch: watchJournal } = simulator.journal;
+  vi.spyOn(simulator.journal, "watch").mockImplementation((watcher) => {
+    const stop = watchJournal(watcher);
+    watchers += 1;
+    return () => {
+      watchers -= 1;
+      stop();
+    };
+  });
+  const heartbeats = new Set<number>();
+  let begun = 0;
+  const hook = createHook({
+    init(id, type, _trigger, resource: { _idleTimeout?: number }) {
+      if (type !== "Timeout" || resource._idleTimeout !== 15_000) return;
+      heartbeats.add(id);
+      begun += 1;
+    },
+    destroy: (id) => void heartbeats.delete(id),
+  }).enable();
+  onTestFinished(() => void hook.disable());
+
+  const streams = await Promise.all([watch(url), watch(url), watch(url)]);
+  for (const stream of streams) await stream.until(({ event }) => event === "clock");
+  expect({ watchers, begun, open: heartbeats.size }).toEqual({ watchers: 3, begun: 3, open: 3 });
+  for (const stream of streams) stream.stop();
+  await expect.poll(() => ({ watchers, open: heartbeats.size })).toEqual({ watchers: 0, open: 0 });
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createDeliveryControl } from "../../../simulator/library/deliveries.ts";
+import { deliveryDetailView } from "../../../simulator/control/views.ts";
 import { systemTime } from "../../../simulator/domain/wall-time.ts";
 import { emit, openSimulator, register } from "../../helpers/simulator.ts";
 
@@ -23,4 +24,46 @@ test("a list goes on where a look through it took too long, and ends where it is
     expect(list.map(({ id }) => id)).toEqual(ids.toReversed().slice(0, limit));
     expect(looks).toBeGreaterThan(4);
   }
+});
+
+test("each time of an attempt is its own: when it was due, when it began, when it ended, in either time", async () => {
+  const beganMs = Date.UTC(2026, 4, 1, 12);
+  let nowMs = beganMs;
+  // Each request takes five seconds, and a second one waits for the first.
+  const send = async () => {
+    nowMs += 5_000;
+    return { outcome: { status: 500 }, durationMs: 4_000 };
+  };
+  const wall = { ...systemTime, nowMs: () => nowMs, monotonicMs: () => nowMs };
+  const simulator = openSimulator({ clock: "real", concurrency: 1, wall, send });
+  register(simulator, "http://localhost:9/");
+  const [, second = ""] = emit(simulator, "call.completed", 2);
+  await simulator.settled();
+
+  const [attempt] = createDeliveryControl(simulator).get(second).attempts;
+  const at = (seconds: number) => new Date(beganMs + seconds * 1_000);
+  expect(attempt).toMatchObject({
+    scheduledAt: at(0),
+    startedAt: at(5),
+    wallStartedAt: at(5),
+    durationMs: 4_000,
+    signatureTimestamp: beganMs / 1_000 + 5,
+  });
+  const detail = simulator.deliveries.detail(second);
+  if (detail === undefined) throw new Error("unexpected");
+  expect(deliveryDetailView(detail)).toMatchObject({
+    created_at: at(0).toISOString(),
+    // The schedule goes on from the end of the attempt, a second before it was noticed.
+    next_attempt_at: at(9 + 60).toISOString(),
+    attempts: [
+      {
+        scheduled_at: at(0).toISOString(),
+        started_at: at(5).toISOString(),
+        ended_at: at(9).toISOString(),
+        wall_started_at: at(5).toISOString(),
+        duration_ms: 4_000,
+        signature_timestamp: beganMs / 1_000 + 5,
+      },
+    ],
+  });
 });

@@ -20,6 +20,16 @@ test("many run at once in one process, each with a world and a port of its own",
   expect(new Set(ids).size).toBe(8);
 });
 
+test("created is the second that has begun, however far it is", async () => {
+  const simulator = await start({ clock: "manual" });
+  for (const step of ["300ms", "300ms", "500ms"]) {
+    await simulator.clock.advance(step);
+    const { events } = await simulator.emit("call.completed");
+    const created = Math.floor(simulator.clock.now().getTime() / 1000);
+    expect(events.map((event) => event.created)).toEqual([created]);
+  }
+});
+
 test("close() leaves no socket, timer or listener behind", async () => {
   const before = process.getActiveResourcesInfo().filter(isOurs).length;
   const hanging = await startEndpoint(() => {});

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, onTestFinished, vi } from "vitest";
 import { isAlive } from "../../helpers/process.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { listen } from "../../helpers/listen.ts";
@@ -43,6 +43,15 @@ describe("startReceiver", () => {
     expect(result.ok).toBe(true);
     expect(await (await fetch(url)).text()).toBe("whsec_x");
     await expect.poll(() => receiver?.output()).toEqual(["listening"]);
+  });
+
+  test("with its variables in place of those of the same name in the user's own environment", async () => {
+    vi.stubEnv("PORT", "1");
+    vi.stubEnv("SIGNING_SECRET", "whsec_of_the_user");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { result, url } = await start(LISTENER, { readyTimeoutMs: 10_000 });
+    expect(result).toMatchObject({ ok: true });
+    expect(await (await fetch(url)).text()).toBe("whsec_x");
   });
 
   test("hands on each line while it is written", async () => {
