@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { Command } from "commander";
 import type { Envelope } from "../../shared/events.ts";
 import { openSource, type Source } from "../replay/sources.ts";
@@ -168,19 +169,10 @@ async function run(
 function createPace(rate: number | undefined, signal: AbortSignal): () => Promise<void> {
   const startedMs = performance.now();
   let started = 0;
-  return () => {
+  return async () => {
     const waitMs = rate === undefined ? 0 : startedMs + (started * 1000) / rate - performance.now();
     started += 1;
-    if (waitMs <= 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, waitMs);
-      function done(): void {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        resolve();
-      }
-      signal.addEventListener("abort", done);
-    });
+    if (waitMs > 0) await pause(waitMs, undefined, { signal }).catch(() => {});
   };
 }
 

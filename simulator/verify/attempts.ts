@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Envelope, EVENT_TYPES } from "../../shared/events.ts";
 import { MAXIMUM_ATTEMPTS } from "../../shared/retry-policy.ts";
-import type { CheckContext, Verdict } from "./check.ts";
+import type { Verdict } from "./check.ts";
+import type { CheckContext } from "./context.ts";
 import {
   type Deliverable,
   type DeliverOptions,

@@ -1,19 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventType } from "../../shared/events.ts";
-import type { ReceiverProcess } from "../processes/receiver-process.ts";
-import type { CheckContext, Need } from "./check.ts";
+import type { Envelope, EventType } from "../../shared/events.ts";
+import type { ReceiverProcess, StartResult } from "../processes/receiver-process.ts";
 import { createDelivery, type Exchange } from "./delivery.ts";
-import type { KillRounds } from "./check.ts";
+import type { KillRounds } from "./rounds.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
-import type { Observer } from "../observer/observer.ts";
-import type { ReceiverClock } from "./receiver-clock.ts";
+import type { Observer, Reading } from "../observer/observer.ts";
+import type { ClockOffset, ReceiverClock } from "./receiver-clock.ts";
 import type { Timing } from "./timing.ts";
 import { openWire, parseTarget } from "./wire.ts";
 
 const LIMIT_TRIES = 8;
 /** A delivery for an exact limit is sent in this part of a second, so that no clock has rounded it up yet. */
 const EARLY_IN_SECOND_MS = { from: 10, to: 300, answeredBy: 450 };
+
+/** `observe`: effects can be read back. `command`: we own the receiver's process. `clock`: we can move its clock. */
+export type Need = "observe" | "command" | "clock";
 
 /** What the user can give so that a check that needs it can be judged. */
 export const NEEDS: Record<Need, string> = {
@@ -25,7 +27,9 @@ export const NEEDS: Record<Need, string> = {
     "Only a receiver that verify itself started can be killed. Give its command: verify --url URL -- COMMAND…",
 };
 
-/** Puts together what one check has at hand. */
+export type CheckContext = ReturnType<typeof createContext>;
+
+/** What one check has at hand. Events and ids are the same in each run with the same seed. */
 export function createContext(options: {
   url: string;
   secret: string;
@@ -42,7 +46,7 @@ export function createContext(options: {
   now: () => number;
   observe?: Observer | undefined;
   receiver?: ReceiverProcess | undefined;
-}): CheckContext {
+}) {
   const { checkId, clock, ledger, now, timing } = options;
   const target = parseTarget(options.url);
   const nowSeconds = (): number => Math.floor(now() / 1_000);
@@ -72,35 +76,54 @@ export function createContext(options: {
     ...delivery,
     target,
     secret: options.secret,
-    seed: options.seed,
+    seed,
     timing,
+    /** How long an answer may take from now on: less, once it is known that the receiver answers too late. */
     answerTimeoutMs,
-    events: options.events,
+    /** The types that the endpoint is registered for. */
+    events,
     ledger,
     deliver,
+    /** The receiver's clock, as far as its answers tell. */
     clock,
-    measureClock: () => clock.measure(() => deliver(samples.event())),
+    /** The same after deliveries made to find out, whose ids are none of this check's. */
+    measureClock: (): Promise<ClockOffset | undefined> => clock.measure(() => deliver(samples.event())),
+    /** Unix time in seconds, as this machine's clock says. */
     nowSeconds,
+    /** The receiver's process, in the command form. */
     receiver: options.receiver,
-    async moveClock(seconds) {
+    /** Starts the receiver again with its clock moved ahead. */
+    moveClock: async (seconds: number): Promise<StartResult> => {
       const { receiver, clockVariable } = options;
       if (receiver === undefined || clockVariable === undefined) throw new Error("there is no clock to move");
       // libfaketime tells an offset from a point in time by its sign.
       const value = clockVariable === "FAKETIME" ? `+${seconds}` : String(seconds);
       return receiver.restart({ env: { [clockVariable]: value } });
     },
+    /** Kills of the receiver, in the command form, and what was sent around them. */
     kills: options.kills,
-    event: (...parts) => material.event(...parts),
+    /** An event of a type, with an id that no other check uses. */
+    event: material.event,
+    /** A connection to write to byte by byte. */
     open: () => openWire(target, answerTimeoutMs()),
-    undocumented(envelope) {
+    /** Marks an event that a receiver need not act on, since its type is not documented. */
+    undocumented: (envelope: Envelope): Envelope => {
       ledger.undocumented(envelope.id);
       return envelope;
     },
-    later(earlier, type) {
+    /** A later event about the object of `earlier`: its effect may take the place of the earlier one's. */
+    later: (earlier: Envelope, type: EventType): Envelope => {
       ledger.superseded(earlier.id);
       return material.event(type, earlier.data.object);
     },
-    async withinOneSecond({ least, most }, send) {
+    /**
+     * Runs `send` early in a second of the receiver's clock, which it is given, and again when the answer came too late in
+     * it or there was none to judge; eight tries.
+     */
+    withinOneSecond: async (
+      { least, most }: ClockOffset,
+      send: (receiverSeconds: number) => Promise<Exchange | undefined>,
+    ): Promise<Exchange | undefined> => {
       const { from, to, answeredBy } = EARLY_IN_SECOND_MS;
       const earliestMs = (): number => now() + least * 1_000;
       /** Within the second of the earliest that the receiver's clock may say; more than 1,000 when that has passed. */
@@ -115,7 +138,8 @@ export function createContext(options: {
       }
       return undefined;
     },
-    async waitUntil(condition, withinMs) {
+    /** Polls until `condition` holds or `withinMs` have passed; whether it holds. */
+    waitUntil: async (condition: () => Promise<boolean>, withinMs: number): Promise<boolean> => {
       const dueAt = performance.now() + withinMs;
       while (!(await condition())) {
         if (performance.now() >= dueAt) return false;
@@ -123,7 +147,8 @@ export function createContext(options: {
       }
       return true;
     },
-    async handledNow(eventId) {
+    /** Reads how often an event was handled up to now; unknown when nothing can be observed. */
+    handledNow: async (eventId: string): Promise<Reading> => {
       return (await options.observe?.(eventId)) ?? { known: false, reason: NEEDS.observe };
     },
   };

@@ -63,8 +63,6 @@ export type Exchange = { eventId: string; request: SentRequest; outcome: Outcome
 /** An exchange, and the check that it was for; a forged delivery is none that a receiver may act on. */
 export type Recorded = { checkId: string; exchange: Exchange; forged: boolean; connected: boolean };
 
-export type Delivery = ReturnType<typeof createDelivery>;
-
 /** Makes the one function through which every check sends: it signs, sends, waits and keeps the ledger. */
 export function createDelivery(options: {
   target: Target;

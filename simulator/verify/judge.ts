@@ -1,5 +1,7 @@
 import { forgeryAnswer } from "../domain/judgement.ts";
-import type { Check, CheckContext, Handled, HandledCounts, Pending, Verdict } from "./check.ts";
+import type { Check, HandledCounts, Pending, Verdict } from "./check.ts";
+import type { CheckContext } from "./context.ts";
+import type { Reading } from "../observer/observer.ts";
 import { type Exchange, hasTimedOut, isAcknowledged } from "./delivery.ts";
 
 /** What one row of a table says of a check; what it leaves out is as usual in its table, and its level `must`. */
@@ -44,7 +46,7 @@ export function handledSo(expected: typeof ONCE, send: Send): Check["run"] {
 }
 
 /** Whether the receiver says that it handled an event. */
-export function isHandled(reading: Handled): boolean {
+export function isHandled(reading: Reading): boolean {
   return reading.known && reading.count > 0;
 }
 

@@ -2,14 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import { signalGroup } from "../processes/process-group.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
-import type {
-  AcknowledgedRound,
-  BurstRound,
-  CheckContext,
-  KillRounds,
-  Round,
-  StreamedRound,
-} from "./check.ts";
+import type { CheckContext } from "./context.ts";
+import type { AcknowledgedRound, BurstRound, KillRounds, Round, StreamedRound } from "./rounds.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { whenReady } from "./attempts.ts";
 

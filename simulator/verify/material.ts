@@ -2,8 +2,6 @@ import { createHash } from "node:crypto";
 import { type Envelope, EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import { sampleObjects, sampleOrganization } from "../../shared/samples.ts";
 
-export type Material = ReturnType<typeof createMaterial>;
-
 /**
  * Makes events whose ids depend on nothing but `seed`, `scope` and how many were made before, so that checks can run
  * in any order, or at once, and still send the same.
@@ -40,11 +38,11 @@ export function createMaterial(options: {
   return {
     hex,
     /** A new event of a documented type; `changes` are laid over its object, `envelope` over the rest. */
-    event(
+    event: (
       wanted: EventType = "call.completed",
       changes: Record<string, unknown> = {},
       envelope: Partial<Envelope> & Record<string, unknown> = {},
-    ): Envelope {
+    ): Envelope => {
       const type = selected(wanted);
       made += 1;
       const label = String(made);

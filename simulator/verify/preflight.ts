@@ -4,7 +4,9 @@ import { DIGEST_VARIANTS, SPELLING_VARIANTS } from "../signature-doctor/digest-v
 import { messageVariants } from "../signature-doctor/message-variants.ts";
 import { secretVariants } from "../signature-doctor/secret-variants.ts";
 import { digest, header, moment, T } from "../signature-recipe/recipe.ts";
-import type { Check, CheckContext, Handled, Verdict } from "./check.ts";
+import type { Check, Verdict } from "./check.ts";
+import type { CheckContext } from "./context.ts";
+import type { Reading } from "../observer/observer.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending, isHandled } from "./judge.ts";
 import { whenReady } from "./attempts.ts";
@@ -82,7 +84,7 @@ export async function observable(
 ): Promise<Verdict> {
   const entry = context.ledger.all().find(({ acknowledgedAtMs }) => acknowledgedAtMs !== undefined);
   if (entry === undefined) return { outcome: "unverified", reason: "No event was acknowledged." };
-  let last: Handled | undefined;
+  let last: Reading | undefined;
   const seen = await context.waitUntil(async () => {
     last = await context.handledNow(entry.eventId);
     return last.known && last.count > 0;

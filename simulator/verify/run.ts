@@ -1,6 +1,7 @@
 import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
-import type { Check, CheckContext, Handled, HandledCounts, Need, Verdict } from "./check.ts";
+import type { Check, HandledCounts, Verdict } from "./check.ts";
+import type { CheckContext, Need } from "./context.ts";
 import type { Exchange } from "./delivery.ts";
 import { describeBug } from "../bug.ts";
 import { createRedactor } from "../redact.ts";
@@ -9,7 +10,7 @@ import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { createReceiverClock } from "./receiver-clock.ts";
 import { createKillRounds } from "./kill-rounds.ts";
 import { createLedger, type LedgerEntry } from "./ledger.ts";
-import type { Observer } from "../observer/observer.ts";
+import type { Observer, Reading } from "../observer/observer.ts";
 import { createPatience } from "./patience.ts";
 import { acceptsCheck, observable, observableCheck, preflight, reachableCheck } from "./preflight.ts";
 import { type CheckResult, type Report, resultOf, verdictOf } from "./report.ts";
@@ -164,7 +165,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     if (pending.length === 0 || options.signal?.aborted === true) return;
     const handled =
       observe === undefined
-        ? { of: (): Handled => ({ known: false, reason: NEEDS.observe }) }
+        ? { of: (): Reading => ({ known: false, reason: NEEDS.observe }) }
         : await settle({ entries: ledger.all().filter(isMeant), observe, withinMs, quietMs: timing.quietMs });
     for (const { check, judge, durationMs } of pending.splice(0)) {
       finish(check, await judged(check, async () => judge(handled)), durationMs);

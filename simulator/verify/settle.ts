@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Handled, HandledCounts } from "./check.ts";
+import type { HandledCounts } from "./check.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import type { Observer } from "../observer/observer.ts";
+import type { Observer, Reading } from "../observer/observer.ts";
 
 /** An event whose count is wanted, and whether it is expected to be handled at all. */
 type Settling = Pick<LedgerEntry, "eventId" | "acknowledgedAtMs" | "documented"> & { superseded?: boolean };
@@ -59,12 +59,12 @@ async function stillUnhandled(entries: Settling[], observe: Observer, dueAt: num
   return entries;
 }
 
-function isUnhandled(reading: Handled | undefined): boolean {
+function isUnhandled(reading: Reading | undefined): boolean {
   return reading?.known === true && reading.count === 0;
 }
 
-async function readAll(entries: Settling[], observe: Observer): Promise<Map<string, Handled>> {
-  const readings = new Map<string, Handled>();
+async function readAll(entries: Settling[], observe: Observer): Promise<Map<string, Reading>> {
+  const readings = new Map<string, Reading>();
   const queue = entries.map(({ eventId }) => eventId);
   await Promise.all(
     Array.from({ length: READERS }, async () => {

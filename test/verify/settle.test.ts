@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Handled } from "../../simulator/verify/check.ts";
+import type { Reading } from "../../simulator/observer/observer.ts";
 import { isHandled } from "../../simulator/verify/judge.ts";
 import { settle } from "../../simulator/verify/settle.ts";
 
@@ -18,7 +18,7 @@ function receiver(after: Record<string, number>) {
   const readings = new Map<string, number>();
   return {
     readings,
-    observe: async (eventId: string): Promise<Handled> => {
+    observe: async (eventId: string): Promise<Reading> => {
       const times = (readings.get(eventId) ?? 0) + 1;
       readings.set(eventId, times);
       return { known: true, count: times > (after[eventId] ?? Number.POSITIVE_INFINITY) ? 1 : 0 };
@@ -48,7 +48,7 @@ describe("effects have come to rest", () => {
   test("however long that takes, as long as one more is handled each time before the wait is over", async () => {
     const events = ["a", "b", "c", "d"];
     const startedAt = performance.now();
-    const observe = async (eventId: string): Promise<Handled> => {
+    const observe = async (eventId: string): Promise<Reading> => {
       const isDone = performance.now() - startedAt >= 150 * (events.indexOf(eventId) + 1);
       return { known: true, count: isDone ? 1 : 0 };
     };

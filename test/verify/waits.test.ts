@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { EVENT_TYPES } from "../../shared/events.ts";
-import type { Check, CheckContext } from "../../simulator/verify/check.ts";
+import type { Check } from "../../simulator/verify/check.ts";
+import type { CheckContext } from "../../simulator/verify/context.ts";
 import { createContext } from "../../simulator/verify/context.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { evidenceOf } from "../../simulator/verify/evidence.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EVENT_TYPES } from "../../shared/events.ts";
-import type { CheckContext } from "../../simulator/verify/check.ts";
+import type { CheckContext } from "../../simulator/verify/context.ts";
 import { createContext } from "../../simulator/verify/context.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { createKillRounds } from "../../simulator/verify/kill-rounds.ts";

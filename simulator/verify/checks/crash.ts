@@ -1,4 +1,6 @@
-import type { Check, CheckContext, HandledCounts, Round, Verdict } from "../check.ts";
+import type { Check, HandledCounts, Verdict } from "../check.ts";
+import type { CheckContext } from "../context.ts";
+import type { Round } from "../rounds.ts";
 import type { Exchange } from "../delivery.ts";
 import { allAcknowledged, checksOf, every, handledTimes, ONCE, whenSettled } from "../judge.ts";
 import { RULES } from "../rules.ts";

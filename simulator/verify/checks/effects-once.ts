@@ -1,5 +1,7 @@
 import { type EventType, EVENT_TYPES } from "../../../shared/events.ts";
-import type { Check, CheckContext, Handled } from "../check.ts";
+import type { Check } from "../check.ts";
+import type { CheckContext } from "../context.ts";
+import type { Reading } from "../../observer/observer.ts";
 import { ANSWER_LOST, attempts, attemptsAfter, sixInARow } from "../attempts.ts";
 import { isLastOfConnection } from "../delivery.ts";
 import {
@@ -167,6 +169,6 @@ function twoOfOneObject(firstType: EventType, secondType: EventType): Check["run
   };
 }
 
-function countOf(reading: Handled): number {
+function countOf(reading: Reading): number {
   return reading.known ? reading.count : 0;
 }

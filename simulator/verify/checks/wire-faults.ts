@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Check, CheckContext, Verdict } from "../check.ts";
+import type { Check, Verdict } from "../check.ts";
+import type { CheckContext } from "../context.ts";
 import type { Deliverable } from "../delivery.ts";
 import { attemptsAfter, taken } from "../attempts.ts";
 import { accepted, allAcknowledged, allRefused, checksOf, every } from "../judge.ts";

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { createRandom } from "../../domain/random.ts";
-import type { Check, CheckContext, Verdict } from "../check.ts";
+import type { Check, Verdict } from "../check.ts";
+import type { CheckContext } from "../context.ts";
 import { RULES } from "../rules.ts";
 import { settle } from "../settle.ts";
 import { createPlayer, type Player, type Played } from "./player.ts";

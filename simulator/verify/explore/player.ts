@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import type { RunningSimulator } from "../../index.ts";
-import type { CheckContext } from "../check.ts";
+import type { CheckContext } from "../context.ts";
 import { attempts } from "../attempts.ts";
 import { type Exchange, isAcknowledged } from "../delivery.ts";
 import { ending } from "../judge.ts";

@@ -103,6 +103,11 @@ test("the state of a replay is written through no link, and read through none", 
   expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ done: 1 });
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(openStateFile(path, replay)).toMatchObject({ ok: true, progress: { done: 1 } });
+  for (const other of [{ total: replay.total + 1 }, { sources: [...replay.sources, "call.completed"] }])
+    expect(openStateFile(path, { ...replay, ...other })).toMatchObject({
+      ok: false,
+      message: expect.stringContaining("belongs to a replay of"),
+    });
 
   const link = join(folder, "link");
   symlinkSync(path, link);

@@ -37,6 +37,19 @@ describe("of faults that decide how often and when an event goes out", () => {
     ];
     expect(due.toSorted((a, b) => a - b)).toEqual(expected);
   });
+
+  test("what is delayed is overtaken from then on: delay, reorder and duplicate", () => {
+    const { simulator } = open(["delay", "reorder", "duplicate"]);
+    const nowMs = simulator.clock.now();
+    const due = emit(simulator, "call.completed", 20).map(
+      (id) => (deliveryOf(simulator, id).nextAttemptAtMs ?? 0) - nowMs,
+    );
+    const firsts = due.filter((_, index) => index % 2 === 0);
+    expect(Math.min(...firsts)).toBeGreaterThanOrEqual(30_000);
+    expect(Math.max(...firsts)).toBeLessThanOrEqual(35_000);
+    expect(new Set(firsts).size).toBeGreaterThan(1);
+    expect(due.filter((_, index) => index % 2 === 1)).toEqual(firsts.map((ms) => ms + 1_000));
+  });
 });
 
 type Body = {

@@ -150,6 +150,26 @@ test("what is reset is asked about no more, nor what is closed", async () => {
   expect(simulator.verdicts.counts()).toEqual([]);
 });
 
+test("who asks in place of another asks alone, and what is being asked is given up", async () => {
+  const { simulator, receiver, observer, pass } = open();
+  register(simulator, "http://localhost:1/never-asked");
+  const given: (AbortSignal | undefined)[] = [];
+  simulator.verdicts.observe((_id, signal) => {
+    given.push(signal);
+    return new Promise(() => {});
+  });
+  emitOne(simulator);
+  await simulator.settled();
+  await pass(60);
+  expect(given.map((signal) => signal?.aborted)).toEqual([false]);
+  simulator.verdicts.observe(observer);
+  emitOne(simulator);
+  await simulator.settled();
+  await pass(60);
+  expect(given.map((signal) => signal?.aborted)).toEqual([true]);
+  expect(receiver.asked).toHaveLength(1);
+});
+
 test("verdicts are counted, told to those who watch, found, and kept through a restart", async () => {
   const dataFile = join(temporaryDirectory(), "simulator.db");
   const { simulator, receiver, observer, pass } = open({ dataFile });
