@@ -40,7 +40,7 @@ export function createLocator(givenPort: number) {
   let firstSeenMs: number | undefined;
   return {
     found: (): FoundReceiver | undefined => found,
-    async locate(group: number): Promise<boolean> {
+    locate: async (group: number): Promise<boolean> => {
       const search = await searchReceivers(({ pid, port }) =>
         pid === null || process.platform === "win32" ? port === givenPort : isInGroup(pid, group),
       );

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Endpoint } from "../domain/endpoints.ts";
 import { createObserver } from "../observer/observer.ts";
 import { addressOf } from "../processes/listening.ts";
-import { startReceiver, type ReceiverProcess, type StartFailure } from "../processes/receiver-process.ts";
+import { startReceiver, type ReceiverProcess } from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createLocator, findRunningReceiver, portForReceiver } from "./dev-search.ts";
@@ -15,6 +15,7 @@ import type { RunningSimulator } from "./running-simulator.ts";
 import { secretOption, wantSecret } from "./secret-option.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
 import { ourCommand } from "../invocation.ts";
+import { untilAborted } from "../until-aborted.ts";
 
 type Flags = ServeFlags & {
   url?: string;
@@ -82,11 +83,21 @@ async function develop(
     const { id, secret } = endpointFor(url, flags, running);
     const locator = flags.url === undefined ? createLocator(port) : undefined;
     output.note(`Starting your receiver: ${command.join(" ").replace(process.execPath, "node")}`);
-    const started = await startUserReceiver(
+    const { quiet, readyTimeout } = flags;
+    const started = await startReceiver({
       command,
-      { ...flags, url },
-      { output, running, secret, interruption, locator },
-    );
+      url,
+      locate: locator?.locate,
+      readyTimeoutMs: readyTimeout * 1000,
+      signal: interruption,
+      env: {
+        PORT: String(addressOf(url).port),
+        SIGNING_SECRET: secret,
+        API_BASE_URL: running.server.url,
+        API_KEY: running.simulator.world.organizations()[0]?.apiKey ?? "",
+      },
+      onLine: quiet === true ? undefined : (line) => output.note(output.style("dim", `receiver | ${line}`)),
+    });
     if (!started.ok) {
       const lines = started.output.map((line) => `  receiver | ${line}`);
       throw new CommandError([started.message, ...lines].join("\n"));
@@ -166,7 +177,7 @@ async function accompany(
   if (flags.once !== true && !over.aborted) {
     printWhatNext(running, flags, output, receiver === undefined ? "it" : "both");
     const stopLog = printLiveLog(running.simulator, output);
-    await aborted(over);
+    await untilAborted(over);
     stopLog();
   }
   const exit = death.signal.aborted ? await died : undefined;
@@ -174,13 +185,6 @@ async function accompany(
   if (!interruption.aborted) return exitCode;
   // Who asked for one round got none.
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 /** One that a data file has already keeps its secret, and what waits for it. */
@@ -191,35 +195,6 @@ function endpointFor(url: string, flags: Pick<Flags, "secret">, { simulator }: R
   const registered = simulator.endpoints.register({ url, secret });
   if (registered.ok) return registered.endpoint;
   throw new CommandError(`--url ${url}: ${registered.message}`, EXIT.wrongUsage);
-}
-
-function startUserReceiver(
-  command: string[],
-  flags: Flags & { url: string },
-  context: {
-    output: Output;
-    running: RunningSimulator;
-    secret: string;
-    interruption: AbortSignal;
-    locator: ReturnType<typeof createLocator> | undefined;
-  },
-): Promise<{ ok: true; receiver: ReceiverProcess } | StartFailure> {
-  const { output, running, secret, interruption, locator } = context;
-  return startReceiver({
-    command,
-    url: flags.url,
-    locate: locator && ((group) => locator.locate(group)),
-    readyTimeoutMs: flags.readyTimeout * 1000,
-    signal: interruption,
-    env: {
-      PORT: String(addressOf(flags.url).port),
-      SIGNING_SECRET: secret,
-      API_BASE_URL: running.server.url,
-      API_KEY: running.simulator.world.organizations()[0]?.apiKey ?? "",
-    },
-    onLine:
-      flags.quiet === true ? undefined : (line) => output.note(output.style("dim", `receiver | ${line}`)),
-  });
 }
 
 function printWhatNext(running: RunningSimulator, flags: Flags, output: Output, ends: string): void {

@@ -14,6 +14,9 @@ type Flags = { port: number; simulator?: string; data?: string; token?: string; 
 /** One thing that was looked at: what is so, or what is wrong with the fix. */
 type Check = { name: string; ok: boolean; message: string };
 
+const fine = (name: string, message: string): Check => ({ name, ok: true, message });
+const wrong = (name: string, message: string): Check => ({ name, ok: false, message });
+
 const EARLIEST_PLAUSIBLE_MS = Date.UTC(2026, 0, 1);
 const LARGEST_SKEW_MS = 2_000;
 
@@ -56,7 +59,7 @@ export default function doctorCommand(): Command {
 
 /** The guard of every entry point has refused older ones; this is to be seen in reports. */
 function checkNode(): Check {
-  return { name: "node", ok: true, message: `Node.js ${process.versions.node}` };
+  return fine("node", `Node.js ${process.versions.node}`);
 }
 
 async function checkDatabase(file: string | undefined): Promise<Check> {
@@ -64,36 +67,30 @@ async function checkDatabase(file: string | undefined): Promise<Check> {
   const { NEWEST_VERSION, TOO_NEW } = await import("../database.ts");
   if (file === undefined) {
     new Database(":memory:").close();
-    return { name: "database", ok: true, message: "SQLite loads" };
+    return fine("database", "SQLite loads");
   }
   const unwritable = problemOfFolder(dirname(resolve(file)));
-  if (unwritable !== undefined) return { name: "data", ok: false, message: unwritable };
-  if (!existsSync(file)) return { name: "data", ok: true, message: `${file} does not exist yet` };
+  if (unwritable !== undefined) return wrong("data", unwritable);
+  if (!existsSync(file)) return fine("data", `${file} does not exist yet`);
   try {
     const database = new Database(file, { readonly: true, timeout: 250 });
     const result = database.pragma("quick_check", { simple: true });
     const version = Number(database.pragma("user_version", { simple: true }));
     database.close();
-    if (version > NEWEST_VERSION) return { name: "data", ok: false, message: `${file} ${TOO_NEW}` };
+    if (version > NEWEST_VERSION) return wrong("data", `${file} ${TOO_NEW}`);
     if (result !== "ok")
-      return {
-        name: "data",
-        ok: false,
-        message: `${file} is damaged (${String(result)}): use another --data file.`,
-      };
+      return wrong("data", `${file} is damaged (${String(result)}): use another --data file.`);
     return isExposed(file)
-      ? {
-          name: "data",
-          ok: false,
-          message: `${file} holds secrets of endpoints, and others than its owner can read it: the next serve takes that from them, or chmod 600 ${file}`,
-        }
-      : { name: "data", ok: true, message: `${file} is sound` };
+      ? wrong(
+          "data",
+          `${file} holds secrets of endpoints, and others than its owner can read it: the next serve takes that from them, or chmod 600 ${file}`,
+        )
+      : fine("data", `${file} is sound`);
   } catch (error) {
     const code = error instanceof Database.SqliteError ? error.code : "";
-    if (code === "SQLITE_BUSY")
-      return { name: "data", ok: true, message: `${file} is in use by a simulator` };
+    if (code === "SQLITE_BUSY") return fine("data", `${file} is in use by a simulator`);
     const reason = code === "SQLITE_NOTADB" ? "is not a simulator's data file" : "cannot be read";
-    return { name: "data", ok: false, message: `${file} ${reason}: use another --data file.` };
+    return wrong("data", `${file} ${reason}: use another --data file.`);
   }
 }
 
@@ -113,12 +110,12 @@ function problemOfFolder(folder: string): string | undefined {
 
 /** A free port, or a simulator that answers there and has the same time as we. */
 async function checkPort({ port, token }: Flags): Promise<Check[]> {
-  if (await isFree(port)) return [{ name: "port", ok: true, message: `port ${port} is free` }];
+  if (await isFree(port)) return [fine("port", `port ${port} is free`)];
   const looked = await checkSimulator(`http://127.0.0.1:${port}`, token);
   return looked.map((check) => {
     if (check.ok || check.name !== "simulator") return check;
     const message = `Port ${port} is taken by a program that does not answer like a simulator: stop it, or use serve --port with another. (${check.message})`;
-    return { name: "port", ok: false, message };
+    return wrong("port", message);
   });
 }
 
@@ -129,15 +126,15 @@ async function checkSimulator(simulator: string, token: string | undefined): Pro
     const clock = await client.get("/clock", clockSchema);
     const skewMs = Math.abs(Date.parse(clock.wall_now) - Date.now());
     const answers = `a simulator answers at ${simulator}, clock ${clock.mode}`;
-    const checks: Check[] = [{ name: "simulator", ok: true, message: answers }];
+    const checks: Check[] = [fine("simulator", answers)];
     if (skewMs > LARGEST_SKEW_MS) {
       const message = `The simulator's clock and this one differ by ${Math.round(skewMs / 1000)} s: set both by a time server, since signatures are good for 300 s.`;
-      checks.push({ name: "clock", ok: false, message });
+      checks.push(wrong("clock", message));
     }
     return checks;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    return [{ name: "simulator", ok: false, message: error.message }];
+    return [wrong("simulator", error.message)];
   }
 }
 
@@ -152,10 +149,9 @@ function isFree(port: number): Promise<boolean> {
 function checkClock(): Check {
   const now = new Date().toISOString().slice(0, 19);
   return Date.now() > EARLIEST_PLAUSIBLE_MS
-    ? { name: "clock", ok: true, message: `the clock says ${now}Z` }
-    : {
-        name: "clock",
-        ok: false,
-        message: `The machine's clock says ${now}Z: set it, since receivers refuse signatures that are 300 s off.`,
-      };
+    ? fine("clock", `the clock says ${now}Z`)
+    : wrong(
+        "clock",
+        `The machine's clock says ${now}Z: set it, since receivers refuse signatures that are 300 s off.`,
+      );
 }

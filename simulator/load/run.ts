@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 import { isSuccess } from "../domain/judgement.ts";
 import { createTurns } from "../sender/turns.ts";
+import { untilAborted } from "../until-aborted.ts";
 import { createLane, type Ending } from "./lane.ts";
 import { createLatencies, type Latencies } from "./latencies.ts";
 import { createRequests } from "./requests.ts";
@@ -66,17 +67,13 @@ export async function runLoad(
     result.elapsedMs = performance.now() - startedMs;
     onProgress?.(result);
   }, PROGRESS_EVERY_MS);
-  const interrupted = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
   try {
     const { rate } = plan;
     const work =
       rate === undefined
         ? asFastAsPossible(plan, range, startedMs, signal)
         : atRate({ ...plan, rate }, { range, startedMs, signal, result });
-    await Promise.race([work, interrupted]);
+    await Promise.race([work, untilAborted(signal)]);
   } finally {
     clearInterval(looking);
     clearInterval(telling);

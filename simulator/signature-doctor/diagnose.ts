@@ -45,36 +45,27 @@ export function diagnose(options: {
   if (headerFits && (bareComputed === undefined || bareComputed === expected)) {
     const comparison = bareComputed === undefined ? [] : [COMPARISON];
     const isValid = findings.length === 0;
-    return {
-      valid: isValid,
-      findings: isValid ? comparison : findings,
-      expected,
-      explained: true,
-      tried: 1,
-    };
+    return { valid: isValid, findings: isValid ? comparison : findings, expected, explained: true, tried: 1 };
   }
 
   // Beside a header that is right, the mistake is in how the user's own digest came about.
   const targets = [...(headerFits ? [] : digests), ...(bareComputed === undefined ? [] : [bareComputed])];
   const search = createSearch({ ...options, t });
+  const because = (causes: Deviation[], explained: boolean): Diagnosis => ({
+    valid: false,
+    findings: causes,
+    expected,
+    explained,
+    tried: search.tried(),
+  });
   for (const target of targets) {
     const found = target === expected ? undefined : search.find(target);
-    if (found !== undefined) {
-      const causes = [...found, ...findings].filter(isFirstOfItsId);
-      return { valid: false, findings: causes, expected, explained: true, tried: search.tried() };
-    }
+    if (found !== undefined) return because([...found, ...findings].filter(isFirstOfItsId), true);
   }
-  if (bareComputed !== undefined && isPiece(bareComputed, expected)) {
-    return {
-      valid: false,
-      findings: [cutOff(bareComputed), ...findings],
-      expected,
-      explained: true,
-      tried: search.tried(),
-    };
-  }
+  if (bareComputed !== undefined && isPiece(bareComputed, expected))
+    return because([cutOff(bareComputed), ...findings], true);
   if (bareComputed !== undefined && !headerFits && bareComputed === expected) findings.unshift(OTHER_SECRET);
-  return { valid: false, findings, expected, explained: false, tried: search.tried() };
+  return because(findings, false);
 }
 
 const COMPARISON: Deviation = {

@@ -4,6 +4,7 @@ import type { Check, HandledCounts, Verdict } from "./check.ts";
 import type { CheckContext, Need } from "./context.ts";
 import type { Exchange } from "./delivery.ts";
 import { describeBug } from "../bug.ts";
+import { untilAborted } from "../until-aborted.ts";
 import { createRedactor } from "../redact.ts";
 import { createContext, NEEDS } from "./context.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
@@ -199,7 +200,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   const played = play().catch((error: unknown) => {
     incomplete ??= `verify itself failed, please report it: ${describeBug(error)}`;
   });
-  await Promise.race([played, interruption(options.signal)]);
+  await (options.signal === undefined ? played : Promise.race([played, untilAborted(options.signal)]));
   if (options.signal?.aborted === true) incomplete ??= "It was interrupted.";
 
   const order = [reachableCheck, acceptsCheck, observableCheck, ...checks];
@@ -219,10 +220,3 @@ export async function runChecks(options: RunOptions): Promise<Report> {
 }
 
 type Unjudged = Extract<Verdict, { outcome: "unverified" }>;
-
-function interruption(signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted === true) resolve();
-    else signal?.addEventListener("abort", () => resolve(), { once: true });
-  });
-}

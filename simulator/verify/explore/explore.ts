@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { createRandom } from "../../domain/random.ts";
+import type { Reading } from "../../observer/observer.ts";
 import type { Check, Verdict } from "../check.ts";
 import type { CheckContext } from "../context.ts";
 import { RULES } from "../rules.ts";
@@ -78,26 +79,20 @@ async function findProblems(context: CheckContext, played: Played[], withinMs: n
     quietMs: context.timing.quietMs,
   });
   return played.flatMap((one) => {
-    if (one.refusal !== undefined) return [{ played: one, problem: one.refusal }];
-    const reading = handled.of(one.eventId);
-    if (!reading.known) return [{ played: one, problem: reading.reason }];
-    const { count } = reading;
-    if (one.acknowledged && count !== 1) {
-      return [
-        {
-          played: one,
-          problem: `Event ${one.eventId} was acknowledged, and handled ${count} times instead of once.`,
-        },
-      ];
-    }
-    if (count > 1) return [{ played: one, problem: `Event ${one.eventId} was handled ${count} times.` }];
-    if (!one.reached && count > 0) {
-      return [
-        { played: one, problem: `Event ${one.eventId} was handled, though no whole delivery of it arrived.` },
-      ];
-    }
-    return [];
+    const problem = one.refusal ?? problemOf(one, handled.of(one.eventId));
+    return problem === undefined ? [] : [{ played: one, problem }];
   });
+}
+
+function problemOf({ eventId, acknowledged, reached }: Played, reading: Reading): string | undefined {
+  if (!reading.known) return reading.reason;
+  const { count } = reading;
+  if (acknowledged && count !== 1)
+    return `Event ${eventId} was acknowledged, and handled ${count} times instead of once.`;
+  if (count > 1) return `Event ${eventId} was handled ${count} times.`;
+  return !reached && count > 0
+    ? `Event ${eventId} was handled, though no whole delivery of it arrived.`
+    : undefined;
 }
 
 /** Tries simpler schedules as long as one of them fails too. */

@@ -112,8 +112,8 @@ export const plantedInVerify: PlantedBug[] = [
   {
     breaks: "A copy that was refused under a schedule passes.",
     file: "simulator/verify/explore/explore.ts",
-    find: "if (one.refusal !== undefined) return",
-    replace: 'if (one.refusal === "") return',
+    find: "one.refusal ?? problemOf(",
+    replace: "problemOf(",
     tests: ["test/verify/explore.test.ts"],
   },
   {
