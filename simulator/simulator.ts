@@ -4,8 +4,9 @@ import { openDatabase } from "./database.ts";
 import { createMeta } from "./domain/meta.ts";
 import type { World } from "./domain/world/world.ts";
 import type { Simulator } from "./verbs/simulator.ts";
+import { type Refused, refused } from "./domain/refused.ts";
 
-export type SimulatorResult = { ok: true; simulator: Simulator } | { ok: false; message: string };
+export type SimulatorResult = { ok: true; simulator: Simulator } | Refused;
 
 const LARGEST_SEED = 2 ** 31 - 1;
 
@@ -22,10 +23,9 @@ export function createSimulator(options: SimulatorOptions = {}): SimulatorResult
   const keptSeed = meta.get("seed");
   if (keptSeed !== undefined && options.seed !== undefined && options.seed !== keptSeed) {
     database.close();
-    return {
-      ok: false,
-      message: `${options.dataFile} was begun with --seed ${keptSeed}: leave --seed out, or use another --data file.`,
-    };
+    return refused(
+      `${options.dataFile} was begun with --seed ${keptSeed}: leave --seed out, or use another --data file.`,
+    );
   }
   const seed = keptSeed ?? options.seed ?? randomInt(LARGEST_SEED);
   meta.set("seed", seed);

@@ -1,5 +1,6 @@
 import { createRandom } from "../domain/random.ts";
 import { didYouMean } from "../domain/suggest.ts";
+import { type Refused, refused } from "../domain/refused.ts";
 
 /** Trouble that clients of the REST API have to live with; none of it unless asked for. Probabilities are between 0 and 1. */
 const NONE = {
@@ -24,7 +25,7 @@ export type ApiFaultPlan = typeof NONE;
 /** What becomes of one request: it is answered, or it fails in one of these ways. */
 export type Strike = "answer" | "error" | "throttle";
 
-export type ParsedApiFaults = { ok: true; plan: ApiFaultPlan } | { ok: false; message: string };
+export type ParsedApiFaults = { ok: true; plan: ApiFaultPlan } | Refused;
 
 export type ApiFaults = ReturnType<typeof createApiFaults>;
 
@@ -147,8 +148,4 @@ function rate(text: string): number | undefined {
 
 function isFaultName(name: string): name is keyof typeof API_FAULTS {
   return Object.hasOwn(API_FAULTS, name);
-}
-
-function refused(message: string): ParsedApiFaults {
-  return { ok: false, message };
 }

@@ -1,11 +1,12 @@
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
 import type { Readings } from "../domain/readings.ts";
 import { OUTCOMES } from "../domain/world/conversation.ts";
+import { type Refused, refused } from "../domain/refused.ts";
 
 export type PageQuery = { limit: number; startingAfter?: string | undefined };
 
 /** A parsed query, or why it is refused with `invalid_request`. */
-export type Parsed<Value> = { ok: true; value: Value } | { ok: false; message: string };
+export type Parsed<Value> = { ok: true; value: Value } | Refused;
 
 type Source = { query: URLSearchParams; readings: Readings };
 
@@ -66,8 +67,4 @@ function single(query: URLSearchParams, name: string): Parsed<string | undefined
   return values.length < 2
     ? { ok: true, value: values[0] }
     : refused(`${name} is given ${values.length} times; give it once.`);
-}
-
-function refused(message: string): { ok: false; message: string } {
-  return { ok: false, message };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isEventType } from "../../shared/events.ts";
 import { sampleObjects } from "../../shared/samples.ts";
 import { fieldOf, objectProblem } from "../domain/event-type.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -20,10 +20,10 @@ export function assignments(type: string, texts: readonly string[], json?: strin
   const sample: Fields = isEventType(type) ? sampleObjects[type] : {};
   for (const text of texts) {
     const separator = text.indexOf("=");
-    if (separator <= 0) throw usage(`--set ${text}: write path=value, such as outcome=completed.`);
+    if (separator <= 0) throw usageError(`--set ${text}: write path=value, such as outcome=completed.`);
     const path = text.slice(0, separator).split(".");
     if (path.some((part) => part === "" || part === "__proto__"))
-      throw usage(`--set ${text}: a part of the path is empty.`);
+      throw usageError(`--set ${text}: a part of the path is empty.`);
     const [field = "", ...inside] = path;
     // Of a list that the made-up object has, a place is changed there; another list begins here.
     const isMadeUp = object[field] === undefined && Array.isArray(sample[field]);
@@ -39,9 +39,9 @@ export function assignments(type: string, texts: readonly string[], json?: strin
 function jsonFields(type: string, json: string): Fields {
   const parsed = fieldsSchema.safeParse(jsonOrText(json));
   if (!parsed.success)
-    throw usage(`--set-json ${json}: give a JSON object, such as '{"outcome":"completed"}'.`);
+    throw usageError(`--set-json ${json}: give a JSON object, such as '{"outcome":"completed"}'.`);
   const problem = isEventType(type) ? objectProblem(type, parsed.data) : undefined;
-  if (problem !== undefined) throw usage(`--set-json ${problem}`);
+  if (problem !== undefined) throw usageError(`--set-json ${problem}`);
   return parsed.data;
 }
 
@@ -52,7 +52,7 @@ function valueOf(type: string, path: readonly string[], text: string): unknown {
   if (inside.length === 0) return fitting(schema, text, `--set ${field}=${text}`);
   // What is inside a field whose form is not stated may be anything; a text or a number has no inside.
   if (schema.safeParse({}).success) return jsonOrText(text);
-  throw usage(
+  throw usageError(
     `--set ${path.join(".")}: ${field} of ${type} has no fields of its own. Write --set ${field}=VALUE.`,
   );
 }
@@ -61,7 +61,7 @@ function valueOf(type: string, path: readonly string[], text: string): unknown {
 function schemaOf(type: string, field: string): z.ZodType | undefined {
   if (!isEventType(type)) return undefined;
   const found = fieldOf(type, field);
-  if (!found.ok) throw usage(`--set ${found.message}`);
+  if (!found.ok) throw usageError(`--set ${found.message}`);
   return found.schema;
 }
 
@@ -74,7 +74,7 @@ function fitting(schema: z.ZodType, text: string, what: string): unknown {
   // A text that happens to be a number is told as a text, where the field is one.
   const wantsText = schema.safeParse("").error?.issues.every(({ code }) => code !== "invalid_type") ?? true;
   const problem = (wantsText ? parsed : schema.safeParse(asJson)).error?.issues[0]?.message;
-  throw usage(`${what}: ${problem ?? "the value does not fit"}.`);
+  throw usageError(`${what}: ${problem ?? "the value does not fit"}.`);
 }
 
 function jsonOrText(text: string): unknown {
@@ -94,14 +94,10 @@ function withValue(current: unknown, path: readonly string[], value: unknown): u
     const listed = listSchema.safeParse(current);
     const list = listed.success ? [...listed.data] : [];
     const place = Number(key);
-    if (place > list.length) throw usage(`--set: the place ${place} of a list needs those before it.`);
+    if (place > list.length) throw usageError(`--set: the place ${place} of a list needs those before it.`);
     list[place] = withValue(list[place], rest, value);
     return list;
   }
   const inner = fields.success ? fields.data : {};
   return { ...inner, [key]: withValue(inner[key], rest, value) };
-}
-
-function usage(message: string): CommandError {
-  return new CommandError(message, EXIT.wrongUsage);
 }

@@ -1,5 +1,5 @@
 import { readBoundedFile } from "../bounded-file.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 
 /** A body to sign or to examine, byte for byte, and where it came from. */
 export type BodyInput = { bytes: Buffer; file: string | undefined };
@@ -8,14 +8,11 @@ export type BodyInput = { bytes: Buffer; file: string | undefined };
 export function readBodyInput(file: string | undefined, text: string | undefined): BodyInput {
   if (text !== undefined) {
     if (file === undefined) return { bytes: Buffer.from(text), file: undefined };
-    throw new CommandError("Give the body once: as a file, or with --body.", EXIT.wrongUsage);
+    throw usageError("Give the body once: as a file, or with --body.");
   }
   if (file === undefined || file === "-") {
     if (file === undefined && process.stdin.isTTY) {
-      throw new CommandError(
-        "There is no body: name a file, pipe it in, or give it with --body.",
-        EXIT.wrongUsage,
-      );
+      throw usageError("There is no body: name a file, pipe it in, or give it with --body.");
     }
     return { bytes: readFile(0, "standard input"), file: undefined };
   }
@@ -25,5 +22,5 @@ export function readBodyInput(file: string | undefined, text: string | undefined
 function readFile(source: string | number, name: string): Buffer {
   const content = readBoundedFile(source);
   if (content.ok) return content.bytes;
-  throw new CommandError(`Cannot read ${name}: ${content.reason}.`, EXIT.wrongUsage);
+  throw usageError(`Cannot read ${name}: ${content.reason}.`);
 }

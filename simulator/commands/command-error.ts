@@ -11,3 +11,8 @@ export class CommandError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** Ends a command that was used wrongly: the message says how it is used. */
+export function usageError(message: string): CommandError {
+  return new CommandError(message, EXIT.wrongUsage);
+}

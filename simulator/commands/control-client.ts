@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 import { z } from "zod";
-import { CommandError, EXIT } from "./command-error.ts";
+import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { parseExactly } from "../domain/exact-json.ts";
 import { requestText } from "../http.ts";
@@ -38,10 +38,7 @@ export type ControlClient = ReturnType<typeof createControlClient>;
 export function simulatorUrl(simulator: string, path: string): URL {
   const url = URL.canParse(path, simulator) ? new URL(path, simulator) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
-  throw new CommandError(
-    `--simulator ${simulator} is no URL: write it in full, such as ${DEFAULT_SIMULATOR}.`,
-    EXIT.wrongUsage,
-  );
+  throw usageError(`--simulator ${simulator} is no URL: write it in full, such as ${DEFAULT_SIMULATOR}.`);
 }
 
 /** Speaks the control API; what goes wrong ends the command with a line that says what to do. */

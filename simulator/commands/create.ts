@@ -8,7 +8,7 @@ import { Command, Option } from "commander";
 import { KINDS, type KindName } from "../create/kinds.ts";
 import { nextSteps, projectFiles } from "../create/project.ts";
 import { shellWord } from "../shell-words.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { createOutput, type Output } from "./output.ts";
 
 type Flags = Partial<Record<KindName | "fork" | "json", boolean>>;
@@ -31,11 +31,11 @@ export default function createCommand(): Command {
     const [name] = chosen;
     if (name === undefined || chosen.length > 1) {
       const all = [...NAMES, "fork"].map((one) => `--${one}`).join(", ");
-      throw new CommandError(`Say what it is to be, with one of ${all}.`, EXIT.wrongUsage);
+      throw usageError(`Say what it is to be, with one of ${all}.`);
     }
     const target = resolve(folder);
     const problem = problemWith(target);
-    if (problem !== undefined) throw new CommandError(problem, EXIT.wrongUsage);
+    if (problem !== undefined) throw usageError(problem);
     if (name === "fork") process.exitCode = fork(target);
     else make(name, target, output);
   });

@@ -11,7 +11,7 @@ import {
   type DeliveryDetailValue,
   type DeliveryValue,
 } from "./control-schemas.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -142,16 +142,12 @@ async function recover(ids: string[], flags: RecoverFlags): Promise<void> {
   const search = { state, type, endpoint_id: endpoint, q: text, since, until };
   const isSearch = Object.values(search).some((value) => value !== undefined);
   if (ids.length > 0 === isSearch)
-    throw new CommandError(
+    throw usageError(
       `Name deliveries by their ids, or choose them by --state, --type, --endpoint, --text, --since or --until${isSearch ? ", not both" : ""}. All that gave up and was not sent again since: deliveries resend --state lost`,
-      EXIT.wrongUsage,
     );
   if (ids.length > 0) {
     if (dryRun === true)
-      throw new CommandError(
-        "--dry-run is for what is chosen by options: ids say by themselves what is sent.",
-        EXIT.wrongUsage,
-      );
+      throw usageError("--dry-run is for what is chosen by options: ids say by themselves what is sent.");
     for (const id of ids) {
       const sent = await client.post(`/deliveries/${encodeURIComponent(id)}/resend`, {}, deliverySchema);
       output.value(sent);

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { checkEndpointUrl } from "../domain/endpoint-url.ts";
 import type { Knee } from "../load/knee.ts";
 import type { LoadPlan, LoadResult } from "../load/run.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { interruptible } from "./interrupt.ts";
 import { collect, durationSeconds, eventsASecond, shareOf, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -100,14 +100,13 @@ function planOf(url: string, flags: Flags): LoadPlan {
   // Even https, which an endpoint may have anywhere: nobody else's machine is to be loaded by mistake.
   const checked = checkEndpointUrl(`http://${hostname}/`, flags.allowHost);
   if (!checked.ok) {
-    throw new CommandError(
+    throw usageError(
       `load sends to this machine only, and ${hostname} is another: add --allow-host ${hostname} if you may.`,
-      EXIT.wrongUsage,
     );
   }
   const seconds = flags.duration ?? (flags.knee === true ? KNEE_STEP_SECONDS : DURATION_SECONDS);
   if (!(seconds > 0 && seconds <= LONGEST_SECONDS)) {
-    throw new CommandError("--duration: give something from 1s to 1h.", EXIT.wrongUsage);
+    throw usageError("--duration: give something from 1s to 1h.");
   }
   return {
     url,

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { createTools, answerProblem } from "../mcp/tools.ts";
 import { VERSION } from "../version.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { CommandError, usageError } from "./command-error.ts";
 import {
   addSimulatorOptions,
   createControlClient,
@@ -40,9 +40,8 @@ export default function mcpCommand(): Command {
       // It would keep us running.
       process.stdin.destroy();
       if (lastByte === NEWLINE) return;
-      throw new CommandError(
+      throw usageError(
         "The input ended in the middle of a message, which was not answered: each message is JSON on one line, with a newline at its end.",
-        EXIT.wrongUsage,
       );
     });
 }

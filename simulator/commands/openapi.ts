@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { Command } from "commander";
 import document from "../openapi/openapi.json" with { type: "json" };
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 import { createOutput } from "./output.ts";
 
 /** `openapi`: the service as an OpenAPI 3.1 document, webhooks included. */
@@ -21,7 +21,7 @@ export default function openapiCommand(): Command {
         writeFileSync(flags.out, `${JSON.stringify(document, null, 2)}\n`);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        throw new CommandError(`--out ${flags.out} cannot be written: ${reason}.`, EXIT.wrongUsage);
+        throw usageError(`--out ${flags.out} cannot be written: ${reason}.`);
       }
       output.value({ object: "file", path: flags.out });
       output.line(`Written to ${flags.out}.`);

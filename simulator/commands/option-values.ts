@@ -1,4 +1,4 @@
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { EventType } from "../../shared/events.ts";
@@ -80,7 +80,7 @@ export function observeUrl(text: string): string {
 export function faultsOf(texts: readonly string[]): Fault[] {
   return texts.map((text) => {
     const parsed = parseFault(text);
-    if (!parsed.ok) throw new CommandError(parsed.message, EXIT.wrongUsage);
+    if (!parsed.ok) throw usageError(parsed.message);
     return parsed.fault;
   });
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { z } from "zod";
 import { listReadings, parseReadings } from "../domain/readings.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { listOf, readingSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
@@ -42,7 +42,7 @@ export default function readingsCommand(): Command {
     .argument("<name=choice...>")
     .action(async (assignments: string[], flags: SimulatorFlags) => {
       const parsed = parseReadings(assignments);
-      if (!parsed.ok) throw new CommandError(parsed.message, EXIT.wrongUsage);
+      if (!parsed.ok) throw usageError(parsed.message);
       const client = createControlClient(flags);
       const body = Object.fromEntries(
         assignments.map((assignment): [string, string] => {

@@ -1,7 +1,7 @@
 import type { Envelope } from "../../shared/events.ts";
 import { checkEndpointUrl } from "../domain/endpoint-url.ts";
 import { systemTime } from "../domain/wall-time.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 import { createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { emittedSchema, type EmittedValue } from "./control-schemas.ts";
 import { countFirstResults, waitForFirstAttempts } from "./first-attempts.ts";
@@ -65,16 +65,15 @@ export async function directTarget(
 ): Promise<ReplayTarget> {
   const secret = wantSecret(flags.secret);
   const checked = checkEndpointUrl(url, flags.allowHost);
-  if (!checked.ok) throw new CommandError(`--to ${url}: ${checked.message}`, EXIT.wrongUsage);
+  if (!checked.ok) throw usageError(`--to ${url}: ${checked.message}`);
   const faults = faultsOf(flags.fault);
   // Loaded only now: a mistake in the command line is answered at once.
   const { createSender } = await import("../sender/sender.ts");
   const { createDirectTarget, FAULTS_OF_THE_SCHEDULE } = await import("../replay/direct-target.ts");
   const scheduled = faults.find(({ name }) => FAULTS_OF_THE_SCHEDULE.includes(name));
   if (scheduled !== undefined) {
-    throw new CommandError(
+    throw usageError(
       `--fault ${scheduled.name} needs the schedule of a running simulator: leave --to out, and register the address there.`,
-      EXIT.wrongUsage,
     );
   }
   const send = createSender({ wall: systemTime, allowedHosts: flags.allowHost });

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import type { Envelope } from "../../shared/events.ts";
 import { openSource, type Source } from "../replay/sources.ts";
 import { openStateFile, type ReplayProgress, type StateFile } from "../replay/state-file.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { EXIT, usageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { eventDetailSchema } from "./control-schemas.ts";
 import { interruptible } from "./interrupt.ts";
@@ -100,7 +100,7 @@ async function openSources(names: string[], flags: ReplayFlags): Promise<Source[
   const sources: Source[] = [];
   for (const name of names) {
     const opened = await openSource({ name, findEvent, newId, skipInvalid: flags.skipInvalid });
-    if (!opened.ok) throw new CommandError(opened.message, EXIT.wrongUsage);
+    if (!opened.ok) throw usageError(opened.message);
     sources.push(opened.source);
   }
   return sources;
@@ -112,12 +112,12 @@ function resumption(
   flags: ReplayFlags,
 ): { state: StateFile | undefined; before: ReplayProgress } {
   if (flags.skip > total) {
-    throw new CommandError(`--skip ${flags.skip}: there are only ${total} envelopes.`, EXIT.wrongUsage);
+    throw usageError(`--skip ${flags.skip}: there are only ${total} envelopes.`);
   }
   const skipped = { done: flags.skip, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
   if (flags.resume === undefined) return { state: undefined, before: skipped };
   const opened = openStateFile(flags.resume, { sources: names, total });
-  if (!opened.ok) throw new CommandError(opened.message, EXIT.wrongUsage);
+  if (!opened.ok) throw usageError(opened.message);
   const { state, progress } = opened;
   return { state, before: { ...progress, done: Math.max(progress.done, flags.skip) } };
 }

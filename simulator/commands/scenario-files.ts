@@ -1,13 +1,13 @@
 import { readBoundedFile } from "../bounded-file.ts";
 import { LARGEST_SCENARIO_BYTES, parseScenario, type Scenario } from "../domain/world/scenario.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 
 /** Reads scenarios of the user; a mistake ends the command with the file, the place and what fits there. */
 export function scenariosOf(files: readonly string[]): Scenario[] {
   return files.map((file) => {
     const parsed = parseScenario(readJson(file));
-    if (!parsed.ok) throw new CommandError(`${file}: ${parsed.message}`, EXIT.wrongUsage);
+    if (!parsed.ok) throw usageError(`${file}: ${parsed.message}`);
     return parsed.scenario;
   });
 }
@@ -16,11 +16,11 @@ function readJson(file: string): unknown {
   const content = readBoundedFile(file, LARGEST_SCENARIO_BYTES);
   const problem = content.ok ? jsonShapeProblem(content.bytes) : content.reason;
   if (!content.ok || problem !== undefined)
-    throw new CommandError(`The scenario ${file} cannot be read: ${problem}.`, EXIT.wrongUsage);
+    throw usageError(`The scenario ${file} cannot be read: ${problem}.`);
   try {
     return JSON.parse(content.bytes.toString());
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`The scenario ${file} is no JSON (${reason}).`, EXIT.wrongUsage);
+    throw usageError(`The scenario ${file} is no JSON (${reason}).`);
   }
 }

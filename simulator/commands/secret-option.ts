@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { readBoundedFile } from "../bounded-file.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 
 const MOST_SECRET_BYTES = 64 * 1024;
 
@@ -19,10 +19,7 @@ export function wantSecret(given: string | undefined): string {
 /** The secret exactly as it is written, a line break at its end included; ends the command when there is none. */
 export function wantWrittenSecret(given: string | undefined): string {
   if (given === undefined || given === "") {
-    throw new CommandError(
-      "There is no signing secret: give it with --secret, or in the variable SIGNING_SECRET.",
-      EXIT.wrongUsage,
-    );
+    throw usageError("There is no signing secret: give it with --secret, or in the variable SIGNING_SECRET.");
   }
   return given.startsWith("@") ? secretFile(given.slice(1)) : given;
 }
@@ -35,5 +32,5 @@ export function secretHint(last4: string | null): string {
 function secretFile(path: string): string {
   const content = readBoundedFile(path, MOST_SECRET_BYTES);
   if (content.ok) return content.bytes.toString();
-  throw new CommandError(`--secret @${path}: ${content.reason}.`, EXIT.wrongUsage);
+  throw usageError(`--secret @${path}: ${content.reason}.`);
 }

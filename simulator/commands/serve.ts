@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Observer } from "../observer/observer.ts";
 import { bannerValue, printBanner } from "./banner.ts";
 import { endpointView } from "../control/views.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { eventSelection, observeUrl, webUrl } from "./option-values.ts";
@@ -89,7 +89,7 @@ async function forward(
     return { id, url, secret, secretLast4: endpointView(registered.endpoint).secret_last4 };
   }
   await running.close();
-  throw new CommandError(`--forward-to ${url}: ${registered.message}`, EXIT.wrongUsage);
+  throw usageError(`--forward-to ${url}: ${registered.message}`);
 }
 
 function printNextSteps(running: RunningSimulator, output: Output, flags: Flags): void {

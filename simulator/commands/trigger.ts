@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { assignments } from "./assignments.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 import {
   addSimulatorOptions,
   createControlClient,
@@ -123,9 +123,8 @@ async function printResults(
 
 async function tell(what: string, { client, flags, output }: Context): Promise<void> {
   if (flags.set.length > 0 || flags.setJson !== undefined || flags.count !== 1 || flags.fault.length > 0) {
-    throw new CommandError(
+    throw usageError(
       `--set, --count and --fault belong to one event type; ${what} is a story, which has its own.`,
-      EXIT.wrongUsage,
     );
   }
   const name = what.endsWith(".json") ? await addScenario(what, client) : what;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { usageError } from "./command-error.ts";
 import { wantSecret } from "./secret-option.ts";
 
 export const DEFAULT_URL = "http://localhost:3000/webhooks";
@@ -26,10 +26,9 @@ export function verifyTarget(words: readonly string[], given: Given): VerifyTarg
   const hostsBeyond = [...new Set(beyond)];
   for (const host of hostsBeyond) {
     if (given.allowHost.includes(host)) continue;
-    throw new CommandError(
+    throw usageError(
       `verify sends hundreds of deliveries, forged and broken ones among them, to this machine only, and ${host} is ` +
         `another: add --allow-host ${host} if it is yours to test, and never a system in production.`,
-      EXIT.wrongUsage,
     );
   }
   return { receiver, hostsBeyond };
@@ -40,19 +39,18 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
   const hasUrl = /^https?:\/\//i.test(first);
   const command = hasUrl ? words.slice(1) : [...words];
   if (/^[\w.-]+:\d+(?:\/|$)/.test(first)) {
-    throw new CommandError(`${first} is no URL: write it in full, such as http://${first}.`, EXIT.wrongUsage);
+    throw usageError(`${first} is no URL: write it in full, such as http://${first}.`);
   }
   if (hasUrl && given.url !== undefined) {
-    throw new CommandError(`There are two URLs: ${first} and --url ${given.url}. Give one.`, EXIT.wrongUsage);
+    throw usageError(`There are two URLs: ${first} and --url ${given.url}. Give one.`);
   }
   const url = hasUrl ? first : given.url;
   if (url !== undefined && URL.parse(url) === null) {
-    throw new CommandError(`${url} is no URL. Give a full one, such as ${DEFAULT_URL}.`, EXIT.wrongUsage);
+    throw usageError(`${url} is no URL. Give a full one, such as ${DEFAULT_URL}.`);
   }
   if (given.observe !== undefined && !(given.observe.includes("{id}") && URL.parse(given.observe) !== null)) {
-    throw new CommandError(
+    throw usageError(
       `--observe ${given.observe}: give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.`,
-      EXIT.wrongUsage,
     );
   }
   if (command.length > 0) {
@@ -61,9 +59,8 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
     return { url: url ?? DEFAULT_URL, secret, secretGiven: isGiven, command };
   }
   if (url !== undefined) return { url, secret: wantSecret(given.secret), secretGiven: true };
-  throw new CommandError(
+  throw usageError(
     "verify needs a receiver: its URL and --secret, or after -- the command that starts it. See verify --help.",
-    EXIT.wrongUsage,
   );
 }
 

@@ -4,7 +4,7 @@ import type { EventType } from "../../shared/events.ts";
 import { type Level, LEVELS } from "../verify/check.ts";
 import type { Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
-import { CommandError, EXIT } from "./command-error.ts";
+import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { interruptible } from "./interrupt.ts";
 import { collect, eventSelection, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
@@ -129,7 +129,7 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     thorough: flags.thorough === true || flags.list === true,
   };
   const selected = selectChecks(selection);
-  if (!selected.ok) throw new CommandError(selected.message, EXIT.wrongUsage);
+  if (!selected.ok) throw usageError(selected.message);
 
   if (flags.list === true) {
     const rows = selected.checks.map(({ id, level, title, group, thorough = false }) => ({
@@ -148,11 +148,11 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
   const { loadBaseline, parseReportTargets, unwritableTarget, writeReports } =
     await import("../verify/reports/targets.ts");
   const targets = parseReportTargets(flags.report, flags.json === true);
-  if (!targets.ok) throw new CommandError(targets.message, EXIT.wrongUsage);
+  if (!targets.ok) throw usageError(targets.message);
   const unwritable = unwritableTarget(targets.targets);
-  if (unwritable !== undefined) throw new CommandError(unwritable, EXIT.wrongUsage);
+  if (unwritable !== undefined) throw usageError(unwritable);
   const baseline = flags.baseline === undefined ? undefined : loadBaseline(flags.baseline);
-  if (baseline?.ok === false) throw new CommandError(baseline.message, EXIT.wrongUsage);
+  if (baseline?.ok === false) throw usageError(baseline.message);
 
   for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
   const { verifyReceiver } = await import("../verify/verify-receiver.ts");

@@ -10,6 +10,7 @@ import type { Readings } from "./readings.ts";
 import type { Caller } from "./world/callers.ts";
 import { EVENT_KINDS } from "./world/event-types.ts";
 import type { World } from "./world/world.ts";
+import { type Refused, refused } from "./refused.ts";
 
 export type Happening = {
   type: EventType;
@@ -24,7 +25,7 @@ export type Happening = {
 /** An event that was set off, and its deliveries. */
 export type EmittedEvent = { event: StoredEvent; deliveries: CreatedDelivery[] };
 
-export type EmitResult = { ok: true; emitted: EmittedEvent[] } | { ok: false; message: string };
+export type EmitResult = { ok: true; emitted: EmittedEvent[] } | Refused;
 
 export type ReplaySettings = {
   newIds: boolean;
@@ -131,14 +132,12 @@ export function createEmitter(options: {
       return result;
     },
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
-    test(endpoint: Endpoint): { ok: true; emitted: EmittedEvent } | { ok: false; message: string } {
+    test(endpoint: Endpoint): { ok: true; emitted: EmittedEvent } | Refused {
       const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes("call.completed");
       if (!isSelected && options.readings().test_event_ignores_selection === "no") {
-        return {
-          ok: false,
-          message:
-            "This endpoint has not selected call.completed, and test events respect the selection here.",
-        };
+        return refused(
+          "This endpoint has not selected call.completed, and test events respect the selection here.",
+        );
       }
       const tested = transaction(() => {
         const happened = world.happen("call.completed", { orgId: endpoint.orgId ?? undefined });

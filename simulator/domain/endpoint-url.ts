@@ -1,6 +1,7 @@
 import { kindOfAddress } from "./address.ts";
+import { type Refused, refused } from "./refused.ts";
 
-export type EndpointUrl = { ok: true; url: string } | { ok: false; message: string };
+export type EndpointUrl = { ok: true; url: string } | Refused;
 
 /**
  * Whether the service would register `text` as an endpoint (SPEC §6 Registration): https, or http on a loopback name or
@@ -10,30 +11,30 @@ export type EndpointUrl = { ok: true; url: string } | { ok: false; message: stri
 export function checkEndpointUrl(text: string, allowedHosts: readonly string[]): EndpointUrl {
   const url = URL.parse(text);
   if (url === null) {
-    return refuse(
+    return refused(
       `${JSON.stringify(text)} is not a URL: write it in full, such as http://localhost:3000/webhooks.`,
     );
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    return refuse(`${url.protocol}// is not a web address: use https://, or http://localhost.`);
+    return refused(`${url.protocol}// is not a web address: use https://, or http://localhost.`);
   }
   if (url.username !== "" || url.password !== "") {
-    return refuse(
+    return refused(
       "An endpoint URL carries no user name or password: the signature authenticates deliveries.",
     );
   }
   if (url.hash !== "" || text.includes("#")) {
-    return refuse("An endpoint URL carries no #fragment: it is never sent to a server.");
+    return refused("An endpoint URL carries no #fragment: it is never sent to a server.");
   }
-  if (url.port === "0") return refuse("Nobody can listen at port 0: give the port that your receiver has.");
+  if (url.port === "0") return refused("Nobody can listen at port 0: give the port that your receiver has.");
   const host = bareHost(url);
   const isAllowed = allowedHosts.includes(host);
   const kind = kindOfAddress(host) ?? "public";
   if (!isAllowed && kind !== "public" && kind !== "loopback") {
-    return refuse(`${host} is a ${kind} address: add --allow-host ${host} if it really is your receiver.`);
+    return refused(`${host} is a ${kind} address: add --allow-host ${host} if it really is your receiver.`);
   }
   if (url.protocol === "http:" && !isLoopbackName(host) && !isAllowed) {
-    return refuse(
+    return refused(
       `http:// is for localhost only, and ${host} is not: use https://, or start the simulator with --allow-host ${host}.`,
     );
   }
@@ -48,10 +49,6 @@ export function isAllowedAddress(url: URL, address: string, allowedHosts: readon
   if (allowedHosts.includes(bareHost(url))) return true;
   const kind = kindOfAddress(address);
   return kind === "loopback" || (kind === "public" && url.protocol === "https:");
-}
-
-function refuse(message: string): EndpointUrl {
-  return { ok: false, message };
 }
 
 function bareHost(url: URL): string {

@@ -7,19 +7,19 @@ import {
 } from "../../shared/events.ts";
 import type { z } from "zod";
 import { didYouMean } from "./suggest.ts";
+import { type Refused, refused } from "./refused.ts";
 
-export type ParsedEventType = { ok: true; type: EventType } | { ok: false; message: string };
+export type ParsedEventType = { ok: true; type: EventType } | Refused;
 
 /** Reads the name of an event type, as somebody typed it; a refusal names those that there are. */
 export function parseEventType(text: string): ParsedEventType {
   if (isEventType(text)) return { ok: true, type: text };
-  return {
-    ok: false,
-    message: `There is no event type ${JSON.stringify(text)}.${didYouMean(text, EVENT_TYPES)} The types are ${EVENT_TYPES.join(", ")}.`,
-  };
+  return refused(
+    `There is no event type ${JSON.stringify(text)}.${didYouMean(text, EVENT_TYPES)} The types are ${EVENT_TYPES.join(", ")}.`,
+  );
 }
 
-export type FoundField = { ok: true; schema: z.ZodType | undefined } | { ok: false; message: string };
+export type FoundField = { ok: true; schema: z.ZodType | undefined } | Refused;
 
 /** The schema of a field of `data.object`; undefined where every field is fine. A refusal names those that there are. */
 export function fieldOf(type: EventType, field: string): FoundField {
@@ -28,10 +28,9 @@ export function fieldOf(type: EventType, field: string): FoundField {
   const schema = Object.hasOwn(shape, field) ? shape[field] : undefined;
   if (schema !== undefined) return { ok: true, schema };
   const fields = Object.keys(shape);
-  return {
-    ok: false,
-    message: `${field}: ${type} has no such field.${didYouMean(field, fields)} It has ${fields.join(", ")}.`,
-  };
+  return refused(
+    `${field}: ${type} has no such field.${didYouMean(field, fields)} It has ${fields.join(", ")}.`,
+  );
 }
 
 /** What of `object` cannot be a part of an event of `type`, and why; undefined where all of it can. */

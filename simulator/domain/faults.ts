@@ -1,3 +1,5 @@
+import { type Refused, refused } from "./refused.ts";
+
 /**
  * What the simulator can do wrong on purpose, on the way out. `at` says where it strikes: when an event fans out to
  * endpoints, in the body, in the signature, or on the wire.
@@ -30,7 +32,7 @@ export type FaultName = keyof typeof FAULTS;
 /** A fault in force: on every attempt, or on the first `attempts` of each delivery. */
 export type Fault = { name: FaultName; attempts?: number };
 
-export type ParsedFault = { ok: true; fault: Fault } | { ok: false; message: string };
+export type ParsedFault = { ok: true; fault: Fault } | Refused;
 
 export const FAULT_NAMES = Object.keys(FAULTS).filter((name) => isFaultName(name));
 
@@ -38,10 +40,7 @@ export const FAULT_NAMES = Object.keys(FAULTS).filter((name) => isFaultName(name
 export function parseFault(text: string): ParsedFault {
   const [name = "", count, ...rest] = text.split(":");
   if (!isFaultName(name)) {
-    return {
-      ok: false,
-      message: `There is no fault ${JSON.stringify(name)}: use one of ${FAULT_NAMES.join(", ")}.`,
-    };
+    return refused(`There is no fault ${JSON.stringify(name)}: use one of ${FAULT_NAMES.join(", ")}.`);
   }
   if (count === undefined) return { ok: true, fault: { name } };
   if (rest.length > 0 || !/^[1-6]$/.test(count)) {

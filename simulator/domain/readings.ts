@@ -1,4 +1,5 @@
 import { didYouMean } from "./suggest.ts";
+import { type Refused, refused } from "./refused.ts";
 
 type Reading = {
   /** What can be chosen; the default comes first. */
@@ -162,7 +163,7 @@ export function listReadings(): ({ name: ReadingName; default: string } & Readin
     });
 }
 
-export type ParsedReadings = { ok: true; readings: Readings } | { ok: false; message: string };
+export type ParsedReadings = { ok: true; readings: Readings } | Refused;
 
 /** The default readings with `NAME=CHOICE` assignments applied; of two for one name the later counts. */
 export function parseReadings(assignments: readonly string[]): ParsedReadings {
@@ -206,8 +207,4 @@ function isReadings(value: Readonly<Record<string, string>>): value is Readings 
 
 function isReadingName(name: string): name is ReadingName {
   return Object.hasOwn(READINGS, name);
-}
-
-function refused(message: string): ParsedReadings {
-  return { ok: false, message };
 }

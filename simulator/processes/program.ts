@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { win32 } from "node:path";
+import { type Refused, refused } from "../domain/refused.ts";
 
 /** What to start for a command, without a shell; the message says how to write the command instead. */
-export type Program = { ok: true; file: string; args: string[] } | { ok: false; message: string };
+export type Program = { ok: true; file: string; args: string[] } | Refused;
 
 /** What a machine has: its name for itself, where it looks for programs, and its files. */
 export type Machine = {
@@ -39,10 +40,9 @@ export function findProgram(command: readonly string[], machine: Machine): Progr
   if (script !== undefined) {
     return { ok: true, file: findOnWindows("node", machine) ?? machine.nodePath, args: [script, ...args] };
   }
-  return {
-    ok: false,
-    message: `${path} cannot be started without a shell: name its interpreter first, such as -- cmd /c ${name}, or -- node script.js.`,
-  };
+  return refused(
+    `${path} cannot be started without a shell: name its interpreter first, such as -- cmd /c ${name}, or -- node script.js.`,
+  );
 }
 
 /** Looks where Windows would: beside us for a path, in PATH for a name, with each extension of PATHEXT in turn. */

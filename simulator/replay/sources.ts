@@ -12,6 +12,7 @@ import { readBoundedFile } from "../bounded-file.ts";
 import { parseExactly } from "../domain/exact-json.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
+import { type Refused, refused } from "../domain/refused.ts";
 
 /**
  * Envelopes to send again. `open` gives them in order, from the beginning, each time that it is called. `leftOut` says of
@@ -24,7 +25,7 @@ export type Source = {
   leftOut: readonly string[];
 };
 
-export type OpenedSource = { ok: true; source: Source } | { ok: false; message: string };
+export type OpenedSource = { ok: true; source: Source } | Refused;
 
 /** An envelope with everything, as one line. */
 const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
@@ -49,10 +50,9 @@ export async function openSource(options: {
   if (eventIdSchema.safeParse(name).success) return known(name, [await findEvent(name)]);
   if (isEventType(name)) return known(name, [sampleEnvelope(name, { id: newId() })]);
   if (!existsSync(name)) {
-    return {
-      ok: false,
-      message: `${name} is no event id (evt_…), no file and no event type.${didYouMean(name, EVENT_TYPES)}`,
-    };
+    return refused(
+      `${name} is no event id (evt_…), no file and no event type.${didYouMean(name, EVENT_TYPES)}`,
+    );
   }
   if (!statSync(name).isFile())
     return { ok: false, message: `${name} is no file, but a folder or a device.` };
@@ -150,7 +150,7 @@ async function* each(envelopes: readonly Envelope[]): AsyncGenerator<Envelope> {
   yield* envelopes;
 }
 
-type ReadEnvelope = { ok: true; value: Envelope } | { ok: false; message: string };
+type ReadEnvelope = { ok: true; value: Envelope } | Refused;
 
 function readLine(line: Buffer): ReadEnvelope {
   if (line.byteLength > LONGEST_LINE_BYTES)

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { z } from "zod";
 import { readBoundedFile } from "../bounded-file.ts";
+import { type Refused, refused } from "../domain/refused.ts";
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
 /** Windows has no such flags, and few links. */
@@ -34,9 +35,7 @@ const stateSchema = progressSchema.extend({ sources: z.array(z.string()), total:
 /** How far a replay has come, and how it went until there. */
 export type ReplayProgress = z.infer<typeof progressSchema>;
 
-export type OpenedState =
-  | { ok: true; progress: ReplayProgress; state: StateFile }
-  | { ok: false; message: string };
+export type OpenedState = { ok: true; progress: ReplayProgress; state: StateFile } | Refused;
 
 export type StateFile = {
   save: (progress: ReplayProgress) => void;
@@ -58,10 +57,9 @@ export function openStateFile(path: string, replay: { sources: string[]; total: 
     kept !== undefined &&
     (kept.total !== replay.total || kept.sources.join("\n") !== replay.sources.join("\n"))
   ) {
-    return {
-      ok: false,
-      message: `${path} belongs to a replay of ${kept.sources.join(" ")} (${kept.total} envelopes): remove it to begin anew.`,
-    };
+    return refused(
+      `${path} belongs to a replay of ${kept.sources.join(" ")} (${kept.total} envelopes): remove it to begin anew.`,
+    );
   }
   return {
     ok: true,

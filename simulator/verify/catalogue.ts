@@ -15,6 +15,7 @@ import { signatureTimeChecks } from "./checks/signature-time.ts";
 import { thoroughChecks } from "./checks/thorough.ts";
 import { wireFaultChecks } from "./checks/wire-faults.ts";
 import { wireFormChecks } from "./checks/wire-forms.ts";
+import { type Refused, refused } from "../domain/refused.ts";
 
 /** Every check, in the order of the reports. */
 export const CATALOGUE: readonly Check[] = [
@@ -44,25 +45,20 @@ export type Selection = {
   thorough?: boolean;
 };
 
-export type Selected = { ok: true; checks: Check[] } | { ok: false; message: string };
+export type Selected = { ok: true; checks: Check[] } | Refused;
 
 /** The checks that `selection` leaves; a pattern is a group, a check's id, or a beginning such as `signature.stale*`. */
 export function selectChecks(selection: Selection, catalogue: readonly Check[] = CATALOGUE): Selected {
   for (const pattern of [...(selection.only ?? []), ...(selection.skip ?? [])]) {
     if (catalogue.some((check) => matches(check, pattern))) continue;
-    return {
-      ok: false,
-      message:
-        `No check is called ${JSON.stringify(pattern)}. ` +
+    return refused(
+      `No check is called ${JSON.stringify(pattern)}. ` +
         `Give a group (${GROUPS.filter((group) => group !== "preflight").join(", ")}), a check's id, or a beginning followed by *. All ids: verify --list`,
-    };
+    );
   }
   const thoroughOnly = selection.only?.find((pattern) => isThorough(catalogue, pattern));
   if (thoroughOnly !== undefined && selection.thorough !== true) {
-    return {
-      ok: false,
-      message: `${thoroughOnly} is run by --thorough alone, since it takes long: add that.`,
-    };
+    return refused(`${thoroughOnly} is run by --thorough alone, since it takes long: add that.`);
   }
   const checks = catalogue.filter(
     (check) =>

@@ -2,8 +2,9 @@ import type { EventType } from "../../../shared/events.ts";
 import { didYouMean } from "../suggest.ts";
 import { EVENT_KINDS } from "./event-types.ts";
 import type { Business } from "./organizations.ts";
+import { type Refused, refused } from "../refused.ts";
 
-export type ChosenBusiness = { ok: true; business: Business } | { ok: false; message: string };
+export type ChosenBusiness = { ok: true; business: Business } | Refused;
 
 const TRADE_NAMES = { restaurant: "a restaurant", services: "a service business" } as const;
 
@@ -30,8 +31,4 @@ export function chooseBusiness(
 
 function offer(businesses: readonly Business[]): string {
   return `Use ${businesses.map(({ organization }) => `${organization.id} (${organization.name})`).join(" or ")}.`;
-}
-
-function refused(message: string): ChosenBusiness {
-  return { ok: false, message };
 }

@@ -11,6 +11,7 @@ import type { Business } from "./organizations.ts";
 import type { Origins } from "./origins.ts";
 import { plotOf } from "./plot.ts";
 import type { Timeline } from "./timeline.ts";
+import { type Refused, refused } from "../refused.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -33,9 +34,9 @@ export type Happened = {
   itemIds: string[];
 };
 
-export type HappenResult = Happened | { ok: false; message: string };
+export type HappenResult = Happened | Refused;
 
-type Found = { ok: true; item: Item | undefined } | { ok: false; message: string };
+type Found = { ok: true; item: Item | undefined } | Refused;
 
 /** Lets events happen in the world: a voicemail, an order or a booking comes with the call that brought it about. */
 export function createHappenings(options: {
@@ -116,10 +117,7 @@ export function createHappenings(options: {
   function existing(business: Business, kind: ItemKind, id: unknown): Found {
     if (id === undefined) return { ok: true, item: undefined };
     if (typeof id !== "string" || id === "") {
-      return {
-        ok: false,
-        message: `The id of a ${kind} is a text that is not empty, not ${JSON.stringify(id)}.`,
-      };
+      return refused(`The id of a ${kind} is a text that is not empty, not ${JSON.stringify(id)}.`);
     }
     const item = timeline.find(id);
     if (item === undefined || (item.kind === kind && item.organization === business.number)) {

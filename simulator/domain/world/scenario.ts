@@ -8,6 +8,7 @@ import busyFriday from "./scenarios/busy-friday.json" with { type: "json" };
 import failedTransfer from "./scenarios/failed-transfer.json" with { type: "json" };
 import orderThenComplaint from "./scenarios/order-then-complaint.json" with { type: "json" };
 import outage from "./scenarios/outage.json" with { type: "json" };
+import { type Refused, refused } from "../refused.ts";
 
 const MOST_STEPS = 1_000;
 /** Events of one scenario: its steps, each times its `times`. */
@@ -63,7 +64,7 @@ export type Scenario = z.infer<typeof scenarioSchema>;
 
 export type ScenarioStep = Scenario["steps"][number];
 
-export type ParsedScenario = { ok: true; scenario: Scenario } | { ok: false; message: string };
+export type ParsedScenario = { ok: true; scenario: Scenario } | Refused;
 
 /** What stands for a caller of the story in a text. */
 export const PLACEHOLDER = /\{([a-z][a-z0-9_]*)\.(name|phone)\}/g;
@@ -72,19 +73,15 @@ export const PLACEHOLDER = /\{([a-z][a-z0-9_]*)\.(name|phone)\}/g;
 export function parseScenario(json: unknown): ParsedScenario {
   const bytes = Buffer.byteLength(JSON.stringify(json) ?? "");
   if (bytes > LARGEST_SCENARIO_BYTES)
-    return {
-      ok: false,
-      message: `The scenario has ${bytes} bytes as JSON, and ${LARGEST_SCENARIO_BYTES} at most.`,
-    };
+    return refused(`The scenario has ${bytes} bytes as JSON, and ${LARGEST_SCENARIO_BYTES} at most.`);
   const parsed = scenarioSchema.safeParse(json);
   if (!parsed.success) return { ok: false, message: parsed.error.issues.map(explain).join(" ") };
   const { callers, steps } = parsed.data;
   const happenings = steps.reduce((sum, { times }) => sum + times, 0);
   if (happenings > MOST_HAPPENINGS) {
-    return {
-      ok: false,
-      message: `steps: with their times they are ${happenings} happenings, and a scenario has ${MOST_HAPPENINGS} at most.`,
-    };
+    return refused(
+      `steps: with their times they are ${happenings} happenings, and a scenario has ${MOST_HAPPENINGS} at most.`,
+    );
   }
   const names = Object.keys(callers);
   for (const [index, { caller, object = {} }] of steps.entries()) {
@@ -93,10 +90,9 @@ export function parseScenario(json: unknown): ParsedScenario {
     const unknown = told.find((name) => !names.includes(name));
     if (unknown !== undefined) {
       const known = names.length === 0 ? "there are none" : `there are ${names.join(", ")}`;
-      return {
-        ok: false,
-        message: `steps[${index}]: "${unknown}" is not one of the story's callers; ${known}.${didYouMean(unknown, names)}`,
-      };
+      return refused(
+        `steps[${index}]: "${unknown}" is not one of the story's callers; ${known}.${didYouMean(unknown, names)}`,
+      );
     }
   }
   return { ok: true, scenario: parsed.data };

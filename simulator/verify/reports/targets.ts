@@ -8,6 +8,7 @@ import { type Baseline, readBaseline } from "../baseline.ts";
 import type { Report } from "../report.ts";
 import { type Format, FORMATS, isFormat } from "./formats.ts";
 import type { Paint } from "./pretty.ts";
+import { type Refused, refused } from "../../domain/refused.ts";
 
 const THROUGH_NO_LINK = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
@@ -18,16 +19,15 @@ export type ReportTarget = { format: Format; file?: string | undefined };
 export function parseReportTargets(
   given: readonly string[],
   json: boolean,
-): { ok: true; targets: ReportTarget[] } | { ok: false; message: string } {
+): { ok: true; targets: ReportTarget[] } | Refused {
   const targets: ReportTarget[] = json ? [{ format: "json" }] : [];
   for (const text of given) {
     const [format = "", ...rest] = text.split("=");
     const file = rest.join("=");
     if (!isFormat(format) || (rest.length > 0 && file === "")) {
-      return {
-        ok: false,
-        message: `--report ${text}: give ${Object.keys(FORMATS).join(", ")}, alone or with a file, such as junit=verify.xml.`,
-      };
+      return refused(
+        `--report ${text}: give ${Object.keys(FORMATS).join(", ")}, alone or with a file, such as junit=verify.xml.`,
+      );
     }
     targets.push({ format, file: file === "" ? undefined : file });
   }
@@ -97,17 +97,14 @@ function isOpenFile(file: string): boolean {
 }
 
 /** Reads the report of an earlier run for `--baseline`. */
-export function loadBaseline(
-  file: string,
-): { ok: true; baseline: Baseline } | { ok: false; message: string } {
+export function loadBaseline(file: string): { ok: true; baseline: Baseline } | Refused {
   const content = readBoundedFile(file);
   if (!content.ok) return { ok: false, message: `--baseline ${file}: ${content.reason}.` };
   const baseline = readBaseline(content.bytes.toString());
   if (baseline !== undefined) return { ok: true, baseline };
-  return {
-    ok: false,
-    message: `--baseline ${file}: this is no JSON report of verify. Make one with --report ${shellWordFor(`json=${file}`, shellOf())}.`,
-  };
+  return refused(
+    `--baseline ${file}: this is no JSON report of verify. Make one with --report ${shellWordFor(`json=${file}`, shellOf())}.`,
+  );
 }
 
 function codeOf(error: unknown): string {

@@ -75,7 +75,7 @@ export const plantedInSimulator: PlantedBug[] = [
   {
     breaks: "S4: an edited event goes out under its old id with the old bytes.",
     file: "simulator/domain/events.ts",
-    find: "return isSame ? fromRow(known) : undefined;",
+    find: "return isSame ? known : undefined;",
     replace: "return isSame || known ? fromRow(known) : undefined;",
     tests: ["test/simulator/delivery/ids.test.ts"],
   },
@@ -89,8 +89,8 @@ export const plantedInSimulator: PlantedBug[] = [
   {
     breaks: "S5: an endpoint is flagged at its second failure.",
     file: "simulator/domain/endpoints.ts",
-    find: "row.consecutive_failures >= FAILURE_FLAG_THRESHOLD",
-    replace: "row.consecutive_failures >= FAILURE_FLAG_THRESHOLD - 1",
+    find: "row.consecutiveFailures >= FAILURE_FLAG_THRESHOLD",
+    replace: "row.consecutiveFailures >= FAILURE_FLAG_THRESHOLD - 1",
     tests: ["test/simulator/delivery/endpoints.test.ts"],
   },
   {
@@ -102,10 +102,10 @@ export const plantedInSimulator: PlantedBug[] = [
   },
   {
     breaks: "S5: what has given up cannot be sent again.",
-    file: "simulator/domain/deliveries.ts",
-    find: "later.seq > d.seq",
-    replace: "later.seq >= d.seq",
-    tests: ["test/simulator/delivery/order.test.ts"],
+    file: "simulator/domain/delivery-summaries.ts",
+    find: "l.seq > d.seq\n  )`",
+    replace: "l.seq >= d.seq\n  )`",
+    tests: ["test/simulator/control/recover.test.ts"],
   },
   {
     breaks: "S6: after an upgrade, attempts belong to other deliveries.",
