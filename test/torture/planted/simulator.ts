@@ -76,7 +76,7 @@ export const plantedInSimulator: PlantedBug[] = [
     breaks: "S4: an edited event goes out under its old id with the old bytes.",
     file: "simulator/domain/events.ts",
     find: "return isSame ? known : undefined;",
-    replace: "return isSame || known ? fromRow(known) : undefined;",
+    replace: "return isSame || known ? known : undefined;",
     tests: ["test/simulator/delivery/ids.test.ts"],
   },
   {
