@@ -43,7 +43,7 @@ export function createBoundedServer(handle: RequestListener, limits: Partial<typ
     if (socket.writableLength > 0) socket.destroy();
   });
   const inFlight = new WeakMap<Socket, number>();
-  /** Of connections that are to end. Its body is still read. */
+  /** The last request of each connection that is to end; its body is still read. */
   const lastRequest = new WeakMap<Socket, IncomingMessage>();
   server.on("connection", (socket: Socket) =>
     parseInPortions(socket, () => lastRequest.get(socket)?.complete === true),

@@ -6,7 +6,7 @@ export type Redact = {
 
 /** Anything shorter would be found everywhere, and is no secret. */
 const SHORTEST_SECRET_CHARACTERS = 8;
-/** So much of a secret at the end of a text that was cut off is taken for it. */
+/** A beginning of a secret that is this long, at the end of a text that was cut off, is redacted too. */
 const SHORTEST_REST_CHARACTERS = 6;
 
 const REDACTED = "[redacted]";

@@ -25,7 +25,7 @@ export function assignments(type: string, texts: readonly string[], json?: strin
     if (path.some((part) => part === "" || part === "__proto__"))
       throw usageError(`--set ${text}: a part of the path is empty.`);
     const [field = "", ...inside] = path;
-    // Of a list that the made-up object has, a place is changed there; another list begins here.
+    // Where the made-up object has a list, one of its places is changed; otherwise a new list begins.
     const isMadeUp = object[field] === undefined && Array.isArray(sample[field]);
     object[field] = withValue(
       isMadeUp ? {} : object[field],

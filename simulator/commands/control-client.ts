@@ -7,7 +7,7 @@ import { requestText } from "../http.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
 import { interruptible } from "./interrupt.ts";
 
-/** Whatever is larger, or comes slower once it has begun, is no answer of a simulator's. */
+/** Limits of an answer: its size, and its duration from its first byte on. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 const LONGEST_ANSWER_MS = 60_000;
 
@@ -97,7 +97,7 @@ export function createControlClient(flags: SimulatorFlags) {
     return noun === undefined ? "" : ` List them:  ${ourCommand(noun, flags)}`;
   }
 
-  /** What it was asked for, the simulator does all the same. */
+  /** The simulator finishes what it was asked for, though nobody waits for it any more. */
   function interrupted(): string {
     return `Interrupted: the simulator goes on with what it was asked. How far it is:  ${ourCommand("clock", flags)}`;
   }

@@ -74,7 +74,7 @@ async function develop(
   output: Output,
   interruption: AbortSignal,
 ): Promise<number> {
-  // Loaded only now: --help and a wrong option are answered at once.
+  // Loaded only now, so that --help and a wrong option are answered at once.
   const { startSimulatorForCommand } = await import("./running-simulator.ts");
   const running = await startSimulatorForCommand(flags);
   try {
@@ -183,7 +183,7 @@ async function accompany(
   const exit = death.signal.aborted ? await died : undefined;
   if (receiver !== undefined && exit !== undefined) return reportDeath(receiver, exit, output);
   if (!interruption.aborted) return exitCode;
-  // Who asked for one round got none.
+  // With --once an interruption means that the one round did not come to its end.
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
 }
 

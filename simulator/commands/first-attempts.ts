@@ -90,7 +90,7 @@ export function countsInWords(counts: Record<string, number>): string {
     .join(", ");
 }
 
-/** More of a page that explains an error is for `--json`. */
+/** Maximum number of lines that are shown of an answer's body; `--json` has all of it. */
 const SHOWN_LINES = 30;
 
 type Answer = DeliveryDetailValue["attempts"][number]["answer"];

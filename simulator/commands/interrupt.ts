@@ -1,5 +1,5 @@
 const EXIT_INTERRUPTED = 130;
-/** npm, at Ctrl-C, passes on what the terminal has sent already: nobody presses twice so soon. */
+/** At Ctrl-C npm sends the signal again that the terminal has sent already; no person presses twice this fast. */
 const ECHO_MS = 100;
 
 /** Resolves at Ctrl-C or SIGTERM, so that everything can end in order; a second one ends the process at once. */

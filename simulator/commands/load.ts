@@ -97,7 +97,7 @@ async function measure(
 function planOf(url: string, flags: Flags): LoadPlan {
   const secret = wantSecret(flags.secret);
   const { hostname } = new URL(url);
-  // Even https, which an endpoint may have anywhere: nobody else's machine is to be loaded by mistake.
+  // Over https, too, a load test needs --allow-host: another's machine must not be loaded by mistake.
   const checked = checkEndpointUrl(`http://${hostname}/`, flags.allowHost);
   if (!checked.ok) {
     throw usageError(

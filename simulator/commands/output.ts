@@ -96,7 +96,7 @@ function noteLines(text: string): string[] {
   return [...(before === "" ? [] : [""]), inner, ...(after === "" ? [] : [""])];
 }
 
-/** Nobody can write a mark who does not know it: styles in foreign text stay text. */
+/** The mark holds a random id, so that foreign text cannot contain it: escape sequences in foreign text stay text. */
 const MARK = `\u0001${randomUUID()} `;
 const MARKED = new RegExp(`${MARK}([^\u0002]*)\u0002`);
 

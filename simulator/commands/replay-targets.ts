@@ -24,7 +24,7 @@ export type ReplayTarget = {
 };
 
 const BATCH_ENVELOPES = 100;
-/** To ask again and again how far more of them are would keep the simulator busy. */
+/** With more deliveries than this, asking for their state again and again would keep the simulator busy. */
 const MOST_WAITED_FOR = 10_000;
 
 /** Through the running simulator, to every endpoint that selected the type, with retries. */

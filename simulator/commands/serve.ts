@@ -29,7 +29,7 @@ export default function serveCommand(): Command {
     .action(async (flags: Flags) => {
       const output = createOutput({ json: flags.json === true });
       const eventTypes = flags.events ?? [];
-      // Loaded only now: --help and a wrong option are answered at once.
+      // Loaded only now, so that --help and a wrong option are answered at once.
       const { startSimulatorForCommand } = await import("./running-simulator.ts");
       const running = await startSimulatorForCommand(flags);
       const target = flags.forwardTo;

@@ -117,7 +117,7 @@ Examples:
 Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing, or not all, was verified).`;
 
 async function verify(words: string[], flags: Flags, signal: AbortSignal): Promise<number> {
-  // Loaded only now: --help and a wrong option are answered at once.
+  // Loaded only now, so that --help and a wrong option are answered at once.
   const { selectChecks } = await import("../verify/catalogue.ts");
   const output = createOutput({ json: flags.json === true });
   const events = someOf(flags.events);

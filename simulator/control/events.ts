@@ -21,7 +21,7 @@ import { answerError, answerList, answerPage, answerRefusal, readBody, readQuery
 import { faultsSchema, nameSchema, pageSchema } from "./schemas.ts";
 import { deliveryView, emittedView, eventView } from "./views.ts";
 
-/** What one request replays at most: what a developer's machine takes without a pause. */
+/** Maximum number of envelopes in one request: what a developer's machine takes without a pause. */
 const MOST_ENVELOPES = 1_000;
 
 /** Events that are set off before others get their turn: 20 to 50 ms of work. */

@@ -10,13 +10,13 @@ const HEARTBEAT_MS = 15_000;
 /** How long after a delivery changed the clock is told, with its counts and what is due next. */
 const CLOCK_AFTER_MS = 150;
 const RECONNECT_AFTER_MS = 1_000;
-/** What one client may leave unread; who reads less than is written gets no more. */
+/** Maximum number of bytes that a client may leave unread; beyond it the stream ends. */
 const LARGEST_BACKLOG_BYTES = 1024 * 1024;
 /** Maximum number of SSE clients; each may leave as much unread. */
 const MOST_STREAMS = 64;
 /** How long a client that was dropped has to read the rest. */
 const LAST_WORDS_MS = 5_000;
-/** Who missed more than this is told to look at everything again: that is less to read. */
+/** A client that missed more entries than this is told to load everything anew, which is less to read. */
 const MOST_RESUMED_ENTRIES = 500;
 
 type Message = { name: string; data: unknown };

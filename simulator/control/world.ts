@@ -8,7 +8,7 @@ import type { Simulator } from "../verbs/simulator.ts";
 import { VERSION } from "../version.ts";
 import { answerError, answerList, readBody } from "./answers.ts";
 
-/** More than this a minute is a load test: `load` is made for that. */
+/** Maximum rate; for a load test there is the command `load`. */
 const MOST_TRAFFIC_PER_MINUTE = 60_000;
 
 const trafficSchema = z.strictObject({ per_minute: z.number().min(0).max(MOST_TRAFFIC_PER_MINUTE) });

@@ -8,10 +8,10 @@ export type Due =
   | { kind: "attempt"; dueAtMs: number; count: number; deliveryId: string; eventType: string; number: number }
   | { kind: "step"; dueAtMs: number; count: number; eventType: string };
 
-/** What lies ahead, by due time; of very much only the first, and `hasMore`. */
+/** What falls due, by due time; with `hasMore`, only the first of it. */
 export type Ahead = { due: Due[]; hasMore: boolean };
 
-/** Beyond this a look ahead would take too long; what comes first is seen in any case. */
+/** Maximum number of rows that a look ahead reads, the next ones first, so that it does not take too long. */
 const MOST_LOOKED_AT = 20_000;
 
 /**

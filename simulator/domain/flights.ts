@@ -49,8 +49,8 @@ export type FlightParts = {
 };
 
 /**
- * At most so many attempts come back, and so many depart, in one turn: while we record them, the endpoint works on the
- * others, and neither waits for the other.
+ * Maximum number of attempts that are recorded as ended, and of attempts that are begun, in one turn of the event loop:
+ * while we record some, the endpoint works on the others.
  */
 export const MOST_PER_TURN = 8;
 

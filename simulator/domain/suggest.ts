@@ -1,4 +1,4 @@
-/** Longer words are not compared: nobody mistypes that much, and it would take long. */
+/** Longer words are not compared, since that would take long. */
 const LONGEST_WORD_CHARACTERS = 100;
 
 /**
@@ -8,7 +8,7 @@ const LONGEST_WORD_CHARACTERS = 100;
 export function didYouMean(word: string, candidates: readonly string[]): string {
   if (word.length > LONGEST_WORD_CHARACTERS) return "";
   const closest = candidates
-    // Whoever differs so much in length is not close; and a word of megabytes is not worth a second.
+    // A word of twice the length is not close, and need not be compared.
     .filter((candidate) => word.length <= 2 * candidate.length)
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 3)))

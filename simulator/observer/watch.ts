@@ -10,7 +10,7 @@ import type { Observer } from "./observer.ts";
 const LOOKS_MS = [60, 300, 1_000, 3_000, 8_000, 20_000] as const;
 /** After this, what was handled once is not asked about any more. */
 const LATE_ENOUGH_MS = 3_000;
-/** Events that are followed at one time; of what comes faster nobody can tell. */
+/** Maximum number of events that are followed at a time; what comes beyond it is not observed. */
 const MOST_FOLLOWED = 2_000;
 const MOST_AT_ONCE = 8;
 

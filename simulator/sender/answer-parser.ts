@@ -13,7 +13,7 @@ export type AnswerListener = {
   onBroken(problem: string): void;
 };
 
-/** As much as a head may measure, like that of Node.js. */
+/** Maximum size of a head, the same as in Node.js. */
 const MOST_HEAD_BYTES = 16 * 1024;
 const MOST_CHUNK_LINE_BYTES = 1024;
 const HEAD_END = "\r\n\r\n";

@@ -18,7 +18,7 @@ import type { Readings } from "../domain/readings.ts";
 import { signingSecrets } from "../domain/signing-secrets.ts";
 import { refuse, type Refusal } from "./refusal.ts";
 
-/** What one request sends again at most. */
+/** Maximum number of deliveries that one request sends again. */
 const MOST_RESENT = 1_000;
 
 /** A delivery with everything. */

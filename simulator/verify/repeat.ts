@@ -3,7 +3,7 @@ import { shellSignature } from "../signature-recipe/shell.ts";
 import type { SentRequest } from "./delivery.ts";
 import { shellPieces } from "./pieces.ts";
 
-/** A shell takes more, but nobody reads more. */
+/** Maximum length of a printed curl command; a shell takes more, but nobody reads more. */
 const CURL_MAXIMUM_CHARACTERS = 32_768;
 const CURL_BODY_MAXIMUM_BYTES = 8_192;
 /** Headers that curl sets itself, or that do not matter. */

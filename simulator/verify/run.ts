@@ -19,7 +19,7 @@ import { settle } from "./settle.ts";
 import { DEFAULT_TIMING, type Timing } from "./timing.ts";
 
 const MOST_CHECKS_AT_ONCE = 8;
-/** Of what was sent for a check that passed, so much is told. */
+/** Maximum number of exchanges that are reported for a check that passed. */
 const EXCHANGES_TOLD = 3;
 /** The scope of events that are sent around kills, which serve several checks. */
 const KILLS = "crash.kills";
