@@ -9,7 +9,9 @@ export type Random = {
   /** True with the given probability. */
   chance(probability: number): boolean;
   pick<Item>(items: readonly Item[]): Item;
-  /** One of the items, each as likely as its weight says. */
+  /** One of the words, each as likely as its weight says. */
+  among<Word extends string>(weights: Readonly<Partial<Record<Word, number>>>): Word;
+  /** The same for items that are no words. */
   weighted<Item>(entries: readonly (readonly [Item, number])[]): Item;
 };
 
@@ -21,18 +23,25 @@ export function createRandom(seed: number, ...purpose: (string | number)[]): Ran
     return minimum + Math.floor(next() * (maximum - minimum + 1));
   }
 
+  function weighted<Item>(entries: readonly (readonly [Item, number])[]): Item {
+    let rest = next() * entries.reduce((total, [, weight]) => total + weight, 0);
+    for (const [item, weight] of entries) {
+      rest -= weight;
+      if (rest < 0) return item;
+    }
+    return at(entries, entries.length - 1)[0];
+  }
+
   return {
     next,
     int,
     chance: (probability) => next() < probability,
     pick: (items) => at(items, int(0, items.length - 1)),
-    weighted(entries) {
-      let rest = next() * entries.reduce((total, [, weight]) => total + weight, 0);
-      for (const [item, weight] of entries) {
-        rest -= weight;
-        if (rest < 0) return item;
-      }
-      return at(entries, entries.length - 1)[0];
+    weighted,
+    among<Word extends string>(weights: Readonly<Partial<Record<Word, number>>>): Word {
+      const entries: [Word, number][] = [];
+      for (const word in weights) entries.push([word, weights[word] ?? 0]);
+      return weighted(entries);
     },
   };
 }

@@ -5,13 +5,13 @@ import type { Database } from "better-sqlite3";
  *
  * A delivery waits while `next_attempt_at` is set and is in flight, or settled, while it is null.
  */
-export const DELIVERY_TABLES = [
-  `CREATE TABLE meta (
+export const DELIVERY_TABLES = `
+  CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
-  ) STRICT`,
+  ) STRICT;
 
-  `CREATE TABLE endpoints (
+  CREATE TABLE endpoints (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     org_id TEXT,
@@ -22,9 +22,9 @@ export const DELIVERY_TABLES = [
     created_at INTEGER NOT NULL,
     consecutive_failures INTEGER NOT NULL DEFAULT 0,
     deleted_at INTEGER
-  ) STRICT`,
+  ) STRICT;
 
-  `CREATE TABLE events (
+  CREATE TABLE events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     type TEXT NOT NULL,
@@ -32,9 +32,9 @@ export const DELIVERY_TABLES = [
     created_at INTEGER NOT NULL,
     origin TEXT NOT NULL,
     body BLOB NOT NULL
-  ) STRICT`,
+  ) STRICT;
 
-  `CREATE TABLE deliveries (
+  CREATE TABLE deliveries (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     event_id TEXT NOT NULL REFERENCES events(id),
@@ -51,9 +51,9 @@ export const DELIVERY_TABLES = [
   CREATE INDEX deliveries_next ON deliveries (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
   CREATE INDEX deliveries_of_event ON deliveries (event_id, seq);
   CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, seq);
-  CREATE INDEX deliveries_by_state ON deliveries (state, seq)`,
+  CREATE INDEX deliveries_by_state ON deliveries (state, seq);
 
-  `CREATE TABLE attempts (
+  CREATE TABLE attempts (
     delivery_id TEXT NOT NULL REFERENCES deliveries(id),
     number INTEGER NOT NULL CHECK (number BETWEEN 1 AND 6),
     scheduled_at INTEGER NOT NULL,
@@ -72,15 +72,14 @@ export const DELIVERY_TABLES = [
     answer_truncated INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (delivery_id, number)
   ) STRICT;
-  CREATE INDEX attempts_open ON attempts (delivery_id) WHERE ended_at IS NULL`,
+  CREATE INDEX attempts_open ON attempts (delivery_id) WHERE ended_at IS NULL;
 
-  `CREATE TABLE agenda (
+  CREATE TABLE agenda (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     due_at INTEGER NOT NULL,
     step TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX agenda_due ON agenda (due_at, seq)`,
-] as const;
+  CREATE INDEX agenda_due ON agenda (due_at, seq)`;
 
 /**
  * What lists show of a delivery without reading any body, and how many deliveries there are of each kind: kept by the
@@ -88,16 +87,16 @@ export const DELIVERY_TABLES = [
  *
  * `event_summary(body)` is a function of the connection that runs the migration.
  */
-export const SUMMARY_TABLES = [
-  `ALTER TABLE events ADD COLUMN summary TEXT NOT NULL DEFAULT '';
-  UPDATE events SET summary = event_summary(body)`,
+export const SUMMARY_TABLES = `
+  ALTER TABLE events ADD COLUMN summary TEXT NOT NULL DEFAULT '';
+  UPDATE events SET summary = event_summary(body);
 
-  `ALTER TABLE deliveries ADD COLUMN event_type TEXT NOT NULL DEFAULT '';
+  ALTER TABLE deliveries ADD COLUMN event_type TEXT NOT NULL DEFAULT '';
   UPDATE deliveries SET event_type = (SELECT type FROM events WHERE events.id = deliveries.event_id);
   CREATE INDEX deliveries_by_type ON deliveries (event_type, seq);
-  CREATE INDEX events_by_type ON events (type, seq)`,
+  CREATE INDEX events_by_type ON events (type, seq);
 
-  `CREATE TABLE delivery_counts (
+  CREATE TABLE delivery_counts (
     endpoint_id TEXT NOT NULL,
     event_type TEXT NOT NULL,
     state TEXT NOT NULL,
@@ -118,12 +117,12 @@ export const SUMMARY_TABLES = [
   CREATE TRIGGER delivery_removed AFTER DELETE ON deliveries BEGIN
     UPDATE delivery_counts SET count = count - 1
     WHERE endpoint_id = OLD.endpoint_id AND event_type = OLD.event_type AND state = OLD.state;
-  END`,
+  END;
 
-  // Ids went by the number of the row before they had a counter.
-  `INSERT INTO meta SELECT 'event_ids', CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'events'`,
+  -- Ids went by the number of the row before they had a counter.
+  INSERT INTO meta SELECT 'event_ids', CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'events';
 
-  `CREATE TABLE event_counts (
+  CREATE TABLE event_counts (
     type TEXT PRIMARY KEY,
     count INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
@@ -133,12 +132,11 @@ export const SUMMARY_TABLES = [
   END;
   CREATE TRIGGER event_removed AFTER DELETE ON events BEGIN
     UPDATE event_counts SET count = count - 1 WHERE type = OLD.type;
-  END`,
-] as const;
+  END`;
 
 /** What receivers tell of their work, and the verdict on each delivery, counted as the states are. */
-export const VERDICT_TABLES = [
-  `CREATE TABLE handlings (
+export const VERDICT_TABLES = `
+  CREATE TABLE handlings (
     event_id TEXT NOT NULL,
     endpoint_id TEXT NOT NULL,
     handled INTEGER NOT NULL,
@@ -149,13 +147,13 @@ export const VERDICT_TABLES = [
   ) STRICT, WITHOUT ROWID;
   CREATE TRIGGER handlings_forgotten AFTER DELETE ON events BEGIN
     DELETE FROM handlings WHERE event_id = OLD.id;
-  END`,
+  END;
 
-  `ALTER TABLE deliveries ADD COLUMN meant TEXT NOT NULL DEFAULT 'honest';
+  ALTER TABLE deliveries ADD COLUMN meant TEXT NOT NULL DEFAULT 'honest';
   ALTER TABLE deliveries ADD COLUMN verdict TEXT NOT NULL DEFAULT 'waiting';
-  CREATE INDEX deliveries_by_verdict ON deliveries (verdict, seq)`,
+  CREATE INDEX deliveries_by_verdict ON deliveries (verdict, seq);
 
-  `CREATE TABLE verdict_counts (
+  CREATE TABLE verdict_counts (
     endpoint_id TEXT NOT NULL,
     meant TEXT NOT NULL,
     verdict TEXT NOT NULL,
@@ -176,21 +174,22 @@ export const VERDICT_TABLES = [
   CREATE TRIGGER verdict_removed AFTER DELETE ON deliveries BEGIN
     UPDATE verdict_counts SET count = count - 1
     WHERE endpoint_id = OLD.endpoint_id AND meant = OLD.meant AND verdict = OLD.verdict;
-  END`,
-] as const;
+  END`;
 
 /** Indexes that every attempt had to write four times, for questions that other indexes and the memory answer as well. */
-export const FEWER_INDEXES = ["DROP INDEX deliveries_next", "DROP INDEX attempts_open"] as const;
+export const FEWER_INDEXES = `
+  DROP INDEX deliveries_next;
+
+  DROP INDEX attempts_open`;
 
 /** The secret before the last rotation, and when its overlap ends. */
-export const ROTATION_TABLES = [
-  `ALTER TABLE endpoints ADD COLUMN previous_secret TEXT;
-  ALTER TABLE endpoints ADD COLUMN previous_until INTEGER`,
-] as const;
+export const ROTATION_TABLES = `
+  ALTER TABLE endpoints ADD COLUMN previous_secret TEXT;
+  ALTER TABLE endpoints ADD COLUMN previous_until INTEGER`;
 
 /** Attempts by the number of their delivery: those of neighbours stand side by side, where ids lie anywhere. */
-export const ATTEMPTS_BY_NUMBER = [
-  `CREATE TABLE numbered (
+export const ATTEMPTS_BY_NUMBER = `
+  CREATE TABLE numbered (
     delivery_seq INTEGER NOT NULL REFERENCES deliveries(seq),
     number INTEGER NOT NULL CHECK (number >= 1 AND number <= 6),
     scheduled_at INTEGER NOT NULL,
@@ -214,11 +213,11 @@ export const ATTEMPTS_BY_NUMBER = [
       http_status, error, error_detail, request_headers, request_body, answer_headers, answer_body, answer_truncated
     FROM attempts a JOIN deliveries d ON d.id = a.delivery_id ORDER BY a.rowid;
   DROP TABLE attempts;
-  ALTER TABLE numbered RENAME TO attempts`,
-] as const;
+  ALTER TABLE numbered RENAME TO attempts`;
 
 /** Where each attempt was sent, since an endpoint's address may change. */
-export const SENT_URLS = ["ALTER TABLE attempts ADD COLUMN request_url TEXT"] as const;
+export const SENT_URLS = `
+  ALTER TABLE attempts ADD COLUMN request_url TEXT`;
 
 const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM agenda"];
 const CLEAR_ENDPOINTS = "DELETE FROM endpoints";

@@ -10,7 +10,7 @@ import { emit, openSimulator, temporaryDirectory } from "../helpers/simulator.ts
 /** A data file as the first release wrote it: an event with deliveries that ended, and one that was killed meanwhile. */
 function writeFirstVersion(file: string): void {
   const database = new Database(file);
-  for (const table of [...DELIVERY_TABLES, ...WORLD_MIGRATIONS]) database.exec(table);
+  for (const tables of [DELIVERY_TABLES, WORLD_MIGRATIONS]) database.exec(tables);
   database.pragma("user_version = 1");
   const envelope = sampleEnvelope("order.created");
   database

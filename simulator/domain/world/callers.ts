@@ -4,7 +4,7 @@ import { faker as spanish } from "@faker-js/faker/locale/es";
 import { faker as french } from "@faker-js/faker/locale/fr";
 import { faker as italian } from "@faker-js/faker/locale/it";
 import { type Random, createRandom } from "../random.ts";
-import { type Business, LANGUAGES, type Language } from "./organizations.ts";
+import { type Business, LANGUAGES, type Language, USUAL_LANGUAGE } from "./organizations.ts";
 
 /** Somebody who calls. The same number is always the same person, who speaks the same language. */
 export type Caller = { phone: string; name: string; language: Language };
@@ -44,15 +44,15 @@ export function pickCaller(options: {
   return { phone, name: nameOf({ ...options, phone }), language: options.language };
 }
 
-/** Who calls from `phone`; a number that is none of the made-up ones speaks the first of the business's languages. */
+/** Who calls from `phone`; a number that is none of the made-up ones speaks the usual language. */
 export function callerOf(options: { seed: number; business: Business; phone: string }): Caller {
-  const { business, phone } = options;
+  const { phone } = options;
   const [, areaCode, number] = /^\+1(\d{3})55501(\d{2})$/.exec(phone) ?? [];
   const area = AREA_CODES.findIndex((known) => String(known) === areaCode);
   const place = area * NUMBERS_AN_AREA + Number(number) - FIRST_NUMBER;
   const isKnown = area !== -1 && Number(number) >= FIRST_NUMBER;
   const made = isKnown ? LANGUAGES[Math.floor(place / CALLERS_A_LANGUAGE)] : undefined;
-  const language = made ?? business.languages[0][0];
+  const language = made ?? USUAL_LANGUAGE;
   return { phone, name: nameOf({ ...options, language }), language };
 }
 

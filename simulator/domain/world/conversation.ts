@@ -54,18 +54,9 @@ const SERVICES = [
   ["Yearly service", 120],
 ] as const;
 
-const COMPLETED_TOPICS: Record<Trade, readonly (readonly [Topic, number])[]> = {
-  restaurant: [
-    ["hours", 34],
-    ["order", 60],
-    ["complaint", 6],
-  ],
-  services: [
-    ["hours", 20],
-    ["booking", 50],
-    ["price", 24],
-    ["complaint", 6],
-  ],
+const COMPLETED_TOPICS: Record<Trade, Partial<Record<Topic, number>>> = {
+  restaurant: { hours: 34, order: 60, complaint: 6 },
+  services: { hours: 20, booking: 50, price: 24, complaint: 6 },
 };
 
 const HOUR_SECONDS = 3_600;
@@ -94,7 +85,7 @@ export function converse(options: {
   callerName?: string | undefined;
 }): Conversation {
   const { seed, random, business, at, outcome } = options;
-  const language = options.language ?? random.weighted(business.languages);
+  const language = options.language ?? random.among(business.languages);
   const known = options.caller ?? pickCaller({ seed, random, business, language });
   const caller = { ...known, language, name: options.callerName ?? known.name };
   const agent = random.int(0, business.agents.length - 1);
@@ -157,12 +148,8 @@ export function dollars(cents: number): string {
 
 function pickTopic(random: Random, trade: Trade, outcome: Outcome): Topic {
   if (outcome === "voicemail") return "voicemail";
-  if (outcome === "transferred")
-    return random.weighted([
-      ["transfer", 80],
-      ["failed_transfer", 20],
-    ]);
-  return random.weighted(COMPLETED_TOPICS[trade]);
+  if (outcome === "transferred") return random.among({ transfer: 80, failed_transfer: 20 });
+  return random.among(COMPLETED_TOPICS[trade]);
 }
 
 function pickItems(random: Random): Conversation["items"] {
@@ -192,12 +179,7 @@ function pickSlot(random: Random, business: Business, at: number): number {
 
 function pickReason(random: Random, business: Business, at: number): VoicemailReason {
   const open = isOpen(business.trade, at, business.utcOffsetHours);
-  return open
-    ? random.weighted([
-        ["staff_unavailable", 60],
-        ["callback_requested", 40],
-      ])
-    : "after_hours";
+  return open ? random.among({ staff_unavailable: 60, callback_requested: 40 }) : "after_hours";
 }
 
 function joined(parts: readonly string[], and: string): string {

@@ -95,10 +95,7 @@ function completedStory(call: Fields, random: Random): Story {
   if (outcome === "transferred" || call["transferred"] === true) return transferStory(call);
   if (outcome === "voicemail") return { outcome };
   // An order or a booking would have an event of its own.
-  const topic = random.weighted<Topic>([
-    ["hours", 80],
-    ["complaint", 20],
-  ]);
+  const topic = random.among<Topic>({ hours: 80, complaint: 20 });
   return { outcome: "completed", topic };
 }
 

@@ -19,8 +19,8 @@ export type Business = {
   staffPhone: string;
   /** Hours east of UTC, the whole year round. */
   utcOffsetHours: number;
-  /** What its callers speak, each with its weight; the most frequent first. */
-  languages: readonly [readonly [Language, number], ...(readonly [Language, number])[]];
+  /** What its callers speak, each with its weight. */
+  languages: Readonly<Record<Language, number>>;
 };
 
 /** The first organization of each trade: ids and keys never change, so that a test suite can name them. */
@@ -54,6 +54,12 @@ const NAMES = {
   ],
 } as const;
 
+const SPOKEN = {
+  restaurant: { en: 64, es: 16, it: 10, fr: 6, de: 4 },
+  services: { en: 72, es: 20, fr: 4, de: 2, it: 2 },
+} as const;
+/** What somebody speaks of whom nothing is known. */
+export const USUAL_LANGUAGE: Language = "en";
 const INDUSTRY = { restaurant: "restaurant", services: "home_services" } as const;
 const TRADES = ["restaurant", "services"] as const;
 const AGENT_NAMES = ["Ava", "Leo", "Maya", "Theo", "Iris", "Hugo"] as const;
@@ -120,22 +126,7 @@ function createBusiness(options: { seed: number; number: number; historyStart: n
     agents: [agent(first, 0), ...others.map((name, index) => agent(name, index + 1))],
     staffPhone: `+1${areaCode}5550101`,
     utcOffsetHours: trade === "restaurant" ? -5 : -8,
-    languages:
-      trade === "restaurant"
-        ? [
-            ["en", 64],
-            ["es", 16],
-            ["it", 10],
-            ["fr", 6],
-            ["de", 4],
-          ]
-        : [
-            ["en", 72],
-            ["es", 20],
-            ["fr", 4],
-            ["de", 2],
-            ["it", 2],
-          ],
+    languages: SPOKEN[trade],
   };
 }
 

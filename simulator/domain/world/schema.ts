@@ -4,17 +4,17 @@
  * The generated history follows from its origin and is not stored. `world_items` holds the calls and voicemails that came
  * or changed since, in the order in which lists are walked, and `world_forgotten` what was deleted of the history.
  */
-export const WORLD_MIGRATIONS = [
-  `CREATE TABLE world (
+export const WORLD_MIGRATIONS = `
+  CREATE TABLE world (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     seed INTEGER NOT NULL,
     calls INTEGER NOT NULL,
     organizations INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     happenings INTEGER NOT NULL
-  ) STRICT`,
+  ) STRICT;
 
-  `CREATE TABLE world_items (
+  CREATE TABLE world_items (
     organization INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (kind IN ('call', 'voicemail')),
     created_at INTEGER NOT NULL,
@@ -23,17 +23,16 @@ export const WORLD_MIGRATIONS = [
     id TEXT NOT NULL UNIQUE,
     object TEXT NOT NULL,
     PRIMARY KEY (organization, kind, created_at, seq)
-  ) STRICT, WITHOUT ROWID`,
+  ) STRICT, WITHOUT ROWID;
 
-  `CREATE INDEX world_items_by_facet ON world_items (organization, kind, facet, created_at, seq)`,
+  CREATE INDEX world_items_by_facet ON world_items (organization, kind, facet, created_at, seq);
 
-  `CREATE TABLE world_forgotten (
+  CREATE TABLE world_forgotten (
     id TEXT PRIMARY KEY
-  ) STRICT, WITHOUT ROWID`,
-];
+  ) STRICT, WITHOUT ROWID`;
 
 /** Which event an item lasts as long as: the last one that was about it. */
-export const WORLD_RETENTION = [
-  `ALTER TABLE world_items ADD COLUMN event_id TEXT`,
-  `CREATE INDEX world_items_of_event ON world_items (event_id)`,
-];
+export const WORLD_RETENTION = `
+  ALTER TABLE world_items ADD COLUMN event_id TEXT;
+
+  CREATE INDEX world_items_of_event ON world_items (event_id)`;

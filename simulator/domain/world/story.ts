@@ -3,7 +3,7 @@ import type { EventType } from "../../../shared/events.ts";
 import { createRandom } from "../random.ts";
 import { type Caller, callerOf, pickCaller } from "./callers.ts";
 import { chooseBusiness } from "./choose-business.ts";
-import type { Business } from "./organizations.ts";
+import { type Business, USUAL_LANGUAGE } from "./organizations.ts";
 import { PLACEHOLDER, type Scenario, type ScenarioStep } from "./scenario.ts";
 
 /** Something that is to happen `afterMs` of schedule time after the story begins; plain data, fit to be stored. */
@@ -54,7 +54,7 @@ export function tellStory(options: {
     const met = cast.get(name);
     if (met !== undefined) return met;
     const given = scenario.callers[name] ?? {};
-    const language = given.language ?? business.languages[0][0];
+    const language = given.language ?? USUAL_LANGUAGE;
     const made =
       given.phone === undefined
         ? pickCaller({ seed, random, business, language })

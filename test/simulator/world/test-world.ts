@@ -38,7 +38,7 @@ export type TestWorld = ReturnType<typeof createTestWorld>["world"];
 
 export function openTestDatabase(): Database.Database {
   const database = new Database(":memory:");
-  for (const statement of [...WORLD_MIGRATIONS, ...WORLD_RETENTION]) database.exec(statement);
+  for (const tables of [WORLD_MIGRATIONS, WORLD_RETENTION]) database.exec(tables);
   return database;
 }
 
