@@ -32,35 +32,65 @@ export type ApiFaults = ReturnType<typeof createApiFaults>;
 const LONGEST_LATENCY_MS = 600_000;
 const MOST_ARRIVALS = 1_000;
 const LOST_CURSOR_DEFAULT = 0.1;
-const ARRIVALS_DEFAULT = 1;
 /** SPEC §9: at least 90 days of notice. */
 const NOTICE_MS = 90 * 86_400_000;
 
-/** What can go wrong, as it is written: one line each, for help texts. */
-export const API_FAULTS = {
-  latency: "latency=MS or latency=FROM-TO: every answer takes that many milliseconds",
-  errors: "errors=RATE: that share of the answers is 500 server_error (0.1 or 10%)",
-  "lost-cursor": `lost-cursor or lost-cursor=RATE: the item of starting_after is deleted, ${LOST_CURSOR_DEFAULT * 100}% of the time`,
-  arrivals: "arrivals or arrivals=N: new calls come in between one page and the next",
-  throttle: "throttle=RATE: that share of the answers is 429 rate_limited with Retry-After: 1",
-  reviews: "reviews or reviews=N: unread voicemails are reviewed and noted between one page and the next",
-  deprecation:
-    "deprecation: each answer announces by Deprecation and Sunset that this version ends in 90 days",
-} as const;
+type Trouble = {
+  /** How it is written, and what it does: one line for help texts. */
+  says: string;
+  /** What it changes in the plan; undefined where `value` does not fit. */
+  read: (value: string | undefined) => Partial<ApiFaultPlan> | undefined;
+};
+
+/** What can go wrong, by its name. */
+export const API_FAULTS: Readonly<Record<string, Trouble>> = {
+  latency: {
+    says: "latency=MS or latency=FROM-TO: every answer takes that many milliseconds",
+    read(value = "") {
+      const [from = Number.NaN, to = from] = value.split("-", 2).map(wholeNumber);
+      return from <= to && to <= LONGEST_LATENCY_MS ? { latencyMs: [from, to] } : undefined;
+    },
+  },
+  errors: {
+    says: "errors=RATE: that share of the answers is 500 server_error (0.1 or 10%)",
+    read: (value = "") => share("errors", value),
+  },
+  "lost-cursor": {
+    says: `lost-cursor or lost-cursor=RATE: the item of starting_after is deleted, ${LOST_CURSOR_DEFAULT * 100}% of the time`,
+    read: (value = String(LOST_CURSOR_DEFAULT)) => share("lostCursor", value),
+  },
+  arrivals: {
+    says: "arrivals or arrivals=N: new calls come in between one page and the next",
+    read: (value = "1") => count("arrivals", value),
+  },
+  throttle: {
+    says: "throttle=RATE: that share of the answers is 429 rate_limited with Retry-After: 1",
+    read: (value = "") => share("throttle", value),
+  },
+  reviews: {
+    says: "reviews or reviews=N: unread voicemails are reviewed and noted between one page and the next",
+    read: (value = "1") => count("reviews", value),
+  },
+  deprecation: {
+    says: "deprecation: each answer announces by Deprecation and Sunset that this version ends in 90 days",
+    read: (value) => (value === undefined ? { deprecation: true } : undefined),
+  },
+};
 
 /** Reads a list such as `latency=200,errors=0.1,lost-cursor,arrivals=3`. */
 export function parseApiFaults(text: string): ParsedApiFaults {
   let plan = NONE;
   for (const part of text.split(",").map((written) => written.trim())) {
     const [name = "", value] = part.split("=", 2);
-    const change = parseFault(name, value);
-    if (change === undefined) {
-      if (isFaultName(name)) return refused(`"${part}" does not fit ${API_FAULTS[name]}.`);
+    const trouble = Object.hasOwn(API_FAULTS, name) ? API_FAULTS[name] : undefined;
+    if (trouble === undefined) {
       const names = Object.keys(API_FAULTS);
       return refused(
         `There is no API fault "${name}".${didYouMean(name, names)} There are ${names.join(", ")}.`,
       );
     }
+    const change = trouble.read(value);
+    if (change === undefined) return refused(`"${part}" does not fit ${trouble.says}.`);
     plan = { ...plan, ...change };
   }
   return { ok: true, plan };
@@ -113,39 +143,18 @@ export function createApiFaults(options: {
   };
 }
 
-function parseFault(name: string, value: string | undefined): Partial<ApiFaultPlan> | undefined {
-  if (name === "latency") {
-    const [from = Number.NaN, to = from] = (value ?? "").split("-", 2).map(wholeNumber);
-    const fits = from <= to && to <= LONGEST_LATENCY_MS;
-    return fits ? { latencyMs: [from, to] } : undefined;
-  }
-  if (name === "errors" || name === "throttle") {
-    const share = rate(value ?? "");
-    return share === undefined ? undefined : { [name]: share };
-  }
-  if (name === "deprecation") return value === undefined ? { deprecation: true } : undefined;
-  if (name === "lost-cursor") {
-    const lostCursor = value === undefined ? LOST_CURSOR_DEFAULT : rate(value);
-    return lostCursor === undefined ? undefined : { lostCursor };
-  }
-  if (name === "arrivals" || name === "reviews") {
-    const count = value === undefined ? ARRIVALS_DEFAULT : wholeNumber(value);
-    return count <= MOST_ARRIVALS ? { [name]: count } : undefined;
-  }
-  return undefined;
-}
-
 function wholeNumber(text: string): number {
   return /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
 }
 
-/** 0.1 and 10% are the same rate. */
-function rate(text: string): number | undefined {
+/** 0.1 and 10% are the same share. */
+function share(name: "errors" | "throttle" | "lostCursor", text: string): Partial<ApiFaultPlan> | undefined {
   const [, digits, percent] = /^([0-9]+(?:\.[0-9]+)?|\.[0-9]+)(%?)$/.exec(text) ?? [];
   const value = Number(digits ?? Number.NaN) / (percent === "%" ? 100 : 1);
-  return value >= 0 && value <= 1 ? value : undefined;
+  return value >= 0 && value <= 1 ? { [name]: value } : undefined;
 }
 
-function isFaultName(name: string): name is keyof typeof API_FAULTS {
-  return Object.hasOwn(API_FAULTS, name);
+function count(name: "arrivals" | "reviews", text: string): Partial<ApiFaultPlan> | undefined {
+  const value = wholeNumber(text);
+  return value <= MOST_ARRIVALS ? { [name]: value } : undefined;
 }

@@ -75,13 +75,7 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
   faultsOf(flags.fault);
   const answer = await client.post(
     "/events",
-    {
-      type,
-      count: flags.count,
-      object,
-      org_id: flags.org,
-      faults: flags.fault,
-    },
+    { type, count: flags.count, object, org_id: flags.org, faults: flags.fault },
     emittedSchema,
   );
   const attempted = flags.wait ? await waitForFirstAttempts(client, answer, output) : undefined;

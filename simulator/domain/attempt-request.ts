@@ -22,7 +22,7 @@ const FAULTY_TIMESTAMP_SHIFT_SECONDS = 600;
 export function attemptRequest(options: {
   url: string;
   /** Whether the connection is to be used again. */
-  keepAlive: boolean;
+  keepAlive?: boolean;
   body: Buffer;
   /** Each signs: one, or two while a rotated one overlaps. */
   secrets: readonly string[];
@@ -45,7 +45,7 @@ export function attemptRequest(options: {
   if (readings.signature_extra_keys === "present") signature += `,v0=${"0".repeat(64)},kid=1`;
 
   const body = faults.has("tampered-body") ? tamper(signedBody) : signedBody;
-  const { url, keepAlive } = options;
+  const { url, keepAlive = false } = options;
   return { url, headers: wireHeaders({ url, keepAlive, signature, body }), body, signatureTimestamp };
 }
 

@@ -75,27 +75,19 @@ export function createFlights(
     const number = delivery.attemptsMade + 1;
     const startedAtMs = clock.now();
     const readings = options.readings();
-    const wallStartedAtMs = wall.nowMs();
+    const wallNowMs = wall.nowMs();
     const faults = faultsOnAttempt(delivery.faults, number);
     const { body } = delivery;
     const { url } = endpoint;
     const secrets = signingSecrets(endpoint, startedAtMs, readings);
-    const request = attemptRequest({
-      url,
-      keepAlive: options.keepAlive,
-      body,
-      secrets,
-      number,
-      wallNowMs: wallStartedAtMs,
-      faults,
-      readings,
-    });
+    const { keepAlive } = options;
+    const request = attemptRequest({ url, keepAlive, body, secrets, number, wallNowMs, faults, readings });
     deliveries.take(delivery);
     const row = attempts.open(delivery, {
       number,
       scheduledAtMs: delivery.dueAtMs,
       startedAtMs,
-      wallStartedAtMs,
+      wallStartedAtMs: wallNowMs,
       signatureTimestamp: request.signatureTimestamp,
       requestUrl: url,
       requestHeaders: request.headers,

@@ -25,16 +25,7 @@ export function createDirectTarget(options: {
 
   async function attempt(body: Buffer): Promise<Outcome> {
     const wallNowMs = wall.nowMs();
-    const request = attemptRequest({
-      url,
-      keepAlive: false,
-      body,
-      secrets: [secret],
-      number: 1,
-      wallNowMs,
-      faults,
-      readings,
-    });
+    const request = attemptRequest({ url, body, secrets: [secret], number: 1, wallNowMs, faults, readings });
     const { outcome } = await send({ ...request, faults, answerMeans: readings.answer_means, signal });
     return outcome;
   }

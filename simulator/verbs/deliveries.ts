@@ -161,18 +161,12 @@ export function createDeliveryVerbs(options: {
           `The endpoint ${delivery.endpointId} was deleted, and its secret with it.`,
         );
       const { url } = endpoint;
-      const secrets = signingSecrets(endpoint, now(), options.readings());
+      const readings = options.readings();
+      const secrets = signingSecrets(endpoint, now(), readings);
       const body = delivery.body ?? events.find(delivery.eventId)?.body ?? Buffer.alloc(0);
-      const request = attemptRequest({
-        url,
-        keepAlive: false,
-        body,
-        secrets,
-        number,
-        wallNowMs: options.wallNowMs(),
-        faults: faultsOnAttempt(delivery.faults, number),
-        readings: options.readings(),
-      });
+      const wallNowMs = options.wallNowMs();
+      const faults = faultsOnAttempt(delivery.faults, number);
+      const request = attemptRequest({ url, body, secrets, number, wallNowMs, faults, readings });
       return { ok: true, request };
     },
     /** Makes the attempt that waits now. */

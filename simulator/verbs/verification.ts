@@ -73,12 +73,7 @@ export function createVerificationVerbs(options: {
     const { verifyReceiver, invocationOf } = await import("../verify/verify-receiver.ts");
     const { urlTemplate: observeUrl } = options.verdicts.observerOf(endpoint.id) ?? {};
     const events = eventsOf(endpoint);
-    const given = {
-      url: endpoint.url,
-      allowHosts: options.allowedHosts,
-      events,
-      observeUrl,
-    };
+    const given = { url: endpoint.url, allowHosts: options.allowedHosts, events, observeUrl };
     verification.again.invocation = invocationOf(given);
     verification.report = await verifyReceiver({
       ...given,

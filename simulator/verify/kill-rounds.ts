@@ -115,12 +115,7 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
     await comeToRest(own, exchanges);
     const notRestarted = rounds.find((round) => round.notRestarted !== undefined)?.notRestarted;
     const closestMs = Math.min(...rounds.map((round) => round.closestMs));
-    return {
-      exchanges,
-      closestMs,
-      kills: rounds.length,
-      notRestarted,
-    };
+    return { exchanges, closestMs, kills: rounds.length, notRestarted };
   }
 
   return { acknowledged, burst, terminated: lazy(playTerminated), streamed: lazy(playStreamed) };

@@ -75,15 +75,7 @@ export function createHappenings(options: {
     const changes = { ...gained, ...callOverrides };
     const facts = { ...knownCall, ...changes };
     const { caller } = settings;
-    const plot = plotOf({
-      type,
-      seed,
-      random,
-      business,
-      object: overrides,
-      call: facts,
-      caller,
-    });
+    const plot = plotOf({ type, seed, random, business, object: overrides, call: facts, caller });
     const conversation = converse({ seed, random, business, at, ...plot });
     const id = (prefix: string) => stableId(prefix, 16, { seed, purpose: "happening", index: number });
 
