@@ -81,7 +81,7 @@ const BUGS: [string, string, Mutation[]][] = [
   [
     "t of schedule time",
     "S4",
-    [{ file: FLIGHTS, find: "wallNowMs: wallStartedAtMs", replace: "wallNowMs: startedAtMs" }],
+    [{ file: FLIGHTS, find: "number, wallNowMs, faults", replace: "number, wallNowMs: startedAtMs, faults" }],
   ],
   [
     "a body that is written anew on retries",
