@@ -130,7 +130,7 @@ test("a proxy's limits are wider than the receiver's, which are those that the p
 });
 
 describe("the systemd unit", () => {
-  const FILE = "receiver/operations/voice-agent-receiver.service";
+  const FILE = "deploy/voice-agent-receiver.service";
   const HOME = "/opt/voice-agent-receiver";
   const unit = filesOf(/\.service$/).get(FILE) ?? "";
   const settings = new Map(

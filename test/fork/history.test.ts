@@ -23,7 +23,7 @@ const NEXT_VERSION = "0.2.0";
 /** The kit as its next version might be: a mended file of the receiver, a setting more, and a new handler's file. */
 function nextKit(): string {
   const kit = `${mkdtempSync(join(tmpdir(), "kit-"))}/`;
-  const parts = ["receiver", "shared", "docs", "test", "tools"];
+  const parts = ["receiver", "shared", "deploy", "docs", "test", "tools"];
   const single = ["package.json", "package-lock.json", "tsconfig.json", ".env.example", ".npmrc", "LICENSE"];
   for (const path of [...parts, ...single]) {
     cpSync(ROOT + path, kit + path, { recursive: true, filter: (file) => !file.includes("node_modules") });
@@ -88,7 +88,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     fork(target);
     const handler = join(target, "receiver/handlers/call-completed.ts");
     writeFileSync(handler, `// mine\n${readFileSync(handler, "utf8")}`);
-    rmSync(join(target, "receiver/operations/alerts.yaml"));
+    rmSync(join(target, "deploy/alerts.yaml"));
     git(target, "commit", "--quiet", "--all", "-m", "Write my handler");
     writeFileSync(join(target, "notes.txt"), "not committed yet");
 
@@ -100,7 +100,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     expect(readFileSync(handler, "utf8")).toMatch(/^\/\/ mine/);
     expect(readFileSync(join(target, "receiver/intake/inbox.ts"), "utf8")).toMatch(/\/\/ mended\n$/);
     expect(existsSync(join(target, "receiver/handlers/new-type.ts"))).toBe(true);
-    expect(existsSync(join(target, "receiver/operations/alerts.yaml"))).toBe(false);
+    expect(existsSync(join(target, "deploy/alerts.yaml"))).toBe(false);
     expect(JSON.parse(readFileSync(join(target, "package.json"), "utf8"))).toMatchObject({
       name: "my-receiver",
     });

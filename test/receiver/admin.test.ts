@@ -156,7 +156,7 @@ describe("the metrics", () => {
     expect(metrics).not.toContain(idOf(body));
   });
 
-  test.for(["receiver/operations/dashboard.json", "receiver/operations/alerts.yaml"])(
+  test.for(["deploy/dashboard.json", "deploy/alerts.yaml"])(
     "that %s asks for exist",
     async (file) => {
       const { adminUrl } = await startTestReceiver();

@@ -58,7 +58,7 @@ describe("docs/operations.md", () => {
     for (const name of commands.filter((one) => one !== "inbox"))
       expect(page).toMatch(new RegExp(`\`(inbox )?${name}\\b`));
     const paging = [
-      ...read("receiver/operations/alerts.yaml").matchAll(
+      ...read("deploy/alerts.yaml").matchAll(
         /alert: (\w+)\n(?:.*\n){1,8}?.*severity: (?:page|ticket)/g,
       ),
     ];

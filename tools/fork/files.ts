@@ -9,6 +9,7 @@ import { ownTests } from "./own-tests.ts";
 const TAKEN = [
   "receiver",
   "shared",
+  "deploy",
   "docs/handlers.md",
   "docs/operations.md",
   "docs/production.md",
