@@ -1,4 +1,4 @@
-import { serveWriter } from "../../receiver/engines/sqlite/serve-writer.ts";
+import { serveWriter } from "../../receiver/engines/sqlite/accept.ts";
 
 const SLOWER_MS = 5;
 const nobody = new Int32Array(new SharedArrayBuffer(4));

@@ -1,8 +1,7 @@
 import { systemClock } from "../clock.ts";
 import { compose } from "../compose.ts";
 import { loadConfig } from "../config.ts";
-import { openConfigured } from "../engines/open-configured.ts";
-import { filesOf } from "../engines/open.ts";
+import { filesOf, openConfigured } from "../engines/open.ts";
 import type { Fetch, Middleware } from "../intake/adapters.ts";
 import type { Readiness } from "../operations/health.ts";
 import { createLog } from "../operations/log.ts";

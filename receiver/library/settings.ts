@@ -22,56 +22,46 @@ export type Settings = {
   logLevel?: "trace" | "debug" | "info" | "warn" | "error" | "silent";
 };
 
-/** Variables that are not called as their settings are. */
-const OTHER_NAMES: Readonly<Record<string, string>> = {
+/** The variable of the environment that each of them stands for. */
+const VARIABLES: Readonly<Record<keyof Settings, string>> = {
   signingSecrets: "SIGNING_SECRET",
+  databaseUrl: "DATABASE_URL",
   role: "RECEIVER_ROLE",
+  workerConcurrency: "WORKER_CONCURRENCY",
+  handlerTimeoutSeconds: "HANDLER_TIMEOUT_SECONDS",
+  handlerMemoryMegabytes: "HANDLER_MEMORY_MEGABYTES",
+  maxAttempts: "MAX_ATTEMPTS",
+  maxAgeHours: "MAX_AGE_HOURS",
+  maxBodyBytes: "MAX_BODY_BYTES",
+  retentionDays: "RETENTION_DAYS",
+  idRetentionDays: "ID_RETENTION_DAYS",
+  minFreeDiskBytes: "MIN_FREE_DISK_BYTES",
+  shutdownTimeoutSeconds: "SHUTDOWN_TIMEOUT_SECONDS",
+  apiBaseUrl: "API_BASE_URL",
+  apiKey: "API_KEY",
+  logLevel: "LOG_LEVEL",
 };
-
-const NAMES = [
-  "signingSecrets",
-  "databaseUrl",
-  "role",
-  "workerConcurrency",
-  "handlerTimeoutSeconds",
-  "handlerMemoryMegabytes",
-  "maxAttempts",
-  "maxAgeHours",
-  "maxBodyBytes",
-  "retentionDays",
-  "idRetentionDays",
-  "minFreeDiskBytes",
-  "shutdownTimeoutSeconds",
-  "apiBaseUrl",
-  "apiKey",
-  "logLevel",
-] as const satisfies readonly (keyof Settings)[];
 
 /** The environment with these settings in place of its own. Throws where one is unknown, or a secret holds a comma. */
 export function environmentOf(
   settings: { [Name in keyof Settings]: Settings[Name] | undefined },
   environment: NodeJS.ProcessEnv,
 ): NodeJS.ProcessEnv {
-  const unknown = Object.keys(settings).find((name) => !NAMES.some((known) => known === name));
-  if (unknown !== undefined)
-    throw new TypeError(
-      `createReceiver() has no option ${unknown}. There are handlers, ${NAMES.join(", ")}.`,
-    );
+  const given: NodeJS.ProcessEnv = {};
+  const variables = new Map(Object.entries(VARIABLES));
+  for (const [name, value] of Object.entries(settings)) {
+    const variable = variables.get(name);
+    if (variable === undefined)
+      throw new TypeError(
+        `createReceiver() has no option ${name}. There are handlers, ${[...variables.keys()].join(", ")}.`,
+      );
+    if (value !== undefined) given[variable] = String(value);
+  }
   if (settings.signingSecrets?.some((secret) => secret.includes(",")))
     throw new TypeError("createReceiver(): a signing secret holds a comma: give each secret by itself.");
-  const given: NodeJS.ProcessEnv = {};
-  for (const name of NAMES) {
-    const value = settings[name];
-    if (value !== undefined) given[variableOf(name)] = String(value);
-  }
   // What is given here counts, also beside a file of secrets.
   const withoutFiles = Object.fromEntries(
     Object.entries(environment).filter(([name]) => given[name.replace(/_FILE$/, "")] === undefined),
   );
   return { ...withoutFiles, ...given };
-}
-
-/** `retentionDays` is RETENTION_DAYS. */
-function variableOf(name: string): string {
-  return OTHER_NAMES[name] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }

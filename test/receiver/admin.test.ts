@@ -156,17 +156,14 @@ describe("the metrics", () => {
     expect(metrics).not.toContain(idOf(body));
   });
 
-  test.for(["deploy/dashboard.json", "deploy/alerts.yaml"])(
-    "that %s asks for exist",
-    async (file) => {
-      const { adminUrl } = await startTestReceiver();
-      const metrics = await (await get(`${adminUrl}/metrics`)).text();
-      const asked = new Set(read(file).match(/\b(?:receiver|process|nodejs)_[a-z0-9_]+/g));
-      expect(asked.size).toBeGreaterThan(5);
-      const missing = [...asked].filter(
-        (name) => !metrics.includes(`# TYPE ${name.replace(/_(bucket|sum|count)$/, "")} `),
-      );
-      expect(missing).toEqual([]);
-    },
-  );
+  test.for(["deploy/dashboard.json", "deploy/alerts.yaml"])("that %s asks for exist", async (file) => {
+    const { adminUrl } = await startTestReceiver();
+    const metrics = await (await get(`${adminUrl}/metrics`)).text();
+    const asked = new Set(read(file).match(/\b(?:receiver|process|nodejs)_[a-z0-9_]+/g));
+    expect(asked.size).toBeGreaterThan(5);
+    const missing = [...asked].filter(
+      (name) => !metrics.includes(`# TYPE ${name.replace(/_(bucket|sum|count)$/, "")} `),
+    );
+    expect(missing).toEqual([]);
+  });
 });

@@ -58,9 +58,7 @@ describe("docs/operations.md", () => {
     for (const name of commands.filter((one) => one !== "inbox"))
       expect(page).toMatch(new RegExp(`\`(inbox )?${name}\\b`));
     const paging = [
-      ...read("deploy/alerts.yaml").matchAll(
-        /alert: (\w+)\n(?:.*\n){1,8}?.*severity: (?:page|ticket)/g,
-      ),
+      ...read("deploy/alerts.yaml").matchAll(/alert: (\w+)\n(?:.*\n){1,8}?.*severity: (?:page|ticket)/g),
     ];
     for (const [, name = ""] of paging.filter(
       ([, one]) => one !== "ReceiverDown" && one !== "ReceiverAcknowledgesSlowly",

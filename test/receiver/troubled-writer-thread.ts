@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { serveWriter } from "../../receiver/engines/sqlite/serve-writer.ts";
+import { serveWriter } from "../../receiver/engines/sqlite/accept.ts";
 
 /** A writer whose database is in the trouble that TROUBLE names, until the file TROUBLE_OVER exists. */
 const over = process.env["TROUBLE_OVER"] ?? "";

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
 import type Database from "better-sqlite3";
-import type { Acceptance, EventSource, NewEvent } from "../../engine.ts";
-import { keyOf } from "./inbox-file.ts";
+import type { Acceptance, AcceptResult, EventSource, NewEvent } from "../../engine.ts";
+import { checkSynchronous, unavailability } from "./database.ts";
+import { keyOf, openInboxFile } from "./inbox-file.ts";
 import { createObjectIndex } from "./object-index.ts";
+import { answerQuestions } from "./thread.ts";
+import type { WriterOrder } from "./writer.ts";
+
+/** How long a commit waits for the short transactions of other processes. Only the writer thread waits. */
+const BUSY_TIMEOUT_MS = 2_000;
 
 // The only statement that runs for every event.
 const INSERT_EVENT = `
@@ -19,6 +25,42 @@ const FIND_ALIAS = `SELECT seq FROM aliases WHERE key = ?`;
 const INSERT_ALIAS = `INSERT INTO aliases (key, seq, received_at_ms) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING`;
 
 const TOUCH = `UPDATE identity SET pair = pair`;
+
+/**
+ * The writer thread: stores each batch that it is sent and answers once the commit is synced. The hooks are for tests:
+ * of a database in trouble, and of a process that ends in mid-commit.
+ */
+export function serveWriter(
+  hooks: { onOpen?: (db: Database.Database) => void; beforeCommit?: () => void } = {},
+): void {
+  answerQuestions<WriterOrder, AcceptResult>((file) => {
+    let db: Database.Database | undefined;
+    let accept: ReturnType<typeof createAccept> | undefined;
+    return { answer, close: () => void db?.close() };
+
+    function answer({ batch, nowMs }: WriterOrder): AcceptResult {
+      try {
+        accept ??= open();
+        return { ok: true, acceptances: accept(batch, nowMs) };
+      } catch (error) {
+        const reason = unavailability(error);
+        if (reason === undefined) throw error;
+        return { ok: false, reason, detail: error instanceof Error ? error.message : String(error) };
+      }
+    }
+
+    /** With the first question, so that a file in trouble is a refusal with its reason, and tried again with the next. */
+    function open(): ReturnType<typeof createAccept> {
+      db?.close();
+      db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
+      const opened = createAccept(db, hooks);
+      opened([], 0);
+      checkSynchronous(db, "FULL");
+      hooks.onOpen?.(db);
+      return opened;
+    }
+  });
+}
 
 /**
  * Answers a function that stores a batch in one transaction, as received at `nowMs`; an empty batch only shows whether

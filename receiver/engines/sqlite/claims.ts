@@ -9,7 +9,8 @@ import { createWaiting, type Room } from "./waiting.ts";
 const FIND_SEQ = `SELECT seq FROM events WHERE key = ?`;
 const FIND_LAST_SEQ = `SELECT max(seq) FROM events`;
 
-type Claimant = { nowMs: number; worker: number };
+/** Who claims, and when. */
+export type Claimant = { nowMs: number; worker: number };
 
 /**
  * Claims jobs. The verbs that do want a transaction of the caller's. Retries that are due get half of the places when new

@@ -51,6 +51,21 @@ export function openReader(file: string): Database.Database {
   return db;
 }
 
+/**
+ * Answers whether other connections wrote to the file since the last time it was asked. It reads a number from shared
+ * memory, so it may be asked many times a second.
+ */
+export function createLook(file: Database.Database): () => boolean {
+  const find = file.prepare<[], number>("PRAGMA data_version").pluck();
+  let last: number | undefined;
+  return () => {
+    const version = find.get();
+    const changed = version !== last;
+    last = version;
+    return changed;
+  };
+}
+
 /** Throws unless the connection syncs as it was told to. Ask after a write: that is when it would have fallen back. */
 export function checkSynchronous(db: Database.Database, synchronous: Synchronous): void {
   const level = db.pragma("synchronous", { simple: true });

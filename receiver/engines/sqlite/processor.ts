@@ -2,14 +2,13 @@ import type { Clock } from "../../clock.ts";
 import { LeaseLost, type FailedJob, type ProcessOptions, type Processor } from "../../engine.ts";
 import { createTurns } from "../turns.ts";
 import { createAttempts, TROUBLE_MS } from "./attempts.ts";
-import type { Claims } from "./claims.ts";
+import type { Claimant, Claims } from "./claims.ts";
 import type { HandlerTransaction } from "./handler-transaction.ts";
 import type { Handlers, KnownHandler } from "./handlers.ts";
-import { createPresence } from "./presence.ts";
 import type { Settling } from "./settling.ts";
 import type { ClaimedJob } from "./taking.ts";
 import type { Transactions } from "./transactions.ts";
-import type { Workers } from "./workers.ts";
+import { createLease, type Workers } from "./workers.ts";
 
 /**
  * How often the inbox is looked at while there is nothing to do, for events of other processes than the one that wakes
@@ -23,7 +22,7 @@ const LARGEST_BATCH = 256;
 const QUICK_MS = 50;
 
 /** What a drain leaves to handlers whose signal was aborted, before their jobs are returned. */
-const FAREWELL_MS = 500;
+const ABORTED_MS = 500;
 
 const SHUTTING_DOWN =
   "The receiver is shutting down: the job goes back to the inbox, and this attempt doesn't count.";
@@ -56,10 +55,10 @@ export function createProcessor(
   let claimedAtMs = 0;
   let nextLookAtMs = -Infinity;
   let suspectRunning = false;
-  let hadOnly = false;
+  let isOnlyClaimed = false;
   const draining = new AbortController();
   const held = (): ClaimedJob[] => [...batch, ...running.keys()];
-  const presence = createPresence(engine, { ...options, held, onLost: loseEverything });
+  const lease = createLease(engine, { ...options, held, onLost: loseEverything });
   const attempts = createAttempts(engine, options, draining.signal);
   let wake = (): void => undefined;
 
@@ -76,12 +75,12 @@ export function createProcessor(
     while (!draining.signal.aborted) {
       let found = false;
       try {
-        if (await presence.beat()) nextLookAtMs = -Infinity;
+        if (await lease.beat()) nextLookAtMs = -Infinity;
         found = await fill();
       } catch (error) {
         // A full disk, another process in a long transaction: the jobs stay where they are until it has passed.
         options.onTrouble(error);
-        presence.doubt();
+        lease.commitFailed();
         nextLookAtMs = -Infinity;
         await rest(TROUBLE_MS);
       }
@@ -92,10 +91,10 @@ export function createProcessor(
 
   /** Until a slot is free with nothing to fill it, or for so long. */
   async function rest(ms: number): Promise<void> {
-    const patience = new AbortController();
+    const woken = new AbortController();
     // Without a reason of its own, an abort makes an error each time.
-    wake = () => patience.abort("woken");
-    await clock.sleep(ms, patience.signal);
+    wake = () => woken.abort("woken");
+    await clock.sleep(ms, woken.signal);
     wake = () => undefined;
   }
 
@@ -112,16 +111,23 @@ export function createProcessor(
     if (free <= 0) return splitAhead();
     if (!engine.look() && clock.monotonicMs() < nextLookAtMs) return false;
     nextLookAtMs = clock.monotonicMs() + DUE_MS;
-    if (options.only) return fillWithOnly(options.only);
-    if (!turns.isOthers() && claims.hasDueSuspect(clock.nowMs()))
-      return running.size === 0 && fillWithSuspect();
+    const { only } = options;
+    if (only) {
+      isOnlyClaimed ||= await claimOne((claimant) => claims.claimOnly(only, claimant));
+      return false;
+    }
+    if (!turns.isOthers() && claims.hasDueSuspect(clock.nowMs())) {
+      const isClaimed = running.size === 0 && (await claimOne((claimant) => claims.claimSuspect(claimant)));
+      if (isClaimed) turns.suspectHadIts();
+      return isClaimed;
+    }
     if (!claims.isAny({ nowMs: clock.nowMs(), room })) {
       turns.othersHadTheirs();
       return false;
     }
     const limit = Math.max(free, batchLimit);
-    const claimed = await presence.asWorker(true, (number) =>
-      claims.claim({ nowMs: clock.nowMs(), worker: number, limit, room }),
+    const claimed = await lease.asWorker((worker) =>
+      claims.claim({ nowMs: clock.nowMs(), worker, limit, room }),
     );
     for (const { handler, ...buried } of claimed.buried) {
       options.onHandled({ ...buried, handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 });
@@ -131,21 +137,9 @@ export function createProcessor(
     return begin(claimed.claimed);
   }
 
-  async function fillWithOnly(only: { handler: string; id: string }): Promise<boolean> {
-    if (hadOnly) return false;
-    const job = await presence.asWorker(true, (number) =>
-      claims.claimOnly(only, { nowMs: clock.nowMs(), worker: number }),
-    );
-    hadOnly = job !== undefined;
+  async function claimOne(claim: (claimant: Claimant) => ClaimedJob | undefined): Promise<boolean> {
+    const job = await lease.asWorker((worker) => claim({ nowMs: clock.nowMs(), worker }));
     return begin(job ? [job] : []);
-  }
-
-  async function fillWithSuspect(): Promise<boolean> {
-    const suspect = await presence.asWorker(true, (number) =>
-      claims.claimSuspect({ nowMs: clock.nowMs(), worker: number }),
-    );
-    if (suspect) turns.suspectHadIts();
-    return begin(suspect ? [suspect] : []);
   }
 
   /** While handlers take their time, new events are split into jobs: so that none waits behind those of another handler. */
@@ -220,11 +214,11 @@ export function createProcessor(
     wake();
     await loop;
     const endAtMs = clock.monotonicMs() + graceMs;
-    await finishUntil(endAtMs - FAREWELL_MS);
+    await finishUntil(endAtMs - ABORTED_MS);
     for (const abort of running.values()) abort.abort(new Error(SHUTTING_DOWN));
     await finishUntil(endAtMs);
     const report = await transactions.run(() => {
-      presence.leave();
+      lease.leave();
       return attempts.giveUp(held());
     });
     report();
@@ -233,8 +227,8 @@ export function createProcessor(
   /** Waits for what is running, and keeps its claims alive meanwhile. */
   async function finishUntil(endAtMs: number): Promise<void> {
     while (running.size > 0 && clock.monotonicMs() < endAtMs) {
-      await presence.beat().catch(options.onTrouble);
-      await rest(Math.max(0, Math.min(endAtMs, presence.nextBeatAtMs()) - clock.monotonicMs()));
+      await lease.beat().catch(options.onTrouble);
+      await rest(Math.max(0, Math.min(endAtMs, lease.nextBeatAtMs()) - clock.monotonicMs()));
     }
   }
 }

@@ -13,7 +13,7 @@ const SETTLE = `
 const BACK = `
   state = CASE WHEN crashes > 0 THEN 'suspect' ELSE 'pending' END, due_at_ms = 0, attempts = attempts - 1, worker = NULL`;
 const RETURN = `UPDATE jobs SET ${BACK} ${HELD}`;
-const RETURN_UNHEARD = `UPDATE jobs SET ${BACK}, token = token + 1 WHERE job = ? AND state = 'claimed'`;
+const RETURN_UNKNOWN = `UPDATE jobs SET ${BACK}, token = token + 1 WHERE job = ? AND state = 'claimed'`;
 
 const FIND_CLAIMED_BY = `
   SELECT job, handler, attempts, key FROM jobs INDEXED BY jobs_claimed WHERE worker IS NOT NULL AND worker = ?`;
@@ -51,7 +51,7 @@ export function createSettling(options: { db: Database.Database; handlers: Handl
       ]
     >(SETTLE);
   const giveBack = db.prepare<[number, number]>(RETURN);
-  const returnUnheard = db.prepare<[number]>(RETURN_UNHEARD);
+  const returnUnknown = db.prepare<[number]>(RETURN_UNKNOWN);
   const findClaimedBy = db.prepare<[number], Claimed>(FIND_CLAIMED_BY);
   const takeBack = db.prepare(TAKE_BACK);
   const isHeld = db.prepare<[number, number], number>(IS_HELD).pluck();
@@ -88,9 +88,9 @@ export function createSettling(options: { db: Database.Database; handlers: Handl
     /** Gives a job back unhandled: its worker is shutting down, so the attempt doesn't count. */
     return: ({ job, token }: Lease): boolean => giveBack.run(job, token).changes === 1,
 
-    /** Returns what a worker has claimed without having heard of it: a commit may fail, and have succeeded all the same. */
-    returnUnheard(worker: number, heard: ReadonlySet<number>): void {
-      for (const { job } of findClaimedBy.all(worker)) if (!heard.has(job)) returnUnheard.run(job);
+    /** Returns what a worker has claimed and does not know of: a commit may report a failure, and have succeeded. */
+    returnUnknown(worker: number, known: ReadonlySet<number>): void {
+      for (const { job } of findClaimedBy.all(worker)) if (!known.has(job)) returnUnknown.run(job);
     },
 
     /** Takes back what a vanished worker held. */

@@ -1,4 +1,4 @@
 import "../../../shared/node-version.ts";
-import { serveWriter } from "./serve-writer.ts";
+import { serveWriter } from "./accept.ts";
 
 serveWriter();

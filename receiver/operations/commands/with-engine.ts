@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { loadConfig, type Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
-import { CannotOpen, openConfigured } from "../../engines/open-configured.ts";
+import { CannotOpen, openConfigured } from "../../engines/open.ts";
 import { secretsOf } from "../secrets.ts";
 import { EXIT } from "./exit-codes.ts";
 import { processTerminal as terminal, type Terminal } from "./terminal.ts";

@@ -1,4 +1,4 @@
-import { serveWriter } from "../../../receiver/engines/sqlite/serve-writer.ts";
+import { serveWriter } from "../../../receiver/engines/sqlite/accept.ts";
 
 /** Ends the whole process inside its eighth transaction, after the writes and before the commit. */
 let commits = 0;

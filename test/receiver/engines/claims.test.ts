@@ -185,7 +185,7 @@ test("an id that came to name what reconcile had enqueued is known for as long a
 
 describe("a worker", () => {
   function watched() {
-    const { db, claim } = setUp({ events: 1 });
+    const { db } = setUp({ events: 0 });
     const time = { nowMs: NOW_MS, monotonicMs: 0 };
     const clock = {
       nowMs: () => time.nowMs,
@@ -194,14 +194,13 @@ describe("a worker", () => {
       after: () => () => undefined,
     };
     const workers = createWorkers(db, clock);
-    const other = workers.beat(undefined, "other", true);
-    const mine = workers.beat(undefined, "mine", true);
+    const other = workers.beat(undefined, "other");
+    const mine = workers.beat(undefined, "mine");
     const pass = (ms: number): void => {
       time.nowMs += ms;
       time.monotonicMs += ms;
     };
-    const hold = (worker: number) => expect(claim({ worker })).toHaveLength(1);
-    return { workers, time, other, mine, pass, hold };
+    return { workers, time, other, mine, pass };
   }
 
   test("is not gone because the clock was set, unless it stands still as well", () => {
@@ -212,28 +211,17 @@ describe("a worker", () => {
     expect(workers.vanished(mine)).toEqual([]);
     time.monotonicMs += 1;
     expect(workers.vanished(mine)).toEqual([other]);
-    workers.beat(other, "other", true);
+    workers.beat(other, "other");
     expect(workers.vanished(mine)).toEqual([]);
   });
 
-  test("that holds claims is gone when it stood still for a whole lease, whatever the clock says", () => {
-    const { workers, time, other, mine, hold } = watched();
-    hold(other);
+  test("is gone when it stood still for a whole lease, whatever the clock says", () => {
+    const { workers, time, other, mine } = watched();
     workers.vanished(mine);
     time.nowMs -= HOUR_MS;
     time.monotonicMs += 29_999;
     expect(workers.vanished(mine)).toEqual([]);
     time.monotonicMs += 1;
-    expect(workers.vanished(mine)).toEqual([other]);
-  });
-
-  test("that holds none may stand still for longer", () => {
-    const { workers, other, mine, pass } = watched();
-    workers.beat(other, "other", false);
-    workers.vanished(mine);
-    pass(89_999);
-    expect(workers.vanished(mine)).toEqual([]);
-    pass(1);
     expect(workers.vanished(mine)).toEqual([other]);
   });
 
@@ -249,8 +237,8 @@ describe("a worker", () => {
   test("that removed itself and could not return everything is gone at once", () => {
     const { db, claim } = setUp({ events: 1 });
     const workers = createWorkers(db, systemClock);
-    const mine = workers.beat(undefined, "mine", true);
-    const other = workers.beat(undefined, "other", true);
+    const mine = workers.beat(undefined, "mine");
+    const other = workers.beat(undefined, "other");
     claim({ worker: other });
     expect(workers.vanished(mine)).toEqual([]);
     workers.remove(other);
@@ -259,8 +247,8 @@ describe("a worker", () => {
 
   test("that was taken for dead gets another number", () => {
     const { workers, other } = watched();
-    expect(workers.beat(other, "other", true)).toBe(other);
+    expect(workers.beat(other, "other")).toBe(other);
     workers.remove(other);
-    expect(workers.beat(other, "other", true)).toBeGreaterThan(other);
+    expect(workers.beat(other, "other")).toBeGreaterThan(other);
   });
 });

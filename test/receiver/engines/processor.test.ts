@@ -57,7 +57,7 @@ function engineOfOne() {
         settle: (_job: unknown, { state }: Ending) => end(state)(),
         return: end("returned"),
         takeBack: () => undefined,
-        returnUnheard: () => undefined,
+        returnUnknown: () => undefined,
         findStep: never,
         recordStep: never,
       },

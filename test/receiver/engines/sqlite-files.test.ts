@@ -163,6 +163,45 @@ describe("a clock that is set", () => {
   });
 });
 
+test("a worker that held nothing for so long that others took it for gone claims under another number, once", async () => {
+  const directory = temporaryDirectory();
+  let passedMs = 0;
+  const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+  const engine = await open(directory, { clock });
+  const attempts: number[] = [];
+  const begun = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const processor = await engine.work.process({
+    handlers: [handler()],
+    workerId: "idle",
+    concurrency: 1,
+    handle: async ({ attempt }) => {
+      attempts.push(attempt);
+      begun.resolve();
+      await finish.promise;
+      return { kind: "done" };
+    },
+    onHandled: () => undefined,
+    onTrouble: () => undefined,
+  });
+  const db = new Database(join(directory, "receiver.work.db"));
+  onTestFinished(() => void db.close());
+  const numberOf = db.prepare<[], number>("SELECT number FROM workers").pluck();
+  const before = await until(() => numberOf.get(), Boolean);
+  passedMs = 30_000;
+  db.exec("DELETE FROM workers");
+  await engine.intake.accept([newEvent()]);
+  await begun.promise;
+  expect(numberOf.get()).toBe((before ?? 0) + 1);
+  finish.resolve();
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.done === 1,
+  );
+  await processor.drain(0);
+  expect(attempts).toEqual([1]);
+});
+
 test("a worker that drains goes on giving its sign of life until its handlers are done", async () => {
   const directory = temporaryDirectory();
   const engine = await open(directory);
