@@ -123,9 +123,7 @@ describe("compose.yaml", () => {
     expect(job?.authorization.credentials).toBe(service("worker").environment["ADMIN_TOKEN"]);
     expect(job?.dns_sd_configs).toMatchObject([{ names: ["ingest", "worker"], port: 3_001 }]);
     expect(service("worker").environment).toMatchObject({ ADMIN_HOST: "0.0.0.0", ADMIN_PORT: "3001" });
-    expect(readFileSync("deploy/alerts.yaml", "utf8")).toContain(
-      `up{job="${job?.job_name ?? ""}"}`,
-    );
+    expect(readFileSync("deploy/alerts.yaml", "utf8")).toContain(`up{job="${job?.job_name ?? ""}"}`);
     expect(parse(configs["datasource"]?.content ?? "")).toMatchObject({
       datasources: [{ type: "prometheus", url: "http://prometheus:9090" }],
     });
