@@ -10,7 +10,7 @@ export type PostgresBackend = (typeof POSTGRES_BACKENDS)[number];
 /** Of the tables that this version of pg-boss works on. */
 const SCHEMA_VERSION = 40;
 
-/** pg-boss's own care of its tables: statistics for it, bloated indexes rebuilt. Its watch over workers is not used. */
+/** How often pg-boss counts its table, however many workers ask it to. */
 const CARE_SECONDS = 3_600;
 
 /** A job that waits is new, a retry (or put off), or suspected of having felled its worker; so it is told by priority. */
@@ -36,7 +36,7 @@ export type Boss = ReturnType<typeof createBoss>;
 /** pg-boss on our connections: its tables, its queues, and what is due in them. */
 export function createBoss(
   { PgBoss }: Packages,
-  options: { pool: Pool; schema: string; backend: BackendProfile; onTrouble?: (error: unknown) => void },
+  options: { pool: Pool; schema: string; backend: BackendProfile },
 ) {
   const { pool, schema, backend } = options;
   const create = (more: ConstructorOptions) => {
@@ -45,14 +45,12 @@ export function createBoss(
       schema: `${schema}_boss`,
       backend,
       schedule: false,
-      superviseIntervalSeconds: CARE_SECONDS,
+      supervise: false,
       monitorIntervalSeconds: CARE_SECONDS,
-      queueCacheIntervalSeconds: CARE_SECONDS,
-      flowIntervalSeconds: CARE_SECONDS,
-      bamIntervalSeconds: CARE_SECONDS,
       ...more,
     });
-    boss.on("error", (error) => options.onTrouble?.(error));
+    // What matters is thrown as well. Without a listener, it would end the process.
+    boss.on("error", () => undefined);
     return boss;
   };
   const boss = create({ migrate: false });
@@ -75,7 +73,7 @@ export function createBoss(
       return version === SCHEMA_VERSION;
     },
     install: async (): Promise<void> => {
-      const installing = create({ supervise: false });
+      const installing = create({});
       await installing.start();
       await installing.stop({ graceful: false });
     },
@@ -108,10 +106,8 @@ export function createBoss(
         startedOn: String(startedOn),
       }));
     },
-    startCare: async (): Promise<void> => {
-      await boss.start();
-    },
-    stopCare: async (): Promise<void> => boss.stop({ graceful: false }),
+    /** pg-boss's own care of its tables: it looks at their statistics, and rebuilds bloated indexes where they are its role's. */
+    care: async (): Promise<void> => boss.supervise(),
   };
 }
 

@@ -109,7 +109,7 @@ export async function openPostgresEngine(options: {
         );
       },
     },
-    ledger: createLedger(createDatabase(operators, prepare), channel),
+    ledger: createLedger(createDatabase(operators, prepare), boss, channel),
     nowMs: async () => (await operators.query<{ now: number }>(FIND_NOW)).rows[0]?.now ?? Number.NaN,
     close,
   };

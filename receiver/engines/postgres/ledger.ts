@@ -1,5 +1,6 @@
 import type { Counts, EventFilter, EventState, InboxEvent, Ledger } from "../../engine.ts";
 import { summaryOf } from "../event-state.ts";
+import type { Boss } from "./boss.ts";
 import { findingsOf } from "./care.ts";
 import type { Database } from "./connection.ts";
 import { makeJobs } from "./offers.ts";
@@ -110,7 +111,7 @@ const SET_BOOKMARK = `
 const DELETE_BOOKMARK = `DELETE FROM receiver.bookmarks WHERE name = $1`;
 
 /** What operators ask and do, on connections of its own. */
-export function createLedger(database: Database, channel: string | null): Ledger {
+export function createLedger(database: Database, boss: Boss, channel: string | null): Ledger {
   const { run } = database;
   return {
     find: async (id) => {
@@ -141,7 +142,7 @@ export function createLedger(database: Database, channel: string | null): Ledger
       const rows = await run<{ name: string; types: string[] | null }>(FIND_HANDLERS);
       return rows.map(({ name, types }) => ({ name, types: types ?? "*" }));
     },
-    prune: createPrune(database),
+    prune: createPrune(database, boss),
     counts: async () => {
       const [row] = await run<CountsRow>(COUNT);
       if (!row) throw new Error("PostgreSQL counted nothing.");

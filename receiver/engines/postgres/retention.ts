@@ -1,4 +1,5 @@
 import type { Ledger } from "../../engine.ts";
+import type { Boss } from "./boss.ts";
 import type { Database } from "./connection.ts";
 import { jobId, WITH_JOBS } from "./text.ts";
 
@@ -62,12 +63,17 @@ const FORGET_IDS = `
 
 type Seen = { lastSeq: number | null; old: number; finished: string[] };
 
-/** Deletes what has been kept long enough, some hundred rows a statement. Each state in between is sound. */
-export function createPrune({ run, transaction }: Database): Ledger["prune"] {
-  return async ({ bodiesOlderThanMs, idsOlderThanMs }) => ({
-    bodies: await forgetBodies(bodiesOlderThanMs),
-    ids: await forgetIds(idsOlderThanMs),
-  });
+/**
+ * Deletes what has been kept long enough, some hundred rows a statement, each state in between being sound; then pg-boss
+ * sees to its tables.
+ */
+export function createPrune({ run, transaction }: Database, boss: Pick<Boss, "care">): Ledger["prune"] {
+  return async ({ bodiesOlderThanMs, idsOlderThanMs }) => {
+    const bodies = await forgetBodies(bodiesOlderThanMs);
+    const ids = await forgetIds(idsOlderThanMs);
+    await boss.care();
+    return { bodies, ids };
+  };
 
   async function forgetBodies(olderThanMs: number): Promise<number> {
     let forgotten = 0;

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { PackageMissing } from "../../../receiver/engines/postgres/packages.ts";
 import { administer, newDatabase, sharedServer } from "../../helpers/postgres/shared.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
-import { accept, newEvent } from "../engine-suite/harness.ts";
+import { accept, done, newEvent } from "../engine-suite/harness.ts";
 import { MAIN } from "../helpers/process.ts";
 import { postgresBackend } from "./backend.ts";
-import { opened } from "./opened.ts";
+import { driven, opened } from "./opened.ts";
 
 test("ten processes that start at once on an empty database migrate it once", async () => {
   const { url, drop } = await newDatabase();
@@ -26,6 +26,27 @@ test("a database made by a newer receiver is refused", async () => {
   const { url } = await postgresBackend();
   await administer(url, "UPDATE receiver.migrations SET applied = 1000 WHERE name = 'receiver'");
   await expect(opened(url)).rejects.toThrow("newer receiver");
+});
+
+test("jobs in tables of a newer pg-boss are refused", async () => {
+  const { url } = await postgresBackend();
+  await administer(url, "UPDATE receiver_boss.version SET version = version + 1");
+  await expect(opened(url)).rejects.toThrow(/newer pg-boss \(schema 41, .*update this receiver/);
+});
+
+test("retention has pg-boss look after its tables, at most once an hour", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  const { processor } = await driven(engine, done);
+  await processor.drain(0);
+  const looked = async (): Promise<unknown> => (await rows("SELECT monitor_on FROM receiver_boss.queue"))[0];
+  expect(await looked()).toEqual({ monitor_on: null });
+  const older = { bodiesOlderThanMs: 1e9, idsOlderThanMs: 1e9 };
+  await engine.ledger.prune(older);
+  const first = await looked();
+  expect(first).toEqual({ monitor_on: expect.any(Date) });
+  await engine.ledger.prune(older);
+  expect(await looked()).toEqual(first);
 });
 
 const versions = z.record(z.string(), z.string());
