@@ -1,5 +1,6 @@
+import type { JobHandler } from "../../engine.ts";
 import type { Boss, Fetched, Kind } from "./boss.ts";
-import type { Client, Database, Say } from "./connection.ts";
+import type { Database, Say } from "./connection.ts";
 import type { ClaimedJob, ClaimKey } from "./jobs.ts";
 import type { Wanted } from "./share.ts";
 import { ID, jobId, milliseconds, seqOf, uuidOf } from "./text.ts";
@@ -50,44 +51,6 @@ export type Claims = ReturnType<typeof createClaims>;
 
 /** What is due, and how it is claimed. `held` are all claims that the worker knows it has. */
 export function createClaims({ run, transaction }: Database, boss: Boss) {
-  /** Claims within a transaction what \`take\` finds, and answers it with its events; undefined when the lease was lost. */
-  const claim = async (
-    worker: string,
-    held: readonly ClaimKey[],
-    take: (client: Client, say: Say) => Promise<(Fetched & { kind: Kind })[]>,
-  ): Promise<ClaimedJob[] | undefined> =>
-    transaction(async (client, say) => {
-      const fetched = await take(client, say);
-      if (fetched.length === 0) return [];
-      const keys = fetched.map(({ id, name, startedOn }) => ({ handler: name, job: id, token: startedOn }));
-      const seqs = [...new Set(fetched.map(({ id }) => seqOf(id)))];
-      const all = JSON.stringify([...held, ...keys]);
-      const events = new Map(
-        (await say<EventRow>(HOLD, [worker, all, seqs])).map((event) => [event.seq, event]),
-      );
-      // What was fetched is given back with the transaction.
-      if (events.size === 0) throw new NoLease();
-      return fetched.flatMap(({ id, name, startedOn, retryCount, data, kind }) => {
-        const event = events.get(seqOf(id));
-        if (!event) return [];
-        const waitingSinceMs = data?.requeuedAtMs ?? event.receivedAtMs;
-        return [
-          {
-            ...event,
-            job: id,
-            token: startedOn,
-            handler: name,
-            kind,
-            attempt: retryCount + 1,
-            waitingSinceMs,
-          },
-        ];
-      });
-    }).catch((error: unknown) => {
-      if (error instanceof NoLease) return undefined;
-      throw error;
-    });
-
   return {
     look: async (worker: string, handlers: readonly string[]): Promise<Look> => {
       const [row] = await run<Omit<Look, "due"> & { due: [string, Kind][] }>(LOOK, [handlers, worker]);
@@ -95,48 +58,82 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
       return { ...row, due: row.due.map(([handler, kind]) => ({ handler, kind })) };
     },
 
-    claim: async (worker: string, held: readonly ClaimKey[], wanted: readonly Wanted[]) =>
-      claim(worker, held, async (client) => {
-        const fetched = await Promise.all(
-          wanted.map(async ({ handler, kind, limit }) => {
-            const jobs = await boss.fetch(client, handler.name, kind, limit);
-            return jobs.map((job) => ({ ...job, kind }));
-          }),
-        );
-        return fetched.flat();
-      }),
-
-    /** For a handler with a rate limit: also answers when another attempt may begin. */
-    claimLimited: async (worker: string, held: readonly ClaimKey[], wanted: Wanted) => {
-      const { handler, kind } = wanted;
-      const { limit, perMs } = handler.rateLimit ?? { limit: Infinity, perMs: 0 };
-      let waitMs = 0;
-      const jobs = await claim(worker, held, async (client, say) => {
-        const [starts] = await say<{ recent: number; untilMs: number | null }>(FIND_STARTS, [
-          handler.name,
-          perMs,
-        ]);
-        const free = limit - (starts?.recent ?? 0);
-        if (free <= 0) {
-          waitMs = starts?.untilMs ?? perMs;
-          return [];
+    /**
+     * Claims what is wanted, with its events. `waitMs` says by the name of a handler whose rate is used up when another
+     * attempt may begin.
+     */
+    claim: async (
+      worker: string,
+      held: readonly ClaimKey[],
+      wanted: readonly Wanted[],
+    ): Promise<{ jobs: ClaimedJob[]; waitMs: Map<string, number> }> => {
+      const waitMs = new Map<string, number>();
+      const jobs = await transaction(async (client, say) => {
+        const fetch = async ({ handler, kind, limit }: Wanted): Promise<Claimed[]> => {
+          const jobs = await boss.fetch(client, handler.name, kind, limit);
+          return jobs.map((job) => ({ ...job, kind }));
+        };
+        const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Claimed[]> => {
+          const { name } = one.handler;
+          const [starts] = await say<Starts>(FIND_STARTS, [name, perMs]);
+          const free = limit - (starts?.recent ?? 0);
+          if (free <= 0) waitMs.set(name, starts?.untilMs ?? perMs);
+          if (free <= 0) return [];
+          const fetched = await fetch({ ...one, limit: Math.min(one.limit, free) });
+          if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
+          return fetched;
+        };
+        const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined).map(fetch);
+        const claimed: Claimed[] = [];
+        // In one order for all workers, which wait for each other where starts are counted.
+        for (const one of wanted.toSorted((a, b) => (a.handler.name < b.handler.name ? -1 : 1))) {
+          const { rateLimit } = one.handler;
+          if (rateLimit) claimed.push(...(await fetchLimited(one, rateLimit)));
         }
-        const fetched = await boss.fetch(client, handler.name, kind, Math.min(wanted.limit, free));
-        if (fetched.length > 0) await say(ADD_STARTS, [handler.name, perMs, fetched.length]);
-        return fetched.map((job) => ({ ...job, kind }));
+        claimed.push(...(await Promise.all(unlimited)).flat());
+        return hold(say, { worker, held, claimed });
       });
       return { jobs, waitMs };
     },
 
     /** One job of an event, also before it is due. */
-    claimOnly: async (worker: string, handler: string, eventId: string) =>
-      claim(worker, [], async (_client, say) => {
+    claimOnly: async (worker: string, handler: string, eventId: string): Promise<ClaimedJob[]> =>
+      transaction(async (_client, say) => {
         const jobs = await say<Fetched>(CLAIM_ONLY, [handler, uuidOf(eventId)]);
-        return jobs.map((job) => ({ ...job, kind: "new" }));
+        return hold(say, { worker, held: [], claimed: jobs.map((job) => ({ ...job, kind: "new" })) });
       }),
   };
 }
 
+type Claimed = Fetched & { kind: Kind };
+type RateLimit = NonNullable<JobHandler["rateLimit"]>;
+type Starts = { recent: number; untilMs: number | null };
+
+/** Writes down what the worker holds from now on, and answers it with its events. Throws where its lease was lost. */
+async function hold(
+  say: Say,
+  { worker, held, claimed }: { worker: string; held: readonly ClaimKey[]; claimed: readonly Claimed[] },
+): Promise<ClaimedJob[]> {
+  if (claimed.length === 0) return [];
+  const keys = claimed.map(({ id, name, startedOn }) => ({ handler: name, job: id, token: startedOn }));
+  const seqs = [...new Set(claimed.map(({ id }) => seqOf(id)))];
+  const rows = await say<EventRow>(HOLD, [worker, JSON.stringify([...held, ...keys]), seqs]);
+  // What was fetched is given back with the transaction.
+  if (rows.length === 0) throw new NoLease();
+  const events = new Map(rows.map((event) => [event.seq, event]));
+  return claimed.flatMap(({ id, name, startedOn, retryCount, data, kind }) => {
+    const event = events.get(seqOf(id));
+    if (!event) return [];
+    const waitingSinceMs = data?.requeuedAtMs ?? event.receivedAtMs;
+    return [
+      { ...event, job: id, token: startedOn, handler: name, kind, attempt: retryCount + 1, waitingSinceMs },
+    ];
+  });
+}
+
 type EventRow = Pick<ClaimedJob, "seq" | "id" | "type" | "receivedAtMs" | "body" | "trace">;
 
-class NoLease extends Error {}
+/** Somebody took this worker for dead since its lease was extended last. */
+export class NoLease extends Error {
+  override readonly name = "NoLease";
+}

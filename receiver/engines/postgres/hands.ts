@@ -1,6 +1,5 @@
 import { LeaseLost, type Claim, type FailedJob, type JobHandler, type ProcessOptions } from "../../engine.ts";
 import { endingOf, handledAs } from "../ending.ts";
-import type { createTurns } from "../turns.ts";
 import { createHandlerTransaction, type Means } from "./handler-transaction.ts";
 import { nameOf, type ClaimedJob, type ClaimKey, type Jobs, type Settlement } from "./jobs.ts";
 import { returned, settlementOf } from "./settling.ts";
@@ -8,19 +7,18 @@ import { returned, settlementOf } from "./settling.ts";
 const FORGOTTEN =
   "The handler ended before its atomically() did, so nothing was written: it has to await atomically().";
 
-type Held = { job: ClaimedJob; handler: JobHandler; over: AbortController; begun: boolean };
+type Held = { job: ClaimedJob; handler: JobHandler; over: AbortController };
 
 /**
- * The jobs that a worker holds: to be begun, running, or being settled. A suspect begins when nothing else runs, and
- * nothing else begins beside it. `onEnded` is called when a slot is free, and again once what ended there is stored.
+ * The jobs that a worker holds: to be begun, running, or being settled. `onEnded` is called when a slot is free, and again
+ * once what ended there is stored.
  */
 export function createHands(
   engine: Means & { jobs: Jobs },
   options: ProcessOptions,
   on: {
     settle: (settlement: Settlement) => Promise<boolean>;
-    turns: ReturnType<typeof createTurns>;
-    ended: (how: { isStored: boolean; handler: JobHandler }) => void;
+    ended: (how: { isStored: boolean; job: ClaimedJob; handler: JobHandler }) => void;
   },
 ) {
   const { jobs, clock } = engine;
@@ -29,63 +27,60 @@ export function createHands(
   const held = new Map<string, Held>();
   const ready: Held[] = [];
   let running = 0;
-  let suspect: Held | undefined;
   let isClosed = false;
 
   return {
     size: () => held.size,
+    /** Also of what is lost and runs on. */
+    areEmpty: () => held.size === 0 && running === 0,
     waiting: () => ready.length,
     free: () => Math.max(concurrency - running - ready.length, 0),
-    isFull: () => running >= concurrency,
-    hasSuspect: () => suspect !== undefined,
-    has: (claim: ClaimKey) => held.has(nameOf(claim)),
+    hasSuspect: () => [...held.values()].some(({ job }) => job.kind === "suspect"),
     of: (handler: JobHandler) => [...held.values()].filter((one) => one.handler === handler).length,
     claims: () => [...held.values()].map(({ job }) => keyOf(job)),
     take: (claimed: readonly ClaimedJob[]): void => {
       for (const job of claimed) {
         const handler = handlers.get(job.handler);
         if (!handler) continue;
-        const one = { job, handler, over: new AbortController(), begun: false };
+        const one = { job, handler, over: new AbortController() };
         held.set(nameOf(job), one);
-        if (job.kind === "suspect") suspect = one;
-        else ready.push(one);
+        ready.push(one);
       }
+      begin();
     },
-    begin,
     /** Begins nothing more: what a claim brings from now on is returned. */
     close: (): void => {
       isClosed = true;
     },
     /** Gives back what was claimed ahead. */
     returnWaiting: async (): Promise<void> => giveBack(ready.splice(0)),
-    returnUnbegun: async (): Promise<void> =>
-      giveBack([...ready.splice(0), ...(suspect?.begun === false ? [suspect] : [])]),
     /** Gives back everything; what runs has its signal aborted. Those in `failed` have failed. */
     returnAll: async (failed: readonly FailedJob[]): Promise<void> => giveBack([...held.values()], failed),
-    /** Somebody took this worker for dead: what it held is theirs. */
-    loseAll: (): void => {
-      for (const lost of held.values()) forget(lost, new LeaseLost(lost.job.id));
+    /**
+     * Hears what the database has in these hands. What it hasn't is somebody else's: this worker was taken for dead. What
+     * it has and nobody here knows is answered: it was claimed by a statement whose answer was lost.
+     */
+    compare: (theirs: readonly ClaimKey[]): ClaimKey[] => {
+      const has = (claims: Iterable<ClaimKey>): Set<string> =>
+        new Set(Array.from(claims, (claim) => `${claim.token} ${nameOf(claim)}`));
+      const [known, confirmed] = [has([...held.values()].map(({ job }) => job)), has(theirs)];
+      for (const one of held.values()) {
+        if (!confirmed.has(`${one.job.token} ${nameOf(one.job)}`)) forget(one, new LeaseLost(one.job.id));
+      }
+      return theirs.filter((claim) => !known.has(`${claim.token} ${nameOf(claim)}`));
     },
   };
 
   function begin(): void {
-    if (isClosed || suspect?.begun === true) return;
+    if (isClosed) return;
     while (running < concurrency) {
       const next = ready.shift();
-      if (!next) break;
-      start(next);
+      if (!next) return;
+      // Unless it was lost meanwhile.
+      if (held.get(nameOf(next.job)) !== next) continue;
+      running += 1;
+      run(next).catch(options.onTrouble);
     }
-    if (suspect !== undefined && running === 0) start(suspect);
-  }
-
-  function start(one: Held): void {
-    if (held.get(nameOf(one.job)) !== one) {
-      if (suspect === one) suspect = undefined;
-      return;
-    }
-    one.begun = true;
-    running += 1;
-    run(one).catch(options.onTrouble);
   }
 
   async function run(one: Held): Promise<void> {
@@ -97,17 +92,13 @@ export function createHands(
     if (committed === "forgotten") outcome = { kind: "failed", error: FORGOTTEN };
     if (committed === "committed") outcome = { kind: "done" };
     running -= 1;
-    if (suspect === one) {
-      suspect = undefined;
-      on.turns.suspectHadIts();
-    }
     begin();
     const ending = endingOf(job.attempt, outcome, handler);
     const settled = committed === "committed" || on.settle(settlementOf(keyOf(job), ending));
-    on.ended({ isStored: false, handler });
+    on.ended({ isStored: false, job, handler });
     const stored = await settled;
     if (held.get(nameOf(job)) === one) held.delete(nameOf(job));
-    on.ended({ isStored: true, handler });
+    on.ended({ isStored: true, job, handler });
     options.onHandled({
       handler: job.handler,
       id: job.id,

@@ -1,16 +1,23 @@
 import type { Clock } from "../../clock.ts";
-import type { FailedJob, JobHandler, Processor, ProcessOptions } from "../../engine.ts";
+import {
+  LEASE_MS,
+  type FailedJob,
+  type JobHandler,
+  type Processor,
+  type ProcessOptions,
+} from "../../engine.ts";
 import { createTurns } from "../turns.ts";
-import type { Claims, Look } from "./claims.ts";
+import { NoLease, type Claims, type Look } from "./claims.ts";
 import type { Means } from "./handler-transaction.ts";
 import { createHands } from "./hands.ts";
-import type { ClaimedJob, Jobs } from "./jobs.ts";
-import { createLease } from "./lease.ts";
+import type { Jobs } from "./jobs.ts";
 import type { Listener } from "./listener.ts";
 import type { Offers } from "./offers.ts";
-import { createSettling } from "./settling.ts";
-import { isOthers, oneSuspect, share, type Hungry } from "./share.ts";
+import { createSettling, returned } from "./settling.ts";
+import { share, type Due, type Wanted } from "./share.ts";
 import type { Workers } from "./workers.ts";
+
+const HEARTBEAT_MS = LEASE_MS / 3;
 
 /** Jobs claimed beyond those that can be begun at once, when they end faster than a statement takes. */
 const MOST_AHEAD = 500;
@@ -43,16 +50,15 @@ export function createProcessor(
   let onlyAsked = false;
   let turn = 0;
   let endedSinceClaim = 0;
-  let endedSincePassOn = 0;
-  let passOnAtMs = 0;
+  /** When something was claimed, or ended. */
+  let lastMoveMs = Number.NEGATIVE_INFINITY;
+  let extendAtMs = Number.NEGATIVE_INFINITY;
   let draining = false;
   const empty = new AbortController();
   const stopped = new AbortController();
   const settle = createSettling(jobs, { clock, stopped: stopped.signal, onTrouble: options.onTrouble });
-  const hands = createHands(engine, options, { settle, turns, ended });
-  const lease = createLease(jobs, { worker, clock });
-  // What was claimed or settled last may have been lost with the server.
-  const listener = engine.createListener({ onHeard: wake, onBroken: () => (lease.touch(), wake()) });
+  const hands = createHands(engine, options, { settle, ended });
+  const listener = engine.createListener({ onHeard: wake, onBroken: () => (doubt(), wake()) });
   let alarm = new AbortController();
   let lastRound: Promise<number> = Promise.resolve(0);
   const loop = runLoop();
@@ -64,16 +70,26 @@ export function createProcessor(
     alarm.abort(WOKEN);
   }
 
-  function ended({ isStored, handler }: { isStored: boolean; handler: JobHandler }): void {
+  /** What was claimed or settled last may have been lost: the next round asks what is held. */
+  function doubt(): void {
+    extendAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  function ended({
+    isStored,
+    job,
+    handler,
+  }: Parameters<Parameters<typeof createHands>[2]["ended"]>[0]): void {
     if (!isStored) {
       endedSinceClaim += 1;
-      endedSincePassOn += 1;
+      lastMoveMs = clock.monotonicMs();
+      if (job.kind === "suspect") turns.suspectHadIts();
       // As long as something is left of what was claimed, there is no room for more.
       if (hands.waiting() === 0) wake();
       return;
     }
-    // What waited for this one, of its key or its handler, could not be claimed before.
-    if (handler.key || handler.concurrency < concurrency) wake();
+    // What waited for this one, of its key or its handler, or to be alone, could not be claimed before.
+    if (handler.key || handler.concurrency < concurrency || hands.areEmpty()) wake();
     if (draining && hands.size() === 0) empty.abort();
   }
 
@@ -85,9 +101,8 @@ export function createProcessor(
         lastRound = round();
         sleepMs = await lastRound;
       } catch (error) {
-        options.onTrouble(error);
-        // What was claimed may not have reached us.
-        lease.touch();
+        if (!(error instanceof NoLease)) options.onTrouble(error);
+        doubt();
       }
       if (sleepMs > 0) await clock.sleep(sleepMs, alarm.signal);
     }
@@ -95,12 +110,14 @@ export function createProcessor(
 
   async function round(): Promise<number> {
     listener.keep();
-    if (!(await lease.keep(hands.has))) hands.loseAll();
-    if (draining) return lookMs;
+    await keepLease();
+    // A suspect runs alone, and what comes meanwhile is looked for when it has ended: then the others have their turn.
+    if (draining || hands.hasSuspect()) return lookMs;
     if (options.only !== undefined) return claimOnly(options.only);
-    const names = options.handlers.map(({ name }) => name);
-    const hadSuspect = hands.hasSuspect();
-    const look = await jobs.look(worker, names);
+    const look = await jobs.look(
+      worker,
+      options.handlers.map(({ name }) => name),
+    );
     if (look.expired || predecessors.length > 0) {
       await jobs.takeOver(worker, predecessors, options.handlers);
       predecessors = [];
@@ -109,11 +126,18 @@ export function createProcessor(
     if (look.gone) await offers.ignoreGone();
     if (look.waiting) await offers.offerWaiting();
     await findKeys(look);
-    await passOn();
-    // What came while it ran has its turn now: that is looked for anew.
-    if (hadSuspect && !hands.hasSuspect()) return 0;
+    // What was claimed ahead of handlers that have become slow is for others to begin.
+    if (clock.monotonicMs() - lastMoveMs > lookMs) await hands.returnWaiting();
     const sleepMs = await fill(look);
     return look.waiting || look.keyless.length > 0 ? 0 : sleepMs;
+  }
+
+  async function keepLease(): Promise<void> {
+    if (clock.monotonicMs() < extendAtMs) return;
+    const nextMs = clock.monotonicMs() + HEARTBEAT_MS;
+    const strays = hands.compare(await jobs.keep(worker));
+    await jobs.settle(strays.map(returned));
+    extendAtMs = nextMs;
   }
 
   async function findKeys({ keyless }: Look): Promise<void> {
@@ -123,62 +147,54 @@ export function createProcessor(
     }
   }
 
-  /** What was claimed ahead of handlers that have become slow is for others to begin. */
-  async function passOn(): Promise<void> {
-    if (clock.monotonicMs() < passOnAtMs) return;
-    passOnAtMs = clock.monotonicMs() + lookMs;
-    if (endedSincePassOn === 0) await hands.returnWaiting();
-    endedSincePassOn = 0;
-  }
-
   /** Claims for free slots, and answers how long to wait for more. */
   async function fill(look: Look): Promise<number> {
-    hands.begin();
-    if (hands.hasSuspect()) return lookMs;
     const free = hands.free();
     if (free === 0 && hands.waiting() > 0) return lookMs;
     turn += 1;
-    const due = hungry(look, free);
-    if (due.every(({ kinds }) => !isOthers(kinds))) turns.othersHadTheirs();
-    const others = share(due, free + Math.min(endedSinceClaim, MOST_AHEAD), turn);
-    const wanted = turns.isOthers() ? others : [...others, ...oneSuspect(due, turn)];
+    const due = dueOf(look);
+    const others = due.filter(({ kind }) => kind !== "suspect");
+    if (others.length === 0) turns.othersHadTheirs();
+    const suspects = due.filter(({ kind }) => kind === "suspect");
+    const suspect = turns.isOthers() ? undefined : suspects[turn % suspects.length];
+    if (suspect && !hands.areEmpty()) return lookMs;
+    const slots = free + Math.min(endedSinceClaim, MOST_AHEAD);
+    const room = (handler: JobHandler): number => roomOf(handler, free);
+    const wanted = suspect ? [{ ...suspect, limit: 1 }] : share(others, { slots, room, turn });
     endedSinceClaim = 0;
-    const limited = wanted.filter(({ handler }) => handler.rateLimit !== undefined);
-    const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined);
-    let claimed = unlimited.length > 0 ? take(await jobs.claim(worker, hands.claims(), unlimited)) : 0;
-    for (const one of limited) {
-      const taken = await jobs.claimLimited(worker, hands.claims(), one);
-      if (taken.waitMs > 0) limitedUntilMs.set(one.handler.name, clock.monotonicMs() + taken.waitMs);
-      claimed += take(taken.jobs);
-    }
-    hands.begin();
-    if (claimed > 0 && !hands.isFull()) return 0;
+    if ((await claim(wanted)) > 0 && hands.free() > 0) return 0;
     const waits = [...limitedUntilMs.values()].map((untilMs) => untilMs - clock.monotonicMs());
     return Math.min(lookMs, ...waits.filter((waitMs) => waitMs > 0));
   }
 
-  /** The handlers of ours that have something due, and how many more of their jobs may be held. */
-  function hungry({ due }: Look, free: number): Hungry[] {
+  async function claim(wanted: readonly Wanted[]): Promise<number> {
+    if (wanted.length === 0) return 0;
+    const claimed = await jobs.claim(worker, hands.claims(), wanted);
+    for (const [name, waitMs] of claimed.waitMs) limitedUntilMs.set(name, clock.monotonicMs() + waitMs);
+    if (claimed.jobs.length > 0) lastMoveMs = clock.monotonicMs();
+    hands.take(claimed.jobs);
+    return claimed.jobs.length;
+  }
+
+  /** What is due of our handlers whose rate isn't used up. */
+  function dueOf({ due }: Look): Due[] {
     return options.handlers.flatMap((handler) => {
-      const kinds = due.flatMap((one) => (one.handler === handler.name ? [one.kind] : []));
-      if (kinds.length === 0 || (limitedUntilMs.get(handler.name) ?? 0) > clock.monotonicMs()) return [];
-      const isAnyNumber = handler.concurrency >= concurrency && handler.rateLimit === undefined;
-      const room = isAnyNumber ? Infinity : Math.min(free, handler.concurrency - hands.of(handler));
-      return [{ handler, kinds, room }];
+      if ((limitedUntilMs.get(handler.name) ?? 0) > clock.monotonicMs()) return [];
+      return due.flatMap((one) => (one.handler === handler.name ? [{ handler, kind: one.kind }] : []));
     });
   }
 
-  function take(claimed: readonly ClaimedJob[] | undefined): number {
-    // The lease was lost: the next round sees to that.
-    if (claimed === undefined) lease.touch();
-    hands.take(claimed ?? []);
-    return claimed?.length ?? 0;
+  /** How many more of its jobs may be held: claimed ahead only where nothing limits them. */
+  function roomOf(handler: JobHandler, free: number): number {
+    if (handler.concurrency >= concurrency && handler.rateLimit === undefined) return Infinity;
+    return Math.min(free, handler.concurrency - hands.of(handler));
   }
 
   async function claimOnly({ handler, id }: { handler: string; id: string }): Promise<number> {
     if (onlyAsked) return lookMs;
-    if (take(await jobs.claimOnly(worker, handler, id)) > 0) onlyAsked = true;
-    hands.begin();
+    const claimed = await jobs.claimOnly(worker, handler, id);
+    onlyAsked = claimed.length > 0;
+    hands.take(claimed);
     return lookMs;
   }
 
@@ -188,7 +204,7 @@ export function createProcessor(
     const grace = clock.sleep(graceMs, empty.signal);
     // What is being claimed right now goes back with the rest.
     await Promise.race([lastRound.catch(() => 0), grace]);
-    await Promise.race([hands.returnUnbegun(), grace]);
+    await Promise.race([hands.returnWaiting(), grace]);
     if (hands.size() > 0) await grace;
     await returnAll(failed);
     stopped.abort();

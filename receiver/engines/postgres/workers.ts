@@ -3,13 +3,10 @@ import { fateOf, VANISHED } from "../ending.ts";
 import type { Database } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimKey, type Settlement } from "./jobs.ts";
 
-const REGISTER = `
-  WITH ${NOT_SYNCED} INSERT INTO receiver.workers (id, lease_until)
+const KEEP = `
+  WITH ${NOT_SYNCED} INSERT INTO receiver.workers AS worker (id, lease_until)
   SELECT $1, clock_timestamp() + $2 * interval '1 ms' FROM settings
-  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`;
-const EXTEND = `
-  WITH ${NOT_SYNCED} UPDATE receiver.workers SET lease_until = clock_timestamp() + $2 * interval '1 ms'
-  FROM settings WHERE id = $1 RETURNING held`;
+  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until RETURNING worker.held`;
 const RESIGN = `DELETE FROM receiver.workers WHERE id = $1`;
 const FIND_GONE = `
   DELETE FROM receiver.workers WHERE id = ANY (ARRAY(
@@ -24,25 +21,21 @@ const FIND_LEFT = `
 
 export type Workers = ReturnType<typeof createWorkers>;
 
-/** Who lives, and what becomes of what the dead held. */
+/** Who lives, by one row a worker with what it holds, and what becomes of what the dead held. */
 export function createWorkers({ run, transaction }: Database) {
   return {
-    /** Before anything is claimed: a claim counts for nothing without a lease. */
-    register: async (worker: string): Promise<void> => {
-      await run(REGISTER, [worker, LEASE_MS]);
-    },
-
-    /** Makes the lease last from now on. Answers what the database thinks is held; undefined when the lease was lost. */
-    extend: async (worker: string): Promise<ClaimKey[] | undefined> =>
-      (await run<{ held: ClaimKey[] }>(EXTEND, [worker, LEASE_MS]))[0]?.held,
+    /**
+     * Makes the lease last from now on, or begins it: a claim counts for nothing without one. Answers what the database
+     * has in the hands of this worker, which is nothing once somebody took it for dead.
+     */
+    keep: async (worker: string): Promise<ClaimKey[]> =>
+      (await run<{ held: ClaimKey[] }>(KEEP, [worker, LEASE_MS]))[0]?.held ?? [],
 
     resign: async (worker: string): Promise<void> => {
       await run(RESIGN, [worker]);
     },
 
-    /**
-     * Takes back what workers held whose lease is over, or that are certainly gone.
-     */
+    /** Takes back what workers held whose lease is over, or that are certainly gone. */
     takeOver: async (
       self: string,
       gone: readonly string[],

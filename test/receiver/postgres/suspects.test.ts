@@ -1,13 +1,19 @@
 import { expect, test } from "vitest";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent } from "../engine-suite/harness.ts";
 import { signalled, until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
 
-test("a suspect that is claimed begins once nothing else runs, and nothing begins beside it", async () => {
+test("a suspect whose turn has come begins once nothing else runs, and nothing begins beside it", async () => {
   const { url } = await postgresBackend();
-  const engine = await opened(url);
+  let slept = 0;
+  const sleep: Clock["sleep"] = async (ms, signal) => {
+    slept += 1;
+    return systemClock.sleep(ms, signal);
+  };
+  const engine = await opened(url, { clock: { ...systemClock, sleep } });
   const { processor } = await driven(engine, done);
   await processor.drain(0);
   const [suspect, running, later] = [newEvent(), newEvent(), newEvent()];
@@ -22,8 +28,14 @@ test("a suspect that is claimed begins once nothing else runs, and nothing begin
     return { kind: "done" };
   });
   await until(
-    () => engine.ledger.find(suspect.id),
-    (found) => found?.state === "claimed",
+    () => begun,
+    ({ length }) => length === 1,
+  );
+  // Once the worker has looked a few times, it has found the suspect, and waits for the other to end.
+  const sleptBefore = slept;
+  await until(
+    () => slept,
+    (times) => times > sleptBefore + 3,
   );
   expect(begun).toEqual([running.id]);
   goOn.get(running.id)?.give();
