@@ -52,17 +52,25 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
     contentMode: "buffer",
   });
   let isDue = false;
+  let hasMore = false;
+  // With the first line of a page: a timer that never stops writes fifty times a second while nobody says anything. The
+  // next one waits until this page is written: on a reader that has stopped, each flush would wait beside the others.
+  const flushSoon = (): void => {
+    isDue = true;
+    systemClock.after(FLUSH_MS, () => {
+      hasMore = false;
+      output.flush(() => {
+        isDue = false;
+        if (hasMore) flushSoon();
+      });
+    });
+  };
   return {
     write: (line) => {
       // As a text each line would have the whole page before it counted and copied again.
       output.write(Buffer.from(line));
-      if (isDue) return;
-      isDue = true;
-      // With the first line of a page: a timer that never stops writes fifty times a second while nobody says anything.
-      systemClock.after(FLUSH_MS, () => {
-        isDue = false;
-        output.flush(() => undefined);
-      });
+      hasMore = true;
+      if (!isDue) flushSoon();
     },
     flush: (done) => output.flush(done),
   };

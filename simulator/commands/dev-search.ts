@@ -12,21 +12,21 @@ import { CommandError } from "./command-error.ts";
 import type { Output } from "./output.ts";
 
 const USUAL_PORT = 3000;
+const LARGEST_PORT = 65_535;
 const LOOK_EVERY_MS = 1_000;
 /** How long a receiver that listens may take to have its paths. */
 const ROUTES_MS = 2_000;
 
-/** A port that the user's receiver can have: the usual one, or any where somebody else has that. */
-export async function portForReceiver(): Promise<number> {
-  if (!(await isListening({ hostname: "localhost", port: USUAL_PORT }))) return USUAL_PORT;
+/** A port that the user's receiver can have: the one in the user's PORT, or 3000; or any where somebody else has that. */
+export async function portForReceiver(wanted = ""): Promise<number> {
+  const port = /^[1-9]\d{0,4}$/.test(wanted) && Number(wanted) <= LARGEST_PORT ? Number(wanted) : USUAL_PORT;
+  if (!(await isListening({ hostname: "localhost", port }))) return port;
   const server = createServer();
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", () => {
       const address = server.address();
-      server.close(() =>
-        resolve(typeof address === "object" && address !== null ? address.port : USUAL_PORT),
-      );
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : port));
     });
   });
 }

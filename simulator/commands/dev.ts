@@ -78,7 +78,8 @@ async function develop(
   const { startSimulatorForCommand } = await import("./running-simulator.ts");
   const running = await startSimulatorForCommand(flags);
   try {
-    const port = flags.url === undefined ? await portForReceiver() : addressOf(flags.url).port;
+    const port =
+      flags.url === undefined ? await portForReceiver(process.env["PORT"]) : addressOf(flags.url).port;
     const url = flags.url ?? `http://localhost:${port}/webhooks`;
     const { id, secret } = endpointFor(url, flags, running);
     const locator = flags.url === undefined ? createLocator(port) : undefined;

@@ -24,13 +24,20 @@ const handledSchema = z.looseObject({
 const writtenSchema = z.looseObject({ line: z.int() });
 const log = pathToFileURL(join(import.meta.dirname, "../../receiver/operations/log.ts")).href;
 
-/** Six megabytes in all, a tenth of a megabyte a turn; says so once it is through, and ends a little later. */
+/** Longer than it takes to flush a dozen times. */
+const FLUSHES_MS = 500;
+
+/** Six megabytes in all, a tenth of a megabyte a turn, and then for a while; says so once it is through, and ends later. */
 const writer = `
   import { createLog } from "${log}";
   const log = createLog({ level: "info" });
   for (let line = 1; line <= ${String(LINES)}; line += 1) {
     log.info({ line }, "x".repeat(950));
     if (line % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  for (const endMs = performance.now() + ${String(FLUSHES_MS)}; performance.now() < endMs; ) {
+    log.info({ line: ${String(LINES + 1)} }, "one more");
+    await new Promise((resolve) => setImmediate(resolve));
   }
   process.stderr.write("through");
   process.stdin.once("data", () => log.flush(() => process.exit()));`;
