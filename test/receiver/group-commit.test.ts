@@ -111,6 +111,18 @@ test("what waits is bounded in bytes and in number, and room returns", async () 
   expect(refused.at(-1)).toBe(true);
 });
 
+test("what a commit holds is counted until that has ended", async () => {
+  const engine = slowEngine();
+  const store = createGroupCommit({ ...engine, clock: systemClock });
+  for (let event = 0; event < 64; event += 1) void store(newEvent(1_048_576));
+  await settled();
+  expect(engine.commits.map(({ batch }) => batch.length)).toEqual([8]);
+  expect(await Promise.race([store(newEvent(1)), settled()])).toMatchObject({ reason: "overloaded" });
+  engine.commits[0]!.finish();
+  await settled();
+  expect(await Promise.race([store(newEvent(1)), settled()])).toBeUndefined();
+});
+
 test.each([
   [10, [1_024, 1_024, 2]],
   [2_097_152, [4, 4, 1]],
