@@ -131,7 +131,7 @@ export const plantedInSecurity: PlantedBug[] = [
   },
   {
     breaks: "Handlers get the operators' token in their environment.",
-    file: "receiver/receiver.ts",
+    file: "receiver/operations/secrets.ts",
     find: '  "ADMIN_TOKEN",\n',
     replace: "",
     tests: ["test/receiver/canary.test.ts"],
@@ -139,8 +139,8 @@ export const plantedInSecurity: PlantedBug[] = [
   {
     breaks: "The admin port answers without a token.",
     file: "receiver/operations/admin.ts",
-    find: "refuseHost(request, options.adminAllowedHosts) ?? refuseToken(request, options.adminToken);",
-    replace: "refuseHost(request, options.adminAllowedHosts);",
+    find: "guardHost(options.adminAllowedHosts), guardToken(options.adminToken)",
+    replace: "guardHost(options.adminAllowedHosts)",
     tests: ["test/receiver/admin.test.ts"],
   },
 ];
