@@ -1,9 +1,13 @@
 import type { HandlerDatabase, SqlValue } from "../engine.ts";
 
+/** White space and comments; no comment within a comment, which PostgreSQL ends later than SQLite. */
+const BLANK = String.raw`(?:[\s;]|--[^\n]*(?:\n|$)|/\*(?:(?!/\*)[\s\S])*?\*/)+`;
+const BLANK_AT_START = new RegExp(`^${BLANK}`);
 /** What a handler's SQL may not begin with: its transaction is begun and ended for it. */
-const TRANSACTION_CONTROL =
-  /^(?:BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE\s+TRANSACTION|VACUUM|ATTACH|DETACH)\b/i;
-const BLANK_OR_COMMENT = /^(?:[\s;]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/;
+const TRANSACTION_CONTROL = new RegExp(
+  `^(?:BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE${BLANK}TRANSACTION|VACUUM|ATTACH|DETACH)\\b`,
+  "i",
+);
 
 /**
  * The rules for SQL inside `atomically`, the same on every engine: nothing that begins or ends a transaction, values that
@@ -42,7 +46,12 @@ export function createHandlerQuery(
 }
 
 function refuseTransactionControl(sql: string): void {
-  const [statement] = TRANSACTION_CONTROL.exec(sql.replace(BLANK_OR_COMMENT, "")) ?? [];
+  const text = sql.replace(BLANK_AT_START, "");
+  if (text.startsWith("/*"))
+    throw new Error(
+      "This SQL begins with a comment within a comment, or one that never ends: databases do not agree on what comes after it. Leave it out.",
+    );
+  const [statement] = TRANSACTION_CONTROL.exec(text) ?? [];
   if (statement === undefined) return;
   throw new Error(
     `${statement.toUpperCase()} inside atomically(): it begins and ends the transaction itself, together with the job. Leave the statement out; throw to roll back.`,

@@ -40,8 +40,25 @@ test.each(CONTROL)("%s is refused, however it is written and whatever stands bef
   }
 });
 
+test.each(["/* a /* b */ c */ COMMIT", "/* a /* b */ COMMIT -- */", "-- a\n/*/* */COMMIT", "/* COMMIT"])(
+  "%s, which one database reads in another way than the other, is refused",
+  async (sql) => {
+    const { ran, db } = setUp();
+    await expect(db.query(sql)).rejects.toThrow("a comment within a comment");
+    expect(ran).toEqual([]);
+  },
+);
+
+test("PREPARE TRANSACTION is refused with a comment between its words", async () => {
+  const { ran, db } = setUp();
+  await expect(db.query("PREPARE/* a */TRANSACTION 'a'")).rejects.toThrow("inside atomically()");
+  expect(ran).toEqual([]);
+});
+
 test.each([
   "SELECT 'COMMIT'",
+  "/*/ COMMIT */ SELECT 1",
+  "SELECT 1 /* a /* b */ c */",
   "SELECT 1 -- COMMIT",
   "/* COMMIT */ SELECT 1",
   "-- COMMIT\nSELECT 1",
