@@ -7,6 +7,9 @@ import { createScrubber, type Scrubber } from "./scrubber.ts";
 const DEEPEST = 8;
 const MOST_ENTRIES = 200;
 
+/** A name that code gives a field: never a person's, whatever a person is called. */
+const NAME_IN_CODE = /^[a-z][a-zA-Z_-]*$/;
+
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 
 /** Writes a line: a message, or fields and a message. */
@@ -69,13 +72,15 @@ function cleaned(value: unknown, scrubber: Scrubber, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (depth >= DEEPEST) return "[too deep]";
   if (value instanceof Error) return cleaned(describeError(value), scrubber, depth + 1);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  // Dates, URLs, and whatever else knows how it is written.
+  if ("toJSON" in value && typeof value.toJSON === "function")
+    return cleaned(Reflect.apply(value.toJSON, value, []), scrubber, depth + 1);
   if (Array.isArray(value))
     return value.slice(0, MOST_ENTRIES).map((item: unknown) => cleaned(item, scrubber, depth + 1));
   const entries = Object.entries(value).slice(0, MOST_ENTRIES);
   return Object.fromEntries(
     entries.map(([name, inner]) => [
-      scrubber.text(name),
+      NAME_IN_CODE.test(name) ? name : scrubber.text(name),
       // Whether there was one is no secret.
       scrubber.hides(name) && inner !== null && typeof inner !== "boolean"
         ? REDACTED_TEXT

@@ -237,21 +237,20 @@ describe("what a handler logs", () => {
   test("keeps its own fields whatever words the event happens to hold, the same way every time", () => {
     const order = (extra: object) =>
       JSON.stringify(sampleEnvelope("order.created", { data: { object: { object: "order", ...extra } } }));
-    const lines = [order({}), order({ status: "accepted", state: "status", channel: "TABLE_7" })].map(
-      (event) => {
-        const said: Record<string, unknown>[] = [];
-        const destination = {
-          write: (line: string) => void said.push(JSON.parse(line) as Record<string, unknown>),
-        };
-        const claim = { id: "evt_1", type: "order.created", handler: "kitchen", attempt: 1, body: event };
-        const log = createHandlerLog(createLog({ level: "info", destination }), claim);
-        log.info(
-          { status: "accepted", name: "ticket", channel: "TABLE_7", at: new Date(0) },
-          "accepted, status sent",
-        );
-        return { ...said[0], time: undefined };
-      },
-    );
+    const odd = { status: "accepted", state: "status", channel: "TABLE_7", customer_name: "page" };
+    const lines = [order({}), order(odd)].map((event) => {
+      const said: Record<string, unknown>[] = [];
+      const destination = {
+        write: (line: string) => void said.push(JSON.parse(line) as Record<string, unknown>),
+      };
+      const claim = { id: "evt_1", type: "order.created", handler: "kitchen", attempt: 1, body: event };
+      const log = createHandlerLog(createLog({ level: "info", destination }), claim);
+      log.info(
+        { status: "accepted", name: "ticket", channel: "TABLE_7", at: new Date(0), page: 1 },
+        "accepted, status sent",
+      );
+      return { ...said[0], time: undefined };
+    });
     expect(lines[0]).toMatchObject({
       handler: "kitchen",
       status: "accepted",
@@ -285,6 +284,16 @@ describe("what a handler logs", () => {
     ])
       expect(line[field]).toBe("[redacted]");
     expect(line).toMatchObject({ email: null, password: true, phones_tried: 2, notebook: "kept" });
+  });
+
+  test("may be what knows how it is written, such as a date or an address, without what is personal in it", () => {
+    const url = new URL("https://crm.example/contacts?phone=+12125550177");
+    const line = logged((log) => log.info({ url, never: new Date(Number.NaN), list: [new Date(0)] }));
+    expect(line).toMatchObject({
+      url: "https://crm.example/contacts?phone=+10000000000",
+      never: null,
+      list: ["1970-01-01T00:00:00.000Z"],
+    });
   });
 
   test("may be an error, which loses its cargo", () => {
