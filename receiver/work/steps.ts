@@ -21,7 +21,10 @@ export type Json<Value> = Value extends { toJSON: () => infer Text }
           ? { [Field in keyof Value]: Json<Value[Field]> }
           : unknown;
 
-/** Makes `step` of one attempt. Once `signal` is aborted no step begins and none is recorded. */
+/**
+ * Makes `step` of one attempt. Once `signal` is aborted no step begins; one that has begun is recorded all the same, or
+ * what takes longer than the attempt may would be done again by each of them.
+ */
 export function createStep(options: {
   steps: Steps;
   signal: AbortSignal;
@@ -42,7 +45,6 @@ export function createStep(options: {
     const recorded = await steps.find(name);
     if (recorded !== undefined) return read<Result>(recorded);
     const json = write(name, await run());
-    signal.throwIfAborted();
     await steps.record(name, json);
     return read<Result>(json);
   };

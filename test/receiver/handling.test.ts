@@ -306,27 +306,30 @@ describe("a step", () => {
     });
   });
 
-  test("does not begin once the attempt's time is up, and is not recorded then", async () => {
+  test("does not begin once the attempt's time is up, but is recorded where it had begun", async () => {
     const clock = standingClock();
     const steps = rememberedSteps();
-    const asked = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<string>();
     const begun: string[] = [];
     const bench = createBench(
       async ({ step }) => {
         await step("slow", async () => {
           begun.push("slow");
-          await asked.promise;
-        }).catch(() => undefined);
+          return asked.promise;
+        });
         await step("next", () => void begun.push("next"));
       },
       { clock, timeoutSeconds: 5 },
     );
     const outcome = bench.handle(bench.claim({ steps }));
     await clock.pass(5_000);
-    asked.resolve();
-    expect(await outcome).toMatchObject({ kind: "failed" });
+    asked.resolve("a receipt");
+    expect(await outcome).toMatchObject({
+      kind: "failed",
+      error: expect.stringContaining("did not finish within 5 s"),
+    });
     expect(begun).toEqual(["slow"]);
-    expect(await steps.find("slow")).toBeUndefined();
+    expect(await steps.find("slow")).toBe('{"result":"a receipt"}');
   });
 });
 

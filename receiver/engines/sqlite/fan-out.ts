@@ -117,6 +117,6 @@ function keyOf(
   try {
     return { ok: true, key: key ? key(body) : null };
   } catch (error) {
-    return { ok: false, error: `Its key could not be told: ${String(error)}` };
+    return { ok: false, error: `The handler's key failed: ${String(error)}` };
   }
 }

@@ -263,7 +263,7 @@ export function describePolicies(name: string, createBackend: CreateBackend): vo
         () => engine.ledger.find(odd.id),
         (found) => found?.state === "dead",
       );
-      expect(dead!.lastError).toContain("no key here");
+      expect(dead!.lastError).toBe("The handler's key failed: Error: no key here");
       await until(
         () => engine.ledger.find(plain.id),
         (found) => found?.state === "done",
