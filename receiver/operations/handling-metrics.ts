@@ -26,10 +26,30 @@ export const handlingReportSchema = z.array(
 
 export type HandlingReport = z.infer<typeof handlingReportSchema>;
 
-export type HandlingMetrics = { handled: (handled: Handled) => void; report: () => Promise<HandlingReport> };
+export type HandlingMetrics = {
+  handled: (handled: Handled) => void;
+  /** All that was counted, for the process that is scraped; undefined where nothing was since it was last asked. */
+  news: () => Promise<HandlingReport | undefined>;
+};
 
-/** Counts attempts where the handlers run; `report` is what goes to the process that is scraped. */
+/** Counts attempts where the handlers run. */
 export function createHandlingMetrics(): HandlingMetrics {
+  const { handling, report } = createHistogram();
+  let isNew = false;
+  return {
+    handled: ({ handler, type, outcome, durationMs }) => {
+      isNew = true;
+      handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
+    },
+    news: async () => {
+      if (!isNew) return undefined;
+      isNew = false;
+      return report();
+    },
+  };
+}
+
+function createHistogram() {
   const registry = new Registry();
   const handling = new Histogram({
     name: NAME,
@@ -38,11 +58,8 @@ export function createHandlingMetrics(): HandlingMetrics {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
     registers: [registry],
   });
-  return {
-    handled: ({ handler, type, outcome, durationMs }) =>
-      handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000),
-    report: async () => handlingReportSchema.parse(await registry.getMetricsAsJSON()),
-  };
+  const report = async () => handlingReportSchema.parse(await registry.getMetricsAsJSON());
+  return { handling, report };
 }
 
 export type HandlingTotals = {
@@ -56,7 +73,7 @@ export type HandlingTotals = {
 /** Adds up what processes that come and go report, so that no sum ever gets smaller. */
 export function createHandlingTotals(): HandlingTotals {
   // The metric is there from the start, and where another machine does the work.
-  const nothing = createHandlingMetrics().report();
+  const nothing = createHistogram().report();
   let ended: HandlingReport = [];
   let latest: HandlingReport = [];
 

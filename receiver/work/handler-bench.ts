@@ -10,7 +10,7 @@ import { openEngine } from "../engines/open.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
 import { createLog } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import { createRedactor } from "../operations/secrets.ts";
+import { createRedactor, secretsOf } from "../operations/secrets.ts";
 import { defineHandler, PermanentFailure, type Handler } from "./handler.ts";
 import { startLoop } from "./loop.ts";
 import { createWorkerId } from "./handlers-process.ts";
@@ -53,29 +53,30 @@ export async function createHandlerBench<Services>(
     api?: RestClient;
     databaseUrl?: string;
     /** Settings of the receiver by their names, such as MAX_ATTEMPTS. */
-    environment?: Record<string, string>;
+    environment?: Readonly<Record<string, string | undefined>>;
   } = {},
 ): Promise<HandlerBench> {
   const directory = await mkdtemp(join(tmpdir(), "handler-bench-"));
   const url = options.databaseUrl ?? `sqlite:${join(directory, "receiver.db")}`;
   const loaded = loadConfig({ ...options.environment, DATABASE_URL: url }, { needsSecret: false });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+  const { config } = loaded;
   const clock = benchClock();
   const logs: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void logs.push(lineSchema.parse(JSON.parse(line))) };
-  const engine = await openEngine({ ...loaded.config, clock });
+  const engine = await openEngine({ ...config, clock });
   const attempts = createAttempts();
   const looking = createLooking();
   const loop = await startLoop({
     engine,
     handlers: [looking.handler, withoutLooks(handler)],
     services: options.services,
-    defaults: loaded.config,
+    defaults: config,
     clock,
     random: () => 0,
-    log: createLog({ level: "debug", destination }),
+    log: createLog({ level: "debug", destination, secrets: secretsOf(config) }),
     api: options.api,
-    redact: createRedactor([]),
+    redact: createRedactor(secretsOf(config)),
     workerId: createWorkerId(),
     onHandled: attempts.ended,
     // The receiver would replace its process.

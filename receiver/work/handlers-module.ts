@@ -12,17 +12,15 @@ export type HandlersModule = {
   createServices?: CreateServices | undefined;
 };
 
-/** The handlers of this program, unless others are named. */
-export const OWN_HANDLERS = siblingFile(import.meta.url, "../handlers/index");
-
 /**
- * Imports a module of handlers, with any TypeScript in it. `onFile` hears of each of one's own files that comes with it,
+ * Imports a module of handlers, receiver/handlers unless another is named, with any TypeScript in it. `onFile` hears of each of one's own files that comes with it,
  * also of those before one that is broken. Throws where it cannot be used.
  */
 export async function importHandlers(
-  module: URL,
+  named: URL | string | undefined,
   onFile: (path: string) => void = () => undefined,
 ): Promise<HandlersModule> {
+  const module = new URL(named ?? siblingFile(import.meta.url, "../handlers/index"));
   if (/\.[cm]?tsx?$/.test(module.pathname)) await understandTypeScript(module);
   const hooks = registerHooks({
     load: (url, context, next) => {

@@ -28,8 +28,10 @@ export function forkChild(options: {
   fork?: Fork | undefined;
 }): Child {
   const { inspect, nowMs } = options;
-  const handlersModule = options.handlersModule ?? siblingFile(import.meta.url, "../handlers/index");
-  const assignment: Assignment = { handlersModule: handlersModule.href, workerId: createWorkerId() };
+  const assignment: Assignment = {
+    handlersModule: options.handlersModule?.href,
+    workerId: createWorkerId(),
+  };
   const started = (options.fork ?? fork)(
     siblingFile(import.meta.url, "worker"),
     [JSON.stringify(assignment)],

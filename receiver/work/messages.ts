@@ -3,8 +3,8 @@ import { handlingReportSchema } from "../operations/handling-metrics.ts";
 
 /** What the handlers' process is started with, as its only argument. */
 export const assignmentSchema = z.object({
-  /** The module of the handlers, as a URL. */
-  handlersModule: z.url(),
+  /** The module of the handlers, as a URL, unless it is receiver/handlers. */
+  handlersModule: z.url().optional(),
   workerId: z.string(),
 });
 
@@ -19,7 +19,8 @@ export const childMessageSchema = z.discriminatedUnion("kind", [
   /** Sent every second; a handler that blocks the process keeps it from being sent. */
   z.object({
     kind: z.literal("alive"),
-    handling: handlingReportSchema,
+    /** Left out where nothing was handled since it was last sent. */
+    handling: handlingReportSchema.optional(),
     /** What its handlers hold in memory, buffers included. */
     memoryBytes: z.number(),
   }),

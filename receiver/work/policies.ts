@@ -1,6 +1,13 @@
 import type { JobHandler } from "../engine.ts";
-import { backoffMs } from "./backoff.ts";
 import type { Handler } from "./handler.ts";
+
+/** The first wait after a failed handling, the factor from each to the next, and the longest. */
+const FIRST_MS = 5_000;
+const FACTOR = 3;
+const LONGEST_MS = 6 * 3_600_000;
+
+/** The part of a wait that chance may take away, so that what failed together does not return together. */
+const JITTER = 0.2;
 
 /** What a handler has that says nothing of its own: the environment's values. */
 export type PolicyDefaults = {
@@ -35,6 +42,15 @@ export function jobHandler(
   };
 }
 
+/**
+ * Milliseconds to wait after the handler failed on attempt `attempt` (from 1): 5 s, 15 s, 45 s, 135 s … up to 6 h,
+ * each shortened by up to a fifth by chance. The ten attempts of the default span about ten hours.
+ */
+export function backoffMs(attempt: number, random: () => number): number {
+  const fullMs = Math.min(FIRST_MS * FACTOR ** (attempt - 1), LONGEST_MS);
+  return Math.round(fullMs * (1 - JITTER * random()));
+}
+
 /** Milliseconds that one attempt of the handler may take. */
 export function timeoutMsOf({ policies }: Handler, defaults: PolicyDefaults): number {
   return policies.timeoutSeconds === undefined ? defaults.handlerTimeoutMs : policies.timeoutSeconds * 1_000;
@@ -57,7 +73,7 @@ function keyOf(handler: Handler, body: string, clean: (text: string, body: strin
     if (!prepared.ok) throw new Error(prepared.problem);
     return prepared.key();
   } catch (error) {
-    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    throw new Error(clean(reason, body), { cause: error });
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    throw Object.assign(new Error(clean(message, body), { cause: error }), { name });
   }
 }

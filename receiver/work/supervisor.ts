@@ -148,12 +148,8 @@ export function startSupervisor(options: {
   ): void {
     if (child !== current) return;
     aliveAtMs = child.heardAtMs;
-    options.onReport(handling);
-    if (
-      handling.some(({ values }) => values.some(({ value }) => value > 0)) ||
-      child.heardAtMs - child.forkedAtMs >= LIVED_MS
-    )
-      restartMs = FIRST_RESTART_MS;
+    if (handling) options.onReport(handling);
+    if (handling || child.heardAtMs - child.forkedAtMs >= LIVED_MS) restartMs = FIRST_RESTART_MS;
     if (memoryBytes <= options.memoryMegabytes * MEGABYTE) return;
     log.error(
       { bytes: memoryBytes },

@@ -25,7 +25,6 @@ export async function workHere(options: {
   const working = await startWorking({
     ...options,
     services: undefined,
-    closeServices: undefined,
     workerId: createWorkerId(),
     predecessors: [],
     onHandled: metrics.handled,
@@ -47,7 +46,7 @@ export async function workHere(options: {
   };
 
   function report(): void {
-    void metrics.report().then(options.onReport);
+    void metrics.news().then((news) => news && options.onReport(news));
     cancel = clock.after(REPORT_MS, report);
   }
 }

@@ -1,5 +1,148 @@
 import "../../shared/node-version.ts";
-import { runWorker } from "./child.ts";
-import { assignmentSchema } from "./messages.ts";
+import { writeFile } from "node:fs/promises";
+import { Worker } from "node:worker_threads";
+import { systemClock } from "../clock.ts";
+import { loadConfig } from "../config.ts";
+import { createHandlingMetrics } from "../operations/handling-metrics.ts";
+import { createLog, describePlace } from "../operations/log.ts";
+import { secretsOf } from "../operations/secrets.ts";
+import type { FailedJob } from "../engine.ts";
+import { siblingFile } from "../sibling-file.ts";
+import { describeLoadError } from "./code-place.ts";
+import { importHandlers } from "./handlers-module.ts";
+import { assignmentSchema, supervisorMessageSchema, type Assignment, type ChildMessage } from "./messages.ts";
+import { startWorking, type Working } from "./working.ts";
+
+const ALIVE_INTERVAL_MS = 1_000;
+const EXIT_BUG = 1;
+const EXIT_STUCK = 70;
+const EXIT_BROKEN = 78;
+
+/** What services may take to close, beyond what is left of the grace. */
+const CLOSING_MS = 500;
+/** What an end takes beyond its grace. */
+const FAREWELL_MS = 2_000;
 
 await runWorker(assignmentSchema.parse(JSON.parse(process.argv[2] ?? "{}")));
+
+/**
+ * The process in which handlers run: it may be blocked, fill its memory or crash, and all that happens is that its
+ * supervisor starts another. Says when its handlers are loaded, begins when it is told to, and ends when it is told to,
+ * or when its supervisor is gone.
+ */
+async function runWorker({ handlersModule, workerId }: Assignment): Promise<void> {
+  const loaded = loadConfig(process.env, { needsSecret: false });
+  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+  const { config } = loaded;
+  const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });
+  const metrics = createHandlingMetrics();
+  const files = new Set<string>();
+  const begun = Promise.withResolvers<string[]>();
+  let working: Working | undefined;
+  let closeServices = async (): Promise<void> => undefined;
+  let exiting = false;
+
+  startWatchdog({ graceMs: config.shutdownTimeoutMs + FAREWELL_MS });
+  volunteerForTheOutOfMemoryKiller();
+  process.on("uncaughtException", endByError);
+  // Signals of a terminal reach the whole group of processes; here the supervisor says when to stop.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+  process.on("disconnect", () => void exit(0, config.shutdownTimeoutMs));
+  process.on("message", obey);
+  // It may have gone before anybody listened.
+  if (process.send !== undefined && !process.connected) return exit(0, 0);
+
+  try {
+    const module = await importHandlers(handlersModule, (file) => files.add(file));
+    const made = await module.createServices?.();
+    closeServices = async () => made?.close?.();
+    tell({ kind: "ready", files: [...files] });
+    const predecessors = await begun.promise;
+    working = await startWorking({
+      config,
+      log,
+      handlers: module.handlers,
+      services: made?.services,
+      workerId,
+      predecessors,
+      onHandled: metrics.handled,
+      onStuck: (job) => {
+        log.error(
+          { handler: job.handler, event_id: job.id },
+          "a handler goes on past its deadline; its process is replaced",
+        );
+        void exit(EXIT_STUCK, 0, [job]);
+      },
+    });
+  } catch (error) {
+    return endBroken(error);
+  }
+  tell({ kind: "started" });
+  setInterval(() => void tellAlive(), ALIVE_INTERVAL_MS);
+
+  /** Whatever a handler's dependency may be sent comes here too, and is none of our business. */
+  function obey(message: unknown): void {
+    const { data: order } = supervisorMessageSchema.safeParse(message);
+    if (order?.kind === "begin") begun.resolve(order.predecessors);
+    if (order?.kind === "wake") working?.loop.wake();
+    if (order?.kind === "drain") void exit(0, order.graceMs);
+  }
+
+  function endByError(error: Error): void {
+    if (!working) return void endBroken(error);
+    const failed = working.loop.blame(error);
+    const [job] = failed ?? [];
+    // Nobody knows which event it quotes, so its message stays here.
+    log.fatal(
+      { ...(job && { handler: job.handler, event_id: job.id }), ...describePlace(error) },
+      "an error that a handler did not wait for ends its process",
+    );
+    if (failed) void exit(EXIT_BUG, 0, failed);
+    else process.exit(EXIT_BUG);
+  }
+
+  async function endBroken(error: unknown): Promise<void> {
+    tell({ kind: "broken", problem: describeLoadError(error), files: [...files] });
+    await exit(EXIT_BROKEN, 0);
+  }
+
+  async function exit(code: number, graceMs: number, failed?: readonly FailedJob[]): Promise<void> {
+    if (exiting) return;
+    exiting = true;
+    const closed = systemClock.sleep(graceMs + CLOSING_MS);
+    setTimeout(() => process.exit(code), graceMs + FAREWELL_MS);
+    await working
+      ?.stop(graceMs, failed)
+      .catch((error: unknown) => log.error({ err: error }, "could not return jobs"));
+    const closing = closeServices().catch((error: unknown) =>
+      log.error({ err: error }, "the services could not be closed"),
+    );
+    await Promise.race([closing, closed]);
+    await tellAlive();
+    await new Promise((written) => log.flush(written));
+    process.exit(code);
+  }
+
+  async function tellAlive(): Promise<void> {
+    const { heapUsed, external } = process.memoryUsage();
+    tell({ kind: "alive", handling: await metrics.news(), memoryBytes: heapUsed + external });
+  }
+}
+
+/** Ends this process when its parent has been gone for so long, also one that a handler blocks. */
+function startWatchdog({ graceMs }: { graceMs: number }): void {
+  // Asked here and now: by the time that the thread runs, the parent may be gone already.
+  const argv = [process.ppid, graceMs];
+  new Worker(siblingFile(import.meta.url, "watchdog-thread"), { argv }).unref();
+}
+
+/** Where memory runs out, Linux shall end this process and not the one that acknowledges. */
+function volunteerForTheOutOfMemoryKiller(): void {
+  // Other systems have no such file, and some containers don't let us write it: then things stay as they are.
+  writeFile("/proc/self/oom_score_adj", "800").catch(() => undefined);
+}
+
+function tell(message: ChildMessage): void {
+  // A supervisor that is gone hears nothing; the `disconnect` event ends this process.
+  if (process.connected) process.send?.(message);
+}

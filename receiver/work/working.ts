@@ -11,12 +11,9 @@ import { logHandled, startLoop, type Loop } from "./loop.ts";
 const RETENTION_INTERVAL_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** What services may take to close, beyond what is left of the grace. */
-const CLOSING_MS = 500;
-
 export type Working = {
   loop: Loop;
-  /** Drains the loop, then closes the services and the database. */
+  /** Drains the loop, then closes the database. */
   stop: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
 };
 
@@ -26,7 +23,6 @@ export async function startWorking(options: {
   log: Log;
   handlers: readonly Handler[];
   services: unknown;
-  closeServices: (() => Promise<void> | void) | undefined;
   workerId: string;
   predecessors: readonly string[];
   only?: ProcessOptions["only"];
@@ -59,13 +55,8 @@ export async function startWorking(options: {
   return {
     loop,
     stop: async (graceMs, failed) => {
-      const endAtMs = clock.monotonicMs() + graceMs + CLOSING_MS;
       clearInterval(retention);
       await loop.drain(graceMs, failed);
-      const closing = Promise.resolve(options.closeServices?.()).catch((error: unknown) =>
-        log.error({ err: error }, "the services could not be closed"),
-      );
-      await Promise.race([closing, clock.sleep(Math.max(0, endAtMs - clock.monotonicMs()))]);
       await engine.close();
     },
   };

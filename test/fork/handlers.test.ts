@@ -108,7 +108,11 @@ class Pool {
 export async function createServices() {
   appendFileSync("made.txt", "x");
   const pool = new Pool(Size.Large);
-  return { services: { pool }, close: () => pool.end() };
+  const close = (): void => {
+    pool.end();
+    throw new Error("closed twice");
+  };
+  return { services: { pool }, close };
 }
 
 export const defineHandler = handlersWith<typeof createServices>();
@@ -175,6 +179,8 @@ test("says how large it is", async () => {
     receiver.child.kill("SIGTERM");
     expect(await receiver.exited).toEqual({ code: 0, signal: null });
     expect(readFileSync(join(fork, "closed.txt"), "utf8")).toBe("x");
+    await saidOnce(receiver, "the services could not be closed");
+    expect(said(receiver, "could not return jobs")).toEqual([]);
   },
 );
 

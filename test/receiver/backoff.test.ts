@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backoffMs } from "../../receiver/work/backoff.ts";
+import { backoffMs } from "../../receiver/work/policies.ts";
 
 test("the backoff grows threefold from 5 s up to 6 h", () => {
   const waits = [1, 2, 3, 4, 8, 9, 10, 100].map((attempt) => backoffMs(attempt, () => 0));

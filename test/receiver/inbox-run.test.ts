@@ -1,12 +1,17 @@
 import Database from "better-sqlite3";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { pathToFileURL } from "node:url";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
+import { runJob, type RunOptions } from "../../receiver/operations/commands/inbox-run.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
 import { handler } from "./engine-suite/harness.ts";
 import { idOf, newBody } from "./helpers/events.ts";
 import { runCommand } from "./helpers/process.ts";
+import { startTestReceiver } from "./helpers/receiver.ts";
+import { recordingTerminal } from "./helpers/terminal.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
 
@@ -61,6 +66,92 @@ test("for show it runs on a database of its own, and the job is as dead as it wa
   expect(JSON.parse(shown.stdout)).toEqual({ handler: "log-call", outcome: "done", attempt: 1 });
   expect(shown.stderr).toContain("call logged");
   expect(await job()).toMatchObject({ state: "dead", lastError: "the till was closed", attempts: 1 });
+});
+
+/** Runs the stored event's handlers, as they stand in a module of their own, in this process. */
+async function storedEvent() {
+  const receiver = await startTestReceiver();
+  const body = newBody();
+  const id = idOf(body);
+  await receiver.engine.intake.accept([
+    { id, type: "call.completed", objectId: null, source: "webhook", body, trace: null },
+  ]);
+  const directory = temporaryDirectory();
+  const url = new URL("../../receiver/work/handler.ts", import.meta.url).href;
+  let modules = 0;
+  return async (module: string, options: RunOptions = {}) => {
+    const file = join(directory, `handlers-${String((modules += 1))}.mjs`);
+    writeFileSync(file, `import { defineHandler } from ${JSON.stringify(url)};\n${module}`);
+    const terminal = recordingTerminal();
+    const code = await runJob(receiver, id, options, terminal, pathToFileURL(file));
+    return { code, printed: terminal.printed.join("\n"), said: terminal.said.join("\n") };
+  };
+}
+
+/** The text of a module of handlers with these names, which do what `body` says. */
+const handlersOf = (names: string[], body = "", more = ""): string =>
+  `export const handlers = ${JSON.stringify(names)}.map((name) =>
+    defineHandler({ name, type: "*", handle: async (_, context) => { ${body} }, ${more} }));`;
+
+test("a handler that no receiver has run yet gets an event that another is done with", async () => {
+  const run = await storedEvent();
+  expect(await run(handlersOf(["one"]))).toMatchObject({ code: 0, printed: "done  one, attempt 1" });
+  expect(await run(handlersOf(["one", "two"]), { handler: "two" })).toMatchObject({
+    code: 0,
+    printed: "done  two, attempt 1",
+  });
+});
+
+test.for([
+  [`throw new Error("no CRM_TOKEN"); export const handlers = [];`, "Error: no CRM_TOKEN ("],
+  [
+    `export const handlers = []; export async function createServices() { throw new TypeError("no pool"); }`,
+    "TypeError: no pool (",
+  ],
+] as const)("handlers that cannot be started are told of with their place: %s", async ([module, problem]) => {
+  const run = await storedEvent();
+  const { code, said } = await run(module);
+  expect({ code, said }).toEqual({ code: 3, said: expect.stringContaining(problem) });
+  expect(said).toMatch(/handlers-1\.mjs:2:\d+\)/);
+});
+
+test("services that cannot be closed change nothing of what came of the job", async () => {
+  const run = await storedEvent();
+  const services = `
+    export const createServices = async () => ({ services: 7, close: () => { throw new Error("twice"); } });`;
+  const module = handlersOf(["a"], "if (context.services !== 7) throw new Error();") + services;
+  expect(await run(module)).toMatchObject({
+    code: 0,
+    printed: "done  a, attempt 1",
+    said: expect.stringContaining("the services could not be closed: Error: twice"),
+  });
+});
+
+test("a key that cannot be told ends the job, and the command too", async () => {
+  const run = await storedEvent();
+  const module = handlersOf(["a"], "", `key: () => { throw new RangeError("no region"); }`);
+  expect(await run(module)).toMatchObject({
+    code: 1,
+    printed: "dead  a, attempt 0: The handler's key failed: RangeError: no region",
+  });
+});
+
+test("for show it runs by the settings of the receiver", async () => {
+  vi.stubEnv("MAX_ATTEMPTS", "1");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const run = await storedEvent();
+  expect(await run(handlersOf(["a"], `throw new Error("down");`), { dryRun: true })).toMatchObject({
+    code: 1,
+    printed: "dead  a, attempt 1: Error: down",
+  });
+});
+
+test.for(["abc", "127.0.0.1:", "1:2:3"])("a debugger cannot look at %s", async (inspect) => {
+  const run = await storedEvent();
+  expect(await run(handlersOf([]), { inspect })).toMatchObject({
+    code: 2,
+    said: expect.stringContaining("--inspect takes a port or HOST:PORT"),
+  });
 });
 
 test("what cannot be run is told of with what can", async () => {

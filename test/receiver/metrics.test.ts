@@ -29,9 +29,9 @@ test("what worker processes count is summed over all that come and go, and never
 
   const first = createHandlingMetrics();
   first.handled(handled("call.completed"));
-  metrics.worker.report(await first.report());
+  metrics.worker.report((await first.news())!);
   first.handled(handled("call.completed"));
-  metrics.worker.report(await first.report());
+  metrics.worker.report((await first.news())!);
   expect(await line(metrics, count)).toBe(`${count} 2`);
 
   metrics.worker.died();
@@ -41,7 +41,7 @@ test("what worker processes count is summed over all that come and go, and never
   const second = createHandlingMetrics();
   second.handled(handled("call.completed"));
   second.handled(handled("a type that somebody made up"));
-  metrics.worker.report(await second.report());
+  metrics.worker.report((await second.news())!);
   expect(await line(metrics, count)).toBe(`${count} 3`);
   metrics.worker.died();
   metrics.worker.died();
@@ -58,10 +58,20 @@ test("what worker processes count is summed over all that come and go, and never
 });
 
 test("a report is what the library writes, and nothing else that a handler may send", async () => {
-  const report = await createHandlingMetrics().report();
+  const counting = createHandlingMetrics();
+  counting.handled(handled("call.completed"));
+  const report = (await counting.news())!;
   expect(handlingReportSchema.safeParse(report).success).toBe(true);
   for (const other of ["ready", [{ name: "process_cpu_seconds_total" }], [{ ...report[0], name: "up" }]])
     expect(handlingReportSchema.safeParse(other).success).toBe(false);
+});
+
+test("there is nothing to report where nothing was handled since the last report", async () => {
+  const counting = createHandlingMetrics();
+  expect(await counting.news()).toBeUndefined();
+  counting.handled(handled("call.completed"));
+  expect(await counting.news()).toHaveLength(1);
+  expect(await counting.news()).toBeUndefined();
 });
 
 test("the worker is up or not where there is one, and neither where there is none", async () => {

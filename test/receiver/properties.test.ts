@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { backoffMs } from "../../receiver/work/backoff.ts";
+import { backoffMs } from "../../receiver/work/policies.ts";
 import { parseEnvelope } from "../../receiver/intake/envelope.ts";
 import { sign, verify } from "../../shared/signature.ts";
 

@@ -76,7 +76,7 @@ function setUp(options: Partial<Pick<Parameters<typeof startSupervisor>[0], "for
     ready(child);
     child.says({ kind: "started" });
   };
-  const beat = (memoryBytes = 0): void => last().says({ kind: "alive", handling: [], memoryBytes });
+  const beat = (memoryBytes = 0): void => last().says({ kind: "alive", memoryBytes });
   return {
     clock,
     children,

@@ -2,10 +2,11 @@ import inspector from "node:inspector";
 import { z } from "zod";
 import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
-import type { Engine, Handled, InboxEvent, InboxJob } from "../../engine.ts";
+import type { Engine, FailedJob, Handled, InboxEvent, InboxJob } from "../../engine.ts";
 import { createHandlerBench } from "../../work/handler-bench.ts";
+import { describeLoadError } from "../../work/code-place.ts";
 import type { Handler } from "../../work/handler.ts";
-import { importHandlers, OWN_HANDLERS } from "../../work/handlers-module.ts";
+import { importHandlers } from "../../work/handlers-module.ts";
 import { startLoop } from "../../work/loop.ts";
 import { createWorkerId } from "../../work/handlers-process.ts";
 import { createLog } from "../log.ts";
@@ -17,8 +18,9 @@ import type { Terminal } from "./terminal.ts";
 export type RunOptions = { handler?: string; dryRun?: boolean; inspect?: string | true; json?: boolean };
 
 /** Where a debugger looks first. */
-const INSPECT_PORT = 9229;
+const INSPECT_ADDRESS = "127.0.0.1:9229";
 const LOOK_MS = 200;
+const LOOKS_BEFORE_A_WORD = 15;
 
 /**
  * Runs one attempt of a handler at a stored event, here and now: a dead or ignored job is requeued first. With `dryRun`
@@ -29,7 +31,7 @@ export async function runJob(
   id: string,
   options: RunOptions,
   terminal: Terminal,
-  handlersModule: URL = OWN_HANDLERS,
+  handlersModule?: URL,
 ): Promise<number> {
   // The handler runs in this process, and gets to see no more of the environment than in its own.
   for (const name of NOT_FOR_HANDLERS) Reflect.deleteProperty(process.env, name);
@@ -41,17 +43,21 @@ export async function runJob(
     );
     return EXIT.usage;
   }
-  if (options.inspect !== undefined) await waitForDebugger(options.inspect, terminal);
-  const { handlers, createServices } = await importHandlers(handlersModule);
-  const handler = chosen(handlers, event, options.handler);
-  if (typeof handler === "string") {
-    terminal.complain(handler);
-    return EXIT.usage;
+  if (options.inspect !== undefined && !waitForDebugger(options.inspect, terminal)) return EXIT.usage;
+  const loaded = await load(handlersModule);
+  if (typeof loaded === "string") {
+    terminal.complain(`the handlers cannot be started: ${loaded}`);
+    return EXIT.couldNotRun;
   }
-  const made = await createServices?.();
+  const { handlers, services } = loaded;
   const api = config.api && createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   try {
-    const context = { engine, config, handlers, handler, services: made?.services, api, terminal };
+    const handler = chosen(handlers, event, options.handler);
+    if (typeof handler === "string") {
+      terminal.complain(handler);
+      return EXIT.usage;
+    }
+    const context = { engine, config, handlers, handler, services, api, terminal };
     const result = options.dryRun === true ? await runDry(context, body) : await runForGood(context, event);
     if (typeof result === "string") {
       terminal.complain(result);
@@ -69,8 +75,23 @@ export async function runJob(
       );
     return outcome === "done" ? EXIT.ok : EXIT.somethingIsWrong;
   } finally {
-    await made?.close?.();
+    await loaded
+      .close()
+      .catch((error: unknown) =>
+        terminal.complain(`the services could not be closed: ${describeLoadError(error)}`),
+      );
     await api?.close();
+  }
+}
+
+/** The handlers and their services, or what is wrong with them. */
+async function load(handlersModule: URL | undefined) {
+  try {
+    const { handlers, createServices } = await importHandlers(handlersModule);
+    const made = await createServices?.();
+    return { handlers, services: made?.services, close: async () => made?.close?.() };
+  } catch (error) {
+    return describeLoadError(error);
   }
 }
 
@@ -100,7 +121,11 @@ function chosen(handlers: readonly Handler[], { type }: InboxEvent, name?: strin
 }
 
 async function runDry({ handler, services, api, terminal }: Context, body: Uint8Array): Promise<Result> {
-  const bench = await createHandlerBench(handler, { services, ...(api ? { api } : {}) });
+  const bench = await createHandlerBench(handler, {
+    services,
+    ...(api ? { api } : {}),
+    environment: process.env,
+  });
   try {
     const event = eventSchema.parse(JSON.parse(Buffer.from(body).toString("utf8")));
     const result = await bench.run(event);
@@ -114,11 +139,10 @@ async function runDry({ handler, services, api, terminal }: Context, body: Uint8
 async function runForGood(context: Context, event: InboxEvent): Promise<Result | string> {
   const { engine, config, handler } = context;
   const before = event.jobs.find((job) => job.handler === handler.name);
-  if (before?.state === "done")
-    return `${handler.name} is done with this event: \`--dry-run\` runs it for show.`;
-  if (before?.state !== "pending" && before?.state !== "claimed")
-    await engine.ledger.requeue([event.id], handler.name);
+  const isDone = `${handler.name} is done with this event: \`--dry-run\` runs it for show.`;
+  if (before?.state === "done") return isDone;
   const ended = Promise.withResolvers<Result>();
+  const stuck: FailedJob[] = [];
   const loop = await startLoop({
     ...context,
     defaults: config,
@@ -133,31 +157,46 @@ async function runForGood(context: Context, event: InboxEvent): Promise<Result |
     workerId: createWorkerId(),
     only: { handler: handler.name, id: event.id },
     onHandled: ended.resolve,
-    onStuck: ({ error }) => ended.resolve({ outcome: "failed", attempt: 0, error }),
+    onStuck: (job) => {
+      stuck.push(job);
+      ended.resolve({ outcome: "failed", attempt: 0, error: job.error });
+    },
   });
   const stop = new AbortController();
   try {
-    return await Promise.race([ended.promise, elsewhere(context, event.id, before, stop.signal)]);
+    // Only now: a handler that is new has been made known by the loop.
+    if (before?.state !== "pending" && before?.state !== "claimed")
+      await engine.ledger.requeue([event.id], handler.name);
+    return (await Promise.race([ended.promise, elsewhere(context, event.id, before, stop.signal)])) ?? isDone;
   } finally {
     stop.abort();
-    await loop.drain(0);
+    await loop.drain(0, stuck);
   }
 }
 
-/** What a receiver that runs made of the job, if it was faster. */
+/**
+ * What became of the job without an attempt here: a receiver that runs was faster, or its key could not be told. Undefined
+ * where there is nothing to be done.
+ */
 async function elsewhere(
-  { engine, handler }: Context,
+  { engine, handler, terminal }: Context,
   id: string,
   before: InboxJob | undefined,
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<Result | undefined> {
   const attemptsBefore = before?.state === "pending" ? before.attempts : 0;
-  for (;;) {
+  for (let look = 1; ; look += 1) {
     await systemClock.sleep(LOOK_MS, signal);
-    if (signal.aborted) return { outcome: "lost", attempt: 0 };
-    const job = (await engine.ledger.find(id))?.jobs.find((one) => one.handler === handler.name);
-    if (!job || job.state === "claimed" || job.attempts <= attemptsBefore) continue;
+    if (signal.aborted) return undefined;
+    const event = await engine.ledger.find(id);
+    // Done by a version that had no jobs.
+    if (event?.state === "done" && event.jobs.every((job) => job.handler !== handler.name)) return undefined;
+    const job = event?.jobs.find((one) => one.handler === handler.name);
+    if (look === LOOKS_BEFORE_A_WORD)
+      terminal.say("It runs, or waits for an event with the same key that is before it …");
+    if (!job || job.state === "claimed") continue;
     const { state, attempts, lastError } = job;
+    if (state === "pending" && attempts <= attemptsBefore) continue;
     return {
       outcome: state === "pending" ? "failed" : state,
       attempt: attempts,
@@ -166,9 +205,16 @@ async function elsewhere(
   }
 }
 
-async function waitForDebugger(address: string | true, terminal: Terminal): Promise<void> {
-  const [host = "127.0.0.1", port = INSPECT_PORT] = address === true ? [] : address.split(":");
+/** Answers false where the address is none. */
+function waitForDebugger(given: string | true, terminal: Terminal): boolean {
+  const address = given === true ? INSPECT_ADDRESS : given;
+  const [, host = "127.0.0.1", port] = /^(?:([\w.-]+):)?(\d{1,5})$/.exec(address) ?? [];
+  if (port === undefined) {
+    terminal.complain(`--inspect takes a port or HOST:PORT, such as ${INSPECT_ADDRESS}, not ${address}.`);
+    return false;
+  }
   inspector.open(Number(port), host);
-  terminal.say(`Waiting for a debugger at ${host}:${String(port)} …`);
+  terminal.say(`Waiting for a debugger at ${host}:${port} …`);
   inspector.waitForDebugger();
+  return true;
 }
