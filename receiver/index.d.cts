@@ -6,6 +6,7 @@ export declare const verifySignature: typeof library.verifySignature;
 export declare const unwrap: typeof library.unwrap;
 export declare const WebhookError: typeof library.WebhookError;
 export declare const defineHandler: typeof library.defineHandler;
+export declare const handlersWith: typeof library.handlersWith;
 export declare const createHandlerBench: typeof library.createHandlerBench;
 export declare const PermanentFailure: typeof library.PermanentFailure;
 export declare const RetryAfter: typeof library.RetryAfter;

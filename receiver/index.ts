@@ -9,8 +9,8 @@ export {
   type Signed,
   type WebhookEvent,
 } from "./library/unwrap.ts";
-export { defineHandler, PermanentFailure, RetryAfter, type Handler } from "./work/handler.ts";
-export type { HandledEvent, HandlerContext } from "./work/handler.ts";
+export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";
+export type { CreateServices, HandledEvent, Handler, HandlerContext } from "./work/handler.ts";
 export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/handler-bench.ts";
 export type { Fetch, Middleware } from "./intake/adapters.ts";
 export type { Readiness } from "./operations/health.ts";

@@ -45,7 +45,7 @@ void main();
 `;
 const RECEIVER_ESM = `
 import { createServer } from "node:http";
-import { createHandlerBench, createReceiver, unwrap, verifySignature, defineHandler, PermanentFailure, RetryAfter, objectSchemas, type HandlerBench, type MountedReceiver, type WebhookEvent } from "voice-agent-webhook-kit/receiver";
+import { createHandlerBench, createReceiver, unwrap, verifySignature, defineHandler, handlersWith, PermanentFailure, RetryAfter, objectSchemas, type HandlerBench, type MountedReceiver, type WebhookEvent } from "voice-agent-webhook-kit/receiver";
 const receiver: MountedReceiver = await createReceiver({ signingSecrets: ["s"], retentionDays: 3, handlers: new URL("./handlers.mjs", import.meta.url) });
 createServer((request, response) => void receiver.middleware(request, response));
 export const POST: (request: Request) => Promise<Response> = receiver.fetch;
@@ -57,6 +57,9 @@ export const handlers = [defineHandler({ name: "calls", type: "call.completed", 
   if ((event.data.object.duration_sec ?? 0) > 3) throw new RetryAfter(3);
   throw new PermanentFailure("no");
 } })];
+const createServices = async () => ({ services: { till: (id: string) => id.length } });
+const withTill = handlersWith<typeof createServices>();
+handlers.push(withTill({ name: "till", type: "*", handle: async ({ id }, { services }) => void services.till(id) }) as never);
 const bench: HandlerBench = await createHandlerBench(handlers[0]!);
 console.log((await bench.run(event)).outcome === "later");
 console.log(objectSchemas["call.completed"].parse({}).phone, (await receiver.health()).ready);
@@ -69,7 +72,7 @@ async function main(): Promise<void> {
   const receiver: kit.MountedReceiver = await kit.createReceiver({ signingSecrets: ["s"] });
   await receiver.stop();
   const { type }: kit.WebhookEvent = kit.unwrap({ body: "", header: undefined, secrets: [] });
-  console.log(type, new kit.RetryAfter(1).name, kit.createHandlerBench);
+  console.log(type, new kit.RetryAfter(1).name, kit.createHandlerBench, kit.handlersWith);
 }
 void main();
 `;
