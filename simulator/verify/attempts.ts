@@ -13,24 +13,34 @@ import {
 import { allAcknowledged } from "./judge.ts";
 import type { Timing } from "./timing.ts";
 
+type Sending = Pick<CheckContext, "deliver" | "timing" | "answerTimeoutMs">;
+
 /**
  * Delivers as the service does: again, signed afresh, until it is acknowledged or six attempts were made (SPEC §6 Retry
  * policy), with short delays in place of minutes. For what a receiver may refuse once without losing anything. Once an
- * attempt has had no answer in time, those that are left wait for theirs side by side.
+ * attempt has had no answer in time, those that are left wait for theirs side by side, or are left out in a run that has
+ * shown already that answers come too late.
  */
 export async function attempts(
-  { deliver, timing }: Pick<CheckContext, "deliver" | "timing">,
+  context: Sending,
   what: Deliverable,
   changes?: DeliverOptions,
 ): Promise<Exchange[]> {
+  const { deliver, timing } = context;
   const exchanges = [await deliver(what, changes)];
   while (exchanges.length < MAXIMUM_ATTEMPTS && !exchanges.some(isAcknowledged)) {
     const isSlow = exchanges.some(hasTimedOut);
+    if (isSlow && isHurried(context)) return exchanges;
     const count = isSlow ? MAXIMUM_ATTEMPTS - exchanges.length : 1;
     await sleep(timing.retryMs * exchanges.length);
     exchanges.push(...(await Promise.all(Array.from({ length: count }, () => deliver(what, changes)))));
   }
   return exchanges;
+}
+
+/** Whether nobody waits as long as the service any more: a check has shown already that answers come too late. */
+function isHurried({ timing, answerTimeoutMs }: Sending): boolean {
+  return answerTimeoutMs() < timing.responseTimeoutMs;
 }
 
 /** The whole request is sent, and nobody waits for what comes back. */
@@ -50,14 +60,16 @@ export const ANSWER_LOST: DeliverOptions = {
  * may refuse copies of it.
  */
 export async function attemptsAfter(
-  { deliver, timing, answerTimeoutMs }: Pick<CheckContext, "deliver" | "timing" | "answerTimeoutMs">,
+  context: Sending,
   what: Deliverable,
   lost: DeliverOptions,
 ): Promise<Exchange[]> {
+  const { deliver, timing, answerTimeoutMs } = context;
   const answerDueAt = performance.now() + Math.min(timing.underWayMs, answerTimeoutMs());
   const first = await deliver(what, lost);
-  const retries = await attempts({ deliver, timing }, what);
-  if (retries.some(isAcknowledged)) return [first, ...retries];
+  const retries = await attempts(context, what);
+  const isKnown = isHurried(context) && retries.some(hasTimedOut);
+  if (isKnown || retries.some(isAcknowledged)) return [first, ...retries];
   await sleep(Math.max(0, answerDueAt - performance.now()));
   return [first, ...retries, await deliver(what)];
 }

@@ -23,7 +23,11 @@ export type Ledger = ReturnType<typeof createLedger>;
 const EXCHANGES_KEPT = 12;
 
 /** Keeps account of every event that was sent, so that effects can be held against acknowledgements. */
-export function createLedger(options: { nowMs: () => number }) {
+export function createLedger(options: {
+  nowMs: () => number;
+  /** Told how long the answer took that acknowledged an event for the first time. */
+  onFirstAnswer?: (durationMs: number) => void;
+}) {
   const entries = new Map<string, Omit<LedgerEntry, "superseded">>();
   const undocumented = new Set<string>();
   const superseded = new Set<string>();
@@ -49,7 +53,9 @@ export function createLedger(options: { nowMs: () => number }) {
         return;
       }
       entry.genuine ||= delivery.connected;
-      if (isAcknowledged(exchange)) entry.acknowledgedAtMs ??= options.nowMs();
+      if (!isAcknowledged(exchange) || entry.acknowledgedAtMs !== undefined) return;
+      entry.acknowledgedAtMs = options.nowMs();
+      options.onFirstAnswer?.(exchange.durationMs);
     },
     /** Says that nobody can be expected to act on this event, only to acknowledge it. */
     undocumented: (eventId: string): void => void undocumented.add(eventId),

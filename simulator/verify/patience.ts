@@ -4,29 +4,31 @@ import type { Timing } from "./timing.ts";
 
 /**
  * How long a run waits, so that it ends within a minute whatever the receiver does: once a `must` check has failed because
- * no answer came in time, nobody waits that long again; and with a receiver whose answers take a second and more, nothing
- * is begun late in the run. The verdict on the receiver stays what it would be.
+ * no answer came in time, nobody waits that long again; and with a receiver whose usual answer takes long, nothing is
+ * begun late in the run. The verdict on the receiver stays what it would be.
  */
 export function createPatience({ timing, begunAtMs }: { timing: Timing; begunAtMs: number }) {
   const { responseTimeoutMs, hurriedTimeoutMs, slowAnswerMs, slowRunMs } = timing;
   let timedOutIn: string | undefined;
-  let answerMs = 0;
+  const answersMs: number[] = [];
 
   function isCutShort(exchange: Exchange): boolean {
     return hasTimedOut(exchange) && exchange.durationMs < responseTimeoutMs;
   }
 
   return {
-    /** Learns how long an ordinary answer takes. */
-    learn: (durationMs: number): void => void (answerMs = durationMs),
+    /** Learns how long an answer took that acknowledged an event for the first time. */
+    learn: (durationMs: number): void => void answersMs.push(durationMs),
     /** How long an answer may take from now on. */
     answerTimeoutMs: (): number =>
       timedOutIn === undefined ? responseTimeoutMs : Math.min(responseTimeoutMs, hurriedTimeoutMs),
     /** Why no check is begun any more. */
     outOfTime(): string | undefined {
-      if (answerMs < slowAnswerMs || performance.now() - begunAtMs < slowRunMs) return undefined;
-      const seconds = (answerMs / 1_000).toFixed(1);
-      return `The receiver takes ${seconds} s for an answer, and the time of a run was over: run it by --only, or all with --thorough.`;
+      if (performance.now() - begunAtMs < slowRunMs) return undefined;
+      const usualMs =
+        answersMs.toSorted((left, right) => left - right)[Math.floor(answersMs.length / 2)] ?? 0;
+      if (usualMs < slowAnswerMs) return undefined;
+      return `The receiver takes ${(usualMs / 1_000).toFixed(2)} s for an answer, and the time of a run was over: run it by --only, or all with --thorough.`;
     },
     /** What can be said of a check: it has not failed where only nobody waited as long as the service does. */
     judge(check: Pick<Check, "id" | "level">, verdict: Verdict): Verdict {

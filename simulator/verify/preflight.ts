@@ -41,8 +41,6 @@ export type Preflight = {
   unreachable: boolean;
   /** The receiver says that it handled the first event before it was sent: in an earlier run with the same seed. */
   handledBefore: boolean;
-  /** How long the answer took that accepted the first event. */
-  answerMs: number;
   accepts: Verdict;
 };
 
@@ -56,16 +54,11 @@ export async function preflight(context: CheckContext): Promise<Preflight> {
     const exchange = await whenReady(context.timing, () => context.deliver(envelope));
     exchanges.push(exchange);
     if (isAcknowledged(exchange))
-      return {
-        unreachable: false,
-        handledBefore,
-        answerMs: exchange.durationMs,
-        accepts: { outcome: "passed" },
-      };
+      return { unreachable: false, handledBefore, accepts: { outcome: "passed" } };
     const { outcome } = exchange;
     if (outcome.kind === "no_answer" && ["dns", "refused", "tls"].includes(outcome.error)) {
       const reason = `${context.target.url} cannot be reached. ${outcome.message}`;
-      return { unreachable: true, handledBefore, answerMs: 0, accepts: { outcome: "unverified", reason } };
+      return { unreachable: true, handledBefore, accepts: { outcome: "unverified", reason } };
     }
     // A second wait of ten seconds would tell no more than the first.
     if (outcome.kind === "no_answer" && outcome.error === "timeout") break;
@@ -73,7 +66,7 @@ export async function preflight(context: CheckContext): Promise<Preflight> {
   }
   const problem = await explain(context, exchanges);
   const accepts: Verdict = { outcome: "failed", problem, exchanges: exchanges.slice(0, 1) };
-  return { unreachable: false, handledBefore, answerMs: 0, accepts };
+  return { unreachable: false, handledBefore, accepts };
 }
 
 /** Whether the first acknowledged event shows up behind --observe, and has not done so before the run. */

@@ -60,7 +60,9 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   const begunAtMs = performance.now();
   const events = options.events ?? EVENT_TYPES;
   const timing = { ...DEFAULT_TIMING, ...options.timing };
-  const ledger = createLedger({ nowMs: () => performance.now() });
+  const patience = createPatience({ timing, begunAtMs });
+  const { answerTimeoutMs, learn } = patience;
+  const ledger = createLedger({ nowMs: () => performance.now(), onFirstAnswer: learn });
   const results = new Map<string, CheckResult>();
   const pending: { check: Check; judge: (handled: HandledCounts) => Verdict; durationMs: number }[] = [];
   const redact = createRedactor([options.secret]);
@@ -70,8 +72,6 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   let broughtDownBy: string | undefined;
   let incomplete: string | undefined;
 
-  const patience = createPatience({ timing, begunAtMs });
-  const { answerTimeoutMs } = patience;
   const kills = createKillRounds(() => contextFor(KILLS));
   const contextFor = (checkId: string): CheckContext =>
     createContext({ ...options, events, timing, answerTimeoutMs, ledger, checkId, clock, kills });
@@ -177,7 +177,6 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     const first = contextFor("preflight");
     const flight = await preflight(first);
     const accepted = flight.accepts.outcome === "passed";
-    patience.learn(flight.answerMs);
     finish(reachableCheck, flight.unreachable ? flight.accepts : { outcome: "passed" }, 0);
     if (!flight.unreachable) finish(acceptsCheck, flight.accepts, 0);
 
@@ -192,7 +191,14 @@ export async function runChecks(options: RunOptions): Promise<Report> {
       await runPhase("last", 1);
       await judgePending(timing.settleMs, () => true);
       await runPhase("crash", 1);
-      await judgePending(timing.settleAfterCrashMs, ({ checkIds }) => [...checkIds].some(isAboutKills));
+      // Events that were lost without a kill have been waited for.
+      const isLossKnown = [...results.values()].some(
+        ({ check, outcome }) => check.group === "effects" && outcome === "failed",
+      );
+      const crashMs = isLossKnown
+        ? Math.min(timing.settleMs, timing.settleAfterCrashMs)
+        : timing.settleAfterCrashMs;
+      await judgePending(crashMs, ({ checkIds }) => [...checkIds].some(isAboutKills));
       await runPhase("explore", 1);
     }
   }

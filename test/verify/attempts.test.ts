@@ -8,6 +8,7 @@ async function attemptsAnswered(...statuses: number[]): Promise<(number | undefi
   const exchanges = await attempts(
     {
       timing: { ...DEFAULT_TIMING, retryMs: 0 },
+      answerTimeoutMs: () => DEFAULT_TIMING.responseTimeoutMs,
       deliver: async (): Promise<Exchange> => ({
         eventId: "evt_1",
         request: {

@@ -5,6 +5,7 @@ import { ANSWER_LOST, attempts, attemptsAfter, sixInARow } from "../../simulator
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Verdict } from "../../simulator/verify/check.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { createLedger } from "../../simulator/verify/ledger.ts";
 import { createPatience } from "../../simulator/verify/patience.ts";
 import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
@@ -13,6 +14,19 @@ import { CORRECT, SECRET, startMutant } from "../mutants/receiver.ts";
 
 const ENVELOPE = sampleEnvelope("call.completed");
 
+const FROM_NOWHERE: Exchange = {
+  eventId: ENVELOPE.id,
+  request: {
+    url: "http://127.0.0.1:1/",
+    headers: [],
+    body: Buffer.alloc(0),
+    signature: { headerName: "X", recipe: { t: [], headers: [] } },
+    httpVersion: "1.1",
+  },
+  outcome: { kind: "no_answer", error: "timeout", message: "" },
+  durationMs: 10_000,
+};
+
 /** Never answers in time; tells how many deliveries were under way at most, and how many there were. */
 function deaf() {
   const told = { count: 0, atOnce: 0 };
@@ -20,24 +34,14 @@ function deaf() {
   return {
     told,
     timing: { ...DEFAULT_TIMING, retryMs: 0 },
+    answerTimeoutMs: () => DEFAULT_TIMING.responseTimeoutMs,
     deliver: async (): Promise<Exchange> => {
       told.count += 1;
       underWay += 1;
       told.atOnce = Math.max(told.atOnce, underWay);
       await sleep(1);
       underWay -= 1;
-      return {
-        eventId: ENVELOPE.id,
-        request: {
-          url: "http://127.0.0.1:1/",
-          headers: [],
-          body: Buffer.alloc(0),
-          signature: { headerName: "X", recipe: { t: [], headers: [] } },
-          httpVersion: "1.1",
-        },
-        outcome: { kind: "no_answer", error: "timeout", message: "" },
-        durationMs: 10_000,
-      };
+      return FROM_NOWHERE;
     },
   };
 }
@@ -46,6 +50,18 @@ test("what waits for the same time-out waits side by side: of six attempts, five
   const receiver = deaf();
   expect(await attempts(receiver, ENVELOPE)).toHaveLength(6);
   expect(receiver.told).toEqual({ count: 6, atOnce: 5 });
+});
+
+test("where it is known that answers come too late, one that does is not waited for again", async () => {
+  const receiver = deaf();
+  const hurried = {
+    ...receiver,
+    timing: { ...receiver.timing, underWayMs: 0 },
+    answerTimeoutMs: () => 2_000,
+  };
+  expect(await attempts(hurried, ENVELOPE)).toHaveLength(1);
+  // The one whose answer is lost, and one more.
+  expect(await attemptsAfter(hurried, ENVELOPE, ANSWER_LOST)).toHaveLength(2);
 });
 
 test("of six copies in a row each is signed a second later than the one before", async () => {
@@ -148,6 +164,49 @@ test.each([
     expect(patience.answerTimeoutMs()).toBe(waitsMs);
   },
 );
+
+test("an event's first acknowledgement says how long answers take, no copy and no forgery", () => {
+  const learned: number[] = [];
+  const ledger = createLedger({ nowMs: () => 0, onFirstAnswer: (durationMs) => learned.push(durationMs) });
+  const tell = (eventId: string, status: number, durationMs: number, forged = false): void => {
+    const outcome = { kind: "answered", status, headers: [], body: Buffer.alloc(0), complete: true } as const;
+    const exchange = { ...FROM_NOWHERE, eventId, outcome, durationMs };
+    ledger.record({ checkId: "x", exchange, forged, connected: true });
+  };
+  tell("evt_1", 503, 1);
+  tell("evt_1", 200, 600);
+  tell("evt_1", 200, 2);
+  tell("evt_2", 200, 3, true);
+  tell("evt_3", 204, 700);
+  expect(learned).toEqual([600, 700]);
+});
+
+test("it is the usual answer that counts, not the slowest", () => {
+  const patience = createPatience({ timing: { ...DEFAULT_TIMING, slowRunMs: 0 }, begunAtMs: 0 });
+  expect(patience.outOfTime()).toBeUndefined();
+  for (const durationMs of [900, 4, 5, 49, 800]) patience.learn(durationMs);
+  expect(patience.outOfTime()).toBeUndefined();
+  for (const durationMs of [50, 51]) patience.learn(durationMs);
+  expect(patience.outOfTime()).toMatch(/takes 0\.05 s for an answer/);
+});
+
+test("no more others are sent between an event and its copy than there is time for", async () => {
+  const receiver = await startMutant({ beforeAnswer: () => sleep(30) }, Date.now);
+  const report = await runChecks({
+    url: receiver.url,
+    secret: SECRET,
+    seed: "patience",
+    checks: CATALOGUE.filter(({ id }) => id === "effects.after-many-others"),
+    observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
+    timing: { manyOthers: 5_000, manyOthersMs: 100 },
+    now: Date.now,
+  });
+  await receiver.close();
+  expect(report.results.at(-1)).toMatchObject({
+    outcome: "unverified",
+    explanation: expect.stringMatching(/of which 4\d\d\d were left out/),
+  });
+});
 
 test("with a receiver whose answers take long, nothing is begun late in the run", async () => {
   const receiver = await startMutant({ beforeAnswer: () => sleep(30) }, Date.now);

@@ -36,6 +36,7 @@ test("without a word nothing changes but what the long run takes more of", () =>
     slowRunMs: Number.POSITIVE_INFINITY,
     kills: 30,
     manyOthers: 10_500,
+    manyOthersMs: Number.POSITIVE_INFINITY,
     burst: 120,
   });
   expect(timingFor({ readyTimeoutMs: 5_000, thorough: true, effectsWithinMs: 1 })).toMatchObject(thorough);

@@ -44,10 +44,11 @@ test("after a restart the receiver is left alone for a while, so that a second h
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(restMs - 5);
 });
 
-test.each<[Check["phase"], "passed" | "failed"]>([
-  ["crash", "passed"],
-  ["alone", "failed"],
-])("what takes longer to be handled after a %s check has %s", async (phase, outcome) => {
+test.each<[Check["phase"], string, "passed" | "failed"]>([
+  ["crash", "", "passed"],
+  ["crash", " in a run that has lost an event before", "failed"],
+  ["alone", "", "failed"],
+])("what takes longer to be handled after a %s check%s has %s", async (phase, before, outcome) => {
   const receiver = await startMutant({}, Date.now);
   onTestFinished(() => receiver.close());
   let lateId = "";
@@ -67,11 +68,21 @@ test.each<[Check["phase"], "passed" | "failed"]>([
       return whenSettled((handled) => handledTimes(handled, [exchange], { least: 1, most: 1 }));
     },
   };
+  const lost: Check = {
+    ...check,
+    id: "effects.lost",
+    group: "effects",
+    phase: "alone",
+    run: async ({ deliver, event }) => {
+      const exchange = await deliver(event("order.created"));
+      return whenSettled((handled) => handledTimes(handled, [exchange], { least: 2, most: 2 }));
+    },
+  };
   const { results } = await runChecks({
     url: receiver.url,
     secret: SECRET,
     seed: "late",
-    checks: [check],
+    checks: before === "" ? [check] : [lost, check],
     observe: async (eventId) => ({
       known: true,
       count: eventId === lateId && performance.now() < handledAt ? 0 : receiver.handled(eventId),

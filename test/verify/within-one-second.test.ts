@@ -14,6 +14,14 @@ const NO_ANSWER: Exchange["outcome"] = { kind: "no_answer", error: "closed", mes
 
 /** How often something is sent whose answers take so long on the receiver's clock, and whether one counts. */
 async function sentWith(...answersTakeMs: number[]): Promise<{ sent: number[]; counts: boolean }> {
+  return sentIn(0, answersTakeMs);
+}
+
+/** The same with a receiver that takes so long for an answer, by itself. */
+async function sentIn(
+  durationMs: number,
+  answersTakeMs: number[],
+): Promise<{ sent: number[]; counts: boolean }> {
   let nowMs = EARLY_MS;
   const now = (): number => nowMs;
   const context: CheckContext = createContext({
@@ -34,7 +42,7 @@ async function sentWith(...answersTakeMs: number[]): Promise<{ sent: number[]; c
     sent.push(receiverSeconds - EARLY_MS / 1_000 + 0.05);
     nowMs += answersTakeMs.shift() ?? 0;
     const { request } = context.compose(Buffer.alloc(0));
-    return { eventId: "", request, outcome: NO_ANSWER, durationMs: 0 };
+    return { eventId: "", request, outcome: NO_ANSWER, durationMs };
   });
   return { sent: sent.map(Math.round), counts: exchange !== undefined };
 }
@@ -53,3 +61,14 @@ test("none counts where every answer comes in another second than its request", 
     counts: false,
   });
 });
+
+test.each([
+  [450, 8],
+  [451, 2],
+])(
+  "of a receiver that takes %i ms for an answer, no more than %i tries are made",
+  async (durationMs, tries) => {
+    const answersTakeMs = Array.from({ length: 8 }, () => 1_000);
+    expect((await sentIn(durationMs, answersTakeMs)).sent).toHaveLength(tries);
+  },
+);

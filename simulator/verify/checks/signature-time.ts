@@ -94,7 +94,7 @@ function atLimit(
         return sent.request.headers.some(([, value]) => value.startsWith(`t=${t},`)) ? sent : undefined;
       });
       if (exchange !== undefined) return judge([exchange]);
-      return unverified("No answer came within one second of the receiver's clock, in eight tries.");
+      return unverified("No answer came early enough within a second of the receiver's clock.");
     },
   };
 }
