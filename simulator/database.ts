@@ -14,13 +14,14 @@ import {
 import { summaryOfBody } from "./domain/world/event-summary.ts";
 import { keepPrivate } from "./private-file.ts";
 import { WORLD_MIGRATIONS, WORLD_RETENTION } from "./domain/world/schema.ts";
+import { type Refused, refused } from "./domain/refused.ts";
 
 /** SQLite's name for a database in a file that it makes itself, and removes at once. */
 const TEMPORARY = "";
 /** At each commit SQLite counts the changed pages of a temporary database: with more room for them, that is what it does. */
 const TEMPORARY_CACHE_KIB = 2_000;
 
-export type OpenedDatabase = { ok: true; database: Database.Database } | { ok: false; message: string };
+export type OpenedDatabase = { ok: true; database: Database.Database } | Refused;
 
 /** One entry a release, oldest first; `PRAGMA user_version` counts how many a file has seen. Append, never edit. */
 const MIGRATIONS = [
@@ -50,10 +51,10 @@ export function openDatabase(file?: string, isTemporary = false): OpenedDatabase
   try {
     if (file !== undefined && !existsSync(dirname(path))) {
       // Made for somebody, it would hide that the name was mistyped.
-      return { ok: false, message: `There is no folder ${dirname(path)}: make it, or mend --data.` };
+      return refused(`There is no folder ${dirname(path)}: make it, or mend --data.`);
     }
     const linked = file === undefined ? undefined : keepPrivate(path);
-    if (linked !== undefined) return { ok: false, message: `${path} ${linked}` };
+    if (linked !== undefined) return refused(`${path} ${linked}`);
     const database = new Database(path, { timeout: 250 });
     database.pragma("locking_mode = EXCLUSIVE");
     database.pragma(`journal_mode = ${file === undefined ? "MEMORY" : "WAL"}`);
@@ -64,9 +65,9 @@ export function openDatabase(file?: string, isTemporary = false): OpenedDatabase
     const problem = migrate(database);
     if (problem === undefined) return { ok: true, database };
     database.close();
-    return { ok: false, message: `${path} ${problem}` };
+    return refused(`${path} ${problem}`);
   } catch (error) {
-    return { ok: false, message: explain(path, error) };
+    return refused(explain(path, error));
   }
 }
 

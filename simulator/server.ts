@@ -5,6 +5,7 @@ import { hostInUrl, isWildcard } from "../shared/host.ts";
 import type { AppOptions, createApp } from "./app.ts";
 import { createBoundedServer } from "./bounded-server.ts";
 import type { Simulator } from "./verbs/simulator.ts";
+import { type Refused, refused } from "./domain/refused.ts";
 
 export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
   port: number;
@@ -14,7 +15,7 @@ export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
 
 export type RunningServer = { url: string; port: number; close(): Promise<void> };
 
-export type ListenResult = { ok: true; server: RunningServer } | { ok: false; message: string };
+export type ListenResult = { ok: true; server: RunningServer } | Refused;
 
 /** Serves the REST API, the dashboard and the control API on one port. */
 export async function listen(simulator: Simulator, options: ServerOptions): Promise<ListenResult> {
@@ -35,7 +36,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
     );
   });
   const problem = await bind(server, options);
-  if (problem !== undefined) return { ok: false, message: problem };
+  if (problem !== undefined) return refused(problem);
   app.getSoon();
 
   const { port } = addressOf(server);

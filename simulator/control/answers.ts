@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Response } from "expre
 import type { z } from "zod";
 import { exactNumbers } from "../domain/exact-json.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
-import type { Refusal, RefusalReason } from "../verbs/refusal.ts";
+import type { RefusalReason, Refused } from "../domain/refused.ts";
 
 /** An error of the control API: `{ "error", "message" }`, where the message says what to do. */
 export function answerError(response: Response, status: number, error: string, message: string): void {
@@ -20,7 +20,7 @@ const STATUS_OF_REFUSAL: Record<RefusalReason, number> = {
 };
 
 /** The error that a refusal of the simulator's is. */
-export function answerRefusal(response: Response, { reason, message }: Refusal): void {
+export function answerRefusal(response: Response, { reason, message }: Refused): void {
   answerError(response, STATUS_OF_REFUSAL[reason], reason, message);
 }
 

@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "../../shared/events.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { answerList, answerRefusal, readBody } from "./answers.ts";
-import { notFound } from "../verbs/refusal.ts";
+import { notFound } from "../domain/refused.ts";
 import { faultsSchema, nameSchema } from "./schemas.ts";
 import { answersView, emittedView, endpointView } from "./views.ts";
 

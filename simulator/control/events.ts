@@ -15,9 +15,9 @@ import type { EventSummary } from "../domain/event-summaries.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { parseExactly } from "../domain/exact-json.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
-import { notFound } from "../verbs/refusal.ts";
+import { notFound } from "../domain/refused.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerError, answerList, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
+import { answerList, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, nameSchema, pageSchema } from "./schemas.ts";
 import { deliveryView, emittedView, eventView } from "./views.ts";
 
@@ -55,7 +55,7 @@ export function eventRoutes(simulator: Simulator): Router {
     if (body === undefined) return;
     const { org_id: orgId, object, count, faults } = body;
     const type = parseEventType(body.type);
-    if (!type.ok) return answerError(response, 400, "invalid_request", type.message);
+    if (!type.ok) return answerRefusal(response, type);
     const emitted: EmittedEvent[] = [];
     while (emitted.length < count) {
       const some = Math.min(MOST_A_TURN, count - emitted.length);

@@ -2,7 +2,7 @@ import { Router } from "express";
 import type { Story } from "../domain/stories.ts";
 import { parseScenario, type Scenario } from "../domain/world/scenario.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerError, answerList } from "./answers.ts";
+import { answerList, answerRefusal } from "./answers.ts";
 
 /** Stories of several events that belong together: list them, add one, set one off. */
 export function scenarioRoutes({ stories }: Simulator): Router {
@@ -14,25 +14,16 @@ export function scenarioRoutes({ stories }: Simulator): Router {
 
   router.post("/scenarios", (request, response) => {
     const parsed = parseScenario(request.body);
-    if (!parsed.ok) return answerError(response, 400, "invalid_request", parsed.message);
-    if (!stories.add(parsed.scenario))
-      return answerError(
-        response,
-        400,
-        "invalid_request",
-        "There are as many scenarios as there may be: give it the name of one that it is to replace.",
-      );
+    if (!parsed.ok) return answerRefusal(response, parsed);
+    const added = stories.add(parsed.scenario);
+    if (!added.ok) return answerRefusal(response, added);
     const { name, summary } = parsed.scenario;
     response.status(201).json({ object: "scenario", name, summary });
   });
 
   router.post("/scenarios/:name", (request, response) => {
     const told = stories.tell(request.params.name);
-    if (!told.ok) {
-      const [status, error] =
-        told.reason === "unknown" ? ([404, "not_found"] as const) : ([400, "invalid_request"] as const);
-      return answerError(response, status, error, told.message);
-    }
+    if (!told.ok) return answerRefusal(response, told);
     response.status(202).json(storyView(told.story));
   });
 

@@ -6,7 +6,7 @@ import { listReadings, parseReadings } from "../domain/readings.ts";
 import { ourProgram } from "../invocation.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { VERSION } from "../version.ts";
-import { answerError, answerList, readBody } from "./answers.ts";
+import { answerList, answerRefusal, readBody } from "./answers.ts";
 
 /** Maximum rate; for a load test there is the command `load`. */
 const MOST_TRAFFIC_PER_MINUTE = 60_000;
@@ -47,7 +47,7 @@ export function worldRoutes(simulator: Simulator): Router {
     if (body === undefined) return;
     const merged = { ...simulator.readings(), ...body };
     const parsed = parseReadings(Object.entries(merged).map(([name, choice]) => `${name}=${choice}`));
-    if (!parsed.ok) return answerError(response, 400, "invalid_request", parsed.message);
+    if (!parsed.ok) return answerRefusal(response, parsed);
     simulator.setReadings(parsed.readings);
     response.json(parsed.readings);
   });

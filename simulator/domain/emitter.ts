@@ -109,7 +109,7 @@ export function createEmitter(options: {
     emit(happening: Happening, count = 1): EmitResult {
       const { type, object = {} } = happening;
       const problem = objectProblem(type, object);
-      if (problem !== undefined) return { ok: false, message: `object.${problem}` };
+      if (problem !== undefined) return refused(`object.${problem}`);
       const result = transaction((): EmitResult => {
         const emitted: EmittedEvent[] = [];
         for (let made = 0; made < count; made++) {
@@ -117,7 +117,7 @@ export function createEmitter(options: {
           if (!happened.ok) return happened;
           const odd =
             made === 0 && EVENT_KINDS[type].item === "call" ? oddCall(object, happened.emitted) : undefined;
-          if (odd !== undefined) return { ok: false, message: `object.${odd}` };
+          if (odd !== undefined) return refused(`object.${odd}`);
           emitted.push(...happened.emitted);
         }
         return { ok: true, emitted };
@@ -137,6 +137,7 @@ export function createEmitter(options: {
       if (!isSelected && options.readings().test_event_ignores_selection === "no") {
         return refused(
           "This endpoint has not selected call.completed, and test events respect the selection here.",
+          "not_selected",
         );
       }
       const tested = transaction(() => {
@@ -161,7 +162,7 @@ export function createEmitter(options: {
         for (const envelope of envelopes) {
           const id = settings.newIds ? events.newId() : envelope.id;
           const event = events.adopt({ ...envelope, id });
-          if (event === undefined) return { ok: false, message: idTaken(id) };
+          if (event === undefined) return refused(idTaken(id), "id_taken");
           emitted.push(publish({ ...event, origin: "replay" }, to, settings.faults));
         }
         return { ok: true, emitted };

@@ -7,6 +7,7 @@ import { formatFault, parseFault, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import { stableId } from "./random.ts";
 import type { EndpointSecrets } from "./signing-secrets.ts";
+import { type Refused, refused } from "./refused.ts";
 
 export type Endpoint = EndpointSecrets & {
   id: string;
@@ -35,7 +36,7 @@ export type EndpointChanges = {
   [Name in keyof Omit<EndpointSettings, "secret">]?: EndpointSettings[Name] | undefined;
 };
 
-export type EndpointResult = { ok: true; endpoint: Endpoint } | { ok: false; message: string };
+export type EndpointResult = { ok: true; endpoint: Endpoint } | Refused;
 
 type EndpointRow = Omit<Endpoint, "eventTypes" | "faults" | "previousSecret" | "flagged"> & {
   eventTypes: string;
@@ -104,7 +105,7 @@ export function createEndpoints(options: {
     /** Registers an endpoint; the message of a refusal says what to change. */
     register(settings: EndpointSettings): EndpointResult {
       const problem = settingsProblem(settings, allowedHosts);
-      if (problem !== undefined) return { ok: false, message: problem };
+      if (problem !== undefined) return refused(problem);
       const endpoint: Endpoint = {
         id: stableId("ep_", 16, { seed: options.seed, purpose: "endpoint", index: (lastSeq.get() ?? 0) + 1 }),
         orgId: settings.orgId ?? null,
@@ -140,7 +141,7 @@ export function createEndpoints(options: {
         faults: changes.faults ?? endpoint.faults,
       };
       const problem = settingsProblem(changed, allowedHosts);
-      if (problem !== undefined) return { ok: false, message: problem };
+      if (problem !== undefined) return refused(problem);
       changed.url = new URL(changed.url).href;
       const { id, orgId, url, eventTypes, faults } = changed;
       update.run(orgId, url, JSON.stringify(eventTypes), faultList(faults), id);
@@ -158,7 +159,7 @@ export function createEndpoints(options: {
         secret === previous
           ? "The endpoint has this secret already: give another, or none."
           : settingsProblem({ url, secret }, allowedHosts);
-      if (problem !== undefined) return { ok: false, message: problem };
+      if (problem !== undefined) return refused(problem);
       const untilMs = clock.now() + settings.overlapMs;
       rotate.run(untilMs, secret, id);
       journal.write({ kind: "endpoint.changed", endpointId: id });

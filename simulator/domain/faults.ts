@@ -44,7 +44,7 @@ export function parseFault(text: string): ParsedFault {
   }
   if (count === undefined) return { ok: true, fault: { name } };
   if (rest.length > 0 || !/^[1-6]$/.test(count)) {
-    return { ok: false, message: `${text}: after the colon goes the number of attempts to spoil, 1 to 6.` };
+    return refused(`${text}: after the colon goes the number of attempts to spoil, 1 to 6.`);
   }
   return { ok: true, fault: { name, attempts: Number(count) } };
 }

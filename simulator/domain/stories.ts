@@ -1,5 +1,6 @@
 import type { Agenda } from "./agenda.ts";
 import { didYouMean } from "./suggest.ts";
+import { type Refused, refused } from "./refused.ts";
 import { type Scenario, SCENARIOS } from "./world/scenario.ts";
 import type { World } from "./world/world.ts";
 
@@ -10,9 +11,7 @@ const MOST_STEPS_AHEAD = 100_000;
 /** A story that has begun: its steps lie ahead in schedule time. */
 export type Story = { scenario: Scenario; steps: number; endsAtMs: number };
 
-export type StoryResult =
-  | { ok: true; story: Story }
-  | { ok: false; reason: "unknown" | "impossible"; message: string };
+export type StoryResult = { ok: true; story: Story } | Refused;
 
 const TOO_MUCH_AHEAD = `More than ${MOST_STEPS_AHEAD.toLocaleString("en")} steps of stories would lie ahead: move the clock on, or reset.`;
 
@@ -33,29 +32,34 @@ export function createStories(options: {
 
   return {
     list: (): Scenario[] => [...known.values()],
-    /** Adds a scenario, in the place of one with its name; false where there are as many as there may be. */
-    add(scenario: Scenario): boolean {
-      if (known.size >= MOST_SCENARIOS && !known.has(scenario.name)) return false;
+    /** Adds a scenario, in the place of one with its name; refused where there are as many as there may be. */
+    add(scenario: Scenario): { ok: true } | Refused {
+      if (known.size >= MOST_SCENARIOS && !known.has(scenario.name))
+        return refused(
+          `There are as many scenarios as there may be, ${known.size}: give it the name of one that it is to replace.`,
+        );
       known.set(scenario.name, scenario);
-      return true;
+      return { ok: true };
     },
     /** Begins a story: its steps happen in schedule time, the first of them at once. */
     tell(name: string): StoryResult {
       const scenario = known.get(name);
       if (scenario === undefined) {
         const names = [...known.keys()];
-        const message = `There is no scenario ${JSON.stringify(name)}.${didYouMean(name, names)} There are ${names.join(", ")}.`;
-        return { ok: false, reason: "unknown", message };
+        return refused(
+          `There is no scenario ${JSON.stringify(name)}.${didYouMean(name, names)} There are ${names.join(", ")}.`,
+          "not_found",
+        );
       }
       const startMs = now();
       const told = transaction(() => {
         const story = world.tell(scenario);
         if (story.ok && agenda.count() + story.steps.length > MOST_STEPS_AHEAD)
-          return { ok: false as const, message: TOO_MUCH_AHEAD };
+          return refused(TOO_MUCH_AHEAD);
         if (story.ok) for (const { afterMs, ...step } of story.steps) agenda.add(startMs + afterMs, step);
         return story;
       });
-      if (!told.ok) return { ok: false, reason: "impossible", message: told.message };
+      if (!told.ok) return told;
       onTold();
       const endsAtMs = startMs + Math.max(0, ...told.steps.map(({ afterMs }) => afterMs));
       return { ok: true, story: { scenario, steps: told.steps.length, endsAtMs } };

@@ -110,9 +110,7 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
 function added(json: object, { stories }: Simulator): string {
   const parsed = parseScenario(json);
   if (!parsed.ok) throw new Error(parsed.message);
-  if (!stories.add(parsed.scenario)) {
-    throw new Error(`There are as many scenarios as there may be: ${stories.list().length}.`);
-  }
+  orThrow(stories.add(parsed.scenario));
   return parsed.scenario.name;
 }
 

@@ -54,8 +54,7 @@ export async function openSource(options: {
       `${name} is no event id (evt_…), no file and no event type.${didYouMean(name, EVENT_TYPES)}`,
     );
   }
-  if (!statSync(name).isFile())
-    return { ok: false, message: `${name} is no file, but a folder or a device.` };
+  if (!statSync(name).isFile()) return refused(`${name} is no file, but a folder or a device.`);
   return openFile(name, skipInvalid);
 }
 
@@ -65,13 +64,11 @@ function known(name: string, envelopes: Envelope[], leftOut: string[] = []): Ope
 
 async function openFile(path: string, skipInvalid: boolean): Promise<OpenedSource> {
   const whole = wholeDocument(path);
-  if (typeof whole === "string") return { ok: false, message: `${path} cannot be read: ${whole}.` };
+  if (typeof whole === "string") return refused(`${path} cannot be read: ${whole}.`);
   const leftOut: string[] = [];
   const refuse = (message: string): OpenedSource | undefined => {
     leftOut.push(message);
-    return skipInvalid
-      ? undefined
-      : { ok: false, message: `${message} Nothing was sent; --skip-invalid leaves such out.` };
+    return skipInvalid ? undefined : refused(`${message} Nothing was sent; --skip-invalid leaves such out.`);
   };
   if (whole !== undefined) {
     const envelopes: Envelope[] = [];
@@ -97,7 +94,7 @@ async function openFile(path: string, skipInvalid: boolean): Promise<OpenedSourc
 }
 
 function empty(path: string): OpenedSource {
-  return { ok: false, message: `${path} holds no envelope.` };
+  return refused(`${path} holds no envelope.`);
 }
 
 /** The items of a file that is one JSON value, or why not; undefined when it is lines of JSON, or none at all. */
@@ -154,11 +151,11 @@ type ReadEnvelope = { ok: true; value: Envelope } | Refused;
 
 function readLine(line: Buffer): ReadEnvelope {
   if (line.byteLength > LONGEST_LINE_BYTES)
-    return { ok: false, message: "this line is longer than 4 MiB, which no envelope is." };
+    return refused("this line is longer than 4 MiB, which no envelope is.");
   const problem = jsonShapeProblem(line);
-  if (problem !== undefined) return { ok: false, message: `this is no event envelope: ${problem}.` };
+  if (problem !== undefined) return refused(`this is no event envelope: ${problem}.`);
   const value = parseJson(line);
-  return value === undefined ? { ok: false, message: "this line is no JSON." } : readEnvelope(value);
+  return value === undefined ? refused("this line is no JSON.") : readEnvelope(value);
 }
 
 /** An envelope itself, or a record that has one, as `events show --json` prints it. */
@@ -168,7 +165,7 @@ function readEnvelope(value: unknown): ReadEnvelope {
   if (parsed.success) return { ok: true, value: parsed.data };
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : ` (${issue.path.join(".")})`;
-  return { ok: false, message: `this is no event envelope: ${issue?.message ?? ""}${where}.` };
+  return refused(`this is no event envelope: ${issue?.message ?? ""}${where}.`);
 }
 
 function parseJson(bytes: Buffer): unknown {

@@ -51,7 +51,7 @@ export type StateFile = {
 export function openStateFile(path: string, replay: { sources: string[]; total: number }): OpenedState {
   const kept = read(path);
   if (kept === "broken") {
-    return { ok: false, message: `${path} is not the state of a replay: choose another file for --resume.` };
+    return refused(`${path} is not the state of a replay: choose another file for --resume.`);
   }
   if (
     kept !== undefined &&

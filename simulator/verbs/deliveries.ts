@@ -16,7 +16,7 @@ import type { EventLog } from "../domain/events.ts";
 import { faultsOnAttempt } from "../domain/faults.ts";
 import type { Readings } from "../domain/readings.ts";
 import { signingSecrets } from "../domain/signing-secrets.ts";
-import { refuse, type Refusal } from "./refusal.ts";
+import { type Refused, refused } from "../domain/refused.ts";
 
 /** Maximum number of deliveries that one request sends again. */
 const MOST_RESENT = 1_000;
@@ -62,11 +62,11 @@ export function createDeliveryVerbs(options: {
 }) {
   const { deliveries, deliverySummaries, attempts, events, endpoints, emitter, dispatcher, now } = options;
 
-  function noDelivery(id: string): Refusal {
+  function noDelivery(id: string): Refused {
     const kept = options.kept.toLocaleString("en");
-    return refuse(
-      "not_found",
+    return refused(
       `There is no delivery ${JSON.stringify(id)}. Of old deliveries, the last ${kept} are kept.`,
+      "not_found",
     );
   }
 
@@ -113,12 +113,12 @@ export function createDeliveryVerbs(options: {
       };
     },
     /** Sends the same event to the same endpoint again, as a new delivery; answers its id. */
-    resend(id: string): { ok: true; id: string } | Refusal {
+    resend(id: string): { ok: true; id: string } | Refused {
       const delivery = deliveries.find(id);
       if (delivery === undefined) return noDelivery(id);
       const { endpointId } = delivery;
       return endpoints.find(endpointId) === undefined
-        ? refuse("endpoint_deleted", `The endpoint ${endpointId} was deleted: register it again.`)
+        ? refused(`The endpoint ${endpointId} was deleted: register it again.`, "endpoint_deleted")
         : { ok: true, id: emitter.resend(delivery) };
     },
     /**
@@ -150,15 +150,15 @@ export function createDeliveryVerbs(options: {
       return { found: chosen, ids, hasMore: found.length > MOST_RESENT };
     },
     /** An attempt as it would be made now, signed at this moment: what was sent then is too old by now. */
-    signAgain(id: string, number: number): { ok: true; request: AttemptRequest } | Refusal {
+    signAgain(id: string, number: number): { ok: true; request: AttemptRequest } | Refused {
       const delivery = deliveries.find(id);
       const attempt = attempts.ofDelivery(id).find((made) => made.number === number);
       if (delivery === undefined || attempt === undefined) return noDelivery(id);
       const endpoint = endpoints.find(delivery.endpointId);
       if (endpoint === undefined)
-        return refuse(
-          "endpoint_deleted",
+        return refused(
           `The endpoint ${delivery.endpointId} was deleted, and its secret with it.`,
+          "endpoint_deleted",
         );
       const { url } = endpoint;
       const readings = options.readings();
@@ -170,12 +170,12 @@ export function createDeliveryVerbs(options: {
       return { ok: true, request };
     },
     /** Makes the attempt that waits now. */
-    attemptNow(id: string): { ok: true } | Refusal {
+    attemptNow(id: string): { ok: true } | Refused {
       const delivery = deliveries.find(id);
       if (delivery === undefined) return noDelivery(id);
       if (delivery.nextAttemptAtMs === null) {
         const why = delivery.state === "attempting" ? "its attempt is under way" : `it is ${delivery.state}`;
-        return refuse("nothing_due", `No attempt of ${id} waits: ${why}.`);
+        return refused(`No attempt of ${id} waits: ${why}.`, "nothing_due");
       }
       deliveries.hurry(id, now());
       dispatcher.wake();

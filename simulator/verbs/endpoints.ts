@@ -3,9 +3,9 @@ import type { EmittedEvent, Emitter } from "../domain/emitter.ts";
 import type { Endpoint, EndpointChanges, Endpoints, EndpointSettings } from "../domain/endpoints.ts";
 import type { World } from "../domain/world/world.ts";
 import { addressOf, isListening } from "../processes/listening.ts";
-import { notFound, refuse, type Refusal } from "./refusal.ts";
+import { notFound, type Refused, refused } from "../domain/refused.ts";
 
-export type EndpointResult = { ok: true; endpoint: Endpoint } | Refusal;
+export type EndpointResult = { ok: true; endpoint: Endpoint } | Refused;
 
 /** What one can do with endpoints: register, look, change, remove, test (SPEC §6 Registration). */
 export function createEndpointVerbs(options: {
@@ -21,13 +21,10 @@ export function createEndpointVerbs(options: {
     return endpoint === undefined ? notFound("endpoint", id) : { ok: true, endpoint };
   }
 
-  function organizationProblem({ orgId }: EndpointChanges): Refusal | undefined {
+  function organizationProblem({ orgId }: EndpointChanges): Refused | undefined {
     if (orgId === undefined || orgId === null || world.findOrganization(orgId)) return undefined;
     const known = world.organizations().map(({ organization }) => organization.id);
-    return refuse(
-      "invalid_request",
-      `There is no organization ${JSON.stringify(orgId)}: use one of ${known.join(", ")}.`,
-    );
+    return refused(`There is no organization ${JSON.stringify(orgId)}: use one of ${known.join(", ")}.`);
   }
 
   return {
@@ -36,34 +33,28 @@ export function createEndpointVerbs(options: {
     /** Whether a URL would be accepted, and why not; registers nothing. */
     checkUrl: endpoints.checkUrl,
     /** The same, and whether somebody listens there now; only this machine is asked (null: nobody was). */
-    async probe(url: string): Promise<ReturnType<Endpoints["checkUrl"]> & { is_listening?: boolean | null }> {
+    async probe(
+      url: string,
+    ): Promise<{ ok: true; url: string; is_listening: boolean | null } | Omit<Refused, "reason">> {
       const checked = endpoints.checkUrl(url);
-      if (!checked.ok) return checked;
+      if (!checked.ok) return { ok: false, message: checked.message };
       const address = addressOf(checked.url);
       const isHere = /^(?:localhost|.+\.localhost|127\..+|::1)$/.test(address.hostname);
       return { ...checked, is_listening: isHere ? await isListening(address) : null };
     },
     register(settings: EndpointSettings): EndpointResult {
-      const problem = organizationProblem(settings);
-      if (problem !== undefined) return problem;
-      const registered = endpoints.register(settings);
-      return registered.ok ? registered : refuse("invalid_request", registered.message);
+      return organizationProblem(settings) ?? endpoints.register(settings);
     },
     /** Changes all but the secret; what waits goes to the new address. */
     change(id: string, changes: EndpointChanges): EndpointResult {
       const found = existing(id);
       if (!found.ok) return found;
-      const problem = organizationProblem(changes);
-      if (problem !== undefined) return problem;
-      const changed = endpoints.change(found.endpoint, changes);
-      return changed.ok ? changed : refuse("invalid_request", changed.message);
+      return organizationProblem(changes) ?? endpoints.change(found.endpoint, changes);
     },
     /** Gives an endpoint a new secret; the one before goes on signing for `overlapMs` of schedule time. */
     rotate(id: string, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult {
       const found = existing(id);
-      if (!found.ok) return found;
-      const rotated = endpoints.rotate(found.endpoint, settings);
-      return rotated.ok ? rotated : refuse("invalid_request", rotated.message);
+      return found.ok ? endpoints.rotate(found.endpoint, settings) : found;
     },
     /** Removes an endpoint and ends what waits for it; its past deliveries stay visible. */
     remove(id: string): EndpointResult {
@@ -74,11 +65,9 @@ export function createEndpointVerbs(options: {
       return found;
     },
     /** Sends a synthetic `call.completed` to this endpoint alone. */
-    test(id: string): { ok: true; emitted: EmittedEvent } | Refusal {
+    test(id: string): { ok: true; emitted: EmittedEvent } | Refused {
       const found = existing(id);
-      if (!found.ok) return found;
-      const tested = emitter.test(found.endpoint);
-      return tested.ok ? tested : refuse("not_selected", tested.message);
+      return found.ok ? emitter.test(found.endpoint) : found;
     },
   };
 }

@@ -1,11 +1,9 @@
 import type { Envelope } from "../../shared/events.ts";
-import type { EmitResult, Emitter, Happening, ReplaySettings } from "../domain/emitter.ts";
+import type { EmitResult, Emitter, ReplaySettings } from "../domain/emitter.ts";
 import type { Endpoints } from "../domain/endpoints.ts";
 import type { EventLog, StoredEvent } from "../domain/events.ts";
 import type { EventPage, EventSearch, EventSummaries, EventSummary } from "../domain/event-summaries.ts";
-import { notFound, refuse, type Refusal } from "./refusal.ts";
-
-type Emitted = Extract<EmitResult, { ok: true }>;
+import { notFound } from "../domain/refused.ts";
 
 /** What one can do with events: let one happen, send recorded ones again, look at what was emitted. */
 export function createEventVerbs(options: {
@@ -17,12 +15,9 @@ export function createEventVerbs(options: {
   const { events, endpoints, eventSummaries, emitter } = options;
   return {
     /** Exactly one event of a type, `count` times. The world has what goes with it (a voicemail has its call). */
-    emit(happening: Happening, count = 1): Emitted | Refusal {
-      const emitted = emitter.emit(happening, count);
-      return emitted.ok ? emitted : refuse("invalid_request", emitted.message);
-    },
+    emit: emitter.emit,
     /** What the business itself does: the event, and the `call.completed` that belongs to it. */
-    live: (happening: Happening): EmitResult => emitter.live(happening),
+    live: emitter.live,
     /**
      * Sends recorded envelopes to every endpoint that selected their type, or to the one that is named: under their own
      * ids, or under new ones.
@@ -30,11 +25,10 @@ export function createEventVerbs(options: {
     replay(
       envelopes: readonly Envelope[],
       { endpointId, ...settings }: Omit<ReplaySettings, "to"> & { endpointId?: string | undefined },
-    ): Emitted | Refusal {
+    ): EmitResult {
       const to = endpointId === undefined ? undefined : endpoints.find(endpointId);
       if (endpointId !== undefined && to === undefined) return notFound("endpoint", endpointId);
-      const replayed = emitter.replay(envelopes, { ...settings, to });
-      return replayed.ok ? replayed : refuse("id_taken", replayed.message);
+      return emitter.replay(envelopes, { ...settings, to });
     },
     find: (id: string): StoredEvent | undefined => events.find(id),
     /** As lists show it. */

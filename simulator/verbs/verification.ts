@@ -5,7 +5,7 @@ import type { WallTime } from "../domain/wall-time.ts";
 import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import type { Check } from "../verify/check.ts";
 import type { CheckResult, Report } from "../verify/report.ts";
-import { notFound, refuse, type Refusal } from "./refusal.ts";
+import { notFound, type Refused, refused } from "../domain/refused.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
 
 /** Nobody waits longer for a verdict; it ends with what it has found by then. */
@@ -29,7 +29,7 @@ export type Verification = {
   endedAtMs: number | undefined;
 };
 
-export type StartedVerification = { ok: true; verification: Verification } | Refusal;
+export type StartedVerification = { ok: true; verification: Verification } | Refused;
 
 /**
  * `verify`, run by this simulator itself on the receiver of an endpoint: one run at a time, of the checks that need no
@@ -48,17 +48,15 @@ export function createVerificationVerbs(options: {
   let running: { stop: AbortController; ended: Promise<void> } | undefined;
   let lastId = 0;
 
-  function refusal(endpointId: string, endpoint: Endpoint | undefined): Refusal | undefined {
-    if (endpoint === undefined) return notFound("endpoint", endpointId);
+  function refusalOf(endpoint: Endpoint): Refused | undefined {
     if (running !== undefined)
-      return refuse(
-        "already_running",
+      return refused(
         `${current?.url} is being verified: cancel that, or wait for its end.`,
+        "already_running",
       );
     const host = new URL(endpoint.url).hostname.replace(/^\[|\]$/g, "");
     if (isLoopbackHost(endpoint.url) || options.allowedHosts.includes(host)) return undefined;
-    return refuse(
-      "invalid_request",
+    return refused(
       `verify sends hundreds of deliveries, forged and broken ones among them, to this machine only, and ${host} is ` +
         `another: start the simulator with --allow-host ${host} if it is yours to test, and never a system in production.`,
     );
@@ -102,10 +100,11 @@ export function createVerificationVerbs(options: {
       // Loaded at the first run; from here on nothing else can begin meanwhile.
       const { selectChecks } = await import("../verify/catalogue.ts");
       const endpoint = endpoints.find(endpointId);
-      const refused = refusal(endpointId, endpoint);
-      if (refused !== undefined || endpoint === undefined) return refused ?? notFound("endpoint", endpointId);
+      if (endpoint === undefined) return notFound("endpoint", endpointId);
+      const refusal = refusalOf(endpoint);
+      if (refusal !== undefined) return refusal;
       const selected = selectChecks({ only, events: eventsOf(endpoint) });
-      if (!selected.ok) return refuse("invalid_request", selected.message);
+      if (!selected.ok) return selected;
       const verification: Verification = {
         id: ++lastId,
         endpointId,

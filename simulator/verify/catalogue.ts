@@ -69,7 +69,7 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
       isSentTo(selection.events, check),
   );
   if (checks.length > 0) return { ok: true, checks };
-  return { ok: false, message: "The selection leaves no check to run. See verify --list." };
+  return refused("The selection leaves no check to run. See verify --list.");
 }
 
 /** Whether nothing that `pattern` names is run without `--thorough`. */

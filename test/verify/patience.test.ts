@@ -9,6 +9,7 @@ import { createLedger } from "../../simulator/verify/ledger.ts";
 import { createPatience } from "../../simulator/verify/patience.ts";
 import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
+import type { Outcome } from "../../simulator/verify/wire.ts";
 import { DEFAULT_TIMING } from "../../simulator/verify/timing.ts";
 import { CORRECT, SECRET, startMutant } from "../mutants/receiver.ts";
 
@@ -169,7 +170,7 @@ test("an event's first acknowledgement says how long answers take, no copy and n
   const learned: number[] = [];
   const ledger = createLedger({ nowMs: () => 0, onFirstAnswer: (durationMs) => learned.push(durationMs) });
   const tell = (eventId: string, status: number, durationMs: number, forged = false): void => {
-    const outcome = { kind: "answered", status, headers: [], body: Buffer.alloc(0), complete: true } as const;
+    const outcome: Outcome = { kind: "answered", status, headers: [], body: Buffer.alloc(0), complete: true };
     const exchange = { ...FROM_NOWHERE, eventId, outcome, durationMs };
     ledger.record({ checkId: "x", exchange, forged, connected: true });
   };

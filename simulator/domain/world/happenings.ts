@@ -118,7 +118,7 @@ export function createHappenings(options: {
     const owner = businesses[item.organization]?.organization;
     const fix =
       item.kind === kind ? `use that organization or another id` : `use the id of a ${kind}, or a new one`;
-    return { ok: false, message: `${id} is a ${item.kind} of ${owner?.name} (${owner?.id}): ${fix}.` };
+    return refused(`${id} is a ${item.kind} of ${owner?.name} (${owner?.id}): ${fix}.`);
   }
 
   /** Stores an object with its overrides, in the place of the known one if there is one, and returns it as it goes out. */

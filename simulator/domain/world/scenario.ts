@@ -75,7 +75,7 @@ export function parseScenario(json: unknown): ParsedScenario {
   if (bytes > LARGEST_SCENARIO_BYTES)
     return refused(`The scenario has ${bytes} bytes as JSON, and ${LARGEST_SCENARIO_BYTES} at most.`);
   const parsed = scenarioSchema.safeParse(json);
-  if (!parsed.success) return { ok: false, message: parsed.error.issues.map(explain).join(" ") };
+  if (!parsed.success) return refused(parsed.error.issues.map(explain).join(" "));
   const { callers, steps } = parsed.data;
   const happenings = steps.reduce((sum, { times }) => sum + times, 0);
   if (happenings > MOST_HAPPENINGS) {

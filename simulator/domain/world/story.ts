@@ -5,6 +5,7 @@ import { type Caller, callerOf, pickCaller } from "./callers.ts";
 import { chooseBusiness } from "./choose-business.ts";
 import { type Business, USUAL_LANGUAGE } from "./organizations.ts";
 import { PLACEHOLDER, type Scenario, type ScenarioStep } from "./scenario.ts";
+import { type Refused, refused } from "../refused.ts";
 
 /** Something that is to happen `afterMs` of schedule time after the story begins; plain data, fit to be stored. */
 export type StoryStep = {
@@ -15,7 +16,7 @@ export type StoryStep = {
   object?: Record<string, unknown> | undefined;
 };
 
-export type StoryPlan = { ok: true; steps: StoryStep[] } | { ok: false; message: string };
+export type StoryPlan = { ok: true; steps: StoryStep[] } | Refused;
 
 /**
  * The steps of one telling of a scenario in the order of their times. Who calls is settled here, so that a caller who
@@ -34,7 +35,7 @@ export function tellStory(options: {
 
   for (const [index, step] of scenario.steps.entries()) {
     const chosen = chooseBusiness(businesses, step.type, orgIdOf(businesses, step));
-    if (!chosen.ok) return { ok: false, message: `steps[${index}]: ${chosen.message}` };
+    if (!chosen.ok) return refused(`steps[${index}]: ${chosen.message}`);
     const { business } = chosen;
     const caller = step.caller === undefined ? undefined : callerNamed(step.caller, business);
     for (let time = 0; time < step.times; time += 1) {

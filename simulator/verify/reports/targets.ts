@@ -32,7 +32,7 @@ export function parseReportTargets(
     targets.push({ format, file: file === "" ? undefined : file });
   }
   if (json && targets.some(({ format, file }) => file === undefined && format !== "json")) {
-    return { ok: false, message: "With --json stdout carries JSON alone: give the other reports a file." };
+    return refused("With --json stdout carries JSON alone: give the other reports a file.");
   }
   if (!targets.some(({ file, format }) => file === undefined && format !== "github")) {
     targets.unshift({ format: "pretty" });
@@ -99,7 +99,7 @@ function isOpenFile(file: string): boolean {
 /** Reads the report of an earlier run for `--baseline`. */
 export function loadBaseline(file: string): { ok: true; baseline: Baseline } | Refused {
   const content = readBoundedFile(file);
-  if (!content.ok) return { ok: false, message: `--baseline ${file}: ${content.reason}.` };
+  if (!content.ok) return refused(`--baseline ${file}: ${content.reason}.`);
   const baseline = readBaseline(content.bytes.toString());
   if (baseline !== undefined) return { ok: true, baseline };
   return refused(
