@@ -7,6 +7,7 @@ import { createControl } from "./control/router.ts";
 import { createDashboard } from "./dashboard/router.ts";
 import { createOpenApi } from "./openapi/router.ts";
 import type { Simulator } from "./verbs/simulator.ts";
+import { messageOf } from "./errors.ts";
 
 export type AppOptions = {
   /** Wanted from everybody once bound wider than loopback. */
@@ -77,8 +78,4 @@ function isRefusedUnread(error: unknown): boolean {
 function statusOf(error: unknown): number | undefined {
   const hasStatus = typeof error === "object" && error !== null && "status" in error;
   return hasStatus && typeof error.status === "number" ? error.status : undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { codeOf } from "./errors.ts";
 
 /** Largest file that is read (a body, report or secret): `/dev/zero` never ends. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -37,7 +38,7 @@ function isNamedPipe(path: string): boolean {
 }
 
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  const code = codeOf(error) || String(error);
   if (code === "ENOENT" || code === "ENOTDIR") return "there is no such file";
   return code === "EACCES" || code === "EPERM" ? "it may not be read" : `it cannot be read (${code})`;
 }

@@ -15,6 +15,7 @@ import { summaryOfBody } from "./domain/world/event-summary.ts";
 import { keepPrivate } from "./private-file.ts";
 import { WORLD_MIGRATIONS, WORLD_RETENTION } from "./domain/world/schema.ts";
 import { type Refused, refused } from "./domain/refused.ts";
+import { messageOf } from "./errors.ts";
 
 /** SQLite's name for a database in a file that it makes itself, and removes at once. */
 const TEMPORARY = "";
@@ -101,5 +102,5 @@ function explain(path: string, error: unknown): string {
   if (code === "SQLITE_BUSY")
     return `${path} is in use by another simulator: stop it, or use another --data file.`;
   if (code === "SQLITE_NOTADB") return `${path} is not a simulator's data file: use another --data file.`;
-  return `Cannot open ${path} (${error instanceof Error ? error.message : String(error)}): look whether it is a file that you may read and write, in a folder where you may make more, or use another --data file.`;
+  return `Cannot open ${path} (${messageOf(error)}): look whether it is a file that you may read and write, in a folder where you may make more, or use another --data file.`;
 }

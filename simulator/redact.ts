@@ -62,3 +62,8 @@ function withoutRest(said: string, forms: readonly string[]): string {
   }
   return said;
 }
+
+/** An address without the name and password that may stand in it: the service sends none, and no report shows them. */
+export function withoutUserInfo(url: string): string {
+  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1");
+}

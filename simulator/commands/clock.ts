@@ -5,7 +5,7 @@ import { addSimulatorOptions, createControlClient, type SimulatorFlags } from ".
 import { clockSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { durationSeconds } from "./option-values.ts";
-import { createOutput } from "./output.ts";
+import { createOutput, timeText } from "./output.ts";
 import { ourCommand } from "../invocation.ts";
 
 const PROGRESS_EVERY_MS = 500;
@@ -84,8 +84,4 @@ function countsText(deliveries: Record<string, number>): string {
   return Object.entries(deliveries)
     .map(([state, count]) => `${count} ${state}`)
     .join(", ");
-}
-
-function timeText(iso: string): string {
-  return iso.slice(0, 19).replace("T", " ");
 }

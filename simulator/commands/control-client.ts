@@ -2,10 +2,11 @@ import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
-import { parseExactly } from "../domain/exact-json.ts";
+import { jsonOf } from "../domain/exact-json.ts";
 import { requestText } from "../http.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
 import { interruptible } from "./interrupt.ts";
+import { codeOf, messageOf } from "../errors.ts";
 
 /** Limits of an answer: its size, and its duration from its first byte on. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -74,7 +75,7 @@ export function createControlClient(flags: SimulatorFlags) {
         `No simulator answers at ${flags.simulator} (${reasonOf(error)}): start one with ${ourCommand(serveAt(url))}, or name yours with --simulator.`,
       );
     });
-    const value = parseJson(answer.text);
+    const value = jsonOf(answer.text);
     if (answer.status >= 400) {
       const told = errorSchema.safeParse(value);
       const exitCode = answer.status < 500 ? EXIT.wrongUsage : EXIT.couldNotRun;
@@ -122,14 +123,5 @@ function serveAt({ hostname, port }: URL): string[] {
 
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
-  if (error instanceof Error && "code" in error && error.code === "ECONNREFUSED") return "connection refused";
-  return error instanceof Error && error.message !== "" ? error.message : "no connection";
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return text === "" ? undefined : parseExactly(text);
-  } catch {
-    return undefined;
-  }
+  return codeOf(error) === "ECONNREFUSED" ? "connection refused" : messageOf(error) || "no connection";
 }

@@ -14,7 +14,7 @@ import {
 import { usageError } from "./command-error.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
-import { createOutput, type Output } from "./output.ts";
+import { createOutput, type Output, timeText } from "./output.ts";
 import { ourCommand } from "../invocation.ts";
 
 type RecoverFlags = SimulatorFlags & {
@@ -58,11 +58,9 @@ export default function deliveriesCommand(): Command {
         output.note(`No deliveries. Let something happen: ${ourCommand("trigger call.completed", flags)}`);
         return;
       }
-      output.table([
-        ["DELIVERY", "EVENT", "TYPE", "ENDPOINT", "STATE", "ATTEMPTS", "LAST", "NEXT (schedule)"].map(
-          (title) => output.style("dim", title),
-        ),
-        ...list.data.map((delivery) => [
+      output.list(
+        ["DELIVERY", "EVENT", "TYPE", "ENDPOINT", "STATE", "ATTEMPTS", "LAST", "NEXT (schedule)"],
+        list.data.map((delivery) => [
           delivery.id,
           delivery.event_id,
           delivery.event_type ?? "",
@@ -70,9 +68,9 @@ export default function deliveriesCommand(): Command {
           stateText(delivery, output),
           String(delivery.attempts.length),
           lastResult(delivery),
-          shortTime(delivery.next_attempt_at),
+          timeText(delivery.next_attempt_at),
         ]),
-      ]);
+      );
       const stuck = list.data.find(({ verdict }) => verdict.why !== null);
       if (stuck) output.note(`\nWhat went wrong:  ${ourCommand(["deliveries", "show", stuck.id], flags)}`);
     });
@@ -95,19 +93,19 @@ export default function deliveriesCommand(): Command {
         ["Verdict", delivery.verdict.sentence],
       ];
       if (delivery.next_attempt_at !== null) {
-        rows.push(["Next", `${shortTime(delivery.next_attempt_at)} of schedule time`]);
+        rows.push(["Next", `${timeText(delivery.next_attempt_at)} of schedule time`]);
       }
       output.table(rows);
       output.line();
-      output.table([
-        ["#", "STARTED (schedule)", "TOOK", "RESULT"].map((title) => output.style("dim", title)),
-        ...delivery.attempts.map((attempt) => [
+      output.list(
+        ["#", "STARTED (schedule)", "TOOK", "RESULT"],
+        delivery.attempts.map((attempt) => [
           String(attempt.number),
-          shortTime(attempt.started_at),
+          timeText(attempt.started_at),
           attempt.duration_ms === null ? "" : `${attempt.duration_ms} ms`,
           [resultOf(attempt), attempt.error_detail ?? ""].join("  ").trimEnd(),
         ]),
-      ]);
+      );
       printAnswers(delivery, output);
       if (delivery.verdict.why !== null) {
         output.line();
@@ -191,8 +189,4 @@ function lastResult(delivery: DeliveryValue): string {
 
 function resultOf(attempt: DeliveryValue["attempts"][number]): string {
   return String(attempt.http_status ?? attempt.error ?? "under way");
-}
-
-function shortTime(iso: string | null): string {
-  return iso === null ? "" : iso.slice(0, 19).replace("T", " ");
 }

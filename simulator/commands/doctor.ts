@@ -8,6 +8,7 @@ import { createControlClient } from "./control-client.ts";
 import { clockSchema } from "./control-schemas.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
+import { codeOf } from "../errors.ts";
 
 type Flags = { port: number; simulator?: string; data?: string; token?: string; json?: boolean };
 
@@ -103,7 +104,7 @@ function problemOfFolder(folder: string): string | undefined {
     rmSync(trial);
     return undefined;
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    const code = codeOf(error) || "unknown";
     return `Nothing can be written in ${folder} (${code}): use another --data file.`;
   }
 }

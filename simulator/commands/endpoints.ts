@@ -30,16 +30,16 @@ export default function endpointsCommand(): Command {
         output.note(`No endpoints. Register one:  ${ourCommand(["endpoints", "add", EXAMPLE], flags)}`);
         return;
       }
-      output.table([
-        ["ENDPOINT", "URL", "EVENTS", "FAILURES", "FAULTS"].map((title) => output.style("dim", title)),
-        ...list.data.map((endpoint) => [
+      output.list(
+        ["ENDPOINT", "URL", "EVENTS", "FAILURES", "FAULTS"],
+        list.data.map((endpoint) => [
           endpoint.id,
           endpoint.url,
           selectionText(endpoint.event_types),
           failuresText(endpoint, output),
           endpoint.faults.join(" "),
         ]),
-      ]);
+      );
     });
 
   addSettings(command.command("add"))

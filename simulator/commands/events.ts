@@ -3,7 +3,7 @@ import { addSimulatorOptions, createControlClient, type SimulatorFlags } from ".
 import { eventDetailSchema, eventSchema, listOf } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
-import { createOutput } from "./output.ts";
+import { createOutput, timeText } from "./output.ts";
 import { ourCommand } from "../invocation.ts";
 
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
@@ -26,18 +26,16 @@ export default function eventsCommand(): Command {
         output.note(`No events. Let something happen:  ${ourCommand("trigger call.completed", flags)}`);
         return;
       }
-      output.table([
-        ["EVENT", "TYPE", "ORGANIZATION", "ORIGIN", "CREATED (schedule)"].map((title) =>
-          output.style("dim", title),
-        ),
-        ...list.data.map((event) => [
-          event.id,
-          event.type,
-          event.org_id,
-          event.origin,
-          event.created_at.slice(0, 19).replace("T", " "),
+      output.list(
+        ["EVENT", "TYPE", "ORGANIZATION", "ORIGIN", "CREATED (schedule)"],
+        list.data.map(({ id, type, org_id, origin, created_at }) => [
+          id,
+          type,
+          org_id,
+          origin,
+          timeText(created_at),
         ]),
-      ]);
+      );
     });
 
   addSimulatorOptions(command.command("show"))

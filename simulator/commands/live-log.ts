@@ -2,7 +2,7 @@ import type { JournalEntry } from "../domain/journal.ts";
 import { isSuccess } from "../domain/judgement.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { deliveryView } from "../control/views.ts";
-import type { Output } from "./output.ts";
+import { type Output, timeText } from "./output.ts";
 
 /** Prints a line for each event that goes out and for each attempt that ends, while the service runs. */
 export function printLiveLog(simulator: Simulator, output: Output): () => void {
@@ -39,7 +39,7 @@ export function attemptLine(
 function consequence(delivery: { state: string; nextAttemptAtMs: number | null }): string {
   if (delivery.state === "dead") return "; dead, no attempt is left";
   if (delivery.nextAttemptAtMs === null) return "";
-  return `; next at ${new Date(delivery.nextAttemptAtMs).toISOString().slice(0, 19).replace("T", " ")}`;
+  return `; next at ${timeText(new Date(delivery.nextAttemptAtMs).toISOString())}`;
 }
 
 function printJson(simulator: Simulator, output: Output, entry: JournalEntry): void {

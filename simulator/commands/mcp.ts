@@ -9,6 +9,7 @@ import {
   type SimulatorFlags,
 } from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
+import { codeOf, messageOf } from "../errors.ts";
 
 const NEWLINE = 0x0a;
 
@@ -23,9 +24,7 @@ export default function mcpCommand(): Command {
       const server = new McpServer({ name: "voice-agent-simulator", version: VERSION });
       for (const { name, description, input, run } of createTools(createControlClient(flags))) {
         server.registerTool(name, { description, inputSchema: input }, async (given: unknown) =>
-          run(given).catch((error: unknown) =>
-            answerProblem(error instanceof Error ? error.message : String(error), flags.token),
-          ),
+          run(given).catch((error: unknown) => answerProblem(messageOf(error), flags.token)),
         );
       }
       let lastByte = NEWLINE;
@@ -55,7 +54,7 @@ async function loadSdk() {
     ]);
     return { McpServer, StdioServerTransport };
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new CommandError(
       "mcp needs the package @modelcontextprotocol/sdk, which is not installed: npm install @modelcontextprotocol/sdk@1.32.2",
     );

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import document from "../openapi/openapi.json" with { type: "json" };
 import { usageError } from "./command-error.ts";
 import { createOutput } from "./output.ts";
+import { messageOf } from "../errors.ts";
 
 /** `openapi`: the service as an OpenAPI 3.1 document, webhooks included. */
 export default function openapiCommand(): Command {
@@ -20,8 +21,7 @@ export default function openapiCommand(): Command {
       try {
         writeFileSync(flags.out, `${JSON.stringify(document, null, 2)}\n`);
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        throw usageError(`--out ${flags.out} cannot be written: ${reason}.`);
+        throw usageError(`--out ${flags.out} cannot be written: ${messageOf(error)}.`);
       }
       output.value({ object: "file", path: flags.out });
       output.line(`Written to ${flags.out}.`);

@@ -64,7 +64,16 @@ export function createOutput(options: { json: boolean }) {
     table(rows: readonly (readonly string[])[], indent = ""): void {
       for (const line of alignColumns(rows)) this.line(indent + line);
     },
+    /** The same under titles. */
+    list(titles: readonly string[], rows: readonly (readonly string[])[]): void {
+      this.table([titles.map((title) => this.style("dim", title)), ...rows]);
+    },
   };
+}
+
+/** A point in time as people read it, to the second; empty where there is none. */
+export function timeText(iso: string | null): string {
+  return iso === null ? "" : iso.slice(0, 19).replace("T", " ");
 }
 
 /** Pads each column but the last to its widest cell, two spaces apart. */

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help, Option } from "commander";
 import { printable } from "../../shared/printable.ts";
-import { describeBug } from "../bug.ts";
+import { describeBug } from "../errors.ts";
 import { VERSION } from "../version.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { COMMANDS } from "./catalogue.ts";

@@ -2,6 +2,7 @@ import { readBoundedFile } from "../bounded-file.ts";
 import { LARGEST_SCENARIO_BYTES, parseScenario, type Scenario } from "../domain/world/scenario.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
 import { usageError } from "./command-error.ts";
+import { messageOf } from "../errors.ts";
 
 /** Reads scenarios of the user; a mistake ends the command with the file, the place and what fits there. */
 export function scenariosOf(files: readonly string[]): Scenario[] {
@@ -20,7 +21,6 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(content.bytes.toString());
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw usageError(`The scenario ${file} is no JSON (${reason}).`);
+    throw usageError(`The scenario ${file} is no JSON (${messageOf(error)}).`);
   }
 }

@@ -35,7 +35,6 @@ export type ServeFlags = {
 const SHORTEST_TOKEN_CHARACTERS = 16;
 const LONGEST_TOKEN_CHARACTERS = 256;
 const MOST_KEPT_DELIVERIES = 10_000_000;
-const MOST_TRAFFIC_PER_MINUTE = 60_000;
 
 /** Adds the options of the service itself to a command. */
 export function addServeOptions(command: Command, defaults: { clock: ClockMode }): Command {
@@ -140,5 +139,5 @@ function apiFaultPlan(text: string): ApiFaultPlan {
 
 /** `30` or `30/min`. */
 function trafficRate(text: string): number {
-  return wholeNumber(0, MOST_TRAFFIC_PER_MINUTE)(text.replace(/\/min$/, ""));
+  return wholeNumber(...OPTION_BOUNDS.traffic)(text.replace(/\/min$/, ""));
 }

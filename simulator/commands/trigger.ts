@@ -23,7 +23,7 @@ import {
   waitForFirstAttempts,
 } from "./first-attempts.ts";
 import { collect, faultOption, faultsOf, wholeNumber } from "./option-values.ts";
-import { createOutput, type Output } from "./output.ts";
+import { createOutput, type Output, timeText } from "./output.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
 import { scenariosOf } from "./scenario-files.ts";
 import { ourCommand } from "../invocation.ts";
@@ -107,8 +107,8 @@ async function printResults(
     const result = firstResult(delivery);
     const shown = output.style(/^2\d\d$/.test(result) ? "green" : "red", `[${result}]`);
     const took = typeof attempt?.duration_ms === "number" ? `  ${attempt.duration_ms} ms` : "";
-    const due = delivery.next_attempt_at?.slice(0, 19).replace("T", " ");
-    const next = due === undefined ? "" : `  next attempt at ${due} of schedule time`;
+    const due = timeText(delivery.next_attempt_at);
+    const next = due === "" ? "" : `  next attempt at ${due} of schedule time`;
     output.line(`${shown} ${delivery.url ?? delivery.endpoint_id}${took}${next}`);
     if (/^2\d\d$/.test(result)) continue;
     for (const line of answerLines(attempt?.answer)) output.line(`  ${line}`);
@@ -125,7 +125,7 @@ async function tell(what: string, { client, flags, output }: Context): Promise<v
   const story = await client.post(`/scenarios/${encodeURIComponent(name)}`, {}, storySchema);
   output.value(story);
   output.line(`${output.style("bold", story.name)}  ${story.summary}`);
-  output.line(`${story.steps} steps until ${story.ends_at.slice(0, 19).replace("T", " ")} of schedule time`);
+  output.line(`${story.steps} steps until ${timeText(story.ends_at)} of schedule time`);
   output.note(`\nTo its end at once:  ${ourCommand("clock run", flags)}`);
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import { bareHost, isLoopbackHost } from "../domain/endpoint-url.ts";
 import { usageError } from "./command-error.ts";
 import { wantSecret } from "./secret-option.ts";
 
@@ -22,7 +22,7 @@ export type VerifyTarget = {
 export function verifyTarget(words: readonly string[], given: Given): VerifyTarget {
   const receiver = receiverOf(words, given);
   const urls = given.observe === undefined ? [receiver.url] : [receiver.url, given.observe];
-  const beyond = urls.filter((url) => !isLoopbackHost(url)).map((url) => bareHost(url));
+  const beyond = urls.filter((url) => !isLoopbackHost(url)).map((url) => bareHost(new URL(url)));
   const hostsBeyond = [...new Set(beyond)];
   for (const host of hostsBeyond) {
     if (given.allowHost.includes(host)) continue;
@@ -62,8 +62,4 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
   throw usageError(
     "verify needs a receiver: its URL and --secret, or after -- the command that starts it. See verify --help.",
   );
-}
-
-function bareHost(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, "");
 }

@@ -20,7 +20,7 @@ const STATUS_OF_REFUSAL: Record<RefusalReason, number> = {
 };
 
 /** The error that a refusal of the simulator's is. */
-export function answerRefusal(response: Response, { reason, message }: Refused): void {
+export function answerRefusal(response: Response, { reason = "invalid_request", message }: Refused): void {
   answerError(response, STATUS_OF_REFUSAL[reason], reason, message);
 }
 

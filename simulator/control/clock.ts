@@ -1,6 +1,6 @@
 import { Router } from "express";
 import { z } from "zod";
-import { RETRY_DELAYS_SECONDS } from "../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
 import { CLOCK_MODES } from "../domain/clock.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { readBody, readQuery } from "./answers.ts";
@@ -17,8 +17,6 @@ const advanceSchema = z.union(
     error: `expected { "seconds": 0 to ${LONGEST_ADVANCE_SECONDS} }, { "until": "next" } or { "until": "idle" }`,
   },
 );
-/** The whole schedule of a delivery (SPEC §6 Retry policy): 14 h 36 min. */
-const SCHEDULE_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((sum, seconds) => sum + seconds, 0);
 
 const aheadSchema = z.strictObject({
   seconds: z.coerce.number().min(0).max(LONGEST_ADVANCE_SECONDS).default(SCHEDULE_SECONDS),

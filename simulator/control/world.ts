@@ -7,11 +7,11 @@ import { ourProgram } from "../invocation.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { VERSION } from "../version.ts";
 import { answerList, answerRefusal, readBody } from "./answers.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
 
-/** Maximum rate; for a load test there is the command `load`. */
-const MOST_TRAFFIC_PER_MINUTE = 60_000;
-
-const trafficSchema = z.strictObject({ per_minute: z.number().min(0).max(MOST_TRAFFIC_PER_MINUTE) });
+const trafficSchema = z.strictObject({
+  per_minute: z.number().min(OPTION_BOUNDS.traffic[0]).max(OPTION_BOUNDS.traffic[1]),
+});
 const readingsSchema = z.record(z.string(), z.string());
 const resetSchema = z.strictObject({ keep_endpoints: z.boolean().default(false) });
 

@@ -51,7 +51,8 @@ export function isAllowedAddress(url: URL, address: string, allowedHosts: readon
   return kind === "loopback" || (kind === "public" && url.protocol === "https:");
 }
 
-function bareHost(url: URL): string {
+/** The host of a URL as everybody but a URL writes it: an address of IPv6 without brackets. */
+export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "");
 }
 

@@ -13,6 +13,15 @@ export function parseExactly(text: string): unknown {
   return JSON.parse(text, exactNumbers);
 }
 
+/** The same of a text that may be no JSON: undefined then. */
+export function jsonOf(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The reviver that does it, for parsers that take one. */
 export function exactNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source;

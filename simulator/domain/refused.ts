@@ -8,10 +8,10 @@ export type RefusalReason =
   | "id_taken"
   | "already_running";
 
-/** Why something was not done, with what to do instead. */
-export type Refused = { ok: false; reason: RefusalReason; message: string };
+/** Why something was not done, with what to do instead; `invalid_request` where it names no other reason. */
+export type Refused = { ok: false; reason?: RefusalReason | undefined; message: string };
 
-export function refused(message: string, reason: RefusalReason = "invalid_request"): Refused {
+export function refused(message: string, reason?: RefusalReason): Refused {
   return { ok: false, reason, message };
 }
 

@@ -1,5 +1,8 @@
 import { z } from "zod";
 import { requestText } from "../http.ts";
+import { jsonOf } from "../domain/exact-json.ts";
+import { messageOf } from "../errors.ts";
+import { withoutUserInfo } from "../redact.ts";
 
 /** What a receiver tells about an event: how often it was handled, and more where it says so. */
 export type Reading =
@@ -38,7 +41,7 @@ export function createObserver(urlTemplate: string, options: { timeoutMs?: numbe
   const observe = async (eventId: string, signal?: AbortSignal): Promise<Reading> => {
     const url = URL.parse(urlTemplate.replaceAll("{id}", encodeURIComponent(eventId)));
     if (url === null) return { known: false, reason: `${JSON.stringify(urlTemplate)} is not a URL.` };
-    const shown = withoutUserInfo(url);
+    const shown = withoutUserInfo(url.href);
     const limit = AbortSignal.timeout(timeoutMs);
     try {
       const answer = await requestText(url, {
@@ -58,7 +61,7 @@ export function createObserver(urlTemplate: string, options: { timeoutMs?: numbe
 function judge({ status, text }: { status: number; text: string }, url: string): Reading {
   if (status === 404) return { known: true, count: 0 };
   if (status !== 200) return { known: false, reason: `${url} answered ${status} instead of 200.` };
-  const answer = answerSchema.safeParse(parseJson(text));
+  const answer = answerSchema.safeParse(jsonOf(text));
   if (!answer.success) {
     return {
       known: false,
@@ -67,24 +70,4 @@ function judge({ status, text }: { status: number; text: string }, url: string):
   }
   const { handled: count, state, duplicates } = answer.data;
   return { known: true, count, state, duplicates };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** A password in the address is for the receiver, not for whoever reads a report. */
-function withoutUserInfo(url: URL): string {
-  const shown = new URL(url);
-  shown.username = "";
-  shown.password = "";
-  return shown.href;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -8,6 +8,7 @@ import {
   type Listening,
 } from "./listener-tables.ts";
 import { isWildcard } from "../../shared/host.ts";
+import { messageOf } from "../errors.ts";
 
 /** A port of this machine at which a receiver could be: where to connect to, and whose it is, as far as that is known. */
 export type Listener = { host: string; port: number; pid: number | null; program: string | null };
@@ -37,8 +38,7 @@ export async function listListeners(): Promise<Listeners> {
     if (listening !== undefined) return { ok: true, listeners: offered(listening) };
     return { ok: false, message: `Who listens on this machine cannot be seen on ${process.platform}.` };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { ok: false, message: `Who listens on this machine cannot be seen here: ${reason}` };
+    return { ok: false, message: `Who listens on this machine cannot be seen here: ${messageOf(error)}` };
   }
 }
 

@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { bareHost } from "../domain/endpoint-url.ts";
 
 /** Where somebody listens. */
 export type Address = { hostname: string; port: number };
@@ -10,9 +11,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
 export function addressOf(url: string): Address {
   const parsed = new URL(url);
   const defaultPort = parsed.protocol === "https:" ? 443 : 80;
-  // An IPv6 host is bracketed in a URL, but not for connect().
-  const hostname = parsed.hostname.replace(/^\[(.*)\]$/, "$1");
-  return { hostname, port: parsed.port === "" ? defaultPort : Number(parsed.port) };
+  return { hostname: bareHost(parsed), port: parsed.port === "" ? defaultPort : Number(parsed.port) };
 }
 
 /** Whether a TCP connection to that address is accepted now. */

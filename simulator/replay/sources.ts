@@ -9,7 +9,7 @@ import {
 } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { readBoundedFile } from "../bounded-file.ts";
-import { parseExactly } from "../domain/exact-json.ts";
+import { jsonOf } from "../domain/exact-json.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
 import { type Refused, refused } from "../domain/refused.ts";
@@ -169,9 +169,5 @@ function readEnvelope(value: unknown): ReadEnvelope {
 }
 
 function parseJson(bytes: Buffer): unknown {
-  try {
-    return parseExactly(bytes.toString().replace(/^\ufeff/, ""));
-  } catch {
-    return undefined;
-  }
+  return jsonOf(bytes.toString().replace(/^\ufeff/, ""));
 }

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
-import { isAllowedAddress } from "../domain/endpoint-url.ts";
+import { bareHost, isAllowedAddress } from "../domain/endpoint-url.ts";
 
 /** The code of the error for an address that an endpoint may not have; told as a DNS failure. */
 export const FORBIDDEN_ADDRESS = "ERR_FORBIDDEN_ADDRESS";
@@ -18,7 +18,7 @@ export function connect(options: {
 }): { tcp: Socket; socket: Socket; readyEvent: "connect" | "secureConnect" } {
   const { url, allowedHosts, lookup = systemLookup } = options;
   const isTls = url.protocol === "https:";
-  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const host = bareHost(url);
   // An address needs no look-up, but the list of allowed hosts may have changed since it was registered.
   if (isIP(host) !== 0 && !isAllowedAddress(url, host, allowedHosts)) throw forbidden(host, [host]);
   const tcp = connectTcp({

@@ -1,5 +1,6 @@
 import type { AttemptError, Outcome } from "../domain/outcome.ts";
 import { FORBIDDEN_ADDRESS } from "./connect.ts";
+import { codeOf } from "../errors.ts";
 
 const BY_CODE: Record<string, AttemptError> = {
   ENOTFOUND: "dns",
@@ -52,8 +53,4 @@ function rootCause(error: unknown): Error {
   if (error instanceof AggregateError) return rootCause(error.errors[0]);
   if (!(error instanceof Error)) return new Error(String(error));
   return error.cause instanceof Error ? rootCause(error.cause) : error;
-}
-
-function codeOf(error: Error): string {
-  return "code" in error && typeof error.code === "string" ? error.code : "";
 }

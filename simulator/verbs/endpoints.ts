@@ -4,6 +4,7 @@ import type { Endpoint, EndpointChanges, Endpoints, EndpointSettings } from "../
 import type { World } from "../domain/world/world.ts";
 import { addressOf, isListening } from "../processes/listening.ts";
 import { notFound, type Refused, refused } from "../domain/refused.ts";
+import { isLoopbackHost } from "../domain/endpoint-url.ts";
 
 export type EndpointResult = { ok: true; endpoint: Endpoint } | Refused;
 
@@ -33,14 +34,11 @@ export function createEndpointVerbs(options: {
     /** Whether a URL would be accepted, and why not; registers nothing. */
     checkUrl: endpoints.checkUrl,
     /** The same, and whether somebody listens there now; only this machine is asked (null: nobody was). */
-    async probe(
-      url: string,
-    ): Promise<{ ok: true; url: string; is_listening: boolean | null } | Omit<Refused, "reason">> {
+    async probe(url: string): Promise<ReturnType<Endpoints["checkUrl"]> & { is_listening?: boolean | null }> {
       const checked = endpoints.checkUrl(url);
-      if (!checked.ok) return { ok: false, message: checked.message };
-      const address = addressOf(checked.url);
-      const isHere = /^(?:localhost|.+\.localhost|127\..+|::1)$/.test(address.hostname);
-      return { ...checked, is_listening: isHere ? await isListening(address) : null };
+      if (!checked.ok) return checked;
+      const isHere = isLoopbackHost(checked.url);
+      return { ...checked, is_listening: isHere ? await isListening(addressOf(checked.url)) : null };
     },
     register(settings: EndpointSettings): EndpointResult {
       return organizationProblem(settings) ?? endpoints.register(settings);

@@ -1,5 +1,5 @@
 import type { Envelope } from "../../shared/events.ts";
-import type { EmitResult, Emitter, ReplaySettings } from "../domain/emitter.ts";
+import type { EmitResult, Emitter, Happening, ReplaySettings } from "../domain/emitter.ts";
 import type { Endpoints } from "../domain/endpoints.ts";
 import type { EventLog, StoredEvent } from "../domain/events.ts";
 import type { EventPage, EventSearch, EventSummaries, EventSummary } from "../domain/event-summaries.ts";
@@ -15,9 +15,9 @@ export function createEventVerbs(options: {
   const { events, endpoints, eventSummaries, emitter } = options;
   return {
     /** Exactly one event of a type, `count` times. The world has what goes with it (a voicemail has its call). */
-    emit: emitter.emit,
+    emit: (happening: Happening, count?: number): EmitResult => emitter.emit(happening, count),
     /** What the business itself does: the event, and the `call.completed` that belongs to it. */
-    live: emitter.live,
+    live: (happening: Happening): EmitResult => emitter.live(happening),
     /**
      * Sends recorded envelopes to every endpoint that selected their type, or to the one that is named: under their own
      * ids, or under new ones.

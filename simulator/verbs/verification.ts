@@ -1,5 +1,5 @@
 import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
-import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import { bareHost, isLoopbackHost } from "../domain/endpoint-url.ts";
 import type { Journal } from "../domain/journal.ts";
 import type { WallTime } from "../domain/wall-time.ts";
 import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
@@ -54,7 +54,7 @@ export function createVerificationVerbs(options: {
         `${current?.url} is being verified: cancel that, or wait for its end.`,
         "already_running",
       );
-    const host = new URL(endpoint.url).hostname.replace(/^\[|\]$/g, "");
+    const host = bareHost(new URL(endpoint.url));
     if (isLoopbackHost(endpoint.url) || options.allowedHosts.includes(host)) return undefined;
     return refused(
       `verify sends hundreds of deliveries, forged and broken ones among them, to this machine only, and ${host} is ` +

@@ -1,17 +1,12 @@
 import { baselineSchema } from "./reports/json.ts";
 import type { CheckResult } from "./report.ts";
+import { jsonOf } from "../domain/exact-json.ts";
 
 export type Baseline = { failed: Set<string>; unverified: Set<string> };
 
 /** Reads an earlier JSON report; undefined when `text` is none. */
 export function readBaseline(text: string): Baseline | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const parsed = baselineSchema.safeParse(value);
+  const parsed = baselineSchema.safeParse(jsonOf(text));
   if (!parsed.success) return undefined;
   const idsOf = (outcome: string): Set<string> =>
     new Set(parsed.data.checks.filter((check) => check.outcome === outcome).map(({ id }) => id));

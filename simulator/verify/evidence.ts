@@ -1,7 +1,8 @@
 import { shellOf } from "../invocation.ts";
 import { shellWordFor } from "../shell-words.ts";
 import type { Exchange } from "./delivery.ts";
-import { curlFor, withoutUserInfo } from "./repeat.ts";
+import { withoutUserInfo } from "../redact.ts";
+import { curlFor } from "./repeat.ts";
 import type { CheckResult, Report } from "./report.ts";
 
 const BODY_SHOWN_CHARACTERS = 600;

@@ -2,6 +2,7 @@ import { printfOf, quoted } from "../shell-words.ts";
 import { shellSignature } from "../signature-recipe/shell.ts";
 import type { SentRequest } from "./delivery.ts";
 import { shellPieces } from "./pieces.ts";
+import { withoutUserInfo } from "../redact.ts";
 
 /** Maximum length of a printed curl command; a shell takes more, but nobody reads more. */
 const CURL_MAXIMUM_CHARACTERS = 32_768;
@@ -47,9 +48,4 @@ export function curlFor(request: SentRequest): string | undefined {
 /** What makes curl send what it reads as soon as it has read it, as one body of a length that is known. */
 function piecewise(bytes: number): string {
   return `-X POST -T - -H 'Content-Length: ${bytes}' -H 'Transfer-Encoding:' -H 'Expect:'`;
-}
-
-/** An address without the name and password that may stand in it: the service sends none, and no report shows them. */
-export function withoutUserInfo(url: string): string {
-  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1");
 }

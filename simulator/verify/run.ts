@@ -3,7 +3,7 @@ import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { Check, HandledCounts, Verdict } from "./check.ts";
 import type { CheckContext, Need } from "./context.ts";
 import type { Exchange } from "./delivery.ts";
-import { describeBug } from "../bug.ts";
+import { describeBug } from "../errors.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { createRedactor } from "../redact.ts";
 import { createContext, NEEDS } from "./context.ts";

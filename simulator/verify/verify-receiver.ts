@@ -1,13 +1,12 @@
 import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
-import { createRedactor } from "../redact.ts";
+import { createRedactor, withoutUserInfo } from "../redact.ts";
 import { ourCommand, shellOf } from "../invocation.ts";
 import { shellDashes, shellVariable, shellWordFor } from "../shell-words.ts";
 import { type Baseline, markKnown } from "./baseline.ts";
 import type { Check } from "./check.ts";
 import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
-import { withoutUserInfo } from "./repeat.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
 import { DEFAULT_TIMING, timingFor } from "./timing.ts";

@@ -4,6 +4,7 @@ import type { AnswerHead } from "../sender/answer-head.ts";
 import { type Connection, type Exchange, openConnection } from "../sender/connection.ts";
 import { classifyError, classifyStatus } from "../sender/outcome.ts";
 import { createTurns } from "../sender/turns.ts";
+import { bareHost } from "../domain/endpoint-url.ts";
 
 /** Where a receiver listens. */
 export type Target = { url: string; path: string; host: string };
@@ -127,7 +128,7 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
   try {
     const url = new URL(target.url);
     // Whoever asks for a verdict has said that this host may be sent to.
-    const allowedHosts = [url.hostname.replace(/^\[|\]$/g, "")];
+    const allowedHosts = [bareHost(url)];
     connection = openConnection({ url, allowedHosts, turns });
     connection.setNoDelay();
     begin();

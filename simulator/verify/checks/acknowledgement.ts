@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "../../../shared/retry-policy.ts";
 import type { Check } from "../check.ts";
 import { accepted, allAcknowledged, allRefused, checksOf, every, type Row } from "../judge.ts";
 import { RULES } from "../rules.ts";
@@ -8,9 +8,6 @@ const usual = {
   spec: RULES.types,
   hint: "Answer 2xx for every event type, also for those that you have no use for; a refusal is repeated six times.",
 };
-
-/** The whole schedule of a delivery: 14 h 36 min. */
-export const SPAN_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((total, delay) => total + delay, 0);
 
 const everyType = EVENT_TYPES.map((type): [string, Row] => [
   type.replace(".", "-"),
@@ -42,7 +39,7 @@ export const acknowledgementChecks: Check[] = checksOf("acknowledgement", usual,
     spec: RULES.retries,
     hint: "Judge the age of a delivery by t in the signature header, never by the event's created.",
     run: accepted(({ deliver, event, nowSeconds }) =>
-      deliver(event("call.completed", {}, { created: nowSeconds() - SPAN_SECONDS })),
+      deliver(event("call.completed", {}, { created: nowSeconds() - SCHEDULE_SECONDS })),
     ),
   },
   "after-forgery": {

@@ -3,7 +3,7 @@ import { isAcknowledged } from "../delivery.ts";
 import { allAcknowledged, checksOf, every, handledTimes, isHandled, ONCE, whenSettled } from "../judge.ts";
 import { whenReady } from "../attempts.ts";
 import { RULES } from "../rules.ts";
-import { SPAN_SECONDS } from "./acknowledgement.ts";
+import { SCHEDULE_SECONDS } from "../../../shared/retry-policy.ts";
 
 const usual = {
   spec: RULES.retries,
@@ -23,7 +23,7 @@ export const thoroughChecks: Check[] = checksOf("effects", usual, {
       const seen = await waitUntil(async () => isHandled(await handledNow(envelope.id)), timing.settleMs);
       if (!seen) return { outcome: "unverified", reason: `Event ${envelope.id} was not handled in time.` };
       await receiver?.stop();
-      const moved = await moveClock(SPAN_SECONDS);
+      const moved = await moveClock(SCHEDULE_SECONDS);
       if (!moved.ok) {
         return { outcome: "failed", problem: `It did not start again: ${moved.message}`, exchanges };
       }
@@ -37,7 +37,7 @@ export const thoroughChecks: Check[] = checksOf("effects", usual, {
           "Its clock did not move: it still takes what is signed now. Does it read the variable of --clock-variable?";
         return { outcome: "unverified", reason };
       }
-      const options = { ageSeconds: -SPAN_SECONDS, note };
+      const options = { ageSeconds: -SCHEDULE_SECONDS, note };
       exchanges.push(await whenReady(timing, () => deliver(envelope, options)));
       await waitUntil(async () => {
         const reading = await handledNow(envelope.id);

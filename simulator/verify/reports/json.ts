@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { printableJson } from "../../../shared/printable.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
-import { withoutUserInfo } from "../repeat.ts";
+import { withoutUserInfo } from "../../redact.ts";
 import { type CheckResult, countResults, type Report } from "../report.ts";
 import { unprovenSentence } from "../unproven.ts";
 

@@ -9,6 +9,7 @@ import type { Report } from "../report.ts";
 import { type Format, FORMATS, isFormat } from "./formats.ts";
 import type { Paint } from "./pretty.ts";
 import { type Refused, refused } from "../../domain/refused.ts";
+import { codeOf } from "../../errors.ts";
 
 const THROUGH_NO_LINK = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
@@ -61,7 +62,7 @@ function whyUnwritable(file: string): string | undefined {
     accessSync(known === undefined ? folder : file, constants.W_OK);
     return undefined;
   } catch (error) {
-    return codeOf(error);
+    return codeOf(error) || String(error);
   }
 }
 
@@ -80,7 +81,7 @@ export async function writeReports(
     const text = FORMATS[format](report, (_, plain) => plain);
     const flag = isOpenFile(file) ? "w" : THROUGH_NO_LINK;
     await writeFile(file, text, { flag }).catch((error: unknown) => {
-      failures.push(`The report ${file} could not be written (${codeOf(error)}).`);
+      failures.push(`The report ${file} could not be written (${codeOf(error) || String(error)}).`);
     });
   }
   return failures;
@@ -105,8 +106,4 @@ export function loadBaseline(file: string): { ok: true; baseline: Baseline } | R
   return refused(
     `--baseline ${file}: this is no JSON report of verify. Make one with --report ${shellWordFor(`json=${file}`, shellOf())}.`,
   );
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

@@ -90,8 +90,8 @@ export const plantedInSecurity: PlantedBug[] = [
   {
     breaks: "The password of an observed address stands in the log.",
     file: "simulator/observer/observer.ts",
-    find: 'shown.password = "";',
-    replace: "",
+    find: "withoutUserInfo(url.href)",
+    replace: "url.href",
     tests: ["test/simulator/observer/observer.test.ts"],
   },
   {

@@ -1,0 +1,16 @@
+/** What is to be told of an error that nobody foresaw: its message and the place of ours where it arose, in one line. */
+export function describeBug(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const place = /[^/(\s]+:\d+(?=:\d+\)?$)/m.exec(error.stack ?? "")?.[0];
+  return place === undefined ? error.message : `${error.message} (${place})`;
+}
+
+/** What an error says; of anything else that was thrown, its text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The code by which Node.js names an error, such as `ENOENT`; empty where there is none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
