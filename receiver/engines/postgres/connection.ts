@@ -69,8 +69,6 @@ export function createPool(
 /** Makes a statement that PostgreSQL parses and plans once a session, where sessions are our own. */
 export type Prepare = (text: string, values?: unknown[]) => pg.QueryConfig<unknown[]>;
 
-export type Sessions = { areOurs: boolean; prepare: Prepare };
-
 /** Answers a statement with the names that the schemas `receiver` and `boss` have in this database. */
 export const naming =
   (schema: string): ((text: string) => string) =>
@@ -78,29 +76,26 @@ export const naming =
     text.replaceAll(/\breceiver\./g, `"${schema}".`).replaceAll(/\bboss\./g, `"${schema}_boss".`);
 
 /**
- * Whose the sessions are that we get. A pooler in between gives every transaction to another, which knows none of the
- * statements prepared in the last. It shows by the session's number, which is another than the one that we were greeted by.
+ * Statements are prepared where sessions are our own. A pooler in between gives every transaction to another, which knows
+ * none of the statements prepared in the last. It shows by the session's number, which is another than the one that we were
+ * greeted by.
  */
-export async function findSessions(pool: Pool, schema: string): Promise<Sessions> {
+export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
   const areOurs = await withClient(pool, async (client) => {
     const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
     return "processID" in client && client.processID === rows[0]?.pid;
   });
   const named = naming(schema);
   const statements = new Map<string, { name?: string; text: string }>();
-  const statementOf = (text: string): { name?: string; text: string } => {
-    if (!areOurs) return { text: named(text) };
-    return {
-      name: `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`,
-      text: named(text),
-    };
-  };
-  const prepare: Prepare = (text, values = []) => {
+  return (text, values = []) => {
     let statement = statements.get(text);
-    if (!statement) statements.set(text, (statement = statementOf(text)));
+    if (!statement) {
+      const name = `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+      statement = { text: named(text), ...(areOurs ? { name } : {}) };
+      statements.set(text, statement);
+    }
     return { ...statement, values };
   };
-  return { areOurs, prepare };
 }
 
 /** Runs one statement, named as ours are, and answers its rows. */

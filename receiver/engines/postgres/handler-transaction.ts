@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
-import { isAnswered, searchPath, sqlState, type Client, type Pool, type Prepare } from "./connection.ts";
+import { isAnswered, searchPath, type Client, type Pool, type Prepare } from "./connection.ts";
 import { COMPLETE, isLostClaim, type ClaimedJob, type Jobs } from "./jobs.ts";
 import { storable } from "./text.ts";
 import { createHandlerQuery } from "../handler-query.ts";
@@ -20,7 +20,8 @@ export type Means = {
   /** Statements go out on it before those before them are answered. */
   pool: Pool;
   prepare: Prepare;
-  statements: HandlerStatements;
+  /** Handlers' tables are in schemas of their own. */
+  schema: string;
   jobs: Pick<Jobs, "isCompleted">;
   clock: Clock;
 };
@@ -66,7 +67,7 @@ async function transact<Result>(
 ): Promise<Result> {
   for (const signal of signals) signal.throwIfAborted();
   const client = await means.pool.connect();
-  const transaction = open(means.statements, client);
+  const transaction = open(client, means.schema);
   let isSound = false;
   try {
     const result = await withinLimit(async () => work(transaction.database), {
@@ -84,17 +85,21 @@ async function transact<Result>(
 }
 
 /** The transaction as a handler sees it. */
-function open(statements: HandlerStatements, client: Client) {
+function open(client: Client, schema: string) {
   let hasBegun = false;
   let failure: unknown;
   const running = new Set<Promise<unknown>>();
   const run = async (sql: string, parameters: readonly SqlValue[]): Promise<Record<string, unknown>[]> => {
-    if (!hasBegun) client.query(statements.begin).catch(() => undefined);
+    // A session may have been somebody else's, behind a pooler, and know nothing of where handlers' tables are.
+    if (!hasBegun)
+      client.query(`BEGIN; SET LOCAL search_path = ${searchPath(schema)}`).catch(() => undefined);
     hasBegun = true;
-    const promise = statements.say(client, sql, parameters.map(storableValue));
+    // Without values, a text would otherwise be allowed to be several statements.
+    const statement = { text: sql, values: parameters.map(storableValue), queryMode: "extended" };
+    const promise = client.query<Record<string, unknown>>(statement);
     running.add(promise);
     try {
-      return await promise;
+      return (await promise).rows;
     } catch (error) {
       failure ??= error;
       throw error;
@@ -157,36 +162,4 @@ async function wasCompleted(
     await clock.sleep(LOOK_PAUSE_MS);
   }
   return false;
-}
-
-/** Statements of handlers that are kept prepared. They have few, unless they put values into their SQL. */
-const MOST_PREPARED = 100;
-
-/** What a prepared statement fails with once a table that it reads has been changed. */
-const PLAN_IS_OLD = "0A000";
-
-export type HandlerStatements = ReturnType<typeof createHandlerStatements>;
-
-/** How statements of handlers are said: prepared, where sessions are our own. */
-export function createHandlerStatements({ areOurs, schema }: { areOurs: boolean; schema: string }) {
-  /** Names of prepared statements, by their text; none for one that is planned anew each time. */
-  const names = new Map<string, string | undefined>();
-  return {
-    // A session that was somebody else's knows nothing of where handlers' tables are.
-    begin: areOurs ? "BEGIN" : `BEGIN; SET LOCAL search_path = ${searchPath(schema)}`,
-    say: async (client: Client, text: string, values: unknown[]): Promise<Record<string, unknown>[]> => {
-      if (areOurs && names.size < MOST_PREPARED && !names.has(text))
-        names.set(text, `handler_${String(names.size)}`);
-      const name = names.get(text);
-      // Without values, a text would otherwise be allowed to be several statements.
-      const statement = { text, values, queryMode: "extended", ...(name === undefined ? {} : { name }) };
-      try {
-        return (await client.query<Record<string, unknown>>(statement)).rows;
-      } catch (error) {
-        // From now on it is planned anew each time, and the next attempt gets through.
-        if (sqlState(error) === PLAN_IS_OLD) names.set(text, undefined);
-        throw error;
-      }
-    },
-  };
 }

@@ -2,8 +2,7 @@ import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
 import { createBoss, type PostgresBackend } from "./boss.ts";
 import { createClaims } from "./claims.ts";
-import { createDatabase, createPool, findSessions, type Pool, type Sessions } from "./connection.ts";
-import { createHandlerStatements } from "./handler-transaction.ts";
+import { createDatabase, createPool, preparing, type Pool, type Prepare } from "./connection.ts";
 import { channelOf, createIntake } from "./intake.ts";
 import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
@@ -68,22 +67,20 @@ export async function openPostgresEngine(options: {
 
   const operators = pool("operators");
   const boss = createBoss(packages, { pool: operators, schema, backend });
-  let sessions: Sessions;
+  let prepare: Prepare;
   try {
-    sessions = await findSessions(operators, schema);
+    prepare = await preparing(operators, schema);
     await migrate({ pool: operators, schema }, boss, backend === "postgres");
-    await refuseStrangers(createDatabase(operators, sessions.prepare), options.signingSecrets ?? []);
+    await refuseStrangers(createDatabase(operators, prepare), options.signingSecrets ?? []);
   } catch (error) {
     await close();
     throw error;
   }
-  const { prepare, areOurs } = sessions;
   const channel = backend === "cockroachdb" ? null : channelOf(schema);
   const database = createDatabase(pool("jobs", { pipeline: true, exactTimes: true }), prepare);
   const jobs = { ...createJobs(database), ...createClaims(database, boss), ...createWorkers(database) };
   const offers = createOffers(database, boss);
   const handlers = pool("handlers", { pipeline: true });
-  const statements = createHandlerStatements({ areOurs, schema });
 
   return {
     intake: createIntake(pool("intake", { answerTimeoutMs: acceptTimeoutMs }), prepare, channel),
@@ -95,7 +92,7 @@ export async function openPostgresEngine(options: {
           {
             pool: handlers,
             prepare,
-            statements,
+            schema,
             jobs,
             offers,
             clock,

@@ -2,7 +2,7 @@ import type { InboxJob } from "../../../engine.ts";
 import { isFinished, type MovedAlias, type MovedEvent } from "./moved-event.ts";
 import { eventColumns, HELD, jobRows, rowOf } from "./arriving-rows.ts";
 import { createBoss } from "../boss.ts";
-import { createDatabase, createPool, findSessions } from "../connection.ts";
+import { createDatabase, createPool, preparing } from "../connection.ts";
 import { EVENT, type EventRow } from "../ledger.ts";
 import { loadPackages } from "../packages.ts";
 import { jobId, uuidOf } from "../text.ts";
@@ -123,7 +123,7 @@ export async function openArriving(options: { url: string; schema?: string | und
     connections: 2,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
   });
-  const { run } = createDatabase(pool, (await findSessions(pool, schema)).prepare);
+  const { run } = createDatabase(pool, await preparing(pool, schema));
   const boss = createBoss(packages, { pool, schema, backend: "postgres" });
   const known = new Set<string>();
   const knowHandlers = async (events: readonly MovedEvent[]): Promise<void> => {
