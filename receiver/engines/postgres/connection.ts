@@ -176,7 +176,8 @@ export async function retryingConflicts<Result>(work: () => Promise<Result>): Pr
 export function refusalOf(error: unknown): Refusal {
   const detail = error instanceof Error ? error.message : String(error);
   const state = sqlState(error);
-  if (state !== undefined) return { ok: false, reason: reasonOf(state), detail: `${detail} (${state})` };
+  if (state !== undefined)
+    return { ok: false, reason: reasonOf(state), detail: `${detail} (${state})${adviceOn(error)}` };
   if (/timeout/i.test(detail)) return { ok: false, reason: "timeout", detail };
   return { ok: false, reason: "outcome_unknown", detail };
 }
@@ -188,6 +189,16 @@ export function refusalOfConnecting(error: unknown): Refusal {
   // So the pool says that all its connections were in use for too long.
   const exhausted = detail === "timeout exceeded when trying to connect";
   return { ok: false, reason: exhausted ? "overloaded" : "connection_lost", detail };
+}
+
+/** What to do where a server refused for a reason that it doesn't say how to mend, or didn't answer. */
+export function adviceOn(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  const code = "code" in error ? String(error.code) : "";
+  if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
+  if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
+  const isSilent = /^E[A-Z]+$/.test(code) || code === "57P03" || /timeout|terminated/i.test(error.message);
+  return isSilent ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
 }
 
 function reasonOf(state: string): Refusal["reason"] {

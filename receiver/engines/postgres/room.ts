@@ -14,7 +14,10 @@ export async function openServer({
   clock,
   signingSecrets,
 }: EngineOptions & { databaseUrl: string }): Promise<Engine> {
-  const { openPostgresEngine } = await import("./index.ts");
+  const [{ openPostgresEngine }, { adviceOn }] = await Promise.all([
+    import("./index.ts"),
+    import("./connection.ts"),
+  ]);
   return openPostgresEngine({ url, schema, backend, clock, signingSecrets }).catch((error: unknown) => {
     if (!(error instanceof Error)) throw error;
     throw new Error(`${error.message}${adviceOn(error)}`, { cause: error });
@@ -36,13 +39,4 @@ export function addCommands(program: Command): void {
         { needsSecret: false },
       ),
     );
-}
-
-/** What to do where a server didn't answer, or refused; other errors say it themselves. */
-function adviceOn(error: Error): string {
-  const code = "code" in error ? String(error.code) : "";
-  if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
-  if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
-  const isSilent = /^E[A-Z]+$/.test(code) || code === "57P03" || /timeout|terminated/i.test(error.message);
-  return isSilent ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
 }

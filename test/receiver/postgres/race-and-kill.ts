@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Client } from "pg";
 import { onTestFinished } from "vitest";
 import { createServer, type PostgresServer } from "../../../tools/postgres-server.ts";
@@ -12,12 +12,12 @@ import { startProcess, type ReceiverProcess } from "../helpers/process.ts";
 import { makeDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
-const ENTRY = fileURLToPath(new URL("../helpers/receiver-with-handlers.ts", import.meta.url));
-const HANDLERS_MODULE = new URL("./race-handlers.ts", import.meta.url).href;
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What happens meanwhile, and how often it did. */
 export type Faults = Record<string, number>;
 
+/** Of one inbox; all but the first three are of its database. */
 export type Outcome = {
   acknowledged: number;
   copies: number;
@@ -30,24 +30,38 @@ export type Outcome = {
   unfinished: number;
 };
 
+/** The processes: three that take events, three that handle them, and one with an inbox of its own in the same database. */
+const ROLES = ["ingest", "ingest", "ingest", "worker", "worker", "worker", "all"] as const;
+const OTHER = 6;
+
 /**
- * Three processes that take events and three that handle them, on a server of their own. Brings `events` and more to any of them, until each fault has
- * come about, 30 % of them more than once, while processes are killed, sessions ended, and the server restarted and frozen; then waits
- * until all is handled, and counts.
+ * Starts the processes on a server of their own. Brings `events` and more to any of them, until each fault has come about,
+ * 30 % of them more than once, while processes are killed, sessions ended, and the server restarted, frozen and starved;
+ * then waits until all is handled, and counts: the inbox that is shared, and the other. With `before`, a folder with the
+ * version before of all this, each process is of that version until it is killed first: a rolling deploy.
  */
 export async function raceAndKill(options: {
   events: number;
   pauseMs: number;
   random: () => number;
-}): Promise<Outcome> {
+  before?: string | undefined;
+}): Promise<Outcome[]> {
   const { events, pauseMs, random } = options;
   const server = await ownServer();
   const url = await ownDatabase(server);
-  const environment = { DATABASE_URL: url, HANDLERS_MODULE, WORKER_CONCURRENCY: "16", LOG_LEVEL: "silent" };
-  const start = async (role: "ingest" | "worker"): Promise<ReceiverProcess> =>
-    startProcess({ entry: ENTRY, environment: { ...environment, LOG_LEVEL: "info", RECEIVER_ROLE: role } });
-  const roles = ["ingest", "ingest", "ingest", "worker", "worker", "worker"] as const;
-  const processes = await Promise.all(roles.map(start));
+  const start = async (at: number, tree = ROOT): Promise<ReceiverProcess> =>
+    startProcess({
+      entry: join(tree, "test/receiver/helpers/receiver-with-handlers.ts"),
+      environment: {
+        DATABASE_URL: url,
+        HANDLERS_MODULE: pathToFileURL(join(tree, "test/receiver/postgres/race-handlers.ts")).href,
+        WORKER_CONCURRENCY: "16",
+        LOG_LEVEL: "info",
+        RECEIVER_ROLE: ROLES[at] ?? "worker",
+        ...(at === OTHER ? { DATABASE_SCHEMA: "other" } : {}),
+      },
+    });
+  const processes = await Promise.all(ROLES.map(async (_, at) => start(at, options.before)));
   const any = (count: number): number => Math.floor(random() * count);
 
   const faults: Faults = {};
@@ -56,7 +70,7 @@ export async function raceAndKill(options: {
     await processes[at]?.kill();
     // A server that is away meanwhile is tried again.
     for (;;) {
-      const started = await start(roles[at] ?? "worker").catch(() => undefined);
+      const started = await start(at).catch(() => undefined);
       if (started) processes[at] = started;
       if (started) return;
       await delay(200);
@@ -66,6 +80,7 @@ export async function raceAndKill(options: {
     "kill -9 of an ingest process": async () => restartProcess(any(3)),
     "kill -9 of a worker process": async () => restartProcess(3 + any(3)),
     "kill -9 of a process of handlers": async () => killHandlers(processes[3 + any(3)]),
+    "kill -9 of the other inbox's process": async () => restartProcess(OTHER),
     "sessions ended": async () => ask(server.url(), END_HALF_OF_SESSIONS).then(() => undefined),
     "server restarted": async () => server.restart("fast"),
     "server crashed": async () => server.restart("immediate"),
@@ -78,6 +93,16 @@ export async function raceAndKill(options: {
         "ALTER ROLE receiver SET statement_timeout = '5ms'",
         "ALTER ROLE receiver RESET statement_timeout",
       ),
+    "disk full": async () => within(server, FILL_DISK, "DROP FUNCTION public.no_room() CASCADE", "raced"),
+    "a newer schema": async () => {
+      const byOne = (sign: string): string =>
+        `UPDATE receiver.migrations SET applied = applied ${sign} 1 WHERE name = 'receiver'`;
+      await ask(server.url("raced"), byOne("+"));
+      const started = await start(any(3)).catch(() => undefined);
+      await started?.kill();
+      await ask(server.url("raced"), byOne("-"));
+      if (started) throw new Error("A receiver has started on a database that was made by a newer one.");
+    },
     "no right to insert": async () =>
       within(
         server,
@@ -86,7 +111,7 @@ export async function raceAndKill(options: {
         "raced",
       ),
   };
-  const troubling = (async (): Promise<void> => {
+  const trouble = async (): Promise<void> => {
     const names = Object.keys(kinds);
     for (let turn = 0; !over.signal.aborted; turn += 1) {
       const kind = names[turn % names.length] ?? "";
@@ -94,43 +119,59 @@ export async function raceAndKill(options: {
       faults[kind] = (faults[kind] ?? 0) + 1;
       await delay(pauseMs, undefined, { signal: over.signal }).catch(() => undefined);
     }
-  })();
-
-  const acknowledged = new Set<string>();
-  let copies = 0;
-  const deliver = async (body: Buffer): Promise<void> => {
-    for (;;) {
-      const to = processes[any(3)]?.url ?? "";
-      const answer = await post(to, body).catch(() => undefined);
-      if (answer?.status === 200) break;
-      await delay(20);
-    }
-    acknowledged.add(idOf(body));
   };
+  const troubling = trouble().catch((error: unknown) => {
+    over.abort();
+    throw error;
+  });
+  troubling.catch(() => undefined);
+
+  const inboxes = ["receiver", "other"].map((schema) => ({
+    schema,
+    acknowledged: new Set<string>(),
+    copies: 0,
+  }));
   let left = events;
   const lane = async (): Promise<void> => {
-    while (left > 0 || Object.keys(faults).length < Object.keys(kinds).length) {
+    while ((left > 0 || Object.keys(faults).length < Object.keys(kinds).length) && !over.signal.aborted) {
       left -= 1;
+      const isOther = random() < 0.1;
+      const inbox = inboxes[Number(isOther)]!;
       const body = newBody();
       const times = random() < 0.3 ? 2 : 1;
-      copies += times - 1;
-      await Promise.all(Array.from({ length: times }, async () => deliver(body)));
+      inbox.copies += times - 1;
+      await Promise.all(
+        Array.from({ length: times }, async () => deliver(body, () => processes[isOther ? OTHER : any(3)])),
+      );
+      inbox.acknowledged.add(idOf(body));
     }
   };
   await Promise.all(Array.from({ length: 16 }, lane));
   over.abort();
   await troubling;
 
-  const counted = async (): Promise<Record<string, unknown>> =>
-    ask(url, COUNT).catch((error: unknown) => ({ error: String(error) }));
-  await until(counted, ({ unfinished }) => unfinished === 0).catch((error: unknown) => {
-    const said = processes
-      .map((one) => [...one.lines.slice(-6), ...one.errors.slice(-3)].join("\n"))
-      .join("\n");
-    throw new Error(`${String(error)}\n${JSON.stringify(faults)}\n${said}`);
-  });
-  const { effects, ...counts } = await counted();
-  return { acknowledged: acknowledged.size, copies, faults, effects, ...counts } as Outcome;
+  return Promise.all(
+    inboxes.map(async ({ schema, acknowledged, copies }) => {
+      const counted = async (): Promise<Record<string, unknown>> =>
+        ask(url, countOf(schema)).catch((error: unknown) => ({ error: String(error) }));
+      await until(counted, ({ unfinished }) => unfinished === 0).catch((error: unknown) => {
+        const said = processes
+          .map((one) => [...one.lines.slice(-6), ...one.errors.slice(-3)].join("\n"))
+          .join("\n");
+        throw new Error(`${String(error)}\n${JSON.stringify(faults)}\n${said}`);
+      });
+      return { acknowledged: acknowledged.size, copies, faults, ...(await counted()) } as Outcome;
+    }),
+  );
+}
+
+/** As the service does it, though sooner: again, until it is acknowledged. */
+async function deliver(body: Buffer, to: () => ReceiverProcess | undefined): Promise<void> {
+  for (;;) {
+    const answer = await post(to()?.url ?? "", body).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await delay(20);
+  }
 }
 
 async function ownServer(): Promise<PostgresServer> {
@@ -159,7 +200,9 @@ async function ask(url: string, sql: string): Promise<Record<string, unknown>> {
   client.on("error", () => undefined);
   try {
     await client.connect();
-    return (await client.query<Record<string, unknown>>(sql)).rows[0] ?? {};
+    // Of several statements there are several.
+    const results = [await client.query<Record<string, unknown>>(sql)].flat();
+    return results.at(-1)?.rows[0] ?? {};
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -211,14 +254,21 @@ function childrenOf(pid: number): number[] {
 const END_HALF_OF_SESSIONS = `
   SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'receiver' AND random() < 0.5`;
 
-const COUNT = `
-  SELECT (SELECT count(*)::int FROM receiver.events) AS stored,
+/** What a server without room says, wherever something is written. */
+const FILL_DISK = `
+  CREATE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+  CREATE TRIGGER no_room BEFORE INSERT ON receiver.events FOR EACH ROW EXECUTE FUNCTION public.no_room();
+  CREATE TRIGGER no_room BEFORE INSERT OR UPDATE ON receiver_boss.job_common FOR EACH ROW EXECUTE FUNCTION public.no_room()`;
+
+const countOf = (schema: string): string => `
+  SELECT (SELECT count(*)::int FROM ${schema}.events) AS stored,
     (SELECT json_object_agg(handler, count) FROM (
-      SELECT handler, count(*) FROM receiver_handlers.raced GROUP BY handler) AS each) AS effects,
+      SELECT handler, count(*) FROM ${schema}_handlers.raced GROUP BY handler) AS each) AS effects,
     (SELECT count(*)::int FROM (
-      SELECT FROM receiver_handlers.raced GROUP BY handler, event_id HAVING count(*) > 1) AS doubles) AS twice,
-    (SELECT count(*)::int FROM receiver.events, unnest(ARRAY['plain', 'ordered', 'slow']) AS name WHERE NOT EXISTS (
-      SELECT FROM receiver_handlers.raced
+      SELECT FROM ${schema}_handlers.raced GROUP BY handler, event_id HAVING count(*) > 1) AS doubles) AS twice,
+    (SELECT count(*)::int FROM ${schema}.events, unnest(ARRAY['plain', 'ordered', 'slow']) AS name WHERE NOT EXISTS (
+      SELECT FROM ${schema}_handlers.raced
       WHERE handler = name AND event_id = 'evt_' || replace(events.id::text, '-', ''))) AS missing,
-    (SELECT count(*)::int FROM receiver_boss.job WHERE state <> 'completed')
-      + (SELECT count(*)::int FROM receiver.events WHERE offer <> 'offered') AS unfinished`;
+    (SELECT count(*)::int FROM ${schema}_boss.job WHERE state <> 'completed')
+      + (SELECT count(*)::int FROM ${schema}.events WHERE offer <> 'offered') AS unfinished`;

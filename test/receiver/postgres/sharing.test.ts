@@ -102,7 +102,8 @@ test.for([
   expect(await engine.intake.probe()).toEqual({ ok: true });
   await administer(url, `${String(sql)} ${new URL(runtime).username}`);
   const refused = await engine.intake.accept([newEvent()]);
-  expect(refused).toMatchObject({ ok: false, reason: "busy" });
+  const detail = expect.stringMatching(/(permission denied|row-level security).*docs\/scaling\.md/);
+  expect(refused).toMatchObject({ ok: false, reason: "busy", detail });
   expect(await engine.intake.probe()).toEqual(refused);
 });
 
