@@ -83,14 +83,14 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
           if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
           return fetched;
         };
-        const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined).map(fetch);
         const claimed: Claimed[] = [];
         // In one order for all workers, which wait for each other where starts are counted.
         for (const one of wanted.toSorted((a, b) => (a.handler.name < b.handler.name ? -1 : 1))) {
           const { rateLimit } = one.handler;
           if (rateLimit) claimed.push(...(await fetchLimited(one, rateLimit)));
         }
-        claimed.push(...(await Promise.all(unlimited)).flat());
+        const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined);
+        claimed.push(...(await Promise.all(unlimited.map(fetch))).flat());
         return hold(say, { worker, held, claimed });
       });
       return { jobs, waitMs };
