@@ -200,6 +200,6 @@ function chunk(body: Buffer): Buffer {
 }
 
 /** The event id inside a body that a check wrote by hand, or "" when it holds none. */
-function idIn(body: Uint8Array): string {
+export function idIn(body: Uint8Array): string {
   return /evt_[0-9a-fA-F]{32}/.exec(Buffer.from(body).toString("latin1"))?.[0] ?? "";
 }

@@ -1,6 +1,9 @@
 import { createServer } from "node:http";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { startFaultProxy } from "../../simulator/verify/explore/fault-proxy.ts";
+import { describe, expect, test } from "vitest";
+import { wireHeaders } from "../../simulator/domain/attempt-request.ts";
+import type { FaultName } from "../../simulator/domain/faults.ts";
+import type { Outcome } from "../../simulator/domain/outcome.ts";
+import { createNetwork } from "../../simulator/verify/explore/network.ts";
 import {
   describeSchedule,
   simplerSchedules,
@@ -35,45 +38,49 @@ describe("a schedule", () => {
   });
 });
 
-describe("what the proxy in front of a receiver does to an attempt", () => {
+describe("what the network in front of a receiver does to an attempt", () => {
   async function started() {
     const arrived: string[] = [];
     const receiver = createServer((request, response) => {
       const pieces: Buffer[] = [];
       request.on("data", (piece: Buffer) => pieces.push(piece)).on("error", () => undefined);
       request.on("end", () => {
-        arrived.push(Buffer.concat(pieces).toString());
+        arrived.push(`${request.method} ${request.url} ${Buffer.concat(pieces).toString()}`);
         response.writeHead(201).end("taken");
       });
     });
     const { url } = await listen(receiver);
-    const proxy = await startFaultProxy({ target: parseTarget(`${url}/webhooks`), timeoutMs: 5_000 });
-    onTestFinished(async () => proxy.close());
-    return { arrived, proxy };
+    const network = createNetwork({ target: parseTarget(`${url}/webhooks`), timeoutMs: 5_000 });
+    return { arrived, network };
   }
 
-  test.for<[fate: Fate, answered: number | undefined, arrives: boolean]>([
-    ["2xx", 201, true],
-    ["slow body", 201, true],
-    ["4xx", 404, false],
-    ["5xx", 502, true],
-    ["time-out", undefined, false],
-    ["late 2xx", undefined, true],
-    ["reset", undefined, false],
-  ])("%s", async ([fate, answered, arrives]) => {
-    const { arrived, proxy } = await started();
+  test.for<[fate: Fate, outcome: Outcome, arrives: boolean]>([
+    ["2xx", { status: 201 }, true],
+    ["slow body", { status: 201 }, true],
+    ["4xx", { status: 404 }, false],
+    ["5xx", { status: 502 }, true],
+    ["time-out", { error: "timeout" }, false],
+    ["late 2xx", { error: "timeout" }, true],
+    ["reset", { error: "reset" }, false],
+  ])("%s", async ([fate, outcome, arrives]) => {
+    const { arrived, network } = await started();
     const id = `evt_${"0".repeat(32)}`;
-    proxy.plan(id, [{ fate }], async () => undefined);
-    const body = JSON.stringify({ id });
-    const answer = fetch(proxy.url, { method: "POST", body }).then(
-      ({ status }) => status,
-      () => undefined,
-    );
-    expect(await answer).toBe(answered);
-    const passages = await proxy.passagesOf(id);
+    network.plan(id, [{ fate }], async () => undefined);
+    const body = Buffer.from(JSON.stringify({ id }));
+    const url = "http://localhost/";
+    const request = {
+      url,
+      headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=x", body }),
+      body,
+      answerMeans: "headers" as const,
+      faults: new Set<FaultName>(),
+      signal: new AbortController().signal,
+    };
+    expect((await network.send(request)).outcome).toEqual(outcome);
+    const passages = await network.passagesOf(id);
     expect(passages.map(({ exchange }) => exchange.outcome)).toMatchObject(
       arrives ? [{ kind: "answered", status: 201 }] : [],
     );
-    expect(arrived.includes(body)).toBe(arrives);
+    expect(arrived.includes(`POST /webhooks ${body.toString()}`)).toBe(arrives);
   });
 });

@@ -13,7 +13,7 @@ const SHRINK_TRIES = 3;
 
 /**
  * A check that plays `count` random schedules of failing attempts and copies, with the service's own delivery engine
- * on one side of a fault proxy and the receiver on the other. A failure is shrunk to the smallest schedule that shows it.
+ * on one side of a network with faults and the receiver on the other. A failure is shrunk to the smallest schedule that shows it.
  */
 export function exploreCheck(count: number): Check {
   return {

@@ -1,10 +1,10 @@
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import type { RunningSimulator } from "../../index.ts";
+import type { Simulator } from "../../verbs/simulator.ts";
 import type { CheckContext } from "../context.ts";
 import { attempts } from "../attempts.ts";
 import { type Exchange, isAcknowledged } from "../delivery.ts";
 import { ending } from "../judge.ts";
-import { startFaultProxy } from "./fault-proxy.ts";
+import { createNetwork } from "./network.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** What became of one event under one schedule. */
@@ -30,26 +30,31 @@ export type Player = {
 /** Simulators that play side by side, since each waits for the receiver. */
 const LANES = 6;
 
-/** Starts simulators whose endpoint is a fault proxy in front of the receiver. */
+/** Starts simulators that deliver to the receiver over a network of which the schedules are known. */
 export async function createPlayer(context: CheckContext): Promise<Player> {
   const { target, secret, timing } = context;
   // Loaded only when schedules are searched: the rest of verify does without the service.
-  const { startSimulator } = await import("../../index.ts");
-  const proxy = await startFaultProxy({ target, timeoutMs: timing.responseTimeoutMs });
-  const lanes: RunningSimulator[] = [];
-  for (let lane = 0; lane < LANES; lane += 1) {
-    const simulator = await startSimulator({ clock: "skip", seed: lane, calls: 0 });
-    simulator.endpoints.add({ url: proxy.url, secret });
-    lanes.push(simulator);
-  }
+  const { createSimulator } = await import("../../simulator.ts");
+  const network = createNetwork({ target, timeoutMs: timing.responseTimeoutMs });
+  const lanes = Array.from({ length: LANES }, (_, seed): Simulator => {
+    const created = createSimulator({ clock: "skip", seed, calls: 0, send: network.send });
+    if (!created.ok) throw new Error(created.message);
+    // Its requests go over the network to the receiver, whatever address they bear.
+    created.simulator.endpoints.register({ url: "http://localhost/", secret });
+    return created.simulator;
+  });
 
-  async function playOne(simulator: RunningSimulator, schedule: Schedule, index: number): Promise<Played> {
+  async function playOne(
+    { events, deliveries, settled }: Simulator,
+    schedule: Schedule,
+    index: number,
+  ): Promise<Played> {
     const envelope = context.event(EVENT_TYPES[index % EVENT_TYPES.length]);
     let acknowledged = false;
     let reached = false;
     let refusal: string | undefined;
     const copies: Exchange[] = [];
-    proxy.plan(envelope.id, schedule, async () => {
+    network.plan(envelope.id, schedule, async () => {
       // While another copy is under way it may be refused once: the service repeats it.
       const sent = await attempts(context, envelope, { note: "A copy that slipped in." });
       const exchange = sent.at(-1);
@@ -59,8 +64,12 @@ export async function createPlayer(context: CheckContext): Promise<Player> {
       else if (exchange !== undefined)
         refusal ??= `A copy of event ${envelope.id} was not acknowledged: ${ending(exchange)}.`;
     });
-    const [delivery] = await simulator.deliveries.replay(envelope);
-    const passages = await proxy.passagesOf(envelope.id);
+    const replayed = events.replay([envelope], { newIds: false });
+    if (!replayed.ok) throw new Error(replayed.message);
+    await settled();
+    const [sent] = replayed.emitted.flatMap((emitted) => emitted.deliveries);
+    const delivery = sent && deliveries.find(sent.id);
+    const passages = await network.passagesOf(envelope.id);
     acknowledged ||= delivery?.state === "delivered";
     reached ||= passages.length > 0;
     const last = passages.at(-1);
@@ -90,7 +99,6 @@ export async function createPlayer(context: CheckContext): Promise<Player> {
     },
     async close() {
       await Promise.all(lanes.map((simulator) => simulator.close()));
-      await proxy.close();
     },
   };
 }

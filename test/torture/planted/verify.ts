@@ -182,8 +182,8 @@ export const plantedInVerify: PlantedBug[] = [
   {
     breaks:
       "A time-out of a schedule reaches the receiver, which is then judged by an event that it never got.",
-    file: "simulator/verify/explore/fault-proxy.ts",
-    find: 'if (fate === "time-out") return void response.destroy();',
+    file: "simulator/verify/explore/network.ts",
+    find: 'if (fate === "time-out") return { error: "timeout" };',
     replace: "",
     tests: ["test/verify/schedules.test.ts"],
   },
