@@ -14,7 +14,7 @@ const NONE = {
   arrivals: 0,
   /** How many answers are 429 with `Retry-After`, which the specification knows nothing of. */
   throttle: 0,
-  /** Unread voicemails that somebody reviews, and notes, between one page of a walk and the next. */
+  /** Unread voicemails that somebody reviews, and notes, before each answer: whoever polls sees them change. */
   reviews: 0,
   /** Whether each answer announces that this version goes in 90 days (SPEC §9). */
   deprecation: false,
@@ -68,7 +68,7 @@ export const API_FAULTS: Readonly<Record<string, Trouble>> = {
     read: (value = "") => share("throttle", value),
   },
   reviews: {
-    says: "reviews or reviews=N: unread voicemails are reviewed and noted between one page and the next",
+    says: "reviews or reviews=N: so many unread voicemails are reviewed and noted before each answer",
     read: (value = "1") => count("reviews", value),
   },
   deprecation: {
@@ -136,8 +136,8 @@ export function createApiFaults(options: {
       if (request.startingAfter !== undefined) {
         if (loses) forget(request.orgId, request.startingAfter);
         for (let arrived = 0; arrived < plan.arrivals; arrived += 1) arrive(request.orgId);
-        for (let reviewed = 0; reviewed < plan.reviews; reviewed += 1) review(request.orgId);
       }
+      for (let reviewed = 0; reviewed < plan.reviews; reviewed += 1) review(request.orgId);
       return "answer";
     },
   };

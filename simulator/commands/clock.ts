@@ -47,7 +47,7 @@ function advanceStep(text: string): Step {
 }
 
 async function move(flags: SimulatorFlags, step: Step, doing: string): Promise<void> {
-  const output = createOutput({ json: flags.json === true });
+  const output = createOutput(flags);
   const client = createControlClient(flags);
   output.progress(`${doing} …`);
   // Thousands of attempts may fall due on the way.
@@ -67,7 +67,7 @@ async function move(flags: SimulatorFlags, step: Step, doing: string): Promise<v
 }
 
 function print(clock: z.infer<typeof clockSchema>, flags: SimulatorFlags): void {
-  const output = createOutput({ json: flags.json === true });
+  const output = createOutput(flags);
   output.value(clock);
   output.table([
     ["Mode", clock.mode],

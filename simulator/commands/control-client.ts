@@ -17,14 +17,15 @@ export type SimulatorFlags = { simulator: string; token?: string | undefined; js
 
 const errorSchema = z.looseObject({ message: z.string() });
 
+/** Where the running simulator is, also by a variable of the environment. */
+export function simulatorOption(says = "the running simulator"): Option {
+  return new Option("--simulator <url>", says).env("VOICE_AGENT_SIMULATOR_URL");
+}
+
 /** Adds the options of every command that talks to a running simulator. */
 export function addSimulatorOptions(command: Command): Command {
   return command
-    .addOption(
-      new Option("--simulator <url>", "the running simulator")
-        .default(DEFAULT_SIMULATOR)
-        .env("VOICE_AGENT_SIMULATOR_URL"),
-    )
+    .addOption(simulatorOption().default(DEFAULT_SIMULATOR))
     .addOption(
       new Option("--token <token>", "its token, when it is bound wider than loopback").env(
         "VOICE_AGENT_SIMULATOR_TOKEN",

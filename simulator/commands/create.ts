@@ -26,7 +26,7 @@ export default function createCommand(): Command {
     );
   for (const name of NAMES) command.option(`--${name}`, KINDS[name].title);
   return command.option("--json", "print JSON").action((folder: string, flags: Flags) => {
-    const output = createOutput({ json: flags.json === true });
+    const output = createOutput(flags);
     const chosen = [...NAMES, "fork" as const].filter((name) => flags[name] === true);
     const [name] = chosen;
     if (name === undefined || chosen.length > 1) {

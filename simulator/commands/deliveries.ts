@@ -39,7 +39,7 @@ export default function deliveriesCommand(): Command {
     .option("--event <id>", "only of this event")
     .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20)
     .action(async (flags: ListFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const query = new URLSearchParams({ limit: String(flags.limit) });
       if (flags.state !== undefined) query.set("state", flags.state);
       if (flags.endpoint !== undefined) query.set("endpoint_id", flags.endpoint);
@@ -79,7 +79,7 @@ export default function deliveriesCommand(): Command {
     .description("one delivery with all of its attempts, and what is wrong with it")
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const client = createControlClient(flags);
       const delivery = await client.get(`/deliveries/${encodeURIComponent(id)}`, deliveryDetailSchema);
       output.value(delivery);
@@ -134,7 +134,7 @@ export default function deliveriesCommand(): Command {
 
 /** Sends deliveries again by their ids, or by what they have in common. */
 async function recover(ids: string[], flags: RecoverFlags): Promise<void> {
-  const output = createOutput({ json: flags.json === true });
+  const output = createOutput(flags);
   const client = createControlClient(flags);
   const { state, type, endpoint, text, since, until, dryRun } = flags;
   const search = { state, type, endpoint_id: endpoint, q: text, since, until };

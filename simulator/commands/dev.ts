@@ -61,7 +61,7 @@ export default function devCommand(): Command {
     .action(async (words: string[], flags: Flags) => {
       const command =
         words.length > 0 ? words : (flags.command ?? "").split(" ").filter((word) => word !== "");
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       process.exitCode = await interruptible((signal) =>
         command.length > 0 ? develop(command, flags, output, signal) : attend(flags, output, signal),
       );

@@ -1,10 +1,10 @@
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { isExposed } from "../private-file.ts";
 import { CommandError, EXIT } from "./command-error.ts";
-import { createControlClient } from "./control-client.ts";
+import { createControlClient, simulatorOption } from "./control-client.ts";
 import { clockSchema } from "./control-schemas.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
@@ -26,17 +26,12 @@ export default function doctorCommand(): Command {
   return new Command("doctor")
     .description("check that this machine can run the simulator: Node.js, database, port, data file, clock")
     .option("--port <number>", "the port that serve is to use, or uses", wholeNumber(1, 65_535), 4010)
-    .addOption(
-      new Option(
-        "--simulator <url>",
-        "the running simulator to look at, in place of a port of this machine",
-      ).env("VOICE_AGENT_SIMULATOR_URL"),
-    )
+    .addOption(simulatorOption("the running simulator to look at, in place of a port of this machine"))
     .option("--data <file>", "also look at this data file")
     .option("--token <token>", "token of the running simulator")
     .option("--json", "print JSON")
     .action(async (flags: Flags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const checks = [
         checkNode(),
         await checkDatabase(flags.data),

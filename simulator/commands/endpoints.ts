@@ -23,7 +23,7 @@ export default function endpointsCommand(): Command {
   addSimulatorOptions(defaultCommand(command, "list"))
     .description("every endpoint, and whether its failures flag it")
     .action(async (flags: SimulatorFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const list = await createControlClient(flags).get("/endpoints", listOf(endpointSchema));
       output.value(list);
       if (list.data.length === 0) {
@@ -47,7 +47,7 @@ export default function endpointsCommand(): Command {
     .argument("<url>", "https, or http on localhost", webUrl)
     .option("--secret <secret>", "its signing secret; made up when absent")
     .action(async (url: string, flags: SettingFlags & { secret?: string }) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const body = { url, ...settingsOf(flags), secret: flags.secret };
       const endpoint = await createControlClient(flags).post("/endpoints", body, registeredSchema);
       output.value(endpoint);
@@ -65,7 +65,7 @@ export default function endpointsCommand(): Command {
     .description("one endpoint")
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       print(await createControlClient(flags).get(pathOf(id), endpointSchema), output);
       output.note(`\nIts deliveries:  ${ourCommand(["deliveries", "--endpoint", id], flags)}`);
     });
@@ -78,7 +78,7 @@ export default function endpointsCommand(): Command {
     .action(async (id: string, flags: SettingFlags & { url?: string }) => {
       const body = { url: flags.url, ...settingsOf(flags) };
       const endpoint = await createControlClient(flags).patch(pathOf(id), body, endpointSchema);
-      print(endpoint, createOutput({ json: flags.json === true }));
+      print(endpoint, createOutput(flags));
     });
 
   addSimulatorOptions(command.command("rotate"))
@@ -91,7 +91,7 @@ export default function endpointsCommand(): Command {
         .default(OVERLAP_SECONDS, "24h"),
     )
     .action(async (id: string, flags: SimulatorFlags & { secret?: string; overlap: number }) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const body = { overlap_seconds: flags.overlap, secret: flags.secret };
       const endpoint = await createControlClient(flags).post(`${pathOf(id)}/rotate`, body, registeredSchema);
       output.value(endpoint);
@@ -110,7 +110,7 @@ export default function endpointsCommand(): Command {
     .description("remove an endpoint: what waits for it is dead")
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       await createControlClient(flags).remove(pathOf(id));
       output.value({ object: "endpoint", id, deleted: true });
       output.line(`Removed ${id}.`);
@@ -120,7 +120,7 @@ export default function endpointsCommand(): Command {
     .description("send a synthetic call.completed to one endpoint, as the dashboard's button does")
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const sent = await createControlClient(flags).post(`${pathOf(id)}/test`, {}, emittedSchema);
       output.value(sent);
       for (const event of sent.events) output.line(`${event.type}  ${event.id}`);

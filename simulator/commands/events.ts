@@ -17,7 +17,7 @@ export default function eventsCommand(): Command {
     .option("--type <type>", "only these")
     .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20)
     .action(async (flags: ListFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const query = new URLSearchParams({ limit: String(flags.limit) });
       if (flags.type !== undefined) query.set("type", flags.type);
       const list = await createControlClient(flags).get(`/events?${query.toString()}`, listOf(eventSchema));
@@ -42,7 +42,7 @@ export default function eventsCommand(): Command {
     .description("the envelope of one event, and its deliveries")
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const path = `/events/${encodeURIComponent(id)}`;
       const event = await createControlClient(flags).get(path, eventDetailSchema);
       output.value(event);

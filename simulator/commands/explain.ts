@@ -30,7 +30,7 @@ export default function explainCommand(): Command {
     .option("--at <time>", "when the request arrived: Unix seconds or ISO 8601; now when absent", unixSeconds)
     .option("--json", "print JSON")
     .action((file: string | undefined, flags: Flags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const secret = wantWrittenSecret(flags.secret);
       const diagnosis = diagnose({
         header: flags.header,

@@ -1,8 +1,8 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { requestText } from "../http.ts";
 import { DEFAULT_SIMULATOR } from "../invocation.ts";
 import { CommandError } from "./command-error.ts";
-import { simulatorUrl } from "./control-client.ts";
+import { simulatorOption, simulatorUrl } from "./control-client.ts";
 import { createOutput } from "./output.ts";
 
 const LONGEST_MS = 4_000;
@@ -12,14 +12,10 @@ const MOST_BYTES = 1024 * 1024;
 export default function healthCommand(): Command {
   return new Command("health")
     .description("whether a simulator answers, for the health checks of containers")
-    .addOption(
-      new Option("--simulator <url>", "the running simulator")
-        .default(DEFAULT_SIMULATOR)
-        .env("VOICE_AGENT_SIMULATOR_URL"),
-    )
+    .addOption(simulatorOption().default(DEFAULT_SIMULATOR))
     .option("--json", "print JSON")
     .action(async (flags: { simulator: string; json?: boolean }) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const answers = await requestText(simulatorUrl(flags.simulator, "/openapi.json"), {
         headers: {},
         signal: AbortSignal.timeout(LONGEST_MS),

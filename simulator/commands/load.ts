@@ -55,7 +55,7 @@ export default function loadCommand(): Command {
     .option("--allow-host <host>", "also this host (repeatable)", collect, [])
     .option("--json", "print JSON")
     .action(async (url: string, flags: Flags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       process.exitCode = await interruptible((signal) => measure(url, { flags, output, signal }));
     });
 }

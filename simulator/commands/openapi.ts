@@ -12,7 +12,7 @@ export default function openapiCommand(): Command {
     .option("--out <file>", "write it to this file")
     .option("--json", "print it on one line")
     .action((flags: { out?: string; json?: boolean }) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       if (flags.out === undefined) {
         output.value(document);
         output.structure(document);

@@ -12,8 +12,9 @@ export type Output = ReturnType<typeof createOutput>;
  * Colours and redrawn progress only on a terminal, and never with NO_COLOR. Each text becomes one printable line here,
  * whatever is in it, so that nobody whose words are shown can steer the terminal or a build server that reads along.
  */
-export function createOutput(options: { json: boolean }) {
+export function createOutput(options: { json?: boolean | undefined }) {
   const { stdout, stderr } = process;
+  const isJson = options.json === true;
   let isProgressShown = false;
 
   function clearProgress(): void {
@@ -22,11 +23,11 @@ export function createOutput(options: { json: boolean }) {
   }
 
   return {
-    json: options.json,
+    json: isJson,
     /** A line of the result; nothing with `--json`. */
     line(text = ""): void {
       clearProgress();
-      if (!options.json) stdout.write(`${shown(text)}\n`);
+      if (!isJson) stdout.write(`${shown(text)}\n`);
     },
     /** A whole text that is printable already, in the form that was asked for, and the styles in it. */
     document(text: string): void {
@@ -36,17 +37,17 @@ export function createOutput(options: { json: boolean }) {
     /** The result itself, for programs: one JSON value on one line, or over several for people. */
     value(value: unknown): void {
       clearProgress();
-      if (options.json) stdout.write(`${printableJson(JSON.stringify(value))}\n`);
+      if (isJson) stdout.write(`${printableJson(JSON.stringify(value))}\n`);
     },
     /** A JSON value as a result for people; nothing with `--json`. */
     structure(value: unknown): void {
       clearProgress();
-      if (!options.json) stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+      if (!isJson) stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
     },
     /** What to do next, or what went on meanwhile, with an empty line before or after it; quiet with `--json`. */
     note(text: string): void {
       clearProgress();
-      if (!options.json) stderr.write(`${noteLines(text).map(shown).join("\n")}\n`);
+      if (!isJson) stderr.write(`${noteLines(text).map(shown).join("\n")}\n`);
     },
     /** Redraws one line on a terminal; elsewhere nothing. */
     progress(text: string): void {

@@ -18,7 +18,7 @@ export default function readingsCommand(): Command {
     .description("every reading with its choices, its section and the reason for its default")
     .option("--json", "print JSON")
     .action((flags: { json?: boolean }) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const readings = listReadings();
       output.value({ object: "list", data: readings });
       for (const { name, choices, default: chosen, section, summary, reason } of readings) {
@@ -34,7 +34,7 @@ export default function readingsCommand(): Command {
     .description("the choices that are in force in the running simulator")
     .action(async (flags: SimulatorFlags) => {
       const list = await createControlClient(flags).get("/readings", listOf(readingSchema));
-      print(list, createOutput({ json: flags.json === true }));
+      print(list, createOutput(flags));
     });
 
   addSimulatorOptions(command.command("set"))
@@ -51,10 +51,7 @@ export default function readingsCommand(): Command {
         }),
       );
       await client.patch("/readings", body, z.record(z.string(), z.string()));
-      print(
-        await client.get("/readings", listOf(readingSchema)),
-        createOutput({ json: flags.json === true }),
-      );
+      print(await client.get("/readings", listOf(readingSchema)), createOutput(flags));
     });
 
   return command;

@@ -54,7 +54,7 @@ export default function replayCommand(): Command {
     .option("--allow-host <host>", "let --to go to this host over http too (repeatable)", collect, [])
     .option("--no-wait", "through a simulator: do not wait for the first attempts, and say nothing of them")
     .action(async (names: string[], flags: ReplayFlags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       process.exitCode = await interruptible((signal) => replay(names, { flags, output, signal }));
     });
 }

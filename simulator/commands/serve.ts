@@ -27,7 +27,7 @@ export default function serveCommand(): Command {
       observeUrl,
     )
     .action(async (flags: Flags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const eventTypes = flags.events ?? [];
       // Loaded only now, so that --help and a wrong option are answered at once.
       const { startSimulatorForCommand } = await import("./running-simulator.ts");

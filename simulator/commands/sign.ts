@@ -25,7 +25,7 @@ export default function signCommand(): Command {
     .option("--curl <url>", "print a curl command that posts it there", webUrl)
     .option("--json", "print JSON")
     .action((file: string | undefined, flags: Flags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const secret = wantSecret(flags.secret);
       const input = readBodyInput(file, flags.body);
       const timestampSeconds = flags.timestamp ?? Math.floor(Date.now() / 1000);

@@ -59,7 +59,7 @@ export default function triggerCommand(): Command {
     .addOption(faultOption())
     .option("--no-wait", "do not wait for the first attempt, and say nothing of it")
     .action(async (what: string, flags: Flags) => {
-      const output = createOutput({ json: flags.json === true });
+      const output = createOutput(flags);
       const client = createControlClient(flags);
       // Event types have a period in their names, and names of scenarios have none.
       const isStory = what.endsWith(".json") || !what.includes(".");

@@ -119,7 +119,7 @@ Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing, or 
 async function verify(words: string[], flags: Flags, signal: AbortSignal): Promise<number> {
   // Loaded only now, so that --help and a wrong option are answered at once.
   const { selectChecks } = await import("../verify/catalogue.ts");
-  const output = createOutput({ json: flags.json === true });
+  const output = createOutput(flags);
   const events = someOf(flags.events);
   const selection: Selection = {
     only: someOf(flags.only),

@@ -31,7 +31,7 @@ export type EndpointSettings = {
   faults?: Fault[] | undefined;
 };
 
-/** What is to be otherwise; what is undefined stays. */
+/** Settings to change; a setting that is undefined stays as it is. */
 export type EndpointChanges = {
   [Name in keyof Omit<EndpointSettings, "secret">]?: EndpointSettings[Name] | undefined;
 };
@@ -96,6 +96,14 @@ export function createEndpoints(options: {
     return row && fromRow(row);
   }
 
+  /** Tells of an endpoint that was just written, and answers it. */
+  function written(id: string): EndpointResult {
+    journal.write({ kind: "endpoint.changed", endpointId: id });
+    const endpoint = read(id);
+    if (endpoint === undefined) throw new Error(`The endpoint ${id} was written and is not there.`);
+    return { ok: true, endpoint };
+  }
+
   function tell(id: string, changes: number): boolean {
     if (changes > 0) journal.write({ kind: "endpoint.changed", endpointId: id });
     return changes > 0;
@@ -106,47 +114,21 @@ export function createEndpoints(options: {
     register(settings: EndpointSettings): EndpointResult {
       const problem = settingsProblem(settings, allowedHosts);
       if (problem !== undefined) return refused(problem);
-      const endpoint: Endpoint = {
-        id: stableId("ep_", 16, { seed: options.seed, purpose: "endpoint", index: (lastSeq.get() ?? 0) + 1 }),
-        orgId: settings.orgId ?? null,
-        url: new URL(settings.url).href,
-        eventTypes: settings.eventTypes ?? [],
-        secret: settings.secret ?? options.newSecret(),
-        previousSecret: null,
-        faults: settings.faults ?? [],
-        createdAtMs: clock.now(),
-        consecutiveFailures: 0,
-        flagged: false,
-      };
-      const { id, orgId, url, secret, createdAtMs } = endpoint;
-      insert.run(
-        id,
-        orgId,
-        url,
-        JSON.stringify(endpoint.eventTypes),
-        secret,
-        faultList(endpoint.faults),
-        createdAtMs,
-      );
-      journal.write({ kind: "endpoint.changed", endpointId: id });
-      return { ok: true, endpoint };
+      const index = (lastSeq.get() ?? 0) + 1;
+      const id = stableId("ep_", 16, { seed: options.seed, purpose: "endpoint", index });
+      const { orgId = null, eventTypes = [], secret = options.newSecret(), faults = [] } = settings;
+      const url = new URL(settings.url).href;
+      insert.run(id, orgId, url, JSON.stringify(eventTypes), secret, faultList(faults), clock.now());
+      return written(id);
     },
     /** Changes an endpoint that exists; its secrets stay. Pending deliveries go to the new address. */
     change(endpoint: Endpoint, changes: EndpointChanges): EndpointResult {
-      const changed: Endpoint = {
-        ...endpoint,
-        url: changes.url ?? endpoint.url,
-        orgId: changes.orgId === undefined ? endpoint.orgId : changes.orgId,
-        eventTypes: changes.eventTypes ?? endpoint.eventTypes,
-        faults: changes.faults ?? endpoint.faults,
-      };
-      const problem = settingsProblem(changed, allowedHosts);
+      const { url = endpoint.url, orgId = endpoint.orgId, eventTypes = endpoint.eventTypes } = changes;
+      const { faults = endpoint.faults } = changes;
+      const problem = settingsProblem({ url, secret: endpoint.secret }, allowedHosts);
       if (problem !== undefined) return refused(problem);
-      changed.url = new URL(changed.url).href;
-      const { id, orgId, url, eventTypes, faults } = changed;
-      update.run(orgId, url, JSON.stringify(eventTypes), faultList(faults), id);
-      journal.write({ kind: "endpoint.changed", endpointId: id });
-      return { ok: true, endpoint: changed };
+      update.run(orgId, new URL(url).href, JSON.stringify(eventTypes), faultList(faults), endpoint.id);
+      return written(endpoint.id);
     },
     /**
      * Gives an endpoint that exists a new secret; the one before goes on signing for `overlapMs` of schedule time. The
@@ -160,16 +142,12 @@ export function createEndpoints(options: {
           ? "The endpoint has this secret already: give another, or none."
           : settingsProblem({ url, secret }, allowedHosts);
       if (problem !== undefined) return refused(problem);
-      const untilMs = clock.now() + settings.overlapMs;
-      rotate.run(untilMs, secret, id);
-      journal.write({ kind: "endpoint.changed", endpointId: id });
-      return { ok: true, endpoint: { ...endpoint, secret, previousSecret: { secret: previous, untilMs } } };
+      rotate.run(clock.now() + settings.overlapMs, secret, id);
+      return written(id);
     },
     /** False when there is no such endpoint. Its past deliveries stay visible. */
     remove(id: string): boolean {
-      const isRemoved = remove.run(clock.now(), id).changes > 0;
-      if (isRemoved) journal.write({ kind: "endpoint.changed", endpointId: id });
-      return isRemoved;
+      return tell(id, remove.run(clock.now(), id).changes);
     },
     /** Whether `url` would be accepted; the message of a refusal says what to change. */
     checkUrl: (url: string): EndpointUrl => checkEndpointUrl(url, allowedHosts),

@@ -85,17 +85,24 @@ describe("--api-faults", () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(60 - throttled.length);
   });
 
-  test("reviews review and note unread voicemails between one page and the next", async () => {
+  test("reviews review and note unread voicemails while a client polls, some before each answer", async () => {
     const { get } = await startFaultyApi("reviews=2", { calls: 400 });
-    const before = (await get("/api/v1/voicemails?reviewed=false&limit=3")).body.data;
-    await get(`/api/v1/voicemails?limit=1&starting_after=${before[2]?.id}`);
-    const after = (await get("/api/v1/voicemails?limit=100")).body.data;
-    const seen = before.map(({ id }) => after.find((voicemail) => voicemail.id === id));
-    expect(seen.map((voicemail) => [voicemail?.["reviewed"], voicemail?.["notes"] !== null])).toEqual([
-      [true, true],
+    const poll = async () => (await get("/api/v1/voicemails?limit=100")).body.data;
+    const before = await poll();
+    const unread = before.filter((voicemail) => voicemail["reviewed"] === false).map(({ id }) => id);
+    const stateAt = async () => {
+      const now = await poll();
+      return unread
+        .slice(0, 4)
+        .map((id) => now.find((voicemail) => voicemail.id === id))
+        .map((voicemail) => [voicemail?.["reviewed"], voicemail?.["notes"] !== null]);
+    };
+    const [done, open] = [
       [true, true],
       [false, false],
-    ]);
+    ];
+    expect(await stateAt()).toEqual([done, done, open, open]);
+    expect(await stateAt()).toEqual([done, done, done, done]);
   });
 
   test("deprecation announces the end of this version, 90 days ahead, on every answer", async () => {

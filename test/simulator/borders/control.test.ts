@@ -110,7 +110,7 @@ test("as many scenarios are taken as there may be, and one in the place of anoth
   const [first] = simulator.stories.list();
   if (first === undefined) throw new Error("The simulator comes with scenarios.");
   for (let count = simulator.stories.list().length; count < 99; count++)
-    expect(simulator.stories.add({ ...first, name: `story-${count}` })).toBe(true);
+    expect(simulator.stories.add({ ...first, name: `story-${count}` })).toEqual({ ok: true });
   expect((await ask("POST", "/scenarios", scenario({ name: "the-hundredth" }))).status).toBe(201);
   expect((await ask("POST", "/scenarios", scenario({ name: "one-more" }))).status).toBe(400);
   expect(simulator.stories.list()).toHaveLength(100);
@@ -124,7 +124,7 @@ test("stories are told until so many steps lie ahead that nobody waits for them"
   await ask("POST", "/scenarios", scenario({ steps: ten }));
   const told = Array.from({ length: 11 }, () => simulator.stories.tell("long"));
   expect(told.map(({ ok }) => ok)).toEqual([...Array.from({ length: 10 }, () => true), false]);
-  expect(told.at(-1)).toMatchObject({ reason: "impossible", message: expect.stringContaining("lie ahead") });
+  expect(told.at(-1)).toMatchObject({ reason: undefined, message: expect.stringContaining("lie ahead") });
 });
 
 test("more streams than there may be are refused, and a place is free again when one has gone", async () => {
