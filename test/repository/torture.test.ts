@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { plan } from "../torture/plan.ts";
+import { BUGS } from "../torture/planted/bugs.ts";
 import type { Run } from "../torture/run.ts";
 import { RUNS } from "../torture/runs.ts";
 import { reportSchema, withFigures } from "../torture/report.ts";
+import { ROOT } from "./files.ts";
 
 function run(name: string, minutes: number, pace?: Run["pace"]): Run {
   return { name, minutes, script: "", ...(pace === undefined ? {} : { pace }) };
@@ -75,4 +77,9 @@ describe("the figures of a report", () => {
   test("want a place", () => {
     expect(withFigures("# A page", report)).toBeUndefined();
   });
+});
+
+test("each planted bug has its place in the code, once", () => {
+  const lost = BUGS.filter(({ file, find }) => readFileSync(ROOT + file, "utf8").split(find).length !== 2);
+  expect(lost.map(({ file, breaks }) => `${file}: ${breaks}`)).toEqual([]);
 });

@@ -141,3 +141,37 @@ test("an event whose common commit comes after its handler's time was up is repo
   expect(handled).toMatchObject([{ id: "evt_1", outcome: "done" }]);
   expect(handled[0]?.error).toBeUndefined();
 });
+
+test("a suspect is not claimed while anything else runs", async () => {
+  const engine = engineOfOne();
+  const asked: string[] = [];
+  const finish = Promise.withResolvers<void>();
+  const claims = {
+    ...engine.parts.claims,
+    hasDueSuspect: () => asked.push("whether there is one") > 0,
+    claimSuspect: () => void asked.push("for it"),
+  };
+  const options = {
+    handlers: [],
+    workerId: "worker",
+    concurrency: 2,
+    handle: async () => {
+      await finish.promise;
+      return { kind: "done" as const };
+    },
+    onHandled: () => undefined,
+    onTrouble: (error: unknown) => expect.unreachable(String(error)),
+  };
+  const processor = createProcessor({ ...engine.parts, claims }, options);
+  await until(
+    () => asked.length,
+    (times) => times >= 3,
+  );
+  expect(asked).not.toContain("for it");
+  finish.resolve();
+  await until(
+    () => asked,
+    (all) => all.includes("for it"),
+  );
+  await processor.drain(0);
+});

@@ -1,23 +1,9 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { countFrom } from "../options.ts";
+import { BUGS } from "./bugs.ts";
 import { createField, type Sound, type Verdict } from "./field.ts";
 import type { PlantedBug } from "./planted-bug.ts";
-import { plantedInReceiver } from "./receiver.ts";
-import { plantedInSecurity } from "./security.ts";
-import { plantedInSignature } from "./signature.ts";
-import { plantedInSimulator } from "./simulator.ts";
-import { plantedInUsage } from "./usage.ts";
-import { plantedInVerify } from "./verify.ts";
-
-const BUGS = [
-  ...plantedInSignature,
-  ...plantedInReceiver,
-  ...plantedInSecurity,
-  ...plantedInSimulator,
-  ...plantedInUsage,
-  ...plantedInVerify,
-];
 
 const USAGE = `npm run torture -- --planted [--minutes N] [--only WORDS]
 
