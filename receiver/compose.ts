@@ -90,7 +90,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   );
   const body = createBodyReader(config);
 
-  // Starts what commits, so that the first event doesn't wait for it. A disk that is full now may not stay so.
+  // Starts the thread that commits, so that the first event doesn't wait for it. A disk that is full now may have room later.
   const probed = await engine.intake.probe();
   if (!probed.ok)
     log.error(

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import "../shared/node-version.ts";
 
-// Imported once the line above has spoken: an older Node.js may fail at what the program imports.
+// Imported after the check above: an older Node.js may fail at what the program imports.
 await import("./program.ts");

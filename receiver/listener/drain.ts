@@ -4,7 +4,7 @@ import { isReceiving, type Connection, type Connections } from "./connections.ts
 
 /**
  * All times below are counted in steps of this. Time in which the process got no processor does not count: what arrived
- * meanwhile has not been read yet, and its connection would be taken for silent.
+ * meanwhile has not been read yet, and its connection would look silent.
  */
 const STEP_MS = 50;
 

@@ -55,17 +55,17 @@ const FIX_DAMAGE =
 
 function secretFindings(config: Config): Finding[] {
   const findings: Finding[] = [];
-  const say = (message: string): void => void findings.push(warning("secrets", message));
+  const warn = (message: string): void => void findings.push(warning("secrets", message));
   for (const [index, secret] of config.signingSecrets.entries()) {
     const which = `Secret ${String(index + 1)} in SIGNING_SECRET`;
     if (secret.length < SHORT_SECRET)
-      say(`${which} has fewer than ${String(SHORT_SECRET)} characters: is it the whole of it?`);
+      warn(`${which} has fewer than ${String(SHORT_SECRET)} characters: is it the whole of it?`);
     if (/^["'].*["']$/.test(secret))
-      say(`${which} has quotation marks around it, which count as part of it. Remove them.`);
-    if (config.signingSecrets.indexOf(secret) !== index) say(`${which} is there twice.`);
+      warn(`${which} has quotation marks around it, which count as part of it. Remove them.`);
+    if (config.signingSecrets.indexOf(secret) !== index) warn(`${which} is there twice.`);
   }
   if (config.signingSecrets.length > 1) {
-    say(
+    warn(
       "Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.",
     );
   }
@@ -125,21 +125,23 @@ async function databaseFindings(engine: Engine, config: Config): Promise<Finding
 async function backlogFindings(engine: Engine): Promise<Finding[]> {
   const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
   const findings: Finding[] = [];
-  const say = (message: string): void => void findings.push(warning("inbox", message));
+  const warn = (message: string): void => void findings.push(warning("inbox", message));
   const whose = (state: "dead" | "ignored"): string => {
     const names = byHandler.filter((jobs) => jobs[state] > 0).map(({ handler }) => handler);
     return names.length === 0 ? "" : ` (${names.join(", ")})`;
   };
   if (byState.dead > 0)
-    say(
+    warn(
       `${String(byState.dead)} dead events${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
     );
   if (byState.ignored > 0)
-    say(
+    warn(
       `${String(byState.ignored)} events that no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`,
     );
   if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS)
-    say("The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?");
+    warn(
+      "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?",
+    );
   return findings.length > 0 ? findings : [ok("inbox", "Nothing is stuck.")];
 }
 

@@ -85,13 +85,13 @@ export function createHealth(options: {
   }
 
   async function probe(): Promise<Check> {
-    const patience = new AbortController();
+    const answeredInTime = new AbortController();
     const answered = options.probe().then((result) => (result.ok ? "ok" : result.reason));
     const result = await Promise.race([
       answered,
-      clock.sleep(PROBE_LIMIT_MS, patience.signal).then(() => "timeout"),
+      clock.sleep(PROBE_LIMIT_MS, answeredInTime.signal).then(() => "timeout"),
     ]);
-    patience.abort();
+    answeredInTime.abort();
     return result;
   }
 

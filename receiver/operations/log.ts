@@ -9,7 +9,7 @@ export type Log = pino.Logger;
 const PAGE_BYTES = 16_000;
 const FLUSH_MS = 20;
 
-/** What a reader that has stopped reading makes us keep. */
+/** Bytes that are kept for a reader of our output who has stopped reading. */
 const MAXIMUM_WAITING_BYTES = 1_048_576;
 
 /**

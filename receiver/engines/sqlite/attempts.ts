@@ -32,7 +32,7 @@ export function createAttempts(
   let failed: readonly FailedJob[] = [];
 
   return {
-    /** Jobs that are certain to have failed, though they still run. */
+    /** Jobs that count as failed, though their handlers still run. */
     setFailed: (jobs: readonly FailedJob[]): void => {
       failed = jobs;
     },
@@ -47,16 +47,16 @@ export function createAttempts(
       if (committed()) return report("done");
       const failure = failureOf(job);
       const ending = endingOf(job.attempts, failure ?? outcome, policyOf(job));
-      // A drain gives it back; what was lost cannot be given.
+      // Aborted by a drain, the job is given back; after a lost lease that changes nothing.
       const written =
         signal.aborted && !failure
           ? await writeDown(() => (settling.return(job) ? "returned" : undefined))
           : await writeDown(() =>
               settling.settle(job, ending, clock.nowMs()) ? handledAs(ending) : undefined,
             );
-      // The commit that the handler's writes share with others' may come after its time was up.
+      // The commit that its writes share with those of others may come after its deadline: then it is done.
       if (written === undefined && committed()) return report("done");
-      // One that failed, and yet came about, is lost with the reason why.
+      // Without a valid lease nothing was written: the attempt is reported as lost, with its error.
       if (written !== "returned") report(written ?? "lost", ending.error);
     },
 
@@ -109,8 +109,8 @@ export function createAttempts(
   }
 
   /**
-   * Writes until it succeeds: the claim of a worker that lives is taken back by nobody, so an end that was not written
-   * down would be none. A drain waits no longer; what it cannot return is taken from a worker that is gone.
+   * Tries until it is written: nobody takes a claim from a worker that gives signs of life, so the job would stay claimed.
+   * During a drain there is one try: once this worker is gone, others take the job back.
    */
   async function writeDown<Result>(statements: () => Result): Promise<Result> {
     for (;;) {

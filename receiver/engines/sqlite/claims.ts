@@ -51,14 +51,14 @@ export function createClaims(options: {
       for (const handler of handlers.own())
         take.room.set(handler, Math.min(room(handler), rates.free(handler, nowMs)));
       const roomLeft = (handler: KnownHandler): number => take.room.get(handler) ?? 0;
-      taking.placeOffered(take);
+      taking.splitOffered(take);
       const due = waiting.due(nowMs, limit, roomLeft);
-      const rest = due.filter((job) => !taking.again(job, take));
+      const rest = due.filter((job) => !taking.claimWaiting(job, take));
       take.left = limit - take.claimed.length;
       take.characters += HALF_OF_CHARACTERS;
-      for (const job of waiting.fresh(nowMs, take.left, roomLeft)) taking.again(job, take);
-      taking.placeArrived(take);
-      for (const job of rest) taking.again(job, take);
+      for (const job of waiting.fresh(nowMs, take.left, roomLeft)) taking.claimWaiting(job, take);
+      taking.splitArrived(take);
+      for (const job of rest) taking.claimWaiting(job, take);
       return take;
     },
 
@@ -68,7 +68,7 @@ export function createClaims(options: {
       const suspect = waiting.suspect(nowMs);
       if (suspect === undefined) return undefined;
       const take = createTake({ nowMs, worker, left: 1 });
-      taking.again(suspect, take);
+      taking.claimWaiting(suspect, take);
       return take.claimed[0];
     },
 
@@ -76,12 +76,12 @@ export function createClaims(options: {
     claimOnly(only: { handler: string; id: string }, { nowMs, worker }: Claimant): ClaimedJob | undefined {
       handlers.refresh();
       const take = createTake({ nowMs, worker, left: 0 });
-      taking.placeOffered(take);
-      while (hasArrived()) taking.placeArrived(take);
+      taking.splitOffered(take);
+      while (hasArrived()) taking.splitArrived(take);
       const handler = handlers.own().find(({ name }) => name === only.handler);
       const seq = findSeq.get(keyOf(only.id));
       take.left = 1;
-      if (handler && seq !== undefined) taking.again(seq * HANDLERS_PER_EVENT + handler.number, take);
+      if (handler && seq !== undefined) taking.claimWaiting(seq * HANDLERS_PER_EVENT + handler.number, take);
       return take.claimed[0];
     },
   };

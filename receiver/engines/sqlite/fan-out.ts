@@ -9,7 +9,7 @@ const ADD = `
   VALUES ($job, $state, $attempts, $token, $worker, $dueAtMs, $finishedAtMs, $error, $key, $requeuedAtMs)`;
 const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ?)`;
 // The first of them that waits; those of a finished job have no key any more.
-const LET_GO = `
+const RELEASE_NEXT = `
   UPDATE jobs SET state = 'fresh', due_at_ms = 0 WHERE job = (
     SELECT job FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ? AND state = 'held' ORDER BY job LIMIT 1)`;
 const LIST_OFFERED = `
@@ -48,7 +48,7 @@ export function createFanOut(db: Database.Database) {
   const addClaimed = db.prepare<[number, number]>(ADD_CLAIMED);
   const add = db.prepare(ADD);
   const hasUnfinished = db.prepare<[number, string], number>(HAS_UNFINISHED).pluck();
-  const letGo = db.prepare<[number, string]>(LET_GO);
+  const releaseNext = db.prepare<[number, string]>(RELEASE_NEXT);
   const listOffered = db.prepare<[number], Offered>(LIST_OFFERED);
   const listOfferedTo = db.prepare<[], number>(LIST_OFFERED_TO).pluck();
   const remove = db.prepare<[number]>(REMOVE);
@@ -60,7 +60,7 @@ export function createFanOut(db: Database.Database) {
     /** Numbers of the handlers that have to look at one; 0 for all that want its event. */
     offeredTo: (): number[] => listOfferedTo.all(),
     remove: (job: number): void => void remove.run(job),
-    letGo: (handler: number, key: string): void => void letGo.run(handler, key),
+    releaseNext: (handler: number, key: string): void => void releaseNext.run(handler, key),
 
     /** The job of `handler`; claimed at once for `worker`, when one is given and nothing with its key is before it. */
     add(
@@ -101,7 +101,7 @@ export function createFanOut(db: Database.Database) {
     },
 
     /** The one row of an event that no handler wants. */
-    addNobodys(seq: number, nowMs: number): void {
+    addIgnored(seq: number, nowMs: number): void {
       const values = { ...NEW, worker: null, dueAtMs: null, key: null };
       add.run({ ...values, job: seq * HANDLERS_PER_EVENT, state: "ignored", finishedAtMs: nowMs });
     },

@@ -23,7 +23,7 @@ const OFFER = `
   WHERE job = ? AND (state = 'dead' OR state = 'ignored')`;
 const LIST_JOBS = `SELECT handler, state FROM jobs WHERE job BETWEEN ? AND ?`;
 const ADD = `INSERT INTO jobs (job, state, attempts, token, due_at_ms, requeued_at_ms) VALUES (?, 'offered', 0, 0, 0, ?)`;
-const REMOVE_NOBODYS = `DELETE FROM jobs WHERE job = ? AND (state = 'dead' OR state = 'ignored')`;
+const REMOVE_IGNORED = `DELETE FROM jobs WHERE job = ? AND (state = 'dead' OR state = 'ignored')`;
 const FIND_TYPE = `SELECT type FROM events WHERE seq = ? AND body IS NOT NULL`;
 const WAS_THERE = `SELECT before_jobs FROM handlers WHERE name = ?`;
 
@@ -96,7 +96,7 @@ function createRequeue({ inbox, db }: { inbox: Database.Database; db: Database.D
   const offer = db.prepare<[number, number]>(OFFER);
   const listJobs = db.prepare<[number, number], { handler: number; state: string }>(LIST_JOBS);
   const add = db.prepare<[number, number]>(ADD);
-  const removeNobodys = db.prepare<[number]>(REMOVE_NOBODYS);
+  const removeIgnored = db.prepare<[number]>(REMOVE_IGNORED);
   const findType = inbox.prepare<[number], string>(FIND_TYPE).pluck();
   const wasThere = db.prepare<[string], number>(WAS_THERE).pluck();
 
@@ -113,11 +113,11 @@ function createRequeue({ inbox, db }: { inbox: Database.Database; db: Database.D
     const [own] = jobs.filter(({ handler: number }) => number === known.number);
     if (own) return offer.run(nowMs, first + known.number).changes === 1;
     if (!wants(known.types, type)) return false;
-    const [nobodys] = jobs.filter(({ handler: number }) => number === 0);
-    if (nobodys?.state === "offered") return false;
+    const [unassigned] = jobs.filter(({ handler: number }) => number === 0);
+    if (unassigned?.state === "offered") return false;
     // Done before there were jobs, and by this handler, as far as anybody can know.
-    if (nobodys?.state === "done" && wasThere.get(handler) === 1) return false;
-    removeNobodys.run(first);
+    if (unassigned?.state === "done" && wasThere.get(handler) === 1) return false;
+    removeIgnored.run(first);
     add.run(first + known.number, nowMs);
     return true;
   };

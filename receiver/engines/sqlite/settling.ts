@@ -79,7 +79,7 @@ export function createSettling(options: { db: Database.Database; handlers: Handl
         token,
       );
       if (changes === 0) return false;
-      if (isOver && key !== null) fanOut.letGo(handler.number, key);
+      if (isOver && key !== null) fanOut.releaseNext(handler.number, key);
       // Only a claim before this one, or this one itself, can have recorded any.
       const hasSteps = withSteps.delete(job) || token > 1;
       if (state === "done" && hasSteps) deleteSteps.run(job);
@@ -111,7 +111,7 @@ export function createSettling(options: { db: Database.Database; handlers: Handl
           key: isDead ? null : key,
           error: VANISHED,
         });
-        if (isDead && key !== null) fanOut.letGo(handler, key);
+        if (isDead && key !== null) fanOut.releaseNext(handler, key);
       }
     },
 

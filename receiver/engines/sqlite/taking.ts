@@ -93,10 +93,10 @@ export function createTaking(options: {
   const claimRow = db.prepare<[number, number], JobRow>(CLAIM);
   const giveUp = db.prepare<[number, number]>(GIVE_UP);
 
-  return { again, placeArrived, placeOffered };
+  return { claimWaiting, splitArrived, splitOffered };
 
   /** Claims a job that waits. False when there was no room for it. */
-  function again(job: number, take: Take): boolean {
+  function claimWaiting(job: number, take: Take): boolean {
     const handler = handlers.find(job % HANDLERS_PER_EVENT);
     if (!handler || take.left <= 0 || take.characters <= 0 || take.room.get(handler) === 0) return false;
     const event = findEvent.get(Math.floor(job / HANDLERS_PER_EVENT));
@@ -110,7 +110,7 @@ export function createTaking(options: {
   }
 
   /** Splits the next events that nobody has looked at yet into jobs, and claims those that there is room for. */
-  function placeArrived(take: Take): void {
+  function splitArrived(take: Take): void {
     let last: number | undefined;
     let deleted = 0;
     if (take.left <= 0 && take.claimed.length > 0) return;
@@ -118,20 +118,20 @@ export function createTaking(options: {
       last = event.seq;
       // Pruned, and the work file was lost since: it was handled then.
       if (event.body === null) deleted += 1;
-      else place(event, event.body, take);
+      else split(event, event.body, take);
       if (take.left <= 0 && take.claimed.length > 0) break;
       if (take.characters <= 0) break;
     }
     if (last !== undefined) fanOut.moveTo(last, deleted);
   }
 
-  function place(event: EventRow, body: string, take: Take): void {
+  function split(event: EventRow, body: string, take: Take): void {
     const wanting = handlers.wanting(event.type);
-    if (wanting.length === 0) fanOut.addNobodys(event.seq, take.nowMs);
-    for (const handler of wanting) placeJob(event, body, handler, take);
+    if (wanting.length === 0) fanOut.addIgnored(event.seq, take.nowMs);
+    for (const handler of wanting) addJob(event, body, handler, take);
   }
 
-  function placeJob(event: EventRow, body: string, handler: KnownHandler, take: Take, from?: Offered): void {
+  function addJob(event: EventRow, body: string, handler: KnownHandler, take: Take, from?: Offered): void {
     const isRoom = take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 0) > 0;
     const { seq, id, type } = event;
     const begun = fanOut.add({ seq, type, body }, handler, {
@@ -146,29 +146,29 @@ export function createTaking(options: {
   }
 
   /** Takes up what was requeued, or stored before there were jobs. */
-  function placeOffered(take: Take): void {
+  function splitOffered(take: Take): void {
     for (const offered of fanOut.offered(LARGEST_LOOK)) {
       const seq = Math.floor(offered.job / HANDLERS_PER_EVENT);
       const event = findEvent.get(seq);
       if (!event?.body) giveUp.run(take.nowMs, offered.job);
-      else if (offered.handler === 0) placeAgain(event, event.body, offered, take);
-      else placeRequeued(event, event.body, offered, take);
+      else if (offered.handler === 0) splitAnew(event, event.body, offered, take);
+      else splitRequeued(event, event.body, offered, take);
     }
   }
 
-  function placeAgain(event: EventRow, body: string, offered: Offered, take: Take): void {
+  function splitAnew(event: EventRow, body: string, offered: Offered, take: Take): void {
     fanOut.remove(offered.job);
     const wanting = handlers.wanting(event.type);
-    if (wanting.length === 0) fanOut.addNobodys(event.seq, take.nowMs);
-    for (const handler of wanting) placeJob(event, body, handler, take, offered);
+    if (wanting.length === 0) fanOut.addIgnored(event.seq, take.nowMs);
+    for (const handler of wanting) addJob(event, body, handler, take, offered);
   }
 
-  function placeRequeued(event: EventRow, body: string, offered: Offered, take: Take): void {
+  function splitRequeued(event: EventRow, body: string, offered: Offered, take: Take): void {
     const handler = handlers.find(offered.handler);
     // Another worker's; it knows the key.
     if (!handler?.policy) return;
     fanOut.remove(offered.job);
-    placeJob(event, body, handler, take, offered);
+    addJob(event, body, handler, take, offered);
   }
 
   function push(

@@ -4,7 +4,7 @@ type Asked<Question> = { number: number; question: Question } | "close";
 type Answered<Answer> = { number: number; answer: Answer };
 
 export type Thread<Question, Answer> = {
-  /** What is `moved` is not copied, and no longer there for the asker. */
+  /** Buffers in `moved` are transferred and not copied: the caller cannot use them any more. */
   ask: (question: Question, moved?: readonly ArrayBuffer[]) => Promise<Answer>;
   close: () => Promise<void>;
 };

@@ -132,27 +132,29 @@ export function openWorkFile(options: {
 }): Database.Database {
   const { file, inbox, whenLost } = options;
   const movedTo = inbox.prepare<[], string>(FIND_MOVED_TO).pluck().get();
-  if (movedTo !== undefined) throw new Moved(inbox.name, movedTo);
+  if (movedTo !== undefined)
+    throw new Error(`The inbox ${inbox.name} was moved to ${movedTo}: set DATABASE_URL to that.`);
   const findLastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck();
   const lastSeq = findLastSeq.get() ?? 0;
   const mayBegin = lastSeq === 0 || whenLost !== undefined;
-  if (!existsSync(file) && !mayBegin) throw new WorkFileLost(file, inbox.name);
+  if (!existsSync(file) && !mayBegin) throw workFileLost(file, inbox.name);
 
   const db = openDatabase({ ...options, synchronous: "NORMAL", pageBytes: 4_096, migrations: MIGRATIONS });
   try {
     const pair = inbox.prepare<[], string>(FIND_PAIR).pluck().get() ?? "";
     const findPosition = db.prepare<[], { seq: number; pair: string }>(FIND_POSITION);
     if (!findPosition.get()) {
-      if (!mayBegin) throw new WorkFileLost(file, inbox.name);
+      if (!mayBegin) throw workFileLost(file, inbox.name);
       begin(db, inbox, { pair, handledUpToSeq: whenLost === "consider-handled" ? lastSeq : 0 });
     }
     const position = findPosition.get();
-    if (position?.pair !== pair) throw new Strangers(file, inbox.name);
+    if (position?.pair !== pair)
+      throw new Error(`${file} does not belong to ${inbox.name}. Restore both files from one backup.`);
     // One that is ahead of its inbox would pass over new events without a word. Both may move while this looks, so the
     // inbox is asked again after the position.
     const nowLastSeq = findLastSeq.get() ?? 0;
     if (position.seq > nowLastSeq) {
-      if (whenLost === undefined) throw new InboxBehind(file, inbox.name);
+      if (whenLost === undefined) throw inboxBehind(file, inbox.name);
       forgetBeyond(db, nowLastSeq);
     }
     return db;
@@ -191,42 +193,18 @@ function forgetBeyond(db: Database.Database, lastSeq: number): void {
   db.pragma("wal_checkpoint(TRUNCATE)");
 }
 
-/** The work file is gone and its inbox is not: nobody but the operator can know what was handled. */
-export class WorkFileLost extends Error {
-  override readonly name = "WorkFileLost";
-
-  constructor(file: string, inboxFile: string) {
-    super(
-      `${file} is gone, but ${inboxFile} holds events: without it nobody knows which of them were handled. ` +
-        `Restore it from the backup that ${inboxFile} comes from. If there is none: \`recover --handle-again\` ` +
-        "handles every stored event once more, `recover --consider-handled` none of them.",
-    );
-  }
+/** Nobody but the operator can know what was handled. */
+function workFileLost(file: string, inboxFile: string): Error {
+  return new Error(
+    `${file} is gone, but ${inboxFile} holds events: without it nobody knows which of them were handled. ` +
+      `Restore it from the backup that ${inboxFile} comes from. If there is none: \`recover --handle-again\` ` +
+      "handles every stored event once more, `recover --consider-handled` none of them.",
+  );
 }
 
-class Moved extends Error {
-  override readonly name = "Moved";
-
-  constructor(inboxFile: string, to: string) {
-    super(`The inbox ${inboxFile} was moved to ${to}: set DATABASE_URL to that.`);
-  }
-}
-
-class InboxBehind extends Error {
-  override readonly name = "InboxBehind";
-
-  constructor(file: string, inboxFile: string) {
-    super(
-      `${inboxFile} has lost its newest events: ${file} does not belong to what is left of it. Restore both files from one backup, ` +
-        `or put back ${inboxFile}-wal. If there is neither, \`recover --handle-again\` goes on with what is left; \`reconcile\` then brings what is missing.`,
-    );
-  }
-}
-
-class Strangers extends Error {
-  override readonly name = "Strangers";
-
-  constructor(file: string, inboxFile: string) {
-    super(`${file} does not belong to ${inboxFile}. Restore both files from one backup.`);
-  }
+function inboxBehind(file: string, inboxFile: string): Error {
+  return new Error(
+    `${inboxFile} has lost its newest events: ${file} does not belong to what is left of it. Restore both files from one backup, ` +
+      `or put back ${inboxFile}-wal. If there is neither, \`recover --handle-again\` goes on with what is left; \`reconcile\` then brings what is missing.`,
+  );
 }

@@ -31,7 +31,7 @@ export function createWriter({
 
   const accept: Intake["accept"] = async (batch) => {
     if (closed) return CLOSED;
-    // Moved, once they stand alone: otherwise the whole pool that a request's body lies in would be copied with it.
+    // Copied into buffers of their own, which are transferred: a request's body lies in a pool that holds others' too.
     const moved = batch.map((event) => ({ ...event, body: Uint8Array.from(event.body) }));
     const buffers = moved.map(({ body }) => body.buffer);
     return thread.ask({ nowMs: clock.nowMs(), batch: moved }, buffers);
