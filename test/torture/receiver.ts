@@ -58,6 +58,12 @@ export const runs: Run[] = [
     environment: (size) => ({ VERIFY_POSTGRES: times(20, size) }),
   },
   {
+    name: "race over PostgreSQL",
+    minutes: 10,
+    files: ["test/receiver/postgres/race-and-kill.slow.test.ts"],
+    environment: (size) => ({ RACE_EVENTS: times(20_000, size), RACE_PAUSE_MS: "2000" }),
+  },
+  {
     name: "storage errors",
     minutes: 3,
     files: ["test/receiver/engines/statement-faults.test.ts"],
