@@ -131,7 +131,8 @@ export function startSupervisor(options: {
 
   function broken(child: Child, { problem, files }: Extract<ChildMessage, { kind: "broken" }>): void {
     child.isBroken = true;
-    options.onFiles?.(files);
+    // None where it came to no handler, as without a database: then those that were followed are followed on.
+    if (files.length > 0) options.onFiles?.(files);
     if (child === next)
       log.error({ problem }, "the changed handlers cannot be used; those from before go on");
     else if (problem !== lastProblem)

@@ -1,5 +1,6 @@
-import type { Clock } from "../clock.ts";
+import { systemClock, type Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import { openEngine } from "../engines/open.ts";
 import { createHandlingMetrics, type HandlingReport } from "../operations/handling-metrics.ts";
 import type { Log } from "../operations/log.ts";
 import type { Handler } from "./handler.ts";
@@ -24,6 +25,7 @@ export async function workHere(options: {
   const metrics = createHandlingMetrics();
   const working = await startWorking({
     ...options,
+    engine: await openEngine({ ...options.config, clock: systemClock }),
     services: undefined,
     workerId: createWorkerId(),
     predecessors: [],

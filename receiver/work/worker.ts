@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
+import { openEngine } from "../engines/open.ts";
 import { createHandlingMetrics } from "../operations/handling-metrics.ts";
 import { createLog, describePlace } from "../operations/log.ts";
 import { secretsOf } from "../operations/secrets.ts";
@@ -53,6 +54,8 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   if (process.send !== undefined && !process.connected) return exit(0, 0);
 
   try {
+    // Before the handlers, so that tsx has nothing to do with it: it looks at each module that comes after them.
+    const engine = await openEngine({ ...config, clock: systemClock });
     const module = await importHandlers(handlersModule, (file) => files.add(file));
     const made = await module.createServices?.();
     closeServices = async () => made?.close?.();
@@ -60,6 +63,7 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
     const predecessors = await begun.promise;
     working = await startWorking({
       config,
+      engine,
       log,
       handlers: module.handlers,
       services: made?.services,

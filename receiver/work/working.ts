@@ -1,7 +1,6 @@
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Engine, FailedJob, Handled, ProcessOptions } from "../engine.ts";
-import { openEngine } from "../engines/open.ts";
 import type { Log } from "../operations/log.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { createRedactor, secretsOf } from "../operations/secrets.ts";
@@ -17,8 +16,10 @@ export type Working = {
   stop: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
 };
 
-/** All that the handlers' process does, with an engine of its own: its loop, and the retention of what is finished. */
+/** All that the handlers' process does: its loop, and the retention of what is finished. */
 export async function startWorking(options: {
+  /** Its own: closed when it stops. */
+  engine: Engine;
   config: Config;
   log: Log;
   handlers: readonly Handler[];
@@ -29,12 +30,10 @@ export async function startWorking(options: {
   onHandled: (handled: Handled) => void;
   onStuck: (job: FailedJob) => void;
 }): Promise<Working> {
-  const { config, log } = options;
+  const { config, engine, log } = options;
   const clock = systemClock;
-  const engine = await openEngine({ ...config, clock });
   const loop = await startLoop({
     ...options,
-    engine,
     defaults: config,
     clock,
     random: Math.random,

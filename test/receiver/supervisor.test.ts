@@ -355,9 +355,13 @@ describe("handlers that have changed", () => {
     expect(said()).toEqual(["SyntaxError (index.ts:3)"]);
     // It is watched on, or its correction would not be seen.
     expect(followed.at(-1)).toEqual(["/handlers/index.ts"]);
+    supervisor.reload();
+    children.at(-1)?.says({ kind: "broken", problem: "the database is away", files: [] });
+    expect(followed.at(-1)).toEqual(["/handlers/index.ts"]);
+    children.at(-1)?.ends(78);
     old?.ends(1);
     await clock.pass(100);
-    expect(children).toHaveLength(3);
+    expect(children).toHaveLength(4);
   });
 
   test("again, while they are loaded, are loaded again", async () => {

@@ -42,6 +42,7 @@ test("who begins to work prunes at once, bodies and ids each by their own age", 
   for (const days of ages) ids.push(await handleAgo(databaseFile, days));
   const lines: string[] = [];
   const working = await startWorking({
+    engine: await openEngine({ databaseFile, clock: systemClock }),
     config: testConfig({ DATABASE_URL: `sqlite:${databaseFile}` }),
     log: createLog({ level: "info", destination: { write: (line) => void lines.push(line) } }),
     handlers: [defineHandler({ name: "all", type: "*", handle: async () => undefined })],

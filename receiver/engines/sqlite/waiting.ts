@@ -34,6 +34,8 @@ export function createWaiting(options: {
   const isAny = db.transaction((nowMs: number, room: Room): boolean => {
     handlers.refresh();
     if (fanOut.offeredTo().some((number) => number === 0 || handlers.find(number)?.policy)) return true;
+    // At rest mostly nothing waits, whatever the number of handlers.
+    if (isThere.get("pending") !== 1 && isThere.get("fresh") !== 1) return false;
     return handlers.own().some((handler) => {
       const waits = dueOf(handler, nowMs, 1).length > 0 || freshOf(handler, nowMs, 1).length > 0;
       return waits && room(handler) > 0 && rates.free(handler, nowMs) > 0;
