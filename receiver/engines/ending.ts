@@ -4,11 +4,14 @@ import { LEASE_MS, type Handled, type JobHandler, type Outcome } from "../engine
 export type Ending = {
   state: "done" | "dead" | "pending";
   error: string | null;
-  /** Of a `pending` one: whole milliseconds until the next attempt. */
+  /** Of a `pending` one: whole milliseconds until the next attempt, 20 days at the most. */
   delayMs?: number;
   /** Put off by its handler: the attempt doesn't count. */
   deferred?: boolean;
 };
+
+/** What is to wait for longer is tried after that long. */
+export const LONGEST_DELAY_MS = 20 * 86_400_000;
 
 export type RetryPolicy = Pick<JobHandler, "maximumAttempts" | "backoffMs">;
 
@@ -16,11 +19,15 @@ export type RetryPolicy = Pick<JobHandler, "maximumAttempts" | "backoffMs">;
 export function endingOf(attempt: number, outcome: Outcome, policy: RetryPolicy): Ending {
   if (outcome.kind === "done") return { state: "done", error: null };
   if (outcome.kind === "later") {
-    return { state: "pending", error: outcome.reason, delayMs: Math.ceil(outcome.delayMs), deferred: true };
+    return { state: "pending", error: outcome.reason, delayMs: wholeMs(outcome.delayMs), deferred: true };
   }
   const { error } = outcome;
   if (outcome.kind === "dead" || attempt >= policy.maximumAttempts) return { state: "dead", error };
-  return { state: "pending", error, delayMs: Math.ceil(policy.backoffMs(attempt)) };
+  return { state: "pending", error, delayMs: wholeMs(policy.backoffMs(attempt)) };
+}
+
+function wholeMs(delayMs: number): number {
+  return Math.min(Math.ceil(delayMs), LONGEST_DELAY_MS);
 }
 
 /** The word for an ending that was stored. */

@@ -3,7 +3,6 @@ import { fateOf, VANISHED, type Ending } from "../ending.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { Handlers } from "./handlers.ts";
 import type { ClaimedJob, Lease } from "./taking.ts";
-import { LONGEST_DUE_MS } from "./waiting.ts";
 
 const HELD = `WHERE job = ? AND token = ? AND state = 'claimed'`;
 const SETTLE = `
@@ -65,7 +64,7 @@ export function createSettling(options: { db: Database.Database; handlers: Handl
     settle({ job, token, key, handler }: ClaimedJob, ending: Ending, nowMs: number): boolean {
       const { state, error, delayMs = 0, deferred = false } = ending;
       const isOver = state !== "pending";
-      const dueAtMs = isOver ? null : nowMs + Math.min(delayMs, LONGEST_DUE_MS / 2);
+      const dueAtMs = isOver ? null : nowMs + delayMs;
       const { changes } = settle.run(
         state,
         deferred ? 1 : 0,

@@ -1,10 +1,11 @@
 import type Database from "better-sqlite3";
+import { LONGEST_DELAY_MS } from "../ending.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { Handlers, KnownHandler } from "./handlers.ts";
 import type { RateLimits } from "./rate-limits.ts";
 
 /** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
-export const LONGEST_DUE_MS = 40 * 86_400_000;
+const LONGEST_DUE_MS = 2 * LONGEST_DELAY_MS;
 
 // INDEXED BY, because SQLite keeps no statistics here: on a long queue the wrong index is the difference between
 // looking at one row and sorting all of them. A missing index is an error then.

@@ -21,6 +21,13 @@ test.each<[number, Outcome, ReturnType<typeof endingOf>, ReturnType<typeof handl
   expect(handledAs(ending)).toBe(word);
 });
 
+test("no attempt is further away than 20 days, whatever a handler asks for", () => {
+  const longest = { state: "pending", delayMs: 20 * 86_400_000 };
+  const backoffMs = () => 9e15;
+  expect(endingOf(1, { kind: "failed", error: "no" }, { ...RETRY, backoffMs })).toMatchObject(longest);
+  expect(endingOf(1, { kind: "later", reason: "no", delayMs: Infinity }, RETRY)).toMatchObject(longest);
+});
+
 test.each([
   [
     { attempts: 2, alone: false, why: "crashed" },
