@@ -35,7 +35,7 @@ const MIGRATIONS = [
   SENT_URLS,
 ];
 
-/** What is said of a data file that is newer than that, after its name. */
+/** Message about a data file that a newer version wrote; the name of the file stands before it. */
 export const TOO_NEW =
   "was written by a newer version of this simulator: update it, or use another --data file.";
 
@@ -51,7 +51,7 @@ export function openDatabase(file?: string, isTemporary = false): OpenedDatabase
   const path = file === undefined ? placeWithoutFile(isTemporary) : resolve(file);
   try {
     if (file !== undefined && !existsSync(dirname(path))) {
-      // Made for somebody, it would hide that the name was mistyped.
+      // A folder that we made would hide a mistyped name.
       return refused(`There is no folder ${dirname(path)}: make it, or mend --data.`);
     }
     const linked = file === undefined ? undefined : keepPrivate(path);

@@ -1,4 +1,4 @@
-/** What is to be told of an error that nobody foresaw: its message and the place of ours where it arose, in one line. */
+/** One line about an unexpected error: its message, and the file and line of ours where it was thrown. */
 export function describeBug(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const place = /[^/(\s]+:\d+(?=:\d+\)?$)/m.exec(error.stack ?? "")?.[0];

@@ -44,7 +44,7 @@ export function createPageCache(options: { version: () => readonly unknown[]; mo
       forgetWhatChanged();
       const known = kept.get(key);
       if (known !== undefined) {
-        // What is asked for again goes to the end of the line of those to be forgotten.
+        // An answer that is asked for again is forgotten last.
         kept.delete(key);
         kept.set(key, known);
         return known;

@@ -40,7 +40,7 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** That a repeatable option is absent unless given goes without saying. */
+/** Help without `(default: [])` behind repeatable options. */
 function withoutEmptyLists(option: Option): string {
   return new Help().optionDescription(option).replace(" (default: [])", "");
 }

@@ -39,7 +39,7 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
       );
     },
     done: () => done,
-    /** How it went so far, for the command that goes on. */
+    /** Progress so far, for a later run that resumes. */
     progress: (): ReplayProgress => ({
       done,
       sent,

@@ -39,7 +39,7 @@ export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
     const { url, secret } = body;
     const registered = endpoints.register({ ...settingsOf(body), url, secret });
     if (!registered.ok) return answerRefusal(response, registered);
-    // The one time that the secret is told.
+    // The only answer that has the secret.
     response.status(201).json({ ...endpointView(registered.endpoint), secret: registered.endpoint.secret });
   });
 
@@ -76,7 +76,7 @@ export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
       overlapMs: Math.round(overlapSeconds * 1000),
     });
     if (!rotated.ok) return answerRefusal(response, rotated);
-    // The one time that the new secret is told.
+    // The only answer that has the new secret.
     response.json({ ...endpointView(rotated.endpoint), secret: rotated.endpoint.secret });
   });
 

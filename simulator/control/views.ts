@@ -106,7 +106,7 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
   };
 }
 
-/** What is sent again, or would be: how many of which type to which endpoint, and, once it is sent, each delivery. */
+/** The deliveries that are sent again, or would be, counted by endpoint and event type; once they are sent, each of them. */
 export function recoveryView({ found, hasMore }: Recovery, sent: readonly DeliverySummary[]) {
   const groups = Map.groupBy(found, ({ endpointId, eventType }) => `${endpointId} ${eventType}`);
   return {

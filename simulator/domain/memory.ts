@@ -8,9 +8,8 @@ import type { WallTime } from "./wall-time.ts";
 const MOST_GROWTH_ROWS = 200;
 
 /**
- * What the state has to remember of the moment, and to forget of the past: schedule time and the journal's numbers are
- * kept with whatever carries them, so that a kill -9 may cost the clock a moment, never its direction; and what is too
- * much is removed.
+ * Stores schedule time and the number of the last journal entry together with each change, so that after a kill -9 the
+ * clock may have lost a moment but never runs backwards; and removes old deliveries when there are too many.
  */
 export function createMemory(options: {
   meta: Meta;

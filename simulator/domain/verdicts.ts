@@ -75,7 +75,7 @@ export function createVerdicts(options: {
     const eventId = (entry.kind === "attempt.ended" ? eventOf : settledEventOf).get(entry.deliveryId);
     if (eventId !== undefined) judgeSoon(eventId);
   });
-  // What was left when it ended in a hurry, or by a version that gave no verdicts.
+  // Events left unjudged by a process that ended early, or by a version without verdicts.
   for (const eventId of database.prepare<[], string>(LEFT).pluck().all()) pending.add(eventId);
   judgePending();
 

@@ -35,10 +35,10 @@ export function createAnswerParser(listener: AnswerListener) {
   let phase: "head" | "body" | "over" = "head";
   let framing: Framing = { kind: "until_end" };
   let isKept = false;
-  /** What is still to come of a body of known length, or of a chunk. */
+  /** Bytes of the body, or of the chunk, that have not arrived yet. */
   let leftBytes = 0;
   let chunkPart: "size" | "data" | "data_end" | "trailers" = "size";
-  /** What is there of a head, or of a line between chunks, that is not complete yet. */
+  /** The beginning of a head, or of a line between chunks, whose end has not arrived yet. */
   let partial: Buffer | undefined;
 
   function breakOff(problem: string): void {

@@ -4,7 +4,7 @@ import type { Departure } from "./deviation.ts";
 
 const HMAC = "The digest is HMAC-SHA256, keyed with the secret: use the HMAC function of your language.";
 
-/** What is used in the place of HMAC-SHA256. */
+/** Functions that are used by mistake instead of HMAC-SHA256. */
 export const DIGEST_VARIANTS: readonly Departure[] = [
   ...(["sha1", "sha512", "sha384", "md5"] as const).map((algorithm) => ({
     deviation: {

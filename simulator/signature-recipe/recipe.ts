@@ -36,7 +36,7 @@ export type Digest = {
   message?: readonly Part[] | undefined;
   /** A text that keys it in place of the secret, or what is made of the secret; a plain text can be shown to anybody. */
   key?: string | ((secret: string) => Uint8Array);
-  /** What is made of the body before it takes its place in the message. */
+  /** Changes the body before it is hashed. */
   body?: (signed: Buffer) => Uint8Array;
   /** HMAC-SHA256 unless given. */
   hash?: (key: Uint8Array, message: Uint8Array) => Buffer;

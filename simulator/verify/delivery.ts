@@ -52,7 +52,7 @@ export type SentRequest = {
   /** How its signature came about, so that the request can be signed afresh. */
   signature: { headerName: string; recipe: SignatureRecipe };
   httpVersion: "1.0" | "1.1";
-  /** How it was sent, or what went on beside it, where that matters: but for pieces, one request alone does not repeat it. */
+  /** How it was sent, or what happened at the same time, where that matters. Except for pieces, one request alone cannot repeat it. */
   note?: string | undefined;
   /** How its body was cut up on its way. */
   pieces?: Pieces | undefined;

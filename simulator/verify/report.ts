@@ -15,7 +15,7 @@ export type CheckResult = {
   known?: boolean;
 };
 
-/** What is reported of a check once it has its verdict, without the secrets that a receiver may have repeated. */
+/** The result of a check, made from its verdict; secrets that the receiver repeated are taken out. */
 export function resultOf(
   check: Omit<Check, "run">,
   verdict: Verdict,

@@ -143,7 +143,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     return entries.flatMap(({ exchanges }) => exchanges).slice(-most);
   }
 
-  /** What was sent around kills and restarts, which alone is judged after them. */
+  /** Whether a check sends events around kills and restarts; only those events are judged after them. */
   function isAboutKills(checkId: string): boolean {
     return checkId === KILLS || checks.some(({ id, phase }) => id === checkId && phase === "crash");
   }

@@ -127,7 +127,7 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
 
   try {
     const url = new URL(target.url);
-    // Whoever asks for a verdict has said that this host may be sent to.
+    // The user who asks for a verdict has allowed this host.
     const allowedHosts = [bareHost(url)];
     connection = openConnection({ url, allowedHosts, turns });
     connection.setNoDelay();

@@ -6,7 +6,7 @@ import { type Business, LANGUAGES, type Language } from "./organizations.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is settled about a conversation before it is made up. */
+/** The facts of a conversation that are decided before its words are made up. */
 export type Plot = Story & {
   language?: Language | undefined;
   caller?: Caller | undefined;
