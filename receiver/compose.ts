@@ -18,6 +18,9 @@ import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
 import { watchFiles, type FileWatch } from "./work/watch-files.ts";
 import { workHere } from "./work/work-here.ts";
 
+/** Of SHUTDOWN_TIMEOUT_SECONDS, what is kept for returning claims and closing files. */
+const CLOSING_MS = 1_500;
+
 /** What handles events, wherever it runs. */
 type Work = Pick<Supervisor, "alive" | "wake" | "stop">;
 
@@ -29,8 +32,10 @@ export type Composed = {
   metrics: Metrics;
   /** Says in the log what became of a request that the app answered itself. */
   logRequest: RequestLog;
+  /** How long what is running may take once the receiver is told to stop. */
+  graceMs: number;
   /** Takes nothing more; waits for requests and handlers, for `graceMs` at the most, and returns what is left. */
-  drain: (graceMs: number) => Promise<void>;
+  drain: () => Promise<void>;
   /** Closes the database. */
   close: () => Promise<void>;
 };
@@ -89,6 +94,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     createWebhook({ ...config, inbox, health, log, logRequest, metrics, clock }),
   );
   const body = createBodyReader(config);
+  const graceMs = Math.max(0, config.shutdownTimeoutMs - CLOSING_MS);
 
   // Starts the thread that commits, so that the first event doesn't wait for it. A disk that is full now may have room later.
   const probed = await engine.intake.probe();
@@ -104,7 +110,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     health,
     metrics,
     logRequest,
-    drain: async (graceMs) => {
+    graceMs,
+    drain: async () => {
       health.startDraining();
       // Handlers finish while the last requests do: both have the whole time.
       await Promise.all([within(graceMs, answered(), clock), work?.stop(graceMs)]);

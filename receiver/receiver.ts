@@ -15,9 +15,6 @@ export type Receiver = {
   stop: () => Promise<void>;
 };
 
-/** Of the shutdown time-out, what is kept for returning claims and closing files. */
-const CLOSING_MS = 1_500;
-
 /** Starts what the library starts, with an Express app on PORT for the service, and one on ADMIN_PORT for operators. */
 export async function startReceiver(options: ComposeOptions): Promise<Receiver> {
   const { config, engine, clock, log } = options;
@@ -25,8 +22,7 @@ export async function startReceiver(options: ComposeOptions): Promise<Receiver> 
   const listening: { server?: Served; admin?: Served } = {};
 
   const stop = async (): Promise<void> => {
-    const graceMs = Math.max(0, config.shutdownTimeoutMs - CLOSING_MS);
-    await Promise.all([receiver.drain(graceMs), listening.server?.drain(graceMs)]);
+    await Promise.all([receiver.drain(), listening.server?.drain(receiver.graceMs)]);
     await listening.admin?.drain(0);
     await receiver.close();
   };

@@ -39,9 +39,6 @@ export type MountedReceiver = {
   stop: () => Promise<void>;
 };
 
-/** Of the shutdown time-out, what is kept for returning claims and closing files. */
-const CLOSING_MS = 1_500;
-
 /**
  * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Each option is
  * a setting of docs/operations.md in camelCase, with the environment's variable as its default. Rejects with what to
@@ -74,7 +71,6 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     fetch: receiver.fetch,
     health: receiver.health.readiness,
     metrics: receiver.metrics.text,
-    stop: () =>
-      (stopped ??= receiver.drain(Math.max(0, config.shutdownTimeoutMs - CLOSING_MS)).then(receiver.close)),
+    stop: () => (stopped ??= receiver.drain().then(receiver.close)),
   };
 }
