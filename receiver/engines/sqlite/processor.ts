@@ -116,11 +116,8 @@ export function createProcessor(
       isOnlyClaimed ||= await claimOne((claimant) => claims.claimOnly(only, claimant));
       return false;
     }
-    if (!turns.isOthers() && claims.hasDueSuspect(clock.nowMs())) {
-      const isClaimed = running.size === 0 && (await claimOne((claimant) => claims.claimSuspect(claimant)));
-      if (isClaimed) turns.suspectHadIts();
-      return isClaimed;
-    }
+    if (!turns.isOthers() && claims.hasDueSuspect(clock.nowMs()))
+      return running.size === 0 && (await claimOne((claimant) => claims.claimSuspect(claimant)));
     if (!claims.isAny({ nowMs: clock.nowMs(), room })) {
       turns.othersHadTheirs();
       return false;
@@ -201,7 +198,10 @@ export function createProcessor(
       .catch(options.onTrouble)
       .finally(() => {
         running.delete(job);
-        if (job.suspect) suspectRunning = false;
+        if (job.suspect) {
+          suspectRunning = false;
+          turns.suspectHadIts();
+        }
         // What has ended may be due again, or let another one go.
         nextLookAtMs = -Infinity;
         release();

@@ -6,29 +6,36 @@ import { accept, done, handler, never, newEvent, newEvents, setUp, type CreateBa
 /** Who has to wait for whom. */
 export function describeFairness(name: string, createBackend: CreateBackend): void {
   describe(`${name}: turns`, () => {
-    test("an unrelated event waits for one attempt of one suspect at the most", async () => {
-      const { engine, suspects, processing, open } = await crashed(6);
-      await accept(engine, [newEvent({ type: "unrelated" })]);
-      const order: string[] = [];
-      const other = await open();
-      await processing(
-        async ({ id, type }) => {
-          order.push(type);
-          // While a suspect runs, and times out, somebody orders.
-          if (suspects.has(id)) await accept(other, [newEvent({ type: "unrelated" })]);
-          return suspects.has(id) ? { kind: "failed", error: "timed out" } : { kind: "done" };
-        },
-        { engine: other, predecessors: ["dead"] },
-      );
-      await until(
-        () => order.length,
-        (length) => length === 13,
-      );
-      expect(order).toEqual([
-        "unrelated",
-        ...Array.from({ length: 6 }, () => ["suspect", "unrelated"]).flat(),
-      ]);
-    });
+    test.for([
+      ["", 0],
+      [", however long that takes", 1_001],
+    ] as const)(
+      "an unrelated event waits for one attempt of one suspect at the most%s",
+      async ([, tookMs]) => {
+        const { engine, suspects, processing, open, pass } = await crashed(6);
+        await accept(engine, [newEvent({ type: "unrelated" })]);
+        const order: string[] = [];
+        const other = await open();
+        await processing(
+          async ({ id, type }) => {
+            order.push(type);
+            // While a suspect runs, and times out, somebody orders.
+            if (suspects.has(id)) await accept(other, [newEvent({ type: "unrelated" })]);
+            if (suspects.has(id) && tookMs > 0) await pass(tookMs);
+            return suspects.has(id) ? { kind: "failed", error: "timed out" } : { kind: "done" };
+          },
+          { engine: other, predecessors: ["dead"] },
+        );
+        await until(
+          () => order.length,
+          (length) => length === 13,
+        );
+        expect(order).toEqual([
+          "unrelated",
+          ...Array.from({ length: 6 }, () => ["suspect", "unrelated"]).flat(),
+        ]);
+      },
+    );
 
     test("any ordinary ending ends the suspicion: the next attempts run beside each other", async () => {
       const { suspects, processing, open, pass, ended, engine } = await crashed(3);
