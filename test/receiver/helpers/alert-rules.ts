@@ -13,7 +13,7 @@ const rulesSchema = z.object({
 
 /** The rules that are shipped, by name. */
 export function alertRules(): Map<string, string> {
-  const { groups } = rulesSchema.parse(parse(readFileSync("receiver/operations/alerts.yaml", "utf8")));
+  const { groups } = rulesSchema.parse(parse(readFileSync("deploy/alerts.yaml", "utf8")));
   return new Map(groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr] as const)));
 }
 
