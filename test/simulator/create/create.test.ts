@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -48,8 +48,9 @@ describe.each(NAMES)("create --%s", (name) => {
         .slice(script.startsWith("#!") ? 2 : 0)
         .join("\n")
         .replace("exec ", "");
-      const [command] = shellCommands(line);
-      const words = command?.words ?? [];
+      const ours = shellCommands(line).filter(({ words }) => words.includes("voice-agent-simulator"));
+      expect(ours).toHaveLength(1);
+      const words = ours[0]?.words ?? [];
       const after = words.slice(words.indexOf("voice-agent-simulator") + 1).filter((word) => word !== "$@");
       expect(await parseSimulator(after)).toBeUndefined();
     }
@@ -74,6 +75,17 @@ describe.each(NAMES)("create --%s", (name) => {
         one === "voice-agent-webhook-kit" ? /^file:voice-agent-webhook-kit-\d\S+\.tgz$/ : /^\d+\.\d+\.\d+$/,
       );
     }
+  });
+
+  test("brings a Node.js for its scripts where the machine's is too old, as the kit does itself, and else none", () => {
+    const options = { project: "calls", secret: "whsec_made", sources, nodeIsTooOld: true };
+    const own = projectFiles(name, options).get("package.json")?.text;
+    expect(textOf(name, "package.json")).not.toContain("optionalDependencies");
+    if (own === undefined) return;
+    const brought = z.looseObject({ optionalDependencies: z.record(z.string(), z.string()) });
+    expect(brought.parse(JSON.parse(own)).optionalDependencies).toEqual(
+      brought.parse(JSON.parse(readFileSync(`${ROOT}tools/node/package.json`, "utf8"))).optionalDependencies,
+    );
   });
 
   test("its scripts are shell", () => {

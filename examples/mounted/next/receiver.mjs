@@ -1,0 +1,12 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { createReceiver } from "voice-agent-webhook-kit/receiver";
+
+/** The app's one receiver, made when it is first wanted: a build has no secret, and `next dev` loads this file often. */
+export function receiver() {
+  globalThis.voiceAgentReceiver ??= createReceiver({
+    // By its path: Next.js would make an asset of a new URL().
+    handlers: pathToFileURL(join(process.cwd(), "handlers.mjs")),
+  });
+  return globalThis.voiceAgentReceiver;
+}
