@@ -15,6 +15,7 @@ import type { Scenario } from "./domain/world/scenario.ts";
 import { createEndpoints } from "./domain/endpoints.ts";
 import { createEventSummaries } from "./domain/event-summaries.ts";
 import { createEventLog } from "./domain/events.ts";
+import { createHistory } from "./domain/history.ts";
 import { createJournal } from "./domain/journal.ts";
 import type { Meta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
@@ -175,7 +176,7 @@ export function compose(
     endpoints: createEndpointVerbs(parts),
     receivers: createReceiverVerbs({ list: options.listListeners ?? listListeners, probe: probeReceiver }),
     events: createEventVerbs(parts),
-    deliveries: createDeliveryVerbs({ ...parts, kept: bounds.deliveries }),
+    deliveries: createDeliveryVerbs({ ...parts, kept: bounds.deliveries, history: createHistory(database) }),
     clock: createClockVerbs({ ...parts, ahead: createAhead(common) }),
     stories,
     traffic,

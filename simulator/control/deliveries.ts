@@ -6,8 +6,8 @@ import { VERDICT_RESULTS } from "../domain/verdict.ts";
 import type { RecoverySearch } from "../verbs/deliveries.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
-import { pageSchema, STATE_WORDS } from "./schemas.ts";
-import { countsView, deliveryDetailView, deliveryView, recoveryView } from "./views.ts";
+import { pageSchema, STATE_WORDS, withSearchFields } from "./schemas.ts";
+import { countsView, deliveryDetailView, deliveryView, historyView, recoveryView } from "./views.ts";
 
 const stateSchema = z.enum(STATE_WORDS);
 
@@ -16,7 +16,7 @@ const momentSchema = z
   .string()
   .refine(isMoment, 'expected a time such as "2026-01-31T18:00:00Z", or "1h" for an hour ago');
 
-const listSchema = pageSchema.extend({
+const searchSchema = pageSchema.extend({
   endpoint_id: z.string().optional(),
   event_id: z.string().optional(),
   state: stateSchema.optional(),
@@ -24,12 +24,19 @@ const listSchema = pageSchema.extend({
   verdict: z.enum(VERDICT_RESULTS).optional(),
   since: momentSchema.optional(),
   until: momentSchema.optional(),
+  status: z.string().optional(),
+  phone: z.string().regex(/\d{3}/, "expected three digits or more of a phone number").optional(),
 });
+const listSchema = z.preprocess(withSearchFields, searchSchema);
 
-const resendSchema = z.strictObject({
-  ...listSchema.omit({ limit: true, starting_after: true, event_id: true }).shape,
-  dry_run: z.boolean().default(false),
-});
+const resendSchema = z.preprocess(
+  withSearchFields,
+  z.strictObject({
+    ...searchSchema.omit({ limit: true, starting_after: true, event_id: true }).shape,
+    dry_run: z.boolean().default(false),
+  }),
+);
+const historySchema = searchSchema.pick({ since: true, until: true, endpoint_id: true, type: true });
 const signSchema = z.strictObject({ attempt: z.int().min(1).max(6) });
 
 /** Deliveries: look at them and their attempts, send one again, make the next attempt now. */
@@ -37,14 +44,21 @@ export function deliveryRoutes(simulator: Simulator): Router {
   const { deliveries, clock } = simulator;
   const router = Router();
 
-  router.get("/deliveries", (request, response) => {
+  router.get("/deliveries", async (request, response) => {
     const query = readQuery(listSchema, request, response);
     if (query === undefined) return;
     const { limit, event_id: eventId, starting_after: after } = query;
     if (after !== undefined && deliveries.find(after) === undefined)
       return answerRefusal(response, deliveries.noDelivery(after));
-    const page = deliveries.page({ ...searchOf(query), limit, after, eventId });
+    const page = await deliveries.search({ ...searchOf(query), limit, after, eventId });
     answerPage(response, page.deliveries.map(deliveryView), page.next);
+  });
+
+  router.get("/history", async (request, response) => {
+    const query = readQuery(historySchema, request, response);
+    if (query === undefined) return;
+    const { sinceMs, untilMs = clock.now(), endpointId, type } = searchOf(query);
+    response.json(historyView(await deliveries.history({ sinceMs, untilMs, endpointId, type })));
   });
 
   router.get("/counts", (_request, response) => void response.json(countsView(simulator)));
@@ -84,8 +98,8 @@ export function deliveryRoutes(simulator: Simulator): Router {
     answerSummary(response, request.params.id);
   });
 
-  function searchOf(query: Omit<z.infer<typeof listSchema>, "limit">): RecoverySearch & { isLast?: boolean } {
-    const { endpoint_id: endpointId, state, type, verdict, q: text, since, until } = query;
+  function searchOf(query: Partial<z.infer<typeof listSchema>>): RecoverySearch & { isLast?: boolean } {
+    const { endpoint_id: endpointId, state, type, verdict, q: text, since, until, status, phone } = query;
     const nowMs = clock.now();
     return {
       endpointId,
@@ -93,6 +107,8 @@ export function deliveryRoutes(simulator: Simulator): Router {
       type,
       verdict,
       text,
+      outcome: status,
+      phone,
       sinceMs: since === undefined ? undefined : momentMs(since, nowMs),
       untilMs: until === undefined ? undefined : momentMs(until, nowMs),
     };

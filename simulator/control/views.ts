@@ -6,6 +6,7 @@ import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
 import type { EventSummary } from "../domain/event-summaries.ts";
 import { formatFault, formatFaults } from "../domain/faults.ts";
+import type { HistoryAnswer } from "../domain/history.ts";
 import { knownSecrets } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { DeliveryDetail, EndpointAnswers, Recovery } from "../verbs/deliveries.ts";
@@ -118,6 +119,23 @@ export function recoveryView({ found, hasMore }: Recovery, sent: readonly Delive
       endpoint_id: group[0]?.endpointId ?? "",
       event_type: group[0]?.eventType ?? "",
       count: group.length,
+    })),
+  };
+}
+
+/** What was sent over a period, slot by slot. */
+export function historyView({ sinceMs, slotMs, slots, created }: HistoryAnswer) {
+  return {
+    object: "history",
+    slot_seconds: slotMs / 1_000,
+    deliveries: created,
+    slots: slots.map(({ sent, acknowledged, failed, meanMs, longestMs }, index) => ({
+      started_at: iso(sinceMs + index * slotMs),
+      sent,
+      acknowledged,
+      failed,
+      mean_ms: meanMs,
+      longest_ms: longestMs,
     })),
   };
 }

@@ -72,6 +72,7 @@ export function aboutView({ verdicts }: Simulator) {
     version: VERSION,
     command: ourProgram(),
     is_observed: verdicts.isObserved(),
+    operator_page: verdicts.operatorPage(),
     event_types: EVENT_TYPES,
   };
 }

@@ -41,15 +41,27 @@ export function searchPage<Row extends { id: string }>(options: {
 }
 
 /**
- * Whether a text has `query` in it, whatever the case of either. In JSON a quotation mark or a line break is written
+ * Whether a text has `query` in it, whatever the case of either; a phone number is found by its digits. In JSON a quotation mark or a line break is written
  * otherwise than somebody types it, so both forms are looked for.
  */
 export function textMatcher(query: string): (text: string) => boolean {
   const typed = query.toLowerCase();
   const inJson = JSON.stringify(typed).slice(1, -1);
-  if (inJson === typed) return (text) => text.toLowerCase().includes(typed);
+  const hasPhone = PHONE.test(query) ? phoneMatcher(query) : () => false;
+  if (inJson === typed) return (text) => text.toLowerCase().includes(typed) || hasPhone(text);
   return (text) => {
     const folded = text.toLowerCase();
     return folded.includes(typed) || folded.includes(inJson);
   };
+}
+
+/** A phone number as people print it: `(212) 555-0194`. */
+const PHONE = /^\s*\+?(?:[\s().\/-]*\d){7,15}\s*$/;
+/** What people write between the digits of a phone number. */
+const BETWEEN_DIGITS = /(?<=\d)[\s().\/-]{1,3}(?=\d)/g;
+
+/** Whether a text has a number with the digits of `query` in it, however either is written. */
+export function phoneMatcher(query: string): (text: string) => boolean {
+  const digits = query.replaceAll(/\D/g, "");
+  return (text) => text.replaceAll(BETWEEN_DIGITS, "").includes(digits);
 }

@@ -1,7 +1,14 @@
 import type { Database } from "better-sqlite3";
 import type { Attempts, AttemptSummary } from "./attempts.ts";
 import { blameOf, type JudgedAttempt } from "./blame.ts";
-import { NO_BOUNDS, PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
+import {
+  NO_BOUNDS,
+  PAGE_BOUNDS,
+  phoneMatcher,
+  searchPage,
+  textMatcher,
+  type SearchBounds,
+} from "./bounded-search.ts";
 import type { DeliveryState } from "./outcome.ts";
 import { readFaults } from "./endpoints.ts";
 import { injectedFaults, type Fault } from "./faults.ts";
@@ -41,6 +48,10 @@ export type DeliverySearch = {
   verdict?: VerdictResult | undefined;
   /** Text that ids, type, summary, endpoint URL or payload have in them, whatever its case. */
   text?: string | undefined;
+  /** How one of its attempts ended: a status such as `500`, or an error such as `timeout`. */
+  outcome?: string | undefined;
+  /** Digits of a phone number that the payload has in it, however it is written. */
+  phone?: string | undefined;
   /** Created at or after `sinceMs`, before `untilMs`. */
   sinceMs?: number | undefined;
   untilMs?: number | undefined;
@@ -52,7 +63,12 @@ export type DeliverySearch = {
 export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null };
 
 type Column = "endpoint_id" | "event_id" | "event_type" | "state" | "verdict";
-type Candidate = Record<Column | "id", string> & { created_at: number; attempts_made: number };
+type Candidate = Record<Column | "id", string> & {
+  created_at: number;
+  attempts_made: number;
+  /** How its attempts ended, with commas between. */
+  outcomes: string | null;
+};
 type TextCandidate = Candidate & { summary: string; body: Buffer };
 
 type SummaryRow = Omit<DeliverySummary, "faults" | "attempts" | "handling" | "verdict"> &
@@ -73,18 +89,18 @@ const SUMMARIES = `
     ) END AS recoveredBy, h.handled, h.duplicates, h.state AS handlingState, h.is_settled AS isSettled,
     EXISTS (
       SELECT 1 FROM deliveries p WHERE p.event_id = d.event_id AND +p.endpoint_id = d.endpoint_id AND p.seq < d.seq
-        AND (p.state = 'delivered' OR p.faults LIKE '%"drop-answer%')
+        AND (p.state = 'delivered' OR p.faults LIKE '%"drop-answer%' OR p.faults LIKE '%"time-out%')
     ) AS isAgain
   FROM deliveries d JOIN events e ON e.id = d.event_id
   LEFT JOIN handlings h ON h.event_id = d.event_id AND h.endpoint_id = d.endpoint_id
   WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq DESC`;
-const CANDIDATES = `
-  SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, d.created_at, d.attempts_made
-  FROM deliveries d`;
+const COLUMNS = `d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, d.created_at, d.attempts_made`;
+const CANDIDATES = `SELECT ${COLUMNS}, NULL AS outcomes FROM deliveries d`;
 const TEXT_CANDIDATES = `
-  SELECT d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, d.created_at, d.attempts_made, e.summary,
-    coalesce(d.body, e.body) AS body
+  SELECT ${COLUMNS}, NULL AS outcomes, e.summary, coalesce(d.body, e.body) AS body
   FROM deliveries d JOIN events e ON e.id = d.event_id`;
+const OUTCOMES = `
+  (SELECT group_concat(coalesce(error, http_status)) FROM attempts WHERE delivery_seq = d.seq) AS outcomes`;
 const BELOW = `d.seq < coalesce((SELECT seq FROM deliveries WHERE id = ?), 9223372036854775807)`;
 const LAST = `
   EXISTS (SELECT 1 FROM endpoints WHERE id = d.endpoint_id AND deleted_at IS NULL)
@@ -118,7 +134,8 @@ export function createDeliverySummaries(options: {
     const last = search.isLast === true ? ` AND ${LAST}` : "";
     const where = `${BELOW}${last}${narrowest === undefined ? "" : ` AND d.${narrowest[0]} = ?`}`;
     const values = narrowest === undefined ? [] : [narrowest[1]];
-    const sql = `${select} WHERE ${where} ORDER BY d.seq DESC`;
+    const columns = search.outcome === undefined ? select : select.replace("NULL AS outcomes", OUTCOMES);
+    const sql = `${columns} WHERE ${where} ORDER BY d.seq DESC`;
     for (const row of database.prepare<unknown[], Row>(sql).iterate(search.after ?? null, ...values)) {
       // All that follow are older.
       if (row.created_at < (search.sinceMs ?? 0)) return;
@@ -127,24 +144,28 @@ export function createDeliverySummaries(options: {
   }
 
   function findIds(search: DeliverySearch) {
-    const { limit, text } = search;
+    const { limit, text, phone, outcome } = search;
     const filters = filtersOf(search);
     const { untilMs = Infinity } = search;
     const fits = (row: Candidate) =>
       filters.every(([column, value]) => row[column] === value) &&
       row.created_at < untilMs &&
-      (search.state !== "failed" || isFailed(row));
-    if (text === undefined) {
+      (search.state !== "failed" || isFailed(row)) &&
+      (outcome === undefined || row.outcomes?.split(",").includes(outcome) === true);
+    if (text === undefined && phone === undefined) {
       const rows = candidates<Candidate>(CANDIDATES, search);
-      const isFound = isByOneColumn(filters) && untilMs === Infinity && search.state !== "failed";
-      const needed = isFound && search.isLast !== true ? NO_BOUNDS : bounds;
+      const isLookedAt = search.state === "failed" || search.isLast === true || outcome !== undefined;
+      const isFound = isByOneColumn(filters) && untilMs === Infinity;
+      const needed = isFound && !isLookedAt ? NO_BOUNDS : bounds;
       return searchPage({ rows, matches: fits, limit, bounds: needed, monotonicMs });
     }
-    const hasText = textMatcher(text);
+    const hasText = textMatcher(text ?? "");
+    const hasPhone = phone === undefined ? () => true : phoneMatcher(phone);
     const places = new Set(urls.all().flatMap(({ id, url }) => (hasText(url) ? [id] : [])));
     const rows = candidates<TextCandidate>(TEXT_CANDIDATES, search);
     const matches = (row: TextCandidate) =>
       fits(row) &&
+      hasPhone(row.body.toString()) &&
       (places.has(row.endpoint_id) ||
         hasText(`${row.id} ${row.event_id} ${row.endpoint_id} ${row.event_type} ${row.summary}`) ||
         hasText(row.body.toString()));

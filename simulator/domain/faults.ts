@@ -23,6 +23,10 @@ export const FAULTS = {
     at: "wire",
     title: "the answer is lost: the receiver worked, the service sees a closed connection",
   },
+  "time-out": {
+    at: "wire",
+    title: "the answer comes too late: the receiver worked, the service sees a time-out",
+  },
   "slow-body": { at: "wire", title: "the body arrives byte by byte over 3 s" },
   "reset-mid-body": { at: "wire", title: "the connection is reset half-way through the body" },
 } as const satisfies Record<string, { at: "fan-out" | "body" | "signature" | "wire"; title: string }>;

@@ -61,7 +61,7 @@ const RULES: Record<Meant, (facts: DeliveryFacts) => Ruling> = {
 function meantBy({ attempts, isAgain }: DeliveryFacts): Meant {
   const names = new Set(attempts.flatMap(({ injected }) => injected.map(({ name }) => name)));
   if ([...names].some((name) => FAULTS[name].at === "signature")) return "forged";
-  if (names.has("drop-answer")) return "answer_lost";
+  if (names.has("drop-answer") || names.has("time-out")) return "answer_lost";
   if (names.has("reset-mid-body")) return "cut_off";
   if (isAgain) return "duplicate";
   if ([...names].some((name) => FAULTS[name].at === "body")) return "unfamiliar";

@@ -87,8 +87,11 @@ export function createSender(options: {
     });
 }
 
-/** With the fault `drop-answer` the receiver has done its work, and the service never learns of it. */
-function outcomeOf(status: number, request: SendRequest): Outcome {
-  if (!request.faults.has("drop-answer")) return classifyStatus(status);
-  return { error: "closed", detail: "fault drop-answer: the answer was thrown away on purpose" };
+/** With the faults `drop-answer` and `time-out` the receiver has done its work, and the service never learns of it. */
+function outcomeOf(status: number, { faults }: SendRequest): Outcome {
+  if (faults.has("drop-answer"))
+    return { error: "closed", detail: "fault drop-answer: the answer was thrown away on purpose" };
+  if (faults.has("time-out"))
+    return { error: "timeout", detail: "fault time-out: the answer was taken for too late on purpose" };
+  return classifyStatus(status);
 }

@@ -14,12 +14,15 @@ import type { Emitter } from "../domain/emitter.ts";
 import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
 import type { EventLog } from "../domain/events.ts";
 import { faultsOnAttempt } from "../domain/faults.ts";
+import type { History } from "../domain/history.ts";
 import type { Readings } from "../domain/readings.ts";
 import { signingSecrets } from "../domain/signing-secrets.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
 /** Maximum number of deliveries that one request sends again. */
 const MOST_RESENT = 1_000;
+/** Nobody waits longer for a page. */
+const LONGEST_SEARCH_MS = 2_000;
 
 /** A delivery with everything. */
 export type DeliveryDetail = {
@@ -56,6 +59,8 @@ export function createDeliveryVerbs(options: {
   dispatcher: Dispatcher;
   now: () => number;
   wallNowMs: () => number;
+  monotonicMs: () => number;
+  history: History;
   readings: () => Readings;
   /** How many deliveries are kept. */
   kept: number;
@@ -78,6 +83,21 @@ export function createDeliveryVerbs(options: {
     return [id];
   }
 
+  /** A look at a long list ends early; this goes on until the page is full, or for `longestMs`. */
+  async function lookOn(search: DeliverySearch, longestMs: number): Promise<DeliveryPage> {
+    const untilMs = options.monotonicMs() + longestMs;
+    let { deliveries: found, next } = deliverySummaries.page(search);
+    while (next !== null && found.length < search.limit && options.monotonicMs() < untilMs) {
+      // Deadlines of attempts do not wait for somebody who searches.
+      await setImmediate();
+      const limit = search.limit - found.length;
+      const page = deliverySummaries.page({ ...search, limit, after: next });
+      found = [...found, ...page.deliveries];
+      ({ next } = page);
+    }
+    return { deliveries: found, next };
+  }
+
   return {
     /** What to tell somebody who asks for a delivery that is not here. */
     noDelivery,
@@ -85,6 +105,9 @@ export function createDeliveryVerbs(options: {
     /** As lists show it. */
     summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),
     page: (search: DeliverySearch): DeliveryPage => deliverySummaries.page(search),
+    /** As `page`, but of the whole list, as far as two seconds suffice to look through it. */
+    search: async (search: DeliverySearch): Promise<DeliveryPage> => lookOn(search, LONGEST_SEARCH_MS),
+    history: options.history,
     attempts: (id: string): Attempt[] => attempts.ofDelivery(id),
     /** How an endpoint has answered in its last 200 deliveries. */
     answersOf(endpointId: string): EndpointAnswers {
@@ -129,21 +152,8 @@ export function createDeliveryVerbs(options: {
      */
     async recover(search: RecoverySearch = {}, { isDry = false } = {}): Promise<Recovery> {
       const state = search.state ?? (search.verdict === undefined ? "dead" : undefined);
-      const found: DeliverySummary[] = [];
-      let after: string | undefined;
-      do {
-        const page = deliverySummaries.page({
-          ...search,
-          state,
-          isLast: true,
-          limit: MOST_RESENT + 1,
-          after,
-        });
-        found.push(...page.deliveries);
-        after = page.next ?? undefined;
-        // Deadlines of attempts do not wait for somebody who searches.
-        if (after !== undefined) await setImmediate();
-      } while (after !== undefined && found.length <= MOST_RESENT);
+      const limit = MOST_RESENT + 1;
+      const { deliveries: found } = await lookOn({ ...search, state, isLast: true, limit }, Infinity);
       const chosen = found.slice(0, MOST_RESENT).toReversed();
       const ids = isDry ? [] : chosen.flatMap(recoverOne);
       dispatcher.wake();

@@ -22,6 +22,11 @@ export function createVerdictVerbs(
     /** Who asks what the receiver of this endpoint did, if anybody does. */
     observerOf: (endpointId: string): Observer | undefined =>
       asked?.endpointId === undefined || asked.endpointId === endpointId ? asked?.observer : undefined,
+    /** Where the kit's receiver, if it is asked, shows its operator the event `{id}`; null for others. */
+    operatorPage(): string | null {
+      const { urlTemplate = "" } = asked?.observer ?? {};
+      return urlTemplate.endsWith("/inbox/{id}") ? urlTemplate.replace("/inbox/{id}", "/events/{id}") : null;
+    },
     /** Whether a receiver is asked. */
     isObserved: (): boolean => stop !== undefined,
     /** Asks no more, and leaves nothing to be judged. */

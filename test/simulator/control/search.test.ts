@@ -72,6 +72,44 @@ describe("lists", () => {
     expect(await ids("/deliveries?q=added_in_a_later_version")).toHaveLength(2);
   });
 
+  test("of deliveries are searched by fields between the words, and phone numbers by their digits", async () => {
+    const { simulator, ids, list, ask, kitchen } = await startSearchable();
+    const object = { phone: "+12125550194", transcript: "Agent: a needle" };
+    simulator.events.emit({ type: "call.completed", object, faults: [{ name: "time-out", attempts: 1 }] });
+    await simulator.settled();
+    const found = async (text: string) => (await ids(`/deliveries?q=${encodeURIComponent(text)}`)).length;
+    for (const phone of ["(212) 555-0194", "+1 212.555.0194", "2125550194", "phone:212-555-0194"])
+      expect([phone, await found(phone)]).toEqual([phone, 2]);
+    expect(await found("(212) 555-0195")).toBe(0);
+    expect(await found("type:order.created")).toBe(2);
+    expect(await found("type:order.created needle")).toBe(0);
+    expect(await found("needle type:call.completed")).toBe(2);
+    expect(await found(`needle endpoint:${kitchen.id}`)).toBe(1);
+    expect(await found("status:200 type:order.created")).toBe(2);
+    expect(await found("status:500")).toBe(0);
+    expect(await found("status:20")).toBe(0);
+    expect(await found("after:1h needle")).toBe(2);
+    expect(await found("before:1h needle")).toBe(0);
+    expect(await found("nobody:said this")).toBe(0);
+    // What is asked for by itself counts, not what stands between the words.
+    expect(await ids("/deliveries?q=type:order.created&type=voicemail.created")).toHaveLength(4);
+    expect(await ask("GET", "/deliveries?q=after:lunch")).toMatchObject({ status: 400 });
+    expect((await list("/deliveries?q=state:dead")).data).toEqual([]);
+  });
+
+  test("of deliveries look for a text in the whole list, however slow the machine", async () => {
+    let monotonicMs = 0;
+    // Each look at its clock is a millisecond later than the one before, and one page may take 25 of them.
+    const { simulator, ask } = await startService({
+      send: async () => ({ outcome: { status: 200 }, durationMs: 1 }),
+      wall: { ...systemTime, monotonicMs: () => (monotonicMs += 1) },
+    });
+    register(simulator, "http://localhost:9/");
+    emit(simulator, "call.completed", 100);
+    const { body } = await ask("GET", "/deliveries?q=no%20such%20text");
+    expect(body).toMatchObject({ data: [], has_more: false, next_cursor: null });
+  });
+
   test("of events are filtered by type and organization, and searched", async () => {
     const { ids } = await startSearchable();
     const one = await ids("/events?type=order.created");
@@ -128,6 +166,49 @@ describe("lists", () => {
     expect(await ask("GET", "/deliveries")).toMatchObject({
       body: { data: [{ attempts: [{ http_status: 200 }] }] },
     });
+  });
+});
+
+test("a period is told in slots: what was sent, acknowledged and failed, and how long answers took", async () => {
+  let status = 200;
+  const { simulator, ask } = await startService({
+    clock: "manual",
+    send: async () => ({ outcome: { status }, durationMs: status }),
+  });
+  register(simulator, "http://localhost:9/one");
+  const other = register(simulator, "http://localhost:9/other");
+  const begunAt = simulator.clock.now();
+  emit(simulator, "order.created", 2);
+  await simulator.settled();
+  status = 500;
+  emit(simulator, "voicemail.created");
+  await simulator.settled();
+  await ask("POST", "/clock/advance", { seconds: 3_600 });
+  const history = async (query: string) => (await ask("GET", `/history?${query}`)).body;
+  const sums = (slots: unknown) =>
+    (slots as Record<"sent" | "acknowledged" | "failed", number>[]).reduce(
+      ({ sent, acknowledged, failed }, slot) => ({
+        sent: sent + slot.sent,
+        acknowledged: acknowledged + slot.acknowledged,
+        failed: failed + slot.failed,
+      }),
+      { sent: 0, acknowledged: 0, failed: 0 },
+    );
+  const all = await history("");
+  // Four attempts of the voicemail fall due within the hour, at each of the two endpoints.
+  expect(sums(all["slots"])).toEqual({ sent: 12, acknowledged: 4, failed: 8 });
+  expect(all).toMatchObject({ object: "history", deliveries: { attempting: 2, delivered: 4, dead: 0 } });
+  expect((all["slots"] as unknown[])[0]).toMatchObject({
+    started_at: new Date(begunAt).toISOString(),
+    // The first retries are due when this slot ends.
+    mean_ms: (4 * 200 + 4 * 500) / 8,
+    longest_ms: 500,
+  });
+  expect(sums((await history("since=10m"))["slots"])).toEqual({ sent: 0, acknowledged: 0, failed: 0 });
+  expect((await history("since=10m"))["deliveries"]).toEqual({ attempting: 0, delivered: 0, dead: 0 });
+  expect(sums((await history("since=30m"))["slots"])).toEqual({ sent: 2, acknowledged: 0, failed: 2 });
+  expect(sums((await history(`endpoint_id=${other.id}&type=order.created`))["slots"])).toMatchObject({
+    sent: 2,
   });
 });
 

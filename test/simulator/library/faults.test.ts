@@ -181,12 +181,13 @@ test("missing-parts: the header has no v1", async () => {
   expect(first?.signature()).toMatch(/^t=\d+$/);
 });
 
-test("drop-answer: the receiver has answered 200, and the service tries again", async () => {
-  const { simulator, endpoint, first, deliveries } = await send("drop-answer:1");
+test.each([
+  ["drop-answer", "closed"],
+  ["time-out", "timeout"],
+] as const)("%s: the receiver has answered 200, and the service tries again", async (fault, error) => {
+  const { simulator, endpoint, first, deliveries } = await send(`${fault}:1`);
   expect(verdict(first)).toMatchObject({ ok: true });
-  expect(deliveries).toMatchObject([
-    { state: "attempting", attempts: [{ error: "closed", httpStatus: null }] },
-  ]);
+  expect(deliveries).toMatchObject([{ state: "attempting", attempts: [{ error, httpStatus: null }] }]);
   await simulator.clock.advance("1m");
   expect(endpoint.connections[1]?.body()).toEqual(first?.body());
   expect(simulator.deliveries.list()).toMatchObject([{ state: "delivered" }]);

@@ -254,10 +254,13 @@ describe("an interruption", () => {
 });
 
 describe("faults on the wire", () => {
-  test("drop-answer: the receiver has answered, the service does not know", async () => {
+  test.each([
+    ["drop-answer", "closed"],
+    ["time-out", "timeout"],
+  ] as const)("%s: the receiver has answered, the service does not know", async (fault, error) => {
     const server = await startRawServer((socket) => socket.write(OK));
-    const result = await sendTo(server.url, { faults: new Set(["drop-answer"]) });
-    expect(result.outcome).toMatchObject({ error: "closed", detail: expect.stringContaining("drop-answer") });
+    const result = await sendTo(server.url, { faults: new Set([fault]) });
+    expect(result.outcome).toMatchObject({ error, detail: expect.stringContaining(fault) });
     await server.close();
   });
 

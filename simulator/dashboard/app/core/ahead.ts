@@ -4,10 +4,10 @@ import { control } from "./api.ts";
 import { countOf } from "./format.ts";
 import { live, scheduleNowMs, useLive } from "./live.ts";
 import { createNewest } from "./newest.ts";
-import { RETRY_DELAYS_SECONDS } from "../../../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "../../../../shared/retry-policy.ts";
 
 /** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */
-export const SCHEDULE_MS = RETRY_DELAYS_SECONDS.reduce<number>((sum, seconds) => sum + seconds, 0) * 1000;
+export const SCHEDULE_MS = SCHEDULE_SECONDS * 1000;
 
 const MINUTE_MS = 60_000;
 const REFRESH_MS = 250;

@@ -1,0 +1,118 @@
+import { setImmediate } from "node:timers/promises";
+import type { Database } from "better-sqlite3";
+import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
+import type { DeliveryState } from "./outcome.ts";
+
+/** What was sent in one slot of a period. `…AtMs` are schedule time; how long answers took is wall time. */
+export type HistorySlot = {
+  sent: number;
+  acknowledged: number;
+  failed: number;
+  meanMs: number | null;
+  longestMs: number | null;
+};
+
+/** Slots of one length from `sinceMs` on, and how many deliveries were created within the period, by state. */
+export type HistoryAnswer = {
+  sinceMs: number;
+  slotMs: number;
+  slots: HistorySlot[];
+  created: Record<DeliveryState, number>;
+};
+
+export type HistorySearch = {
+  /** From the first delivery on where it is absent. */
+  sinceMs: number | undefined;
+  untilMs: number;
+  endpointId?: string | undefined;
+  type?: string | undefined;
+};
+
+export type History = ReturnType<typeof createHistory>;
+
+type SlotRow = {
+  slot: number;
+  sent: number;
+  ended: number;
+  acknowledged: number;
+  totalMs: number;
+  longestMs: number;
+};
+
+const SLOTS = 60;
+const SHORTEST_SLOT_MS = 1_000;
+/** Deliveries that are counted in one go: some milliseconds. */
+const SLICE = 2_000;
+/** A delivery may have attempts for the whole schedule, and some time for each. */
+const LONGEST_DELIVERY_MS = (SCHEDULE_SECONDS + 3_600) * 1_000;
+
+const FITS = `d.seq > @from AND d.seq <= @to AND d.endpoint_id = coalesce(@endpointId, d.endpoint_id)
+  AND d.event_type = coalesce(@type, d.event_type)`;
+const COUNT_ATTEMPTS = `
+  SELECT CAST((a.started_at - @sinceMs) / @slotMs AS INTEGER) AS slot, count(*) AS sent, count(a.ended_at) AS ended,
+    sum(coalesce(a.http_status BETWEEN 200 AND 299, 0)) AS acknowledged, sum(coalesce(a.duration_ms, 0)) AS totalMs,
+    max(coalesce(a.duration_ms, 0)) AS longestMs
+  FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq
+  WHERE ${FITS} AND a.started_at >= @sinceMs AND a.started_at <= @untilMs GROUP BY 1`;
+const COUNT_CREATED = `
+  SELECT d.state, count(*) AS count FROM deliveries d
+  WHERE ${FITS} AND d.created_at >= @sinceMs AND d.created_at <= @untilMs GROUP BY 1`;
+const NEWEST = `SELECT seq, created_at AS createdAtMs FROM deliveries WHERE seq <= ? ORDER BY seq DESC LIMIT 1`;
+const FIRST = `SELECT created_at FROM deliveries ORDER BY seq LIMIT 1`;
+
+/** What was sent, acknowledged and failed over a period, in 60 slots. Counts a slice at a time, so that nothing due waits for it. */
+export function createHistory(database: Database) {
+  const attempts = database.prepare<[object], SlotRow>(COUNT_ATTEMPTS);
+  const created = database.prepare<[object], { state: DeliveryState; count: number }>(COUNT_CREATED);
+  const newest = database.prepare<[number], { seq: number; createdAtMs: number }>(NEWEST);
+  const first = database.prepare<[], number>(FIRST).pluck();
+
+  return async ({ endpointId, type, ...period }: HistorySearch): Promise<HistoryAnswer> => {
+    const { untilMs, sinceMs = Math.min(first.get() ?? untilMs, untilMs) } = period;
+    const slotMs = Math.max(SHORTEST_SLOT_MS, Math.ceil((untilMs - sinceMs + 1) / SLOTS));
+    const count = Math.floor((untilMs - sinceMs) / slotMs) + 1;
+    const sums = Array.from({ length: count }, () => ({
+      sent: 0,
+      ended: 0,
+      acknowledged: 0,
+      totalMs: 0,
+      longestMs: 0,
+    }));
+    const answer: HistoryAnswer = {
+      sinceMs,
+      slotMs,
+      slots: [],
+      created: { attempting: 0, delivered: 0, dead: 0 },
+    };
+    for (let at = newest.get(Number.MAX_SAFE_INTEGER); at !== undefined;) {
+      if (at.createdAtMs < sinceMs - LONGEST_DELIVERY_MS) break;
+      const [from, to] = [at.seq - SLICE, at.seq];
+      const asked = {
+        from,
+        to,
+        sinceMs,
+        untilMs,
+        slotMs,
+        endpointId: endpointId ?? null,
+        type: type ?? null,
+      };
+      for (const row of attempts.all(asked)) {
+        const sum = sums[row.slot];
+        if (sum === undefined) continue;
+        for (const name of ["sent", "ended", "acknowledged", "totalMs"] as const) sum[name] += row[name];
+        sum.longestMs = Math.max(sum.longestMs, row.longestMs);
+      }
+      for (const { state, count: more } of created.all(asked)) answer.created[state] += more;
+      await setImmediate();
+      at = newest.get(from);
+    }
+    answer.slots = sums.map(({ sent, ended, acknowledged, totalMs, longestMs }) => ({
+      sent,
+      acknowledged,
+      failed: ended - acknowledged,
+      meanMs: ended === 0 ? null : Math.round(totalMs / ended),
+      longestMs: ended === 0 ? null : longestMs,
+    }));
+    return answer;
+  };
+}
