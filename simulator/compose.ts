@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { randomBytes } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import { createAgenda } from "./domain/agenda.ts";
@@ -176,7 +177,11 @@ export function compose(
     endpoints: createEndpointVerbs(parts),
     receivers: createReceiverVerbs({ list: options.listListeners ?? listListeners, probe: probeReceiver }),
     events: createEventVerbs(parts),
-    deliveries: createDeliveryVerbs({ ...parts, kept: bounds.deliveries, history: createHistory(database) }),
+    deliveries: createDeliveryVerbs({
+      ...parts,
+      kept: bounds.deliveries,
+      history: createHistory(database, setImmediate),
+    }),
     clock: createClockVerbs({ ...parts, ahead: createAhead(common) }),
     stories,
     traffic,

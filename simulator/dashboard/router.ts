@@ -56,6 +56,6 @@ export function createDashboard(): Router {
 }
 
 function compress(body: Uint8Array, encoding: Encoding): Promise<Buffer> {
-  if (encoding === "gzip") return promisify(gzip)(body);
+  if (encoding === "gzip") return promisify(gzip)(body, { level: constants.Z_BEST_COMPRESSION });
   return promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
 }

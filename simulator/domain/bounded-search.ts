@@ -56,9 +56,9 @@ export function textMatcher(query: string): (text: string) => boolean {
 }
 
 /** A phone number as people print it: `(212) 555-0194`. */
-const PHONE = /^\s*\+?(?:[\s().\/-]*\d){7,15}\s*$/;
+const PHONE = /^\s*\+?(?:[\s()./-]*\d){7,15}\s*$/;
 /** What people write between the digits of a phone number. */
-const BETWEEN_DIGITS = /(?<=\d)[\s().\/-]{1,3}(?=\d)/g;
+const BETWEEN_DIGITS = /(?<=\d)[\s()./-]{1,3}(?=\d)/g;
 
 /** Whether a text has a number with the digits of `query` in it, however either is written. */
 export function phoneMatcher(query: string): (text: string) => boolean {

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Database } from "better-sqlite3";
 import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
 import type { DeliveryState } from "./outcome.ts";
@@ -60,8 +59,8 @@ const COUNT_CREATED = `
 const NEWEST = `SELECT seq, created_at AS createdAtMs FROM deliveries WHERE seq <= ? ORDER BY seq DESC LIMIT 1`;
 const FIRST = `SELECT created_at FROM deliveries ORDER BY seq LIMIT 1`;
 
-/** What was sent, acknowledged and failed over a period, in 60 slots. Counts a slice at a time, so that nothing due waits for it. */
-export function createHistory(database: Database) {
+/** What was sent, acknowledged and failed over a period, in 60 slots. Counts a slice at a time, and gives way to what is due after each. */
+export function createHistory(database: Database, giveWay: () => Promise<unknown>) {
   const attempts = database.prepare<[object], SlotRow>(COUNT_ATTEMPTS);
   const created = database.prepare<[object], { state: DeliveryState; count: number }>(COUNT_CREATED);
   const newest = database.prepare<[number], { seq: number; createdAtMs: number }>(NEWEST);
@@ -103,7 +102,7 @@ export function createHistory(database: Database) {
         sum.longestMs = Math.max(sum.longestMs, row.longestMs);
       }
       for (const { state, count: more } of created.all(asked)) answer.created[state] += more;
-      await setImmediate();
+      await giveWay();
       at = newest.get(from);
     }
     answer.slots = sums.map(({ sent, ended, acknowledged, totalMs, longestMs }) => ({

@@ -12,7 +12,7 @@ const NARROW = 360;
 const SHELL = { exclude: [".side", ".top"] };
 
 /** By their words: one page of each kind, whose colours the others share. */
-const OF_EACH_KIND = ["500 Server Error", "Signature", "Answers within ten seconds"];
+const OF_EACH_KIND = ["500 Server Error", "Take the header apart", "Answers within ten seconds"];
 
 type Listed = { id: string; event_id: string; attempts: unknown[] };
 
@@ -61,7 +61,7 @@ test("axe finds nothing on pages with something on them, light or dark", async (
   const { page, delivery } = await openFilled();
   for (const [path, words] of [
     ["", "500 Server Error"],
-    [`/deliveries/${delivery.id}`, "Signature"],
+    [`/deliveries/${delivery.id}`, "Take the header apart"],
     [`/events/${delivery.event_id}`, "Envelope"],
     ["/endpoints", "in a row"],
     ["/endpoints?new", "listens there"],

@@ -223,6 +223,7 @@ test("commands are told as they are typed here", async () => {
     version: VERSION,
     command: "voice-agent-simulator",
     is_observed: false,
+    operator_page: null,
     event_types: EVENT_TYPES,
   });
 });

@@ -18,11 +18,11 @@ async function startForgetful() {
     response.writeHead(200).end();
   });
   const ledger = createServer((request, response) => {
-    const id = request.url?.slice(1) ?? "";
+    const id = request.url?.slice("/inbox/".length) ?? "";
     response.end(JSON.stringify({ state: "done", handled: handled.get(id) ?? 0, duplicates: 0 }));
   });
   const { url } = await listen(ledger);
-  return { receiver, observer: createObserver(`${url}/{id}`) };
+  return { receiver, observer: createObserver(`${url}/inbox/{id}`) };
 }
 
 test("each delivery says whether the receiver did right, and a line at the top sums it up", async () => {
@@ -66,6 +66,8 @@ test("each delivery says whether the receiver did right, and a line at the top s
   const detail = page.getByRole("region", { name: "Delivery" });
   await detail.getByText("whoever handles it twice books or charges twice").waitFor();
   await detail.getByText("The receiver says: done, handled twice.").waitFor();
+  const shown = await detail.getByRole("link", { name: "As its receiver shows it" }).getAttribute("href");
+  expect(shown).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/events\/evt_[0-9a-f]{32}$/);
   expect(page.url()).toContain("verdict=not");
   await page.keyboard.press("u");
   await detail.waitFor({ state: "detached" });

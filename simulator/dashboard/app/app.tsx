@@ -1,16 +1,17 @@
+import { PageHead } from "./components/page.tsx";
+import { Empty } from "./components/empty.tsx";
 import type { ComponentChildren } from "preact";
 import { render } from "preact";
 import { Guarded } from "./components/guarded.tsx";
 import { Shell } from "./components/shell.tsx";
 import { listenToKeys } from "./core/keys.ts";
 import { startLive } from "./core/live.ts";
-import { followLinks, useRoute } from "./core/route.ts";
+import { followLinks, useRoute, hrefTo } from "./core/route.ts";
 import { ConsolePage } from "./pages/console.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { EndpointsPage } from "./pages/endpoints.tsx";
 import { EventPage } from "./pages/event.tsx";
 import { LivePage } from "./pages/live.tsx";
-import { NotFoundPage } from "./pages/not-found.tsx";
 import { ReadingsPage } from "./pages/readings.tsx";
 import { TriggerPage } from "./pages/trigger.tsx";
 import { VerifyPage } from "./pages/verify.tsx";
@@ -82,3 +83,16 @@ listenToKeys();
 startLive();
 const root = document.querySelector("#app");
 if (root !== null) render(<App />, root);
+
+export function NotFoundPage() {
+  return (
+    <>
+      <PageHead title="There is nothing here" />
+      <Empty icon="search" title="No page has this address">
+        <p>
+          Everything that happens stands in <a href={hrefTo("/")}>Live</a>.
+        </p>
+      </Empty>
+    </>
+  );
+}

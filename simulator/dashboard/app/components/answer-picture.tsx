@@ -7,6 +7,7 @@ import { useLoaded } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import { attemptTone } from "../core/schedule.ts";
 import { outcomeWord } from "../core/words.ts";
+import { Fact } from "./page.tsx";
 
 const AGAIN_AFTER_MS = 400;
 const [WIDTH, HEIGHT, STEP, LOWEST] = [288, 34, 6, 4];
@@ -26,14 +27,14 @@ export function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
     const timer = setTimeout(reload, AGAIN_AFTER_MS);
     return () => clearTimeout(timer);
   }, [heard]);
-  if (answers === undefined) return <div class="answers" />;
+  if (answers === undefined) return <div class="answers flex wraps" />;
   const { attempts, counted, acknowledged, p95_ms: p95Ms } = answers;
   const last = attempts.at(-1);
-  if (last === undefined) return <p class="answers muted">Nothing was sent to it yet.</p>;
+  if (last === undefined) return <p class="answers muted flex wraps">Nothing was sent to it yet.</p>;
   const share = counted === 0 ? "–" : `${percentOf(acknowledged, counted)} %`;
   const p95 = p95Ms === null ? "–" : millisecondsOf(p95Ms);
   return (
-    <div class="answers">
+    <div class="answers flex wraps">
       <svg
         class="bars"
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
@@ -55,19 +56,15 @@ export function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
           <dt>Acknowledged</dt>
           <dd>{share}</dd>
         </div>
-        <div title="95 of 100 answers took no longer">
-          <dt>p95</dt>
-          <dd>{p95}</dd>
-        </div>
-        <div>
-          <dt>Last answer</dt>
-          <dd>
-            <a class={`answer-${attemptTone(last)}`} href={hrefTo(`/deliveries/${last.delivery_id}`)}>
-              {outcomeWord(last)}
-            </a>
-            <span class="muted"> {timeOf(last.wall_started_at)}</span>
-          </dd>
-        </div>
+        <Fact name="p95" title="95 of 100 answers took no longer">
+          {p95}
+        </Fact>
+        <Fact name="Last answer">
+          <a class={`toned ${attemptTone(last)}`} href={hrefTo(`/deliveries/${last.delivery_id}`)}>
+            {outcomeWord(last)}
+          </a>
+          <span class="muted"> {timeOf(last.wall_started_at)}</span>
+        </Fact>
       </dl>
     </div>
   );

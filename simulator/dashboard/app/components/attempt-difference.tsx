@@ -1,17 +1,42 @@
 import type { AttemptDetail } from "../core/types.ts";
 import { differenceOf, linesOf } from "../core/difference.ts";
+import { useState } from "preact/hooks";
+import { Segments } from "./code-view.tsx";
 import { Panel } from "./page.tsx";
 
 const LINES = "What is otherwise in the answer";
 const MARKS = { gone: "−", new: "+", same: " " };
 
-/** What is otherwise in this attempt than in the one before it. */
-export function AttemptDifference({ before, attempt }: { before: AttemptDetail; attempt: AttemptDetail }) {
+/** What is otherwise in this attempt than in an earlier one: at first the one before it. */
+export function AttemptDifference({
+  attempts,
+  attempt,
+}: {
+  attempts: AttemptDetail[];
+  attempt: AttemptDetail;
+}) {
+  const [number, setNumber] = useState(attempt.number - 1);
+  const others = attempts.slice(0, attempt.number - 1);
+  const before = others.find((other) => other.number === number);
+  if (before === undefined) return null;
   const parts = differenceOf(before, attempt);
   const other = parts.filter(({ isSame }) => !isSame);
   const same = parts.filter(({ isSame }) => isSame).map(({ name }) => name.toLowerCase());
   return (
-    <Panel className="difference" title={`Compared with attempt ${before.number}`}>
+    <Panel
+      className="difference"
+      title={`Compared with attempt ${before.number}`}
+      aside={
+        others.length > 1 && (
+          <Segments
+            label="Compare with attempt"
+            value={String(before.number)}
+            options={others.map((other) => [String(other.number), String(other.number)])}
+            onChange={(next) => setNumber(Number(next))}
+          />
+        )
+      }
+    >
       <table>
         <thead>
           <tr>

@@ -10,19 +10,19 @@ import { Panel } from "./page.tsx";
 import { SignatureView } from "./signature-view.tsx";
 
 /**
- * One attempt: how it ended and why, what is otherwise than `before`, what was sent, what came back, and whether the
+ * One of the `attempts`: how it ended and why, what is otherwise than in another one, what was sent, what came back, and whether the
  * signature holds. One that failed has what helps to find out why.
  */
 export function AttemptView({
   attempt,
-  before,
+  attempts,
   curl,
   onEdit,
-}: AttemptTools & { attempt: AttemptDetail; before: AttemptDetail | undefined }) {
+}: AttemptTools & { attempt: AttemptDetail; attempts: AttemptDetail[] }) {
   const { request, answer } = attempt;
   return (
     <div class="attempt">
-      <div class="attempt-head">
+      <div class="attempt-head flex wraps">
         <h3>Attempt {attempt.number}</h3>
         <OutcomeChip attempt={attempt} />
         <p>
@@ -56,7 +56,7 @@ export function AttemptView({
         </Panel>
       </div>
       {attemptState(attempt) === "failed" && <DebugKit attempt={attempt} curl={curl} onEdit={onEdit} />}
-      {before !== undefined && <AttemptDifference before={before} attempt={attempt} />}
+      <AttemptDifference attempts={attempts} attempt={attempt} />
       <SignatureView attempt={attempt} />
     </div>
   );
@@ -68,18 +68,23 @@ function Headers({ headers, label }: { headers: Record<string, string | string[]
   );
   if (rows.length === 0) return <p class="muted none">No headers.</p>;
   return (
-    <table class="headers">
-      <caption class="visually-hidden">{label}</caption>
-      <tbody>
-        {rows.map(([name, value], index) => (
-          <tr key={`${name} ${index}`}>
-            <th scope="row" class="foreign">
-              {name}
-            </th>
-            <td class="foreign">{value}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <details>
+      <summary>
+        {label} <span class="muted">({rows.length})</span>
+      </summary>
+      <table class="headers">
+        <caption class="visually-hidden">{label}</caption>
+        <tbody>
+          {rows.map(([name, value], index) => (
+            <tr key={`${name} ${index}`}>
+              <th scope="row" class="foreign">
+                {name}
+              </th>
+              <td class="foreign">{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
   );
 }

@@ -36,30 +36,32 @@ export function standingOf({ outcome, level, known }: Check): Standing {
   return outcome ?? "unverified";
 }
 
-/** One check in a line, that opens to what was sent for it, what came back, the rule and what to do. */
-export function CheckRow({ check }: { check: Check }) {
+/** One check in a line, that opens to what was sent for it, what came back, the rule and what to do; `was`: in the run before. */
+export function CheckRow({ check, was }: { check: Check; was: string | undefined }) {
   // Others come in meanwhile, hundreds of them: this one is made once.
-  return useMemo(() => checkRow(check), [check]);
+  return useMemo(() => checkRow(check, was), [check, was]);
 }
 
-function checkRow(check: Check) {
+function checkRow(check: Check, was: string | undefined) {
   const { id, title, level, explanation, hint, rule, repeat, evidence = [] } = check;
-  const { tone, icon, word } = STANDINGS[standingOf(check)];
+  const standing = standingOf(check);
+  const { tone, icon, word } = STANDINGS[standing];
   return (
     <li class={`check-row ${tone}`}>
       <details>
-        <summary>
+        <summary class="edge">
           <Icon name={icon} size={16} />{" "}
           <span class="check-words">
             <span class="check-title foreign">{title}</span> <code class="muted foreign">{id}</code>{" "}
             {explanation && <span class="check-why foreign">{explanation}</span>}
           </span>{" "}
           <span class="check-side">
+            {was !== undefined && was !== standing && <span class="muted">was {was}</span>}
             {level && <span class="muted">{level}</span>}
             <Chip tone={tone}>{word}</Chip>
           </span>
         </summary>
-        <div class="check-detail">
+        <div class="check-detail stack">
           {rule && (
             <p class="foreign">
               <span class="muted">{rule.section}:</span> {rule.text}

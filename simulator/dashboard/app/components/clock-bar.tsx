@@ -11,6 +11,7 @@ import { Countdown, useTick } from "./countdown.tsx";
 import { Confirm, Dialog } from "./dialog.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { TimeStrip } from "./time-strip.tsx";
+import { Button } from "./button.tsx";
 
 const MODES = (["real", "skip", "manual"] as const).map((mode) => [mode, ...CLOCK_MODES[mode]] as const);
 type Step = {
@@ -75,29 +76,28 @@ export function ClockBar() {
     E: () => advance(STEPS.end),
   });
 
-  if (clock === undefined) return <div class="clock-bar" aria-busy="true" />;
+  if (clock === undefined) return <div class="clock-bar flex" aria-busy="true" />;
   const waits = clock.next_attempt_at !== null;
   const buttons = Object.values<Step>(STEPS).map((step, index) => {
     const { name, body, words, icon, title } = step;
     return (
-      <button
-        type="button"
+      <Button
         key={name}
-        class={`button small ${index === 0 ? "first" : ""} ${busy === name ? "busy" : ""}`}
+        icon={icon}
+        kind={`small ${index === 0 ? "first" : ""}`}
+        busy={busy === name}
         title={title}
         disabled={!waits && "until" in body}
-        aria-busy={busy === name}
         onClick={() => advance(step)}
       >
-        {icon && <Icon name={icon} size={14} />}
         {words}
-      </button>
+      </Button>
     );
   });
   const modes = <Segments label="Clock mode" value={clock.mode} options={MODES} onChange={chooseMode} />;
 
   return (
-    <section class="clock-bar" aria-label="Schedule clock">
+    <section class="clock-bar flex" aria-label="Schedule clock">
       <Now />
       {modes}
       <div class="clock-next">
@@ -123,11 +123,11 @@ export function ClockBar() {
       </button>
       {isOpen && (
         <Dialog title="Schedule clock" onClose={() => setOpen(false)}>
-          <div class="dialog-body">
+          <div class="dialog-body stack">
             <p class="muted">{CLOCK_MODES[clock.mode][1]}</p>
             {modes}
             <TimeStrip />
-            <div class="actions">{buttons}</div>
+            <div class="actions flex wraps">{buttons}</div>
           </div>
         </Dialog>
       )}

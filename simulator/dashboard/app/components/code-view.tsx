@@ -14,7 +14,7 @@ export function BodyView({ text, label, note }: { text: string; label: string; n
   const isRaw = wantsRaw || pretty === undefined;
   return (
     <div class="body-view">
-      <div class="body-bar">
+      <div class="body-bar flex wraps">
         <h3>{label}</h3>
         <span class="muted">
           {note ?? `${new TextEncoder().encode(text).length.toLocaleString("en")} bytes`}

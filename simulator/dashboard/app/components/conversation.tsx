@@ -1,4 +1,3 @@
-import { ownRecording, safeUrl } from "../core/safe-url.ts";
 import { Icon } from "./icon.tsx";
 
 type Line = { speaker: string; words: string };
@@ -53,4 +52,27 @@ export function Recording({ url }: { url: unknown }) {
       No recording that can be played: <code class="foreign">{String(url)}</code>
     </p>
   );
+}
+
+/** `text` as a link that may be followed, or undefined: anything but http and https could run as a script. */
+export function safeUrl(text: unknown): string | undefined {
+  const url = typeof text === "string" ? URL.parse(text) : null;
+  return url !== null && (url.protocol === "http:" || url.protocol === "https:") ? url.href : undefined;
+}
+
+/**
+ * The path of a recording that this simulator serves itself, under whatever name it is reached; undefined for all
+ * others, which are linked and never loaded.
+ */
+export function ownRecording(text: unknown): string | undefined {
+  const href = safeUrl(text);
+  if (href === undefined) return undefined;
+  const url = new URL(href);
+  const isHere =
+    url.port === location.port && (url.hostname === location.hostname || isLoopback(url.hostname));
+  return isHere && /^\/recordings\/[\w-]+\.mp3$/.test(url.pathname) ? url.pathname : undefined;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
 }

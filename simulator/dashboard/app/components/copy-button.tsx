@@ -1,6 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { toast } from "../core/toasts.ts";
 import { Icon } from "./icon.tsx";
+import { Button } from "./button.tsx";
 
 const CONFIRMED_MS = 1_500;
 
@@ -35,7 +36,7 @@ export function CopyButton({
       </button>
     );
   return (
-    <button type="button" class={`button ${small ? "small" : ""}`} title={title} onClick={copy}>
+    <Button kind={small ? "small" : ""} title={title} onClick={copy}>
       {shown}
       <span class="swap">
         <span class={isCopied ? "gone" : ""}>{label}</span>
@@ -43,7 +44,7 @@ export function CopyButton({
           {isCopied ? "Copied" : ""}
         </span>
       </span>
-    </button>
+    </Button>
   );
 }
 

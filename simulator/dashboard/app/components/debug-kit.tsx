@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { LANGUAGES, programFor } from "../core/snippets.ts";
 import { Code, Segments } from "./code-view.tsx";
 import { Copyable, CopyButton } from "./copy-button.tsx";
-import { Icon } from "./icon.tsx";
 import { Panel } from "./page.tsx";
+import { Button } from "./button.tsx";
 
 const REMEMBERED = "snippet-language";
 
@@ -15,16 +15,10 @@ export type AttemptTools = { curl: () => Promise<string | undefined>; onEdit: ()
 export function DebugKit({ attempt, curl, onEdit }: AttemptTools & { attempt: AttemptDetail }) {
   return (
     <Panel className="debug-kit" title="Find out why">
-      <div class="actions">
-        <button
-          type="button"
-          class="button"
-          title="Change it, and send it to this endpoint alone (e)"
-          onClick={onEdit}
-        >
-          <Icon name="edit" size={14} />
+      <div class="actions flex wraps">
+        <Button icon="edit" title="Change it, and send it to this endpoint alone (e)" onClick={onEdit}>
           Edit and send again
-        </button>
+        </Button>
         <CopyButton text={curl} label="Copy as curl, signed now" title="Good for 5 minutes (c)" />
       </div>
       <Snippet attempt={attempt} />
@@ -45,7 +39,7 @@ function Snippet({ attempt }: { attempt: AttemptDetail }) {
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Verify its signature in your language</summary>
-      <div class="snippet-bar">
+      <div class="snippet-bar flex wraps between">
         <Segments
           label="Language"
           value={language.name}

@@ -1,5 +1,6 @@
 import type { DeliveryDetail } from "../core/types.ts";
 import { useEffect, useState } from "preact/hooks";
+import { useActions } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { attemptCurl } from "../core/curl.ts";
 import { fullTimeOf, shortId } from "../core/format.ts";
@@ -14,10 +15,11 @@ import { Chip, StateChip, TypeMark } from "./chips.tsx";
 import { CopyButton, Copyable, copyText } from "./copy-button.tsx";
 import { EditAndSend } from "./edit-and-send.tsx";
 import { Loading, Problem } from "./empty.tsx";
-import { Icon } from "./icon.tsx";
 import { PageHead, PageTitle } from "./page.tsx";
 import { Timeline } from "./timeline.tsx";
 import { VerdictLine } from "./verdict-mark.tsx";
+import { Button } from "./button.tsx";
+import { Fact } from "./page.tsx";
 
 /** One delivery: the verdict, its six slots, and each attempt down to the bytes. */
 export function DeliveryView({ id, query, isAlone }: { id: string; query: string; isAlone: boolean }) {
@@ -61,14 +63,21 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
     navigate(`/deliveries/${sentId}${query}`);
   }
   const curl = () => attempt(() => attemptCurl(id, number));
+  async function copyCurl() {
+    const text = shown && (await curl());
+    if (text && (await copyText(text))) toast("ok", "Copied as curl, signed now: good for 5 minutes.");
+  }
+  useActions([
+    { words: "Resend this delivery", icon: "resend", run: resend },
+    { words: "Make its next attempt now", icon: "next", run: attemptNow },
+    { words: "Edit and send this event again", icon: "edit", run: () => shown && setEditing(true) },
+    { words: "Copy this attempt as curl", icon: "copy", run: copyCurl },
+  ]);
   useKeys({
     a: attemptNow,
     r: resend,
     e: () => shown && setEditing(true),
-    c: async () => {
-      const text = shown && (await curl());
-      if (text && (await copyText(text))) toast("ok", "Copied as curl, signed now: good for 5 minutes.");
-    },
+    c: copyCurl,
     u: () => navigate(listPath()),
     Escape: () => navigate(listPath()),
     ArrowLeft: () => setChosen(Math.max(1, number - 1)),
@@ -91,33 +100,35 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
   return (
     <article class="delivery">
       <header class="detail-head">
-        <p class="detail-bar">
-          <a class="button quiet small" href={hrefTo(listPath())} title="Back to the list (u)">
-            <Icon name={isAlone ? "back" : "cross"} size={15} />
+        <p class="detail-bar flex wraps">
+          <Button
+            icon={isAlone ? "back" : "cross"}
+            kind="quiet small"
+            href={hrefTo(listPath())}
+            title="Back to the list (u)"
+          >
             {isAlone ? "Live" : "Close"}
-          </a>{" "}
+          </Button>{" "}
           <span class="spacer" />{" "}
-          <button
-            type="button"
-            class="button small"
+          <Button
+            icon="next"
+            kind="small"
             disabled={!canAttempt}
             title="Make the next attempt now (a)"
             onClick={attemptNow}
           >
-            <Icon name="next" size={14} />
             <span>
               Next attempt<span class="beyond-phone"> now</span>
             </span>
-          </button>{" "}
-          <button
-            type="button"
-            class="button small"
+          </Button>{" "}
+          <Button
+            icon="resend"
+            kind="small"
             title="Send the same event again, with six attempts of its own (r)"
             onClick={resend}
           >
-            <Icon name="resend" size={14} />
             Resend
-          </button>{" "}
+          </Button>{" "}
           {shown && (
             <CopyButton
               small
@@ -145,7 +156,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
         <AttemptView
           key={number}
           attempt={shown}
-          before={attempts[number - 2]}
+          attempts={attempts}
           curl={curl}
           onEdit={() => setEditing(true)}
         />
@@ -172,6 +183,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
 /** What it is about, in one line; ids on demand. */
 function Facts({ delivery }: { delivery: DeliveryDetail }) {
   const { id, event_id: eventId, endpoint_id: endpointId, url, created_at: createdAt } = delivery;
+  const { about } = useLive();
   return (
     <div class="delivery-facts">
       <p class="foreign">
@@ -197,6 +209,14 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
             </a>
           </>
         )}
+        {delivery.handling !== null && about?.operator_page && (
+          <>
+            {" "}
+            <a href={about.operator_page.replace("{id}", eventId)} target="_blank" rel="noreferrer">
+              As its receiver shows it
+            </a>{" "}
+          </>
+        )}
         {delivery.faults.map((fault) => (
           <Chip tone="purpose" title="Done wrong on purpose">
             {fault}
@@ -206,27 +226,18 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
       <details class="ids">
         <summary>Ids and the whole event</summary>
         <dl class="facts">
-          <div>
-            <dt>Event</dt>
-            <dd>
-              <Copyable text={eventId} label="Copy the event id" />{" "}
-              <a class="button small" href={hrefTo(`/events/${eventId}`)}>
-                Open the event
-              </a>
-            </dd>
-          </div>
-          <div>
-            <dt>Delivery</dt>
-            <dd>
-              <Copyable text={id} label="Copy the delivery id" />
-            </dd>
-          </div>
-          <div>
-            <dt>Endpoint</dt>
-            <dd>
-              <Copyable text={endpointId} label="Copy the endpoint id" />
-            </dd>
-          </div>
+          <Fact name="Event">
+            <Copyable text={eventId} label="Copy the event id" />{" "}
+            <Button kind="small" href={hrefTo(`/events/${eventId}`)}>
+              Open the event
+            </Button>
+          </Fact>
+          <Fact name="Delivery">
+            <Copyable text={id} label="Copy the delivery id" />
+          </Fact>
+          <Fact name="Endpoint">
+            <Copyable text={endpointId} label="Copy the endpoint id" />
+          </Fact>
         </dl>
       </details>
     </div>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { Icon } from "./icon.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+import { Button } from "./button.tsx";
 
 /** A modal dialog. Escape and the cross close it; without `onClose` only what is in it does. */
 export function Dialog({
@@ -54,6 +55,45 @@ export function Dialog({
   );
 }
 
+/** A dialog to fill in: what is in it, and below it the button that does `action`. */
+export function FormDialog({
+  title,
+  action,
+  icon,
+  disabled = false,
+  wide = false,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  title: string;
+  action: string;
+  icon?: IconName;
+  disabled?: boolean;
+  wide?: boolean;
+  onSubmit: () => unknown;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  function submit(event: Event) {
+    event.preventDefault();
+    void onSubmit();
+  }
+  return (
+    <Dialog title={title} onClose={onClose} wide={wide}>
+      <form onSubmit={submit}>
+        <div class="dialog-body form stack">{children}</div>
+        <footer>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="accent" icon={icon} disabled={disabled}>
+            {action}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
 /** Asks before something that cannot be undone; `keep` and `action` are the words of its two buttons. */
 export function Confirm({
   title,
@@ -74,14 +114,14 @@ export function Confirm({
 }) {
   return (
     <Dialog title={title} onClose={onClose}>
-      <div class="dialog-body">{children}</div>
+      <div class="dialog-body stack">{children}</div>
       <footer>
-        <button type="button" class="button" autofocus onClick={onClose}>
+        <Button autofocus onClick={onClose}>
           {keep}
-        </button>
-        <button type="button" class={`button ${tone}`} onClick={onConfirm}>
+        </Button>
+        <Button kind={tone} onClick={onConfirm}>
           {action}
-        </button>
+        </Button>
       </footer>
     </Dialog>
   );

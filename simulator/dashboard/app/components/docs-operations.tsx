@@ -5,8 +5,8 @@ import { hrefTo } from "../core/route.ts";
 import { TypeMark } from "./chips.tsx";
 import { Code } from "./code-view.tsx";
 import { DocsTable } from "./docs-fields.tsx";
-import { Icon } from "./icon.tsx";
 import { Marked } from "./marked.tsx";
+import { Button } from "./button.tsx";
 
 /** An endpoint of the REST API: what it answers, by which parameters, and where it can be tried. */
 export function EndpointDocs({ endpoint }: { endpoint: EndpointDocsOf }) {
@@ -23,15 +23,14 @@ export function EndpointDocs({ endpoint }: { endpoint: EndpointDocsOf }) {
   } = endpoint;
   const key = organizations?.[0]?.api_key ?? "va_test_restaurant";
   return (
-    <section id={id} class="docs-part">
-      <header>
+    <section id={id} class="docs-part stack">
+      <header class="flex wraps between">
         <h3>
           <code>GET {path}</code>
         </h3>
-        <a class="button small" href={hrefTo(`/console?path=${encodeURIComponent(path)}`)}>
-          <Icon name="console" size={14} />
+        <Button icon="console" kind="small" href={hrefTo(`/console?path=${encodeURIComponent(path)}`)}>
           Try it
-        </a>
+        </Button>
       </header>
       <p>
         <b>{summary}.</b> <Marked text={description} />
@@ -62,16 +61,15 @@ export function EndpointDocs({ endpoint }: { endpoint: EndpointDocsOf }) {
 export function EventDocs({ event }: { event: EventDocsOf }) {
   const { id, type, summary, object, example } = event;
   return (
-    <section id={id} class="docs-part">
-      <header>
+    <section id={id} class="docs-part stack">
+      <header class="flex wraps between">
         <h3>
           <TypeMark type={type} />
           <code>{type}</code>
         </h3>
-        <a class="button small" href={hrefTo(`/trigger?type=${type}`)}>
-          <Icon name="trigger" size={14} />
+        <Button icon="trigger" kind="small" href={hrefTo(`/trigger?type=${type}`)}>
           Trigger one
-        </a>
+        </Button>
       </header>
       <p>
         <b>{summary}.</b> <code>data.object</code> is {articleOf(object)}

@@ -1,5 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
-import { hmacHex } from "../core/hmac.ts";
+import { useState } from "preact/hooks";
+import { useDigest } from "../core/hmac.ts";
 import { LANGUAGES } from "../core/snippets.ts";
 import { Code, Segments } from "./code-view.tsx";
 import { CopyButton } from "./copy-button.tsx";
@@ -11,16 +11,16 @@ const FIRST = { secret: "whsec_example", t: "1769882709", body: '{"id":"evt_1","
 export function SignatureDocs() {
   const [values, setValues] = useState(FIRST);
   const { secret, t, body } = values;
-  const digest = useDigest(secret, `${t}.${body}`);
+  const digest = useDigest(secret, `${t}.${body}`) || "…";
   const set = (name: keyof typeof FIRST) => (value: string) => setValues({ ...values, [name]: value });
   return (
-    <section id="signature" class="docs-part">
+    <section id="signature" class="docs-part stack">
       <h2>The signature</h2>
       <p>
         Each attempt carries <code>X-Service-Signature: t=…,v1=…</code>. It proves that the service sent this
         body, lately; nothing else does.
       </p>
-      <ol class="docs-rules">
+      <ol class="docs-rules stack">
         <li>
           <b>Take the body as bytes</b>, before any parser. JSON that was parsed and written again is another
           text.
@@ -42,7 +42,7 @@ export function SignatureDocs() {
           <code>t</code>.
         </li>
       </ol>
-      <div class="docs-worked">
+      <div class="docs-worked stack">
         <h3>Worked out</h3>
         <div class="field-grid">
           <TextField label="Secret" value={secret} onInput={set("secret")} />
@@ -65,7 +65,7 @@ function InCode() {
   return (
     <>
       <h3>In code</h3>
-      <div class="docs-bar">
+      <div class="docs-bar flex wraps between">
         <Segments
           label="Language"
           value={name}
@@ -77,19 +77,4 @@ function InCode() {
       <Code label={`Verification in ${name}`} text={code} />
     </>
   );
-}
-
-function useDigest(secret: string, text: string) {
-  const [digest, setDigest] = useState("…");
-  useEffect(() => {
-    let isCurrent = true;
-    async function update() {
-      // An empty key is none that a browser takes.
-      const hex = secret === "" ? "…" : await hmacHex(secret, text);
-      if (isCurrent) setDigest(hex);
-    }
-    void update();
-    return () => void (isCurrent = false);
-  }, [secret, text]);
-  return digest;
 }

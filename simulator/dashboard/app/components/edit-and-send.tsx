@@ -2,11 +2,10 @@ import { messageOf } from "../core/toasts.ts";
 import type { Delivery } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
-import { Dialog } from "./dialog.tsx";
+import { FormDialog } from "./dialog.tsx";
 import { Problem } from "./empty.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
 import { TextArea } from "./field.tsx";
-import { Icon } from "./icon.tsx";
 
 const ROWS = 16;
 
@@ -28,8 +27,7 @@ export function EditAndSend({
   const [error, setError] = useState<Error>();
   const envelope = read(text);
 
-  async function send(event: Event) {
-    event.preventDefault();
+  async function send() {
     if (!envelope.ok) return;
     try {
       const sent = await control.post("/replay", {
@@ -46,40 +44,35 @@ export function EditAndSend({
   }
 
   return (
-    <Dialog title="Edit and send again" onClose={onClose} wide>
-      <form onSubmit={send}>
-        <div class="dialog-body form">
-          {error && <Problem error={error} />}
-          <TextArea
-            label="The event"
-            className="code-field"
-            autofocus
-            rows={ROWS}
-            value={text}
-            onInput={setText}
-            problem={envelope.ok ? undefined : envelope.message}
-            hint="Sent to this endpoint alone, whatever it has selected; signed with its secret when it goes out."
-          />
-          <label class="check">
-            <input type="checkbox" checked={isSameId} onChange={() => setSameId(!isSameId)} />
-            Keep its id: a duplicate, which has to be unchanged
-          </label>
-          <details>
-            <summary>Faults{faults.length > 0 ? ` (${faults.length})` : ""}</summary>
-            <FaultPicker chosen={faults} onChange={setFaults} />
-          </details>
-        </div>
-        <footer>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button accent" disabled={!envelope.ok}>
-            <Icon name="trigger" size={15} />
-            Send
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Edit and send again"
+      action="Send"
+      icon="trigger"
+      disabled={!envelope.ok}
+      onSubmit={send}
+      onClose={onClose}
+      wide
+    >
+      {error && <Problem error={error} />}
+      <TextArea
+        label="The event"
+        className="code-field"
+        autofocus
+        rows={ROWS}
+        value={text}
+        onInput={setText}
+        problem={envelope.ok ? undefined : envelope.message}
+        hint="Sent to this endpoint alone, whatever it has selected; signed with its secret when it goes out."
+      />
+      <label class="check">
+        <input type="checkbox" checked={isSameId} onChange={() => setSameId(!isSameId)} />
+        Keep its id: a duplicate, which has to be unchanged
+      </label>
+      <details>
+        <summary>Faults{faults.length > 0 ? ` (${faults.length})` : ""}</summary>
+        <FaultPicker chosen={faults} onChange={setFaults} />
+      </details>
+    </FormDialog>
   );
 }
 

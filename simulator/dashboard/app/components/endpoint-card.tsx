@@ -13,13 +13,15 @@ import { Confirm } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
 import { RotateSecret } from "./rotate-secret.tsx";
 import { verifyEndpoint } from "./verify-run.tsx";
+import { Button } from "./button.tsx";
+import { Fact } from "./page.tsx";
 
 /** One endpoint with what can be done to it. */
-export function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
+export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoint; isRotated?: boolean }) {
   const { id, url, flagged, consecutive_failures: failures, event_types: types, faults } = endpoint;
   const { organizations } = useLive();
   const [isDeleting, setDeleting] = useState(false);
-  const [isRotating, setRotating] = useState(false);
+  const [isRotating, setRotating] = useState(isRotated);
   const organization = organizations?.find((known) => known.id === endpoint.org_id);
 
   async function test() {
@@ -59,74 +61,53 @@ export function EndpointCard({ endpoint }: { endpoint: Endpoint }) {
       </header>
       <AnswerPicture endpoint={endpoint} />
       <dl class="facts">
-        <div>
-          <dt>Events</dt>
-          <dd>{types.length === 0 ? "all types" : types.map((type) => <TypeName type={type} />)}</dd>
-        </div>
-        <div>
-          <dt>Organization</dt>
-          <dd>{endpoint.org_id === null ? "all organizations" : (organization?.name ?? endpoint.org_id)}</dd>
-        </div>
-        <div>
-          <dt>Secret</dt>
-          <dd title="Shown in full once, when the endpoint was registered">
-            <code>••••{endpoint.secret_last4 ?? ""}</code>{" "}
-            {isOverlapping(endpoint) && (
-              <span class="muted">
-                and <code>••••{endpoint.previous_secret_last4}</code> until{" "}
-                {dayAndTimeOf(endpoint.previous_secret_until ?? "")}
-              </span>
-            )}{" "}
-            <button type="button" class="button quiet small" onClick={() => setRotating(true)}>
-              Rotate
-            </button>
-          </dd>
-        </div>
-        <div>
-          <dt>Id</dt>
-          <dd>
-            <Copyable text={id} label="Copy the endpoint id" />
-          </dd>
-        </div>
-        <div>
-          <dt>Registered</dt>
-          <dd>{fullTimeOf(endpoint.created_at)}</dd>
-        </div>
+        <Fact name="Events">
+          {types.length === 0 ? "all types" : types.map((type) => <TypeName type={type} />)}
+        </Fact>
+        <Fact name="Organization">
+          {endpoint.org_id === null ? "all organizations" : (organization?.name ?? endpoint.org_id)}
+        </Fact>
+        <Fact name="Secret" title="Shown in full once, when the endpoint was registered">
+          <code>••••{endpoint.secret_last4 ?? ""}</code>{" "}
+          {isOverlapping(endpoint) && (
+            <span class="muted">
+              and <code>••••{endpoint.previous_secret_last4}</code> until{" "}
+              {dayAndTimeOf(endpoint.previous_secret_until ?? "")}
+            </span>
+          )}{" "}
+          <Button kind="quiet small" onClick={() => setRotating(true)}>
+            Rotate
+          </Button>
+        </Fact>
+        <Fact name="Id">
+          <Copyable text={id} label="Copy the endpoint id" />
+        </Fact>
+        <Fact name="Registered">{fullTimeOf(endpoint.created_at)}</Fact>
         {faults.length > 0 && (
-          <div>
-            <dt>Faults</dt>
-            <dd>
-              {faults.map((fault) => (
-                <Chip tone="purpose">{fault}</Chip>
-              ))}
-            </dd>
-          </div>
+          <Fact name="Faults">
+            {faults.map((fault) => (
+              <Chip tone="purpose">{fault}</Chip>
+            ))}
+          </Fact>
         )}
       </dl>
       <footer>
-        <button type="button" class="button" onClick={test} title="Sends a synthetic call.completed">
-          <Icon name="trigger" size={15} />
+        <Button icon="trigger" onClick={test} title="Sends a synthetic call.completed">
           Send a test event
-        </button>
-        <button
-          type="button"
-          class="button"
+        </Button>
+        <Button
+          icon="verify"
           onClick={() => verifyEndpoint(id)}
           title="Sends it some hundred deliveries: honest, forged, broken and repeated ones"
         >
-          <Icon name="verify" size={15} />
           Verify
-        </button>
-        <a class="button" href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)}>
-          Deliveries
-        </a>
+        </Button>
+        <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)}>Deliveries</Button>
         <span class="spacer" />
-        <a class="button" href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)}>
-          Edit
-        </a>
-        <button type="button" class="button danger-words" onClick={() => setDeleting(true)}>
+        <Button href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)}>Edit</Button>
+        <Button kind="danger-words" onClick={() => setDeleting(true)}>
           Delete
-        </button>
+        </Button>
       </footer>
       {isRotating && (
         <RotateSecret

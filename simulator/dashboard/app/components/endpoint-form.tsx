@@ -1,15 +1,17 @@
 import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
+import { useLater } from "../core/later.ts";
 import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { toast } from "../core/toasts.ts";
-import { Dialog } from "./dialog.tsx";
+import { FormDialog } from "./dialog.tsx";
 import { Problem } from "./empty.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
 import { Checkboxes, SelectField, TextField } from "./field.tsx";
 import { Icon } from "./icon.tsx";
 import { ReceiverOffers } from "./receiver-offers.tsx";
+import { Button } from "./button.tsx";
 
 const CHECK_AFTER_MS = 120;
 const CHECK_AGAIN_MS = 1_000;
@@ -33,8 +35,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   const checked = useCheckedUrl(url);
   const completed = completedUrl(url);
 
-  async function submit(event: Event) {
-    event.preventDefault();
+  async function submit() {
     const settings = { url, event_types: eventTypes, org_id: orgId === "" ? null : orgId, faults };
     try {
       if (props.endpoint === undefined)
@@ -50,72 +51,67 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   }
 
   return (
-    <Dialog title={endpoint ? "Edit the endpoint" : "Register an endpoint"} onClose={onClose} wide>
-      <form onSubmit={submit}>
-        <div class="dialog-body form">
-          {error && <Problem error={error} />}
+    <FormDialog
+      title={endpoint ? "Edit the endpoint" : "Register an endpoint"}
+      action={endpoint ? "Save" : "Register"}
+      disabled={checked?.ok === false}
+      onSubmit={submit}
+      onClose={onClose}
+      wide
+    >
+      {error && <Problem error={error} />}
+      <TextField
+        label="URL"
+        value={url}
+        onInput={setUrl}
+        required
+        autofocus
+        problem={checked?.ok === false ? checked.message : undefined}
+        hint={hintOf(checked)}
+        className={checked?.ok ? (checked.is_listening === false ? "doubt" : "good") : ""}
+      />
+      {completed !== undefined && (
+        <p>
+          <Button kind="small" onClick={() => setUrl(completed)}>
+            Use {completed}
+          </Button>
+        </p>
+      )}
+      <UrlRules url={url} />
+      <ReceiverOffers onFound={(probe) => setUrl(probe.url)} />
+      <Checkboxes
+        label="Event types"
+        options={(types ?? []).map(({ type, emitted_when: when }) => [type, type, when] as const)}
+        chosen={eventTypes}
+        onChange={setEventTypes}
+        hint={selectionWords(eventTypes.length)}
+      />
+      <SelectField
+        label="Organization"
+        value={orgId}
+        onChange={setOrgId}
+        options={[
+          ["", "All organizations"],
+          ...(organizations ?? []).map(({ id, name }) => [id, name] as const),
+        ]}
+      />
+      {endpoint === undefined && (
+        <details>
+          <summary>Use a secret of your own</summary>
           <TextField
-            label="URL"
-            value={url}
-            onInput={setUrl}
-            required
-            autofocus
-            problem={checked?.ok === false ? checked.message : undefined}
-            hint={hintOf(checked)}
-            className={checked?.ok ? (checked.is_listening === false ? "doubt" : "good") : ""}
+            label="Signing secret"
+            value={secret}
+            onInput={setSecret}
+            placeholder="made up for you"
+            hint="Handy where your receiver is configured already. No white space."
           />
-          {completed !== undefined && (
-            <p>
-              <button type="button" class="button small" onClick={() => setUrl(completed)}>
-                Use {completed}
-              </button>
-            </p>
-          )}
-          <UrlRules url={url} />
-          <ReceiverOffers onFound={(probe) => setUrl(probe.url)} />
-          <Checkboxes
-            label="Event types"
-            options={(types ?? []).map(({ type, emitted_when: when }) => [type, type, when] as const)}
-            chosen={eventTypes}
-            onChange={setEventTypes}
-            hint={selectionWords(eventTypes.length)}
-          />
-          <SelectField
-            label="Organization"
-            value={orgId}
-            onChange={setOrgId}
-            options={[
-              ["", "All organizations"],
-              ...(organizations ?? []).map(({ id, name }) => [id, name] as const),
-            ]}
-          />
-          {endpoint === undefined && (
-            <details>
-              <summary>Use a secret of your own</summary>
-              <TextField
-                label="Signing secret"
-                value={secret}
-                onInput={setSecret}
-                placeholder="made up for you"
-                hint="Handy where your receiver is configured already. No white space."
-              />
-            </details>
-          )}
-          <details open={faults.length > 0}>
-            <summary>Faults on every delivery to it{faults.length > 0 ? ` (${faults.length})` : ""}</summary>
-            <FaultPicker chosen={faults} onChange={setFaults} />
-          </details>
-        </div>
-        <footer>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button accent" disabled={checked?.ok === false}>
-            {endpoint ? "Save" : "Register"}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+        </details>
+      )}
+      <details open={faults.length > 0}>
+        <summary>Faults on every delivery to it{faults.length > 0 ? ` (${faults.length})` : ""}</summary>
+        <FaultPicker chosen={faults} onChange={setFaults} />
+      </details>
+    </FormDialog>
   );
 }
 
@@ -157,7 +153,7 @@ function UrlRules({ url }: { url: string }) {
   return (
     <ul class="rules" aria-label="Rules for the URL">
       {rules.map(([holds, words]) => (
-        <li key={words} class={holds ? "holds" : ""}>
+        <li key={words} class={holds ? "holds" : "bad"}>
           <Icon name={holds ? "check" : "cross"} size={13} />
           {words}
           <span class="visually-hidden">: {holds ? "yes" : "no"}</span>
@@ -170,19 +166,14 @@ function UrlRules({ url }: { url: string }) {
 /** What the simulator says of the URL, shortly after one stopped typing, and again while nothing listens there. */
 function useCheckedUrl(url: string): CheckedUrl | undefined {
   const [checked, setChecked] = useState<CheckedUrl>();
-  useEffect(() => {
-    let isCurrent = true;
-    let timer = setTimeout(check, CHECK_AFTER_MS);
-    async function check() {
-      const result = await control.post("/endpoints/check", { url }).catch(() => undefined);
-      if (!isCurrent || result === undefined) return;
-      setChecked(result);
-      if (result.is_listening === false) timer = setTimeout(check, CHECK_AGAIN_MS);
-    }
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [url]);
+  useLater(
+    url,
+    CHECK_AFTER_MS,
+    async () => control.post("/endpoints/check", { url }).catch(() => undefined),
+    (result) => {
+      if (result !== undefined) setChecked(result);
+      return result?.is_listening === false ? CHECK_AGAIN_MS : undefined;
+    },
+  );
   return checked;
 }

@@ -1,7 +1,7 @@
 import type { Emitted, EventTypeForm } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
-import { commandLine } from "../core/command.ts";
+import { commandLine } from "../core/curl.ts";
 import { countOf } from "../core/format.ts";
 import { useLive } from "../core/live.ts";
 import { fieldsOf, type OverrideField, type Overrides, overridesOf } from "../core/overrides.ts";
@@ -11,8 +11,8 @@ import { Copyable } from "./copy-button.tsx";
 import { Problem } from "./empty.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
 import { SelectField, TextArea, TextField } from "./field.tsx";
-import { Icon } from "./icon.tsx";
 import { Panel } from "./page.tsx";
+import { Button } from "./button.tsx";
 
 /** A form for one event type, made from its schema: what is left empty is made up. */
 export function EventForm({ type }: { type: EventTypeForm }) {
@@ -52,7 +52,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
   return (
     <form onSubmit={send}>
       <Panel title={type.type} aside="empty fields are made up">
-        <div class="form">
+        <div class="form stack">
           {error && <Problem error={error} />}
           {endpoints?.size === 0 && (
             <div class="notice wait">
@@ -111,20 +111,21 @@ export function EventForm({ type }: { type: EventTypeForm }) {
             />
           </div>
         </div>
-        <footer class="panel-foot sticks">
+        <footer class="panel-foot sticks flex wraps between">
           {!overrides.ok && <p class="field-note bad">{overrides.message}</p>}
           <Copyable
             text={commandOf(type, overrides, { orgId, count, faults })}
             label="Copy the same as a command"
           />
-          <button
+          <Button
+            icon="trigger"
             type="submit"
-            class={`button accent ${isSending ? "busy" : ""}`}
+            busy={isSending}
+            kind="accent"
             disabled={!overrides.ok || isSending}
           >
-            <Icon name="trigger" size={16} />
             Trigger
-          </button>
+          </Button>
         </footer>
       </Panel>
     </form>

@@ -1,5 +1,6 @@
 import { control } from "../core/api.ts";
 import { useLoaded } from "../core/load.ts";
+import { Select } from "./field.tsx";
 import { Marked } from "./marked.tsx";
 
 const PLACES = [
@@ -35,7 +36,7 @@ export function FaultPicker({
   }
 
   return (
-    <div class="faults">
+    <div class="faults stack">
       {PLACES.map(([place, words]) => (
         <fieldset key={place}>
           <legend>{words}</legend>
@@ -57,17 +58,12 @@ export function FaultPicker({
                   </span>
                 </label>
                 {counts.has(name) && (
-                  <select
+                  <Select
                     aria-label={`Attempts with ${name}`}
                     value={counts.get(name) ?? ""}
-                    onChange={(event) => set(name, event.currentTarget.value)}
-                  >
-                    {COUNTS.map(([count, label]) => (
-                      <option key={count} value={count} selected={count === counts.get(name)}>
-                        {label}
-                      </option>
-                    ))}
-                  </select>
+                    options={COUNTS}
+                    onChange={(count) => set(name, count)}
+                  />
                 )}
               </div>
             ))}

@@ -1,6 +1,6 @@
 import type { Probe } from "../core/types.ts";
 import { control } from "../core/api.ts";
-import { commandLine } from "../core/command.ts";
+import { commandLine } from "../core/curl.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { tellSecret } from "../core/told-secret.ts";
@@ -8,6 +8,7 @@ import { attempt } from "../core/toasts.ts";
 import { Copyable } from "./copy-button.tsx";
 import { Empty } from "./empty.tsx";
 import { isFound, ReceiverOffers } from "./receiver-offers.tsx";
+import { Button } from "./button.tsx";
 
 /** Nothing was sent yet: what to do first depends on whether there is somebody to send to. */
 export function EmptyFeed() {
@@ -18,9 +19,9 @@ export function EmptyFeed() {
         <p>Press the port of your receiver: it is registered, and a first event sent to it.</p>
         <ReceiverOffers onFound={register} />
         <p>
-          <a class="button accent" href={hrefTo("/endpoints?new")}>
+          <Button kind="accent" href={hrefTo("/endpoints?new")}>
             Register an endpoint
-          </a>
+          </Button>
         </p>
         <FromShell words={["endpoints", "add", "http://localhost:3000/webhooks"]} />
       </Empty>
@@ -29,9 +30,9 @@ export function EmptyFeed() {
     <Empty icon="trigger" title="Nothing has happened yet">
       <p>Let a call end, a caller leave a voicemail or an order come in, and watch its delivery here.</p>
       <p>
-        <a class="button accent" href={hrefTo("/trigger")}>
+        <Button kind="accent" href={hrefTo("/trigger")}>
           Trigger an event
-        </a>
+        </Button>
       </p>
       <FromShell words={["trigger", "call.completed"]} />
     </Empty>
@@ -61,9 +62,7 @@ export function NothingMatches({ onClear }: { onClear: () => void }) {
     <Empty icon="search" title="Nothing matches">
       <p>No delivery passes these filters; payloads were searched, too.</p>
       <p>
-        <button type="button" class="button" onClick={onClear}>
-          Clear the filters
-        </button>
+        <Button onClick={onClear}>Clear the filters</Button>
       </p>
     </Empty>
   );

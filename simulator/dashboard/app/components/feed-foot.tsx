@@ -3,6 +3,7 @@ import { useLive } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
 import { lineOf, outcomeWord } from "../core/words.ts";
 import { attemptTone } from "../core/schedule.ts";
+import { Button } from "./button.tsx";
 
 /** What stands below the last row: whether there is more, or that this is all. */
 export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
@@ -12,9 +13,9 @@ export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
     return (
       <p class="feed-end">
         {feed.error.message}{" "}
-        <button type="button" class="button small" onClick={onRetry}>
+        <Button kind="small" onClick={onRetry}>
           Try again
-        </button>
+        </Button>
       </p>
     );
   if (feed.hasMore)
@@ -34,7 +35,7 @@ export function LatestAttempt({ query }: { query: string }) {
   const attempt = delivery.attempts.findLast((made) => made.ended_at !== null);
   if (attempt === undefined) return null;
   return (
-    <a class="latest" href={hrefTo(`/deliveries/${delivery.id}${query}`)}>
+    <a class="latest edge flex" href={hrefTo(`/deliveries/${delivery.id}${query}`)}>
       <span class="faint">Latest</span>{" "}
       <span class={`outcome ${attemptTone(attempt)}`}>{outcomeWord(attempt)}</span>{" "}
       <span class="one-line foreign">

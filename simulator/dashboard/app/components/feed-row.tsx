@@ -1,22 +1,32 @@
-import type { Delivery, EventRecord } from "../core/types.ts";
+import { type Delivery, type EventRecord } from "../core/types.ts";
 import type { Row } from "../core/rows.ts";
 import { dayAndTimeOf, fullTimeOf, millisecondsOf, timeOf } from "../core/format.ts";
 import { endpointOf, live } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
-import { attemptTone } from "../core/schedule.ts";
+import { attemptTone, slotsOf, type SlotState } from "../core/schedule.ts";
 import { lineOf, outcomeWord, placeOf, withControlsShown } from "../core/words.ts";
 import { TypeMark } from "./chips.tsx";
 import { Countdown } from "./countdown.tsx";
-import { SlotStrip } from "./slot-strip.tsx";
 import { VerdictMark } from "./verdict-mark.tsx";
 
 const LIT_MS = 1_600;
 
 /** One row of the list, whatever it is; `query` goes along with every link, so that the filters stay. */
-export function FeedRow({ row, query, isChosen }: { row: Row; query: string; isChosen: boolean }) {
+export function FeedRow({
+  row,
+  query,
+  isChosen,
+  isPicked,
+}: {
+  row: Row;
+  query: string;
+  isChosen: boolean;
+  isPicked: boolean;
+}) {
   if (row.kind === "event") return <EventRow delivery={row.delivery} count={row.count} />;
   if (row.kind === "lonely") return <LonelyRow event={row.event} />;
-  return <DeliveryRow delivery={row.delivery} isGrouped={row.isGrouped} query={query} isChosen={isChosen} />;
+  const { delivery, isGrouped } = row;
+  return <DeliveryRow {...{ delivery, isGrouped, query, isChosen, isPicked }} />;
 }
 
 /** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
@@ -25,22 +35,25 @@ export function DeliveryRow({
   isGrouped = false,
   query = "",
   isChosen = false,
+  isPicked = false,
 }: {
   delivery: Delivery;
   isGrouped?: boolean;
   query?: string;
   isChosen?: boolean;
+  isPicked?: boolean;
 }) {
   const { id, event_type: type, endpoint_id: endpointId, resend_of: resendOf, verdict } = delivery;
   const place = placeOf(endpointOf(endpointId)?.url);
   const lit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
   return (
     <a
-      class={`feed-row ${isGrouped ? "grouped" : ""} ${lit ? litClass(delivery) : ""} ${isWithinReach(delivery) ? "within-reach" : ""}`}
+      class={`feed-row edge ${isGrouped ? "grouped" : ""} ${lit ? litClass(delivery) : ""} ${isWithinReach(delivery) ? "within-reach" : ""} ${isPicked ? "picked" : ""}`}
       href={hrefTo(`/deliveries/${id}${query}`)}
       aria-current={isChosen ? "true" : undefined}
     >
-      <VerdictMark delivery={delivery} /> {!isGrouped && <TypeMark type={type} />}{" "}
+      <VerdictMark delivery={delivery} /> {isPicked && <span class="visually-hidden">Chosen.</span>}
+      {!isGrouped && <TypeMark type={type} />}{" "}
       <span class="line">
         <span class="foreign">{isGrouped ? place : lineOf(delivery)}</span>
         {resendOf !== null && <span class="tag">resent</span>}
@@ -77,7 +90,7 @@ function gaveUpWords({ recovered_by: recoveredBy }: Delivery): string {
 /** An event with the deliveries below it. */
 function EventRow({ delivery, count }: { delivery: Delivery; count: number }) {
   return (
-    <a class="feed-row event" href={hrefTo(`/events/${delivery.event_id}`)}>
+    <a class="feed-row edge event" href={hrefTo(`/events/${delivery.event_id}`)}>
       <span /> <TypeMark type={delivery.event_type} />{" "}
       <span class="line">
         <span class="foreign">{lineOf(delivery)}</span>
@@ -91,7 +104,7 @@ function EventRow({ delivery, count }: { delivery: Delivery; count: number }) {
 /** An event that no endpoint wanted. */
 function LonelyRow({ event }: { event: EventRecord }) {
   return (
-    <a class="feed-row event" href={hrefTo(`/events/${event.id}`)}>
+    <a class="feed-row edge event" href={hrefTo(`/events/${event.id}`)}>
       <span /> <TypeMark type={event.type} />{" "}
       <span class="line">
         <span class="foreign">{lineOf({ summary: event.summary, event_type: event.type })}</span>
@@ -122,4 +135,27 @@ function litClass({ attempts }: Delivery): string {
 /** Whether its next attempt would be made by moving schedule time to where one points. */
 function isWithinReach({ next_attempt_at: nextAt }: Delivery): boolean {
   return live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;
+}
+
+const WORDS: Partial<Record<SlotState, string>> = {
+  later: "not due yet",
+  next: "next",
+  unused: "not needed",
+};
+
+/** The six slots of a delivery as six small marks. */
+export function SlotStrip({ delivery }: { delivery: Delivery }) {
+  const slots = slotsOf(delivery);
+  const made = delivery.attempts.length;
+  return (
+    <span class="strip" role="img" aria-label={`${made} of 6 attempts made`}>
+      {slots.map((slot) => (
+        <span
+          key={slot.number}
+          class={`slot-mark ${slot.state}`}
+          title={`Attempt ${slot.number}: ${slot.attempt ? outcomeWord(slot.attempt) : WORDS[slot.state]}`}
+        />
+      ))}
+    </span>
+  );
 }

@@ -1,6 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
+type Choices = {
+  value: string;
+  onChange: (value: string) => void;
+  options: readonly (readonly [choice: string, words: string])[];
+};
 type Labelled = {
   label: string;
   hint?: string | undefined;
@@ -106,34 +111,35 @@ export function TextArea({
   );
 }
 
-/** One of several: `options` are pairs of value and words. */
-export function SelectField({
+/** One of several, for whoever brings the label: `options` are pairs of value and words. */
+export function Select({
   value,
   onChange,
   options,
   ...rest
-}: Labelled & {
-  value: string;
-  onChange: (value: string) => void;
-  options: readonly (readonly [choice: string, words: string])[];
+}: Choices & {
+  id?: string;
+  class?: string;
+  "aria-label"?: string;
+  "aria-describedby"?: string | undefined;
 }) {
+  return (
+    <select {...rest} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+      {options.map(([choice, words]) => (
+        <option key={choice} value={choice} selected={choice === value}>
+          {words}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** The same with its label. */
+export function SelectField({ value, onChange, options, ...rest }: Labelled & Choices) {
   return (
     <Field
       {...pick(rest)}
-      render={(id, note) => (
-        <select
-          id={id}
-          aria-describedby={note}
-          value={value}
-          onChange={(event) => onChange(event.currentTarget.value)}
-        >
-          {options.map(([choice, words]) => (
-            <option key={choice} value={choice} selected={choice === value}>
-              {words}
-            </option>
-          ))}
-        </select>
-      )}
+      render={(id, note) => <Select id={id} aria-describedby={note} {...{ value, onChange, options }} />}
     />
   );
 }

@@ -21,6 +21,7 @@ const SHORTCUTS: [group: string, shortcuts: [keys: string, words: string][]][] =
       ["Enter", "Open it"],
       ["/", "Search"],
       ["p", "Pause, and go on"],
+      ["x", "Choose a delivery; or press its mark, a range with Shift"],
       ["Shift R", "Recover what was lost"],
     ],
   ],
@@ -51,7 +52,7 @@ const SHORTCUTS: [group: string, shortcuts: [keys: string, words: string][]][] =
 export function Help({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose} wide>
-      <div class="dialog-body shortcut-groups">
+      <div class="dialog-body shortcut-groups stack">
         {SHORTCUTS.map(([group, shortcuts]) => (
           <section key={group}>
             <h3>{group}</h3>

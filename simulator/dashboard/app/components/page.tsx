@@ -23,7 +23,7 @@ export function PageHead({
         <PageTitle title={title} shortTitle={shortTitle} as={as} />
         {lead && <p class="lead">{lead}</p>}
       </div>
-      {children && <div class="actions">{children}</div>}
+      {children && <div class="actions flex wraps">{children}</div>}
     </div>
   );
 }
@@ -86,5 +86,27 @@ export function Panel({
       )}
       {children}
     </section>
+  );
+}
+
+/** One of the facts in a `<dl class="facts">`; a wide one has a line of its own. */
+export function Fact({
+  name,
+  title,
+  wide = false,
+  className = "",
+  children,
+}: {
+  name: string;
+  title?: string;
+  wide?: boolean;
+  className?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class={wide ? "wide" : ""} title={title}>
+      <dt>{name}</dt>
+      <dd class={className}>{children}</dd>
+    </div>
   );
 }

@@ -1,11 +1,13 @@
 import type { Delivery, Endpoint } from "../core/types.ts";
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Action, allActions, type PaletteTools } from "../core/actions.ts";
 import { control } from "../core/api.ts";
+import { useLater } from "../core/later.ts";
 import { useLive } from "../core/live.ts";
 import { navigate } from "../core/route.ts";
 import { lineOf, placeOf } from "../core/words.ts";
 import { Icon } from "./icon.tsx";
+import { verifyEndpoint } from "./verify-run.tsx";
 
 const SEARCH_AFTER_MS = 120;
 const MOST_SHOWN = 9;
@@ -20,11 +22,14 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
   const id = useId();
   const found = useFound(text);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = (choice: Action) => words.every((word) => choice.words.toLowerCase().includes(word));
+  const fits = (choice: Action) => {
+    const own = `${choice.words} ${choice.also ?? ""}`.toLowerCase();
+    return words.every((word) => own.includes(word));
+  };
   const choices = [
     ...idChoices(text.trim()),
     ...allActions({ toggleTheme, openHelp }).filter(fits).slice(0, MOST_SHOWN),
-    ...[...(endpoints?.values() ?? [])].map(endpointChoice).filter(fits).slice(0, MOST_FOUND),
+    ...[...(endpoints?.values() ?? [])].flatMap(endpointChoices).filter(fits).slice(0, MOST_FOUND),
     ...(words.length === 0 ? [] : found),
   ];
   const chosen = Math.min(at, choices.length - 1);
@@ -99,32 +104,35 @@ function idChoices(text: string): Action[] {
   return [{ id: text, words: `${words} ${text}`, icon: "out", run: () => navigate(path + text) }];
 }
 
-function endpointChoice({ id, url }: Endpoint): Action {
-  return {
-    id,
-    words: placeOf(url),
-    note: "endpoint",
-    icon: "endpoints",
-    run: () => navigate(`/endpoints/${id}`),
-  };
+function endpointChoices({ id, url }: Endpoint): Action[] {
+  const place = placeOf(url);
+  const path = `/endpoints/${id}` as const;
+  return [
+    { id, words: place, note: "endpoint", icon: "endpoints", run: () => navigate(path) },
+    {
+      words: `Rotate the secret of ${place}`,
+      also: "roll key",
+      icon: "key",
+      run: () => navigate(`${path}?rotate`),
+    },
+    { words: `Verify ${place}`, icon: "verify", run: async () => verifyEndpoint(id) },
+    { words: `Deliveries to ${place}`, icon: "live", run: () => navigate(`/?endpoint=${id}`) },
+  ];
 }
 
 /** Deliveries that have the text in them, payloads included, as the simulator finds them. */
 function useFound(text: string): Action[] {
   const [found, setFound] = useState<Action[]>([]);
   const wanted = text.trim();
-  useEffect(() => {
-    let isCurrent = true;
-    const timer = setTimeout(async () => {
+  useLater(
+    wanted,
+    SEARCH_AFTER_MS,
+    async () => {
       const query = `/deliveries?limit=${MOST_FOUND}&q=${encodeURIComponent(wanted)}` as const;
-      const page = wanted.length < 2 ? undefined : await control.get(query).catch(() => undefined);
-      if (isCurrent) setFound((page?.data ?? []).map(deliveryChoice));
-    }, SEARCH_AFTER_MS);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [wanted]);
+      return wanted.length < 2 ? undefined : control.get(query).catch(() => undefined);
+    },
+    (page) => setFound((page?.data ?? []).map(deliveryChoice)),
+  );
   return found;
 }
 

@@ -1,8 +1,9 @@
 import type { Listener, Listeners, Probe } from "../core/types.ts";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
+import { useLater } from "../core/later.ts";
 import { attempt } from "../core/toasts.ts";
-import { Icon } from "./icon.tsx";
+import { Button } from "./button.tsx";
 
 const LOOK_AGAIN_MS = 2_500;
 /** More than these are no help. */
@@ -30,7 +31,7 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
   if (listed === undefined) return null;
   const { data, message } = listed;
   return (
-    <section class="offers" aria-label="Listening on this machine">
+    <section class="offers stack" aria-label="Listening on this machine">
       <p class="muted">
         {message ??
           (data.length === 0
@@ -41,24 +42,24 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
         <ul>
           {data.slice(0, MOST_OFFERED).map((listener) => (
             <li key={listener.port}>
-              <button
-                type="button"
-                class={`button small ${port === listener.port ? "busy" : ""}`}
+              <Button
+                icon="search"
+                busy={port === listener.port}
+                kind="small"
                 disabled={port !== undefined}
                 title={`Look for the path at which ${listener.host}:${listener.port} takes webhooks`}
                 onClick={() => look(listener)}
               >
-                <Icon name="search" size={13} />
                 {listener.host === "localhost" ? "" : listener.host}:{listener.port}{" "}
                 {listener.program && <span class="muted foreign">{listener.program}</span>}
-              </button>
+              </Button>
             </li>
           ))}
         </ul>
       )}
       {data.length > MOST_OFFERED && <p class="muted">… and {data.length - MOST_OFFERED} more.</p>}
       {probe && (
-        <p class={`finding ${probe.finding === "refuses_unsigned" ? "found" : ""}`} role="status">
+        <p class={`finding toned ${probe.finding === "refuses_unsigned" ? "ok" : "wait"}`} role="status">
           {probe.sentence}
         </p>
       )}
@@ -74,20 +75,14 @@ export function isFound({ finding }: Probe): boolean {
 /** Looked at again and again, so that a receiver appears when it has started. */
 function useListeners(): Listeners | undefined {
   const [listed, setListed] = useState<Listeners>();
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isCurrent = true;
-    async function look() {
-      const next = await control.get("/listeners").catch(() => undefined);
-      if (!isCurrent) return;
+  useLater(
+    "listeners",
+    0,
+    async () => control.get("/listeners").catch(() => undefined),
+    (next) => {
       if (next !== undefined) setListed(next);
-      timer = setTimeout(look, LOOK_AGAIN_MS);
-    }
-    void look();
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, []);
+      return LOOK_AGAIN_MS;
+    },
+  );
   return listed;
 }

@@ -1,14 +1,15 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
 import type { Filters } from "../core/filters.ts";
 import { countOf } from "../core/format.ts";
+import { useLater } from "../core/later.ts";
 import { eventTypes, useLive } from "../core/live.ts";
 import type { Delivery, Recovery } from "../core/types.ts";
 import { placeOf } from "../core/words.ts";
-import { Dialog } from "./dialog.tsx";
+import { Dialog, FormDialog } from "./dialog.tsx";
 import { Problem } from "./empty.tsx";
 import { SelectField, TextField } from "./field.tsx";
-import { Icon } from "./icon.tsx";
+import { Button } from "./button.tsx";
 
 const COUNT_AFTER_MS = 150;
 const SPANS: [since: string, words: string][] = [
@@ -16,6 +17,7 @@ const SPANS: [since: string, words: string][] = [
   ["15m", "the last 15 minutes"],
   ["1h", "the last hour"],
   ["24h", "the last 24 hours"],
+  ["7d", "the last 7 days"],
   ["moment", "a moment of your own"],
 ];
 
@@ -25,9 +27,10 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
   const [type, setType] = useState(filters.type);
   const [endpoint, setEndpoint] = useState(filters.endpoint);
   const [q, setQ] = useState(filters.q);
-  const [span, setSpan] = useState("");
-  const [since, setSince] = useState("");
-  const [until, setUntil] = useState("");
+  const isSpan = SPANS.some(([known]) => known === filters.since);
+  const [span, setSpan] = useState(isSpan ? filters.since : "moment");
+  const [since, setSince] = useState(isSpan ? "" : localOf(filters.since));
+  const [until, setUntil] = useState(localOf(filters.until));
   const [isTriedNow, setTriedNow] = useState(filters.state === "failed");
   const [error, setError] = useState<Error>();
   const sending = useSending(setError);
@@ -45,75 +48,61 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
   if (sending.sent !== undefined)
     return (
       <Dialog title="Recover what was lost" onClose={onClose}>
-        <div class="dialog-body form" aria-live="polite">
+        <div class="dialog-body form stack" aria-live="polite">
           {error && <Problem error={error} />}
           <Outcome sent={sending.sent} isSending={sending.isSending} />
         </div>
         <footer>
-          {sending.isSending && (
-            <button type="button" class="button" onClick={sending.cancel}>
-              Send no more
-            </button>
-          )}
-          <button type="button" class="button accent" onClick={onClose}>
+          {sending.isSending && <Button onClick={sending.cancel}>Send no more</Button>}
+          <Button kind="accent" onClick={onClose}>
             Done
-          </button>
+          </Button>
         </footer>
       </Dialog>
     );
 
   return (
-    <Dialog title="Recover what was lost" onClose={onClose} wide>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void sending.send(body);
-        }}
-      >
-        <div class="dialog-body form">
-          {error && <Problem error={error} />}
-          <div class="field-grid">
-            <SelectField label="Created in" value={span} onChange={setSpan} options={SPANS} />
-            {span === "moment" && (
-              <TextField label="Since" type="datetime-local" value={since} onInput={setSince} />
-            )}
-            <TextField label="Until (empty: now)" type="datetime-local" value={until} onInput={setUntil} />
-            <SelectField
-              label="Endpoint"
-              value={endpoint}
-              onChange={setEndpoint}
-              options={[
-                ["", "all endpoints"],
-                ...[...(endpoints?.values() ?? [])].map(({ id, url }) => [id, placeOf(url)] as const),
-              ]}
-            />
-            <SelectField
-              label="Type"
-              value={type}
-              onChange={setType}
-              options={[["", "all types"], ...eventTypes().map((name) => [name, name] as const)]}
-            />
-            <TextField label="Has in it" value={q} onInput={setQ} placeholder="anything" />
-          </div>
-          <label class="check">
-            <input type="checkbox" checked={isTriedNow} onChange={() => setTriedNow(!isTriedNow)} />
-            Also what failed and waits for its next attempt: that is made now
-          </label>
-          <p class="recover-count" role="status">
-            {counted === undefined ? "Counting…" : countWords(counted)}
-          </p>
-        </div>
-        <footer>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button accent" disabled={counted === undefined || counted.total === 0}>
-            <Icon name="resend" size={15} />
-            {counted && counted.total > 0 ? `Send ${counted.total} again` : "Send again"}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Recover what was lost"
+      action={counted && counted.total > 0 ? `Send ${counted.total} again` : "Send again"}
+      icon="resend"
+      disabled={counted === undefined || counted.total === 0}
+      onSubmit={() => sending.send(body)}
+      onClose={onClose}
+      wide
+    >
+      {error && <Problem error={error} />}
+      <div class="field-grid">
+        <SelectField label="Created in" value={span} onChange={setSpan} options={SPANS} />
+        {span === "moment" && (
+          <TextField label="Since" type="datetime-local" value={since} onInput={setSince} />
+        )}
+        <TextField label="Until (empty: now)" type="datetime-local" value={until} onInput={setUntil} />
+        <SelectField
+          label="Endpoint"
+          value={endpoint}
+          onChange={setEndpoint}
+          options={[
+            ["", "all endpoints"],
+            ...[...(endpoints?.values() ?? [])].map(({ id, url }) => [id, placeOf(url)] as const),
+          ]}
+        />
+        <SelectField
+          label="Type"
+          value={type}
+          onChange={setType}
+          options={[["", "all types"], ...eventTypes().map((name) => [name, name] as const)]}
+        />
+        <TextField label="Has in it" value={q} onInput={setQ} placeholder="anything" />
+      </div>
+      <label class="check">
+        <input type="checkbox" checked={isTriedNow} onChange={() => setTriedNow(!isTriedNow)} />
+        Also what failed and waits for its next attempt: that is made now
+      </label>
+      <p class="recover-count" role="status">
+        {counted === undefined ? "Counting…" : countWords(counted)}
+      </p>
+    </FormDialog>
   );
 }
 
@@ -150,23 +139,16 @@ function countWords({ counts, total, has_more: hasMore }: Recovery): string {
 function useCounted(body: object, onError: (error: Error | undefined) => void): Recovery | undefined {
   const [counted, setCounted] = useState<{ key: string; recovery: Recovery }>();
   const key = JSON.stringify(body);
-  useEffect(() => {
-    let isCurrent = true;
-    const timer = setTimeout(async () => {
-      try {
-        const recovery = await control.post("/deliveries/resend", { ...body, dry_run: true });
-        if (!isCurrent) return;
-        setCounted({ key, recovery });
-        onError(undefined);
-      } catch (error) {
-        if (isCurrent) onError(asError(error));
-      }
-    }, COUNT_AFTER_MS);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [key]);
+  useLater(
+    key,
+    COUNT_AFTER_MS,
+    async () => control.post("/deliveries/resend", { ...body, dry_run: true }).catch(asError),
+    (recovery) => {
+      const isError = recovery instanceof Error;
+      if (!isError) setCounted({ key, recovery });
+      onError(isError ? recovery : undefined);
+    },
+  );
   return counted?.key === key ? counted.recovery : undefined;
 }
 
@@ -191,7 +173,14 @@ function useSending(onError: (error: Error) => void) {
   return { sent, isSending, send, cancel: () => (isCanceled.current = true) };
 }
 
-/** What a field for a moment holds is local time without a zone. */
+/** A moment as a field for it holds it: local time without a zone, to the second. */
+function localOf(moment: string): string {
+  if (moment === "") return "";
+  const date = new Date(moment);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** The other way round. */
 function momentOf(text: string): string {
   return text === "" ? "" : new Date(text).toISOString();
 }

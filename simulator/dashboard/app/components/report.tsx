@@ -1,5 +1,6 @@
-import type { Report as ReportOf } from "../core/types.ts";
-import type { ComponentChildren } from "preact";
+import { useRunBefore } from "../core/run-before.ts";
+import type { Check, Report as ReportOf } from "../core/types.ts";
+import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { numberOf, shortOf } from "../core/format.ts";
 import { CheckRow, type Standing, STANDING_NAMES, standingOf, STANDINGS } from "./check-row.tsx";
@@ -17,6 +18,7 @@ const VERDICTS: Record<string, [tone: string, icon: IconName, words: string]> = 
 export function Report({ report, children }: { report: ReportOf; children: ComponentChildren }) {
   const checks = Array.isArray(report.checks) ? report.checks : undefined;
   const [shown, setShown] = useState<Standing | "">("");
+  const before = useRunBefore(report);
   if (checks === undefined) return <BodyView text={JSON.stringify(report)} label="Report" />;
 
   const byStanding = Map.groupBy(checks, standingOf);
@@ -33,7 +35,10 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
   return (
     <>
       {report.verdict !== null && <Verdict report={report} />}
-      <div class="toolbar report-tools">
+      {report.verdict !== null && before.size > 0 && (
+        <p class="muted since-before">{changeWords(checks, before)}</p>
+      )}
+      <div class="toolbar report-tools flex wraps between">
         <Segments label="Outcome" value={isChosen ? shown : ""} options={options} onChange={setShown} />
         {children}
       </div>
@@ -45,8 +50,17 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
               <h2>{STANDINGS[standing].title}</h2>
             </header>
             <ul>
-              {byStanding.get(standing)?.map((check) => (
-                <CheckRow key={check.id} check={check} />
+              {groupsOf(byStanding.get(standing) ?? [], standing).map(([cause, own]) => (
+                <Fragment key={cause || own[0]?.id}>
+                  {cause !== "" && (
+                    <li class="check-cause">
+                      <b>{own.length} checks, one fix:</b> <span class="foreign">{cause}</span>
+                    </li>
+                  )}
+                  {own.map((check) => (
+                    <CheckRow key={check.id} check={check} was={before.get(check.id)} />
+                  ))}
+                </Fragment>
               ))}
             </ul>
           </section>
@@ -55,12 +69,29 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
   );
 }
 
+/** What failed for one cause, which one hint tells, stands together, the most first; everything else as it came. */
+function groupsOf(checks: Check[], standing: Standing): [cause: string, checks: Check[]][] {
+  if (standing !== "failed" && standing !== "advice") return [["", checks]];
+  const byHint = Map.groupBy(checks, ({ hint }) => hint ?? "");
+  const shared = [...byHint].filter(([hint, own]) => hint !== "" && own.length > 1);
+  const single = checks.filter(({ hint = "" }) => shared.every(([cause]) => cause !== hint));
+  return [...shared.toSorted(([, a], [, b]) => b.length - a.length), ["", single]];
+}
+
+/** `Since the run before: 3 mended, 1 worse.` */
+function changeWords(checks: Check[], before: Map<string, string>): string {
+  const changed = checks.filter((check) => (before.get(check.id) ?? standingOf(check)) !== standingOf(check));
+  const mended = changed.filter((check) => standingOf(check) === "passed").length;
+  const worse = changed.filter((check) => standingOf(check) === "failed").length;
+  return `Since the run before: ${mended} mended, ${worse} worse.`;
+}
+
 function Verdict({ report }: { report: ReportOf }) {
   const { verdict, url, seed, duration_ms: durationMs, summary, incomplete } = report;
   const notRun = summary?.not_run ?? 0;
   const [tone, icon, words] = VERDICTS[verdict ?? ""] ?? ["plain", "flag", verdict ?? "A report"];
   return (
-    <div class={`report-verdict ${tone}`}>
+    <div class={`report-verdict flex wraps ${tone}`}>
       <Icon name={icon} size={22} />
       <div>
         <b>{words}</b>

@@ -4,8 +4,8 @@ import { countOf, dayAndTimeOf } from "../core/format.ts";
 import { useLoaded } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
-import { Icon } from "./icon.tsx";
 import { Panel } from "./page.tsx";
+import { Button } from "./button.tsx";
 
 /** Stories of several events, as they happen in a business. */
 export function ScenarioList() {
@@ -37,16 +37,16 @@ export function ScenarioList() {
               <b>{name}</b> <span class="muted">{countOf(events, "event")}</span>
               <p class="muted">{summary}</p>
             </div>{" "}
-            <button
-              type="button"
-              class={`button small ${running === name ? "busy" : ""}`}
+            <Button
+              icon="play"
+              busy={running === name}
+              kind="small"
               disabled={running !== undefined}
               onClick={() => run(name)}
               aria-label={`Run ${name}`}
             >
-              <Icon name="play" size={13} />
               Run
-            </button>
+            </Button>
           </li>
         ))}
       </ul>

@@ -1,31 +1,32 @@
 import { dayAndTimeOf } from "../core/format.ts";
-import { forgetSecret, useToldSecret } from "../core/told-secret.ts";
+import { toldSecret } from "../core/told-secret.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { TestEvent } from "./test-event.tsx";
+import { Button } from "./button.tsx";
 
 /** The secret of a new endpoint, the one time that it is shown, and a first event that shows whether it is known. */
 export function SecretOnce() {
-  const told = useToldSecret();
+  const told = toldSecret.use();
   if (told === undefined) return null;
   const { secret, url, previous_secret_until: until } = told.endpoint;
   const line = `SIGNING_SECRET=${secret}`;
   return (
     <Dialog title="The signing secret">
-      <div class="dialog-body form">
+      <div class="dialog-body form stack">
         <div class="notice wait">
           <p>
             <b>Copy it now.</b> It is shown this once: from then on only its last four characters are.
           </p>
         </div>
-        <div class="secret-row">
+        <div class="secret-row flex between">
           <code class="foreign secret">{secret}</code>
           <CopyButton text={secret} label="Copy secret" />
         </div>
         <p>
           For the <code>.env</code> file of your receiver:
         </p>
-        <div class="secret-row">
+        <div class="secret-row flex between">
           <code class="foreign">{line}</code>
           <CopyButton text={line} label="Copy line" />
         </div>
@@ -42,9 +43,9 @@ export function SecretOnce() {
         <TestEvent key={told.endpoint.id} endpoint={told.endpoint} isSentAtOnce={told.isTested} />
       </div>
       <footer>
-        <button type="button" class="button accent" onClick={forgetSecret}>
+        <Button kind="accent" onClick={() => toldSecret.set(undefined)}>
           I have copied it
-        </button>
+        </Button>
       </footer>
     </Dialog>
   );

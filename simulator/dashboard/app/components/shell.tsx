@@ -6,6 +6,7 @@ import { PLACES } from "../core/places.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";
 import { type Theme, useTheme } from "../core/theme.ts";
 import { ClockBar } from "./clock-bar.tsx";
+import { Dialog } from "./dialog.tsx";
 import { Help } from "./help.tsx";
 import { Icon, type IconName, Mark } from "./icon.tsx";
 import { Palette } from "./palette.tsx";
@@ -33,6 +34,7 @@ export function Shell({
   const state = connection === "open" && isSlow ? "slow" : connection;
   const { theme, toggle } = useTheme();
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isMoreOpen, setMoreOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   useKeys({
     "?": () => setHelpOpen(true),
@@ -47,13 +49,39 @@ export function Shell({
     "/endpoints": [flagged, "bad", "endpoints failing"],
   };
 
+  const foot = (
+    <>
+      <button type="button" class="quiet-link flex phone-only" onClick={() => setPaletteOpen(true)}>
+        <Icon name="search" size={16} />
+        <span class="words">Go to, or do…</span>
+      </button>
+      <a
+        href={hrefTo("/docs")}
+        class="quiet-link flex"
+        title="API docs"
+        aria-current={path === "/docs" ? "page" : undefined}
+      >
+        <Icon name="book" size={16} />
+        <span class="words">API docs</span>
+      </a>
+      <button type="button" class="quiet-link flex" title="Shortcuts (?)" onClick={() => setHelpOpen(true)}>
+        <Icon name="keyboard" size={16} />
+        <span class="words">Shortcuts</span>
+        <kbd>?</kbd>
+      </button>
+      <button type="button" class="quiet-link flex" onClick={toggle} title="Theme (d)">
+        <Icon name={THEME_ICONS[theme]} size={16} />
+        <span class="words">Theme: {theme}</span>
+      </button>
+    </>
+  );
   return (
     <div class="shell">
       <a class="skip-link" href="#main" onClick={skipToMain}>
         Skip to the page
       </a>
       <header class="side">
-        <a class="brand" href={hrefTo("/")}>
+        <a class="brand flex" href={hrefTo("/")}>
           <Mark />
           <span>Simulator</span>
         </a>
@@ -62,6 +90,7 @@ export function Shell({
             <a
               key={to}
               href={hrefTo(placePath(to))}
+              class="flex"
               title={words}
               aria-current={isWithin(path, to) ? "page" : undefined}
             >
@@ -74,34 +103,23 @@ export function Shell({
             </a>
           ))}
         </nav>
-        <div class="side-foot">
-          <a
-            href={hrefTo("/docs")}
-            class="quiet-link"
-            title="API docs"
-            aria-current={path === "/docs" ? "page" : undefined}
-          >
-            <Icon name="book" size={16} />
-            <span class="words">API docs</span>
-          </a>
-          <button type="button" class="quiet-link" title="Shortcuts (?)" onClick={() => setHelpOpen(true)}>
-            <Icon name="keyboard" size={16} />
-            <span class="words">Shortcuts</span>
-            <kbd>?</kbd>
-          </button>
-          <button type="button" class="quiet-link" onClick={toggle} title="Theme (d)">
-            <Icon name={THEME_ICONS[theme]} size={16} />
-            <span class="words">Theme: {theme}</span>
-          </button>
-        </div>
+        <div class="side-foot">{foot}</div>
       </header>
-      <div class="top">
+      <div class="top flex">
         <ClockBar />
-        <div class="top-tools">
-          <button type="button" class="palette-button" onClick={() => setPaletteOpen(true)}>
+        <div class="top-tools flex">
+          <button type="button" class="palette-button flex" onClick={() => setPaletteOpen(true)}>
             <Icon name="search" size={15} />
             <span>Go to, or do…</span>
             <kbd>{MOD}K</kbd>
+          </button>
+          <button
+            type="button"
+            class="icon-button top-more"
+            aria-label="More: go to, docs, shortcuts, theme"
+            onClick={() => setMoreOpen(true)}
+          >
+            <Icon name="more" size={17} />
           </button>
           <span class={`connection ${state}`} role="status">
             <span class="dot" aria-hidden="true" />
@@ -126,6 +144,16 @@ export function Shell({
           toggleTheme={toggle}
           openHelp={() => setHelpOpen(true)}
         />
+      )}
+      {isMoreOpen && (
+        <Dialog title="More" onClose={() => setMoreOpen(false)}>
+          <div
+            class="dialog-body more stack"
+            onClick={(event) => event.target !== event.currentTarget && setMoreOpen(false)}
+          >
+            {foot}
+          </div>
+        </Dialog>
       )}
       {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
     </div>

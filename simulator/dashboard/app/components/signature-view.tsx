@@ -1,8 +1,8 @@
 import type { AttemptDetail } from "../core/types.ts";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { fullTimeOf, secondsOf } from "../core/format.ts";
-import { hmacHex } from "../core/hmac.ts";
+import { useDigest } from "../core/hmac.ts";
 import { VERDICTS } from "../core/words.ts";
 import { TextField } from "./field.tsx";
 import { Icon } from "./icon.tsx";
@@ -18,7 +18,7 @@ export function SignatureView({ attempt }: { attempt: AttemptDetail }) {
   return (
     <Panel className="signature" title="Signature" aside={verdictWords(signature)}>
       <HeaderParts header={signature.header} />
-      <ol class="steps">
+      <ol class="steps stack">
         <Step ok={problem === null} title="Take the header apart">
           {problem === null ? (
             <>
@@ -59,7 +59,7 @@ function verdictWords({ verdict, problem }: Signature) {
     VERDICTS[verdict ?? ""] ??
     `A correct receiver refuses it: ${String(verdict ?? problem).replaceAll("_", " ")}.`;
   return (
-    <span class={isGood ? "good-words" : "bad-words"}>
+    <span class={`flex toned ${isGood ? "ok" : "bad"}`}>
       <Icon name={isGood ? "check" : "cross"} size={15} /> {words}
     </span>
   );
@@ -127,16 +127,7 @@ function ageWords(age: number): string {
 /** The same sum in this browser, for those who want to see it: the secret stays in this field. */
 function CheckYourself({ t, v1, body }: { t: string; v1: string[]; body: string }) {
   const [secret, setSecret] = useState("");
-  const [digest, setDigest] = useState("");
-  useEffect(() => {
-    let isCurrent = true;
-    async function update() {
-      const hex = secret === "" ? "" : await hmacHex(secret, `${t}.${body}`);
-      if (isCurrent) setDigest(hex);
-    }
-    void update();
-    return () => void (isCurrent = false);
-  }, [secret, t, body]);
+  const digest = useDigest(secret, `${t}.${body}`);
   const isSame = v1.includes(digest);
   return (
     <details class="check-yourself">
@@ -154,11 +145,11 @@ function CheckYourself({ t, v1, body }: { t: string; v1: string[]; body: string 
           <>
             <p>
               {isSame ? (
-                <span class="good-words">
+                <span class="flex toned ok">
                   <Icon name="check" size={15} /> The same digest.
                 </span>
               ) : (
-                <span class="bad-words">
+                <span class="flex toned bad">
                   <Icon name="cross" size={15} /> Another digest: this is not the secret that signed it.
                 </span>
               )}

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { countdownOf, dayAndTimeOf, timeOf } from "../core/format.ts";
 import { scheduleNowMs } from "../core/live.ts";
+import { Button } from "./button.tsx";
 
 /** Beyond this part of the line what is said stands to the left of it. */
 const MIDDLE = 0.5;
@@ -44,7 +45,7 @@ export function StripAsk({
   return (
     <div
       ref={box}
-      class="strip-ask"
+      class="strip-ask stack"
       role={isAsking ? "alertdialog" : undefined}
       aria-label={isAsking ? "Move schedule time?" : undefined}
       onKeyDown={press}
@@ -61,13 +62,13 @@ export function StripAsk({
         </p>
       )}
       {isAsking && (
-        <p class="actions">
+        <p class="actions flex wraps">
           <button ref={move} type="button" class="button small accent" onClick={onMove}>
             Move
           </button>{" "}
-          <button type="button" class="button small" onClick={onCancel}>
+          <Button kind="small" onClick={onCancel}>
             Keep waiting
-          </button>
+          </Button>
         </p>
       )}
     </div>

@@ -4,8 +4,8 @@ import { control } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { attempt } from "../core/toasts.ts";
 import { OutcomeChip } from "./chips.tsx";
-import { Icon } from "./icon.tsx";
 import { VerdictLine } from "./verdict-mark.tsx";
+import { Button } from "./button.tsx";
 
 /** Sends a test event to an endpoint, as often as one likes, and shows what the receiver made of it. */
 export function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnce: boolean }) {
@@ -32,15 +32,14 @@ export function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSe
   }, []);
 
   return (
-    <section class="test-event" aria-label="Test event">
+    <section class="test-event stack" aria-label="Test event">
       <header>
         <h3>Test event</h3>
         {last && <OutcomeChip attempt={last} />}
         <span class="spacer" />
-        <button type="button" class="button small" disabled={isUnderWay} onClick={send}>
-          <Icon name="trigger" size={14} />
+        <Button icon="trigger" kind="small" disabled={isUnderWay} onClick={send}>
           {id === undefined ? "Send a test event" : "Send again"}
-        </button>
+        </Button>
       </header>
       {delivery !== undefined && last?.ended_at ? (
         <VerdictLine delivery={delivery} />

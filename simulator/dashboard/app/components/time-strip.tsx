@@ -92,11 +92,11 @@ export function TimeStrip() {
     event.stopPropagation();
   }
 
-  if (clock === undefined) return <div class="time-strip" aria-busy="true" />;
+  if (clock === undefined) return <div class="time-strip flex" aria-busy="true" />;
   const aheadMs = target === undefined ? 0 : Math.max(0, (target ?? 0) - nowMs());
   const words = onTheWayWords(onTheWay(due, target ?? Number.POSITIVE_INFINITY));
   return (
-    <section class={`time-strip ${isBusy ? "busy" : ""}`} aria-label="What lies ahead">
+    <section class={`time-strip flex ${isBusy ? "busy" : ""}`} aria-label="What lies ahead">
       <button
         type="button"
         class="icon-button"

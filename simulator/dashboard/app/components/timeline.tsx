@@ -94,7 +94,7 @@ function Slot({
       </div>
     );
   return (
-    <button type="button" class="slot-box" aria-pressed={isChosen} onClick={() => onChoose(number)}>
+    <button type="button" class="slot-box edge" aria-pressed={isChosen} onClick={() => onChoose(number)}>
       {mark}{" "}
       <b class="slot-words" title={`Attempt ${number}`}>
         {since}

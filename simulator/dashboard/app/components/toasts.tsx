@@ -1,14 +1,11 @@
-import { useEffect, useState } from "preact/hooks";
-import { dismiss, type Toast, watchToasts } from "../core/toasts.ts";
+import { dismiss, toasts } from "../core/toasts.ts";
 import { Icon } from "./icon.tsx";
 
 /** What is said in passing, also to screen readers. */
 export function Toasts() {
-  const [toasts, setToasts] = useState<Toast[]>([]);
-  useEffect(() => watchToasts(setToasts), []);
   return (
-    <div class="toasts" role="status" aria-live="polite">
-      {toasts.map(({ id, kind, text, link }) => (
+    <div class="toasts stack" role="status" aria-live="polite">
+      {toasts.use().map(({ id, kind, text, link }) => (
         <div key={id} class={`toast ${kind}`}>
           <Icon name={kind === "ok" ? "check" : "cross"} />
           <span class="foreign">{text}</span>

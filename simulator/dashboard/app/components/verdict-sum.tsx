@@ -18,7 +18,7 @@ export function VerdictSum({ filters, onChange }: FilterProps) {
     counts[result] > 0 && (
       <button
         type="button"
-        class={`verdict-part ${result}`}
+        class={`verdict-part edge ${result}`}
         aria-pressed={filters.verdict === result}
         onClick={() => onChange({ ...filters, verdict: filters.verdict === result ? "" : result })}
       >
@@ -26,7 +26,7 @@ export function VerdictSum({ filters, onChange }: FilterProps) {
       </button>
     );
   return (
-    <div class={`verdict-sum ${counts.not > 0 ? "not" : "ok"}`} role="group" aria-label="Verdicts">
+    <div class={`verdict-sum flex ${counts.not > 0 ? "not" : "ok"}`} role="group" aria-label="Verdicts">
       <span class={`verdict-mark ${counts.not > 0 ? "not" : "ok"}`} aria-hidden="true">
         <Icon name={counts.not > 0 ? "cross" : "check"} size={13} />
       </span>

@@ -5,12 +5,13 @@ import { useLive } from "../core/live.ts";
 import { navigate } from "../core/route.ts";
 import { attempt } from "../core/toasts.ts";
 import { placeOf } from "../core/words.ts";
-import { Icon } from "./icon.tsx";
+import { Button } from "./button.tsx";
+import { Select } from "./field.tsx";
 
-/** Begins a run of `verify` on the receiver of an endpoint, and goes to where it can be watched. */
-export async function verifyEndpoint(id: string): Promise<void> {
+/** Begins a run of `verify` on the receiver of an endpoint, of all checks or `only` some, and goes to where it can be watched. */
+export async function verifyEndpoint(id: string, only?: string[]): Promise<void> {
   const path = `/endpoints/${encodeURIComponent(id)}/verify` as const;
-  const begun = await attempt(() => control.post(path));
+  const begun = await attempt(() => control.post(path, { only }));
   if (begun !== undefined) navigate("/verify");
 }
 
@@ -22,39 +23,31 @@ export function VerifyStart() {
   const endpoint = all.find(({ id }) => id === (chosen ?? verification?.endpoint_id)) ?? all[0];
   if (verification?.state === "running")
     return (
-      <button
-        type="button"
-        class="button"
-        onClick={() => attempt(() => control.post("/verification/cancel"))}
-      >
-        <Icon name="cross" size={14} />
+      <Button icon="cross" onClick={() => attempt(() => control.post("/verification/cancel"))}>
         Cancel
-      </button>
+      </Button>
     );
   if (endpoint === undefined) return null;
   return (
     <>
       {all.length > 1 && (
-        <label class="inline-field">
+        <label class="inline-field flex">
           <span>Endpoint</span>{" "}
-          <select value={endpoint.id} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {all.map(({ id, url }) => (
-              <option key={id} value={id} selected={id === endpoint.id}>
-                {placeOf(url)}
-              </option>
-            ))}
-          </select>
+          <Select
+            value={endpoint.id}
+            options={all.map(({ id, url }) => [id, placeOf(url)] as const)}
+            onChange={setChosen}
+          />
         </label>
       )}
-      <button
-        type="button"
-        class="button accent"
+      <Button
+        icon="verify"
+        kind="accent"
         title="Sends it some hundred deliveries: honest, forged, broken and repeated ones"
         onClick={() => verifyEndpoint(endpoint.id)}
       >
-        <Icon name="verify" size={15} />
         Verify {all.length > 1 ? "" : placeOf(endpoint.url)}
-      </button>
+      </Button>
     </>
   );
 }
@@ -63,7 +56,7 @@ export function VerifyStart() {
 export function VerifyProgress({ verification }: { verification: Verification }) {
   const { url, done, total } = verification;
   return (
-    <div class="verify-progress">
+    <div class="verify-progress flex wraps">
       <p>
         <b>Checking</b> <span class="foreign">{placeOf(url)}</span>
       </p>

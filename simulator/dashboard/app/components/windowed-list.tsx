@@ -3,8 +3,8 @@ import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } fro
 
 const BEYOND = 8;
 const AWAY_PX = 60;
-/** Where each list stood when it was left, for whoever comes back. */
-const leftAt = new Map<string, number>();
+/** So far beyond where a row once stood it is looked for. */
+const MOST_MOVED_ROWS = 500;
 
 /** What others can do with a list. */
 export type ListHandle = {
@@ -55,23 +55,51 @@ export function WindowedList({
     onAway?.(scrollTop > AWAY_PX);
     if (to >= count - BEYOND) onNearEnd?.();
   }
-  const latest = useRef(measure);
-  latest.current = measure;
+  /** The row that stood at the top when the list was left, or the page loaded again: until it is found. */
+  const left = useRef(readPlace(label));
+  function comeBack() {
+    const element = scroller.current;
+    if (element === null || left.current === undefined) return;
+    const { key, index } = left.current;
+    for (let at = 0; at < count; at++) {
+      if (keyOf(at) !== key) continue;
+      element.scrollTop = at * rowHeight;
+      // There may be too few rows below it yet.
+      if (element.scrollTop >= at * rowHeight - 1) left.current = undefined;
+      else onNearEnd?.();
+      return;
+    }
+    if (count < index + MOST_MOVED_ROWS) onNearEnd?.();
+    else left.current = undefined;
+  }
+  function rememberPlace() {
+    const { scrollTop = 0 } = scroller.current ?? {};
+    const index = Math.floor(scrollTop / rowHeight);
+    if (left.current !== undefined) return;
+    if (scrollTop > AWAY_PX) sessionStorage.setItem(`place ${label}`, `${index} ${keyOf(index)}`);
+    else sessionStorage.removeItem(`place ${label}`);
+  }
+  const latest = useRef({ measure, rememberPlace });
+  latest.current = { measure, rememberPlace };
+  useLayoutEffect(comeBack);
   useLayoutEffect(measure);
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
-    element.scrollTop = leftAt.get(label) ?? 0;
-    const update = () => {
-      leftAt.set(label, element.scrollTop);
-      latest.current();
+    const scrolled = () => {
+      latest.current.rememberPlace();
+      latest.current.measure();
     };
-    const watcher = new ResizeObserver(update);
+    const stay = () => (left.current = undefined);
+    for (const input of ["wheel", "pointerdown", "keydown"])
+      element.addEventListener(input, stay, { passive: true });
+    const watcher = new ResizeObserver(() => latest.current.measure());
     watcher.observe(element);
-    element.addEventListener("scroll", update, { passive: true });
+    element.addEventListener("scroll", scrolled, { passive: true });
     return () => {
       watcher.disconnect();
-      element.removeEventListener("scroll", update);
+      element.removeEventListener("scroll", scrolled);
+      for (const input of ["wheel", "pointerdown", "keydown"]) element.removeEventListener(input, stay);
     };
   }, [label]);
 
@@ -89,6 +117,7 @@ export function WindowedList({
     const element = scroller.current;
     if (element === null) return;
     const { scrollTop, clientHeight } = element;
+    left.current = undefined;
     const top = index * rowHeight;
     if (top < scrollTop) element.scrollTop = top;
     else if (top + rowHeight > scrollTop + clientHeight) element.scrollTop = top + rowHeight - clientHeight;
@@ -103,9 +132,14 @@ export function WindowedList({
         reveal(index);
         setRange(([from, to]) => [Math.min(from, index), Math.max(to, index + 1)]);
       },
+      // A key may come before the row that takes the focus exists.
       focusedIndex: () =>
+        wanted.current ??
         Number(document.activeElement?.closest<HTMLElement>("[data-index]")?.dataset["index"] ?? -1),
-      toTop: () => scroller.current?.scrollTo(0, 0),
+      toTop() {
+        left.current = undefined;
+        scroller.current?.scrollTo(0, 0);
+      },
     }),
     [count, rowHeight],
   );
@@ -132,4 +166,10 @@ export function WindowedList({
       {foot}
     </div>
   );
+}
+
+/** What was remembered of a list: its first row in sight, and which one of all that was. */
+function readPlace(label: string): { key: string; index: number } | undefined {
+  const [, index, key] = /^(\d+) (.+)$/.exec(sessionStorage.getItem(`place ${label}`) ?? "") ?? [];
+  return key === undefined ? undefined : { key, index: Number(index) };
 }

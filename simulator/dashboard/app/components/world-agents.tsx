@@ -3,13 +3,14 @@ import { fullTimeOf } from "../core/format.ts";
 import { useApiPages } from "../core/pages.ts";
 import { Chip } from "./chips.tsx";
 import { ObjectDetails, PagedList } from "./world-parts.tsx";
+import { Fact } from "./page.tsx";
 
 /** The agents of an organization. */
 export function AgentList({ organization }: { organization: Organization }) {
   const pages = useApiPages("/api/v1/agents", {}, organization.api_key);
   return (
     <PagedList pages={pages} nothing="No agent works here.">
-      <div class="cards two">
+      <div class="cards two stack">
         {pages.items.map((agent) => (
           <article class="card" key={agent.id}>
             <header>
@@ -17,26 +18,19 @@ export function AgentList({ organization }: { organization: Organization }) {
               <Chip>{agent.status}</Chip>
             </header>
             <dl class="facts">
-              <div>
-                <dt>Phone</dt>
-                <dd class="foreign">{agent.phone_number}</dd>
-              </div>
-              <div>
-                <dt>Voice</dt>
-                <dd class="foreign">{agent.voice_id}</dd>
-              </div>
-              <div>
-                <dt>Persona</dt>
-                <dd class="foreign">{agent.persona_id}</dd>
-              </div>
-              <div>
-                <dt>Greeting</dt>
-                <dd class="foreign">{agent.greeting_style}</dd>
-              </div>
-              <div>
-                <dt>Since</dt>
-                <dd>{fullTimeOf(agent.created_at)}</dd>
-              </div>
+              <Fact name="Phone" className="foreign">
+                {agent.phone_number}
+              </Fact>
+              <Fact name="Voice" className="foreign">
+                {agent.voice_id}
+              </Fact>
+              <Fact name="Persona" className="foreign">
+                {agent.persona_id}
+              </Fact>
+              <Fact name="Greeting" className="foreign">
+                {agent.greeting_style}
+              </Fact>
+              <Fact name="Since">{fullTimeOf(agent.created_at)}</Fact>
             </dl>
             <ObjectDetails object={agent} />
           </article>

@@ -58,10 +58,10 @@ export function CallList({ organization, query }: { organization: Organization; 
 function CallRow({ call, onOpen }: { call: Call; onOpen: () => void }) {
   const { phone, outcome, transcript, duration_sec: durationSeconds, detected_language: language } = call;
   return (
-    <button type="button" class="row call-row" onClick={onOpen}>
+    <button type="button" class="row call-row edge" onClick={onOpen}>
       <b class="foreign">{phone}</b>{" "}
       <span class="muted one-line foreign">{transcript.replaceAll("\n", " · ")}</span>{" "}
-      <span class="row-side">
+      <span class="row-side flex">
         <span class="type">
           <TypeMark type={EVENTS[outcome] ?? outcome} />
           <span class="foreign">{outcome}</span>
@@ -81,7 +81,7 @@ function CallDialog({ call, onClose }: { call: Call; onClose: () => void }) {
   const transfer = call.transferred ? ` to ${text(call.transfer_to)}, ${text(call.transfer_succeeded)}` : "";
   return (
     <Dialog title={`Call from ${call.phone}`} onClose={onClose} wide>
-      <div class="dialog-body">
+      <div class="dialog-body stack">
         <p class="call-facts">
           <Chip>
             {call.outcome}

@@ -4,6 +4,7 @@ import { countOf } from "../core/format.ts";
 import { BodyView } from "./code-view.tsx";
 import { Empty, Loading, Problem } from "./empty.tsx";
 import { hrefTo } from "../core/route.ts";
+import { Button } from "./button.tsx";
 
 /** A paged list in each of its states. */
 export function PagedList({
@@ -33,9 +34,7 @@ export function MoreButton({ pages }: { pages: ApiPages<unknown> }) {
     return <p class="feed-foot muted">{countOf(pages.items.length, "item")}: that is all.</p>;
   return (
     <p class="feed-foot">
-      <button type="button" class="button" onClick={pages.loadMore}>
-        Load the next 50
-      </button>
+      <Button onClick={pages.loadMore}>Load the next 50</Button>
     </p>
   );
 }

@@ -23,7 +23,7 @@ export function VoicemailList({ organization }: { organization: Organization }) 
         <Segments label="Reviewed" value={reviewed} options={REVIEWED} onChange={setReviewed} />
       </div>
       <PagedList pages={pages} nothing="No voicemail is like that.">
-        <div class="cards">
+        <div class="cards stack">
           {pages.items.map((voicemail) => (
             <VoicemailCard key={voicemail.id} voicemail={voicemail} organization={organization} />
           ))}

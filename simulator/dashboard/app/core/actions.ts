@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import type { IconName } from "../components/icon.tsx";
 import { control } from "./api.ts";
 import { clockFrom, eventTypes } from "./live.ts";
@@ -5,22 +6,50 @@ import { PLACES } from "./places.ts";
 import { listPath, navigate } from "./route.ts";
 import { attempt } from "./toasts.ts";
 
-/** What can be chosen in the palette: its words, and what it does. */
-export type Action = { id?: string; words: string; note?: string; icon: IconName; run: () => unknown };
+/** What can be chosen in the palette: its words, others that one may think of first, and what it does. */
+export type Action = {
+  id?: string;
+  words: string;
+  also?: string | undefined;
+  note?: string;
+  icon: IconName;
+  run: () => unknown;
+};
+
+/** What can be done with what is open, by the components that show it. */
+const opened: { current: Action[] }[] = [];
+
+/** Offers these in the palette while the component is shown. */
+export function useActions(actions: Action[]): void {
+  const latest = useRef(actions);
+  latest.current = actions;
+  useEffect(() => {
+    opened.unshift(latest);
+    return () => void opened.splice(opened.indexOf(latest), 1);
+  }, []);
+}
 
 export type PaletteTools = { toggleTheme: () => void; openHelp: () => void };
 
 /** Everything that can be done from anywhere: words, icon, and what it does. */
 export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
   return [
-    ...PLACES.map(({ path, words, icon }) => ({
+    ...opened.flatMap(({ current }) => current),
+    ...PLACES.map(({ path, words, also, icon }) => ({
       words: `Go to ${words}`,
+      also,
       icon,
       run: () => navigate(path === "/" ? listPath() : path),
     })),
     { words: "Show what is not right", icon: "cross", run: () => navigate("/?verdict=not") },
-    { words: "Show what gave up", icon: "flag", run: () => navigate("/?state=dead") },
-    { words: "Show what is still lost", icon: "flag", run: () => navigate("/?state=lost") },
+    { words: "Show what gave up", also: "dead failed", icon: "flag", run: () => navigate("/?state=dead") },
+    { words: "Show what is still lost", also: "dead", icon: "flag", run: () => navigate("/?state=lost") },
+    {
+      words: "Show what timed out",
+      also: "slow timeout",
+      icon: "clock",
+      run: () => navigate("/?q=status:timeout"),
+    },
     ...eventTypes().map((type): Action => ({
       words: `Trigger ${type}`,
       icon: "trigger",
@@ -36,7 +65,7 @@ export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
     { words: "Advance one minute", icon: "clock", run: () => advance({ seconds: 60 }) },
     { words: "Advance one hour", icon: "clock", run: () => advance({ seconds: 3_600 }) },
     { words: "Advance until nothing waits", icon: "end", run: () => advance({ until: "idle" }) },
-    { words: "Change the theme", icon: "sun", run: toggleTheme },
+    { words: "Change the theme", also: "dark light settings", icon: "sun", run: toggleTheme },
     { words: "Keyboard shortcuts", icon: "keyboard", run: openHelp },
     { words: "API docs", icon: "book", run: () => navigate("/docs") },
   ];

@@ -2,8 +2,8 @@ import { addLonely, append, emptyList } from "./listed.ts";
 import { asError } from "./api.ts";
 import type { control as api } from "./api.ts";
 import type { Delivery, EventRecord, List, Page } from "./types.ts";
-import { apiQuery, type Filters, isFiltered, NO_FILTERS, passes } from "./filters.ts";
-import { createMeanwhile } from "./meanwhile.ts";
+import { apiQuery, type Filters, hasField, isFiltered, NO_FILTERS, passes } from "./filters.ts";
+import { createMeanwhile } from "./late-answers.ts";
 import { type Row, rowsOf } from "./rows.ts";
 
 const FIRST_PAGE = 100;
@@ -88,8 +88,9 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   }
 
   /** Events are asked for only where one that went to nobody could stand in the list. */
-  async function readEvents({ q, type, endpoint, state, verdict }: Filters): Promise<List<EventRecord>> {
-    if (endpoint !== "" || state !== "" || verdict !== "") return { data: [] };
+  async function readEvents(filters: Filters): Promise<List<EventRecord>> {
+    const { q, type } = filters;
+    if (hasField(q) || isFiltered({ ...filters, q: "", type: "" })) return { data: [] };
     return control.get(`/events?limit=${FIRST_PAGE}${apiQuery({ q, type })}`);
   }
 
@@ -106,8 +107,8 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   }
 
   function placeEvent(event: EventRecord): void {
-    const { q, type, endpoint, state, verdict } = list.filters;
-    if (q !== "" || endpoint !== "" || state !== "" || verdict !== "") return;
+    const { type } = list.filters;
+    if (isFiltered({ ...list.filters, type: "" })) return;
     if (type === "" || type === event.type) list.lonely.set(event.id, event);
   }
 

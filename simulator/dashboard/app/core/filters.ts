@@ -1,20 +1,40 @@
 import type { Delivery } from "./types.ts";
 
-export type Filter = "q" | "endpoint" | "type" | "state" | "verdict";
+/** What the list can be narrowed by; `since` and `until` are moments, or how long ago. */
+const FILTERS = ["q", "endpoint", "type", "state", "verdict", "since", "until"] as const;
+
+export type Filter = (typeof FILTERS)[number];
+/** Empty means not at all. */
 export type Filters = Record<Filter, string>;
 
-const FILTERS: Filter[] = ["q", "endpoint", "type", "state", "verdict"];
-
-/** What the list can be narrowed by, each with its name in the control API; empty means not at all. */
-const NAMES: Record<Filter, string> = {
-  q: "q",
-  endpoint: "endpoint_id",
-  type: "type",
-  state: "state",
-  verdict: "verdict",
+export const NO_FILTERS: Filters = {
+  q: "",
+  endpoint: "",
+  type: "",
+  state: "",
+  verdict: "",
+  since: "",
+  until: "",
 };
 
-export const NO_FILTERS: Filters = { q: "", endpoint: "", type: "", state: "", verdict: "" };
+/** What a search may ask for between its words, with some of what can be asked: `status:500`. */
+export const SEARCH_FIELDS: Record<string, readonly string[]> = {
+  status: ["500", "401", "404", "503", "timeout", "refused", "reset", "closed"],
+  type: [],
+  state: ["attempting", "delivered", "dead", "failed", "lost"],
+  verdict: ["ok", "not", "unknown", "waiting"],
+  endpoint: [],
+  phone: [],
+  after: ["15m", "1h", "24h"],
+  before: ["15m", "1h", "24h"],
+};
+
+/** Whether a search asks for such a field. */
+export function hasField(q: string): boolean {
+  return q
+    .split(/\s+/)
+    .some((word) => Object.hasOwn(SEARCH_FIELDS, word.split(":")[0] ?? "") && word.includes(":"));
+}
 
 /** The filters as the address has them. */
 export function readFilters(query: URLSearchParams): Filters {
@@ -31,7 +51,8 @@ export function filterQuery(filters: Filters): string {
 
 /** The same for the control API: `&state=dead`. */
 export function apiQuery(filters: Partial<Filters>): string {
-  const set = FILTERS.map((name) => [NAMES[name], (filters[name] ?? "").trim()] as const);
+  const nameOf = (name: Filter) => (name === "endpoint" ? "endpoint_id" : name);
+  const set = FILTERS.map((name) => [nameOf(name), (filters[name] ?? "").trim()] as const);
   return set.map(([name, value]) => (value === "" ? "" : `&${name}=${encodeURIComponent(value)}`)).join("");
 }
 
@@ -41,8 +62,12 @@ export function isFiltered(filters: Filters): boolean {
 
 /** Whether a delivery passes what can be told without its payload; a text search is the simulator's to answer. */
 export function passes(filters: Filters, delivery: Delivery): boolean {
-  const { endpoint, type, state, verdict } = filters;
+  const { endpoint, type, state, verdict, since, until } = filters;
+  const at = delivery.created_at;
   return (
+    // What is told of happens now, which is within the last hour.
+    (since === "" || /^\d+[smhd]$/.test(since) || at >= since) &&
+    (until === "" || at < until) &&
     (endpoint === "" || delivery.endpoint_id === endpoint) &&
     (type === "" || delivery.event_type === type) &&
     passesState(state, delivery) &&

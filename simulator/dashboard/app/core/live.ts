@@ -5,8 +5,7 @@ import { messageOf } from "./toasts.ts";
 import { useEffect, useState } from "preact/hooks";
 import { control, watchSlow } from "./api.ts";
 import { createFeed } from "./feed.ts";
-import { createMeanwhile } from "./meanwhile.ts";
-import { createNewest } from "./newest.ts";
+import { createMeanwhile, createNewest } from "./late-answers.ts";
 import { openStream } from "./stream.ts";
 
 /** How often a tab that nobody sees is brought up to date: frames stop in it. */

@@ -1,7 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
+import { createStore } from "./store.ts";
 
 const ROOT = "/dashboard";
-const watchers = new Set<() => void>();
 let list = "/";
 
 export type Route = { path: string; query: URLSearchParams };
@@ -12,16 +11,10 @@ export function currentRoute(): Route {
   return { path, query: new URLSearchParams(location.search) };
 }
 
+const route = createStore(currentRoute());
+
 /** The route, and a new render whenever it changes. */
-export function useRoute(): Route {
-  const [route, setRoute] = useState(currentRoute);
-  useEffect(() => {
-    const update = () => setRoute(currentRoute());
-    watchers.add(update);
-    return () => void watchers.delete(update);
-  }, []);
-  return route;
-}
+export const useRoute = route.use;
 
 /** The list as it was last looked at, with its filters: where every way back leads. */
 export function listPath(): string {
@@ -67,5 +60,5 @@ export function followLinks(): void {
 }
 
 function announce(): void {
-  for (const watcher of watchers) watcher();
+  route.set(currentRoute());
 }

@@ -1,22 +1,22 @@
+import { createStore } from "./store.ts";
+
 type Link = { href: string; words: string };
 export type Toast = { id: number; kind: "ok" | "bad"; text: string; link: Link | undefined };
 
 const SHOWN_MS = 6_000;
-const watchers = new Set<(toasts: Toast[]) => void>();
-let toasts: Toast[] = [];
+/** What is shown now. */
+export const toasts = createStore<Toast[]>([]);
 let nextId = 1;
 
 /** Says something in passing: `ok` or `bad`, with a link if there is somewhere to go. */
 export function toast(kind: Toast["kind"], text: string, link?: Link): void {
   const id = nextId++;
-  toasts = [...toasts.slice(-2), { id, kind, text, link }];
-  tell();
+  toasts.set([...toasts.get().slice(-2), { id, kind, text, link }]);
   setTimeout(() => dismiss(id), SHOWN_MS);
 }
 
 export function dismiss(id: number): void {
-  toasts = toasts.filter((shown) => shown.id !== id);
-  tell();
+  toasts.set(toasts.get().filter((shown) => shown.id !== id));
 }
 
 /** Does `action`, and shows the words of whatever goes wrong. Answers what it answered, or undefined. */
@@ -24,8 +24,7 @@ export async function attempt<Value>(action: () => Promise<Value>): Promise<Valu
   try {
     const answer = await action();
     // What went wrong before is over.
-    toasts = toasts.filter(({ kind }) => kind !== "bad");
-    tell();
+    toasts.set(toasts.get().filter(({ kind }) => kind !== "bad"));
     return answer;
   } catch (error) {
     toast("bad", messageOf(error));
@@ -33,16 +32,7 @@ export async function attempt<Value>(action: () => Promise<Value>): Promise<Valu
   }
 }
 
-export function watchToasts(watcher: (toasts: Toast[]) => void): () => void {
-  watchers.add(watcher);
-  return () => void watchers.delete(watcher);
-}
-
 /** The words of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function tell(): void {
-  for (const watcher of watchers) watcher(toasts);
 }

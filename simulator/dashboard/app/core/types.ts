@@ -19,6 +19,7 @@ import type {
   emittedView,
   endpointView,
   eventView,
+  historyView,
   recoveryView,
 } from "../../../control/views.ts";
 import type { Probe } from "../../../processes/receiver-probe.ts";
@@ -42,6 +43,8 @@ export type EventDetail = ReturnType<typeof eventDetailView>;
 export type EventRecord = ReturnType<typeof eventView>;
 export type EventTypeForm = ReturnType<typeof eventTypeView>;
 export type FaultKind = ReturnType<typeof faultsView>[number];
+export type StateCounts = Clock["deliveries"];
+export type History = ReturnType<typeof historyView>;
 export type Listeners = ReturnType<typeof listenersView>;
 export type Listener = Listeners["data"][number];
 export type Organization = ReturnType<typeof organizationsView>[number];
@@ -94,6 +97,7 @@ export interface Gets {
   "/verification": { verification: Verification | null };
   [path: `/deliveries?${string}`]: Page<Delivery>;
   [path: `/deliveries/${string}`]: DeliveryDetail;
+  [path: `/history${string}`]: History;
   [path: `/endpoints/${string}/answers`]: Answers;
   [path: `/events?${string}`]: Page<EventRecord>;
   [path: `/events/${string}`]: EventDetail;

@@ -5,13 +5,13 @@ import { BodyView, Code, Segments } from "../components/code-view.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Empty, Loading, Problem } from "../components/empty.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
-import { Icon } from "../components/icon.tsx";
 import { PageHead, Panel } from "../components/page.tsx";
 import { type ApiAnswer, asError, callApi } from "../core/api.ts";
 import { apiCurl } from "../core/curl.ts";
 import { millisecondsOf } from "../core/format.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
+import { Button } from "../components/button.tsx";
 
 /** The four endpoints and their parameters (SPEC §4). */
 type Operation = [path: string, about: string, parameters: string[]];
@@ -97,15 +97,14 @@ function Console({
   return (
     <>
       <PageHead title="API console" lead="The REST API, as a client with an API key sees it.">
-        <a class="button" href={hrefTo("/docs#rest")}>
-          <Icon name="book" size={15} />
+        <Button icon="book" href={hrefTo("/docs#rest")}>
           API docs
-        </a>
+        </Button>
       </PageHead>
       <div class="console">
         <form onSubmit={submit}>
           <Panel title="Request" aside="always GET">
-            <div class="form">
+            <div class="form stack">
               <Segments
                 label="Endpoint"
                 value={known}
@@ -126,12 +125,11 @@ function Console({
               ))}
               <Code label="The same as curl" text={apiCurl(url, apiKey)} />
             </div>
-            <footer class="panel-foot">
+            <footer class="panel-foot flex wraps between">
               <CopyButton text={() => apiCurl(url, apiKey)} label="Copy as curl" />
-              <button type="submit" class="button accent">
-                <Icon name="next" size={15} />
+              <Button icon="next" type="submit" kind="accent">
                 Send
-              </button>
+              </Button>
             </footer>
           </Panel>
         </form>
@@ -158,9 +156,7 @@ function Console({
               <BodyView text={result.text} label="Answer body" />
               {result.value?.has_more === true && (
                 <p>
-                  <button type="button" class="button" onClick={nextPage}>
-                    Next page
-                  </button>
+                  <Button onClick={nextPage}>Next page</Button>
                 </p>
               )}
             </>

@@ -3,12 +3,12 @@ import { DocsTable, Fields } from "../components/docs-fields.tsx";
 import { EndpointDocs, EventDocs } from "../components/docs-operations.tsx";
 import { SignatureDocs } from "../components/docs-signature.tsx";
 import { Loading, Problem } from "../components/empty.tsx";
-import { Icon } from "../components/icon.tsx";
 import { PageHead } from "../components/page.tsx";
 import { readServed } from "../core/api.ts";
 import { useLoaded } from "../core/load.ts";
 import { type Docs as DocsOf, type OpenApi, readOpenApi } from "../core/openapi.ts";
 import { DELAY_WORDS } from "../core/schedule.ts";
+import { Button } from "../components/button.tsx";
 
 type Chapter = [id: string, words: string, parts: [id: string, words: string][]];
 
@@ -25,13 +25,12 @@ export function DocsPage() {
   return (
     <>
       <PageHead title="API docs" lead={docs?.info.description}>
-        <a class="button" href="/openapi.json" target="_blank" rel="noreferrer">
+        <Button href="/openapi.json" target="_blank" rel="noreferrer">
           OpenAPI 3.1
-        </a>
-        <button type="button" class="button" onClick={() => print()}>
-          <Icon name="print" size={15} />
+        </Button>
+        <Button icon="print" onClick={() => print()}>
           Print
-        </button>
+        </Button>
       </PageHead>
       {error && <Problem error={error} />}
       {docs === undefined ? error === undefined && <Loading /> : <Docs docs={docs} />}
@@ -50,8 +49,8 @@ function Docs({ docs }: { docs: DocsOf }) {
   return (
     <div class="docs">
       <Contents chapters={chapters} />
-      <article class="docs-text">
-        <section id="rest" class="docs-part">
+      <article class="docs-text stack">
+        <section id="rest" class="docs-part stack">
           <h2>REST API</h2>
           <p>
             Read-only, under <code>{location.origin}/api/v1</code>. Each request carries{" "}
@@ -63,7 +62,7 @@ function Docs({ docs }: { docs: DocsOf }) {
         {endpoints.map((endpoint) => (
           <EndpointDocs key={endpoint.id} endpoint={endpoint} />
         ))}
-        <section id="webhooks" class="docs-part">
+        <section id="webhooks" class="docs-part stack">
           <h2>Webhooks</h2>
           <p>
             An HTTP POST to each registered endpoint that has selected the type, or has selected none. A 2xx
@@ -83,12 +82,12 @@ function Docs({ docs }: { docs: DocsOf }) {
           <EventDocs key={event.id} event={event} />
         ))}
         <SignatureDocs />
-        <section id="objects" class="docs-part">
+        <section id="objects" class="docs-part stack">
           <h2>Objects</h2>
           <p>New fields are no breaking change: ignore those that you do not know.</p>
         </section>
         {objects.map(({ name, fields }) => (
-          <section key={name} id={name} class="docs-part">
+          <section key={name} id={name} class="docs-part stack">
             <h3>{name}</h3>
             <Fields label={`Fields of ${name}`} fields={fields} />
           </section>

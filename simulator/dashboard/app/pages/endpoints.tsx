@@ -7,6 +7,7 @@ import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { tellSecret } from "../core/told-secret.ts";
+import { Button } from "../components/button.tsx";
 
 /** The endpoints: register, look, test, change, remove (SPEC §6 Registration). */
 export function EndpointsPage({ id, query }: { id?: string | undefined; query: URLSearchParams }) {
@@ -24,10 +25,9 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
         title="Endpoints"
         lead="Where events are delivered to. Each has its own secret and selection."
       >
-        <a class="button accent" href={hrefTo("/endpoints?new")}>
-          <Icon name="plus" size={15} />
+        <Button icon="plus" kind="accent" href={hrefTo("/endpoints?new")}>
           Register an endpoint
-        </a>
+        </Button>
       </PageHead>
       {endpoints === undefined && <Loading />}
       {endpoints !== undefined && all.length === 0 && <NoEndpoints />}
@@ -47,9 +47,9 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
           </p>
         </Empty>
       )}
-      <div class="cards">
+      <div class="cards stack">
         {shown.map((endpoint) => (
-          <EndpointCard key={endpoint.id} endpoint={endpoint} />
+          <EndpointCard key={endpoint.id} endpoint={endpoint} isRotated={query.has("rotate")} />
         ))}
       </div>
       {isNew && (
@@ -75,9 +75,9 @@ function NoEndpoints() {
         once.
       </p>
       <p>
-        <a class="button accent" href={hrefTo("/endpoints?new")}>
+        <Button kind="accent" href={hrefTo("/endpoints?new")}>
           Register an endpoint
-        </a>
+        </Button>
       </p>
     </Empty>
   );

@@ -13,6 +13,8 @@ import { useLoaded } from "../core/load.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
 import { lineOf } from "../core/words.ts";
+import { Button } from "../components/button.tsx";
+import { Fact } from "../components/page.tsx";
 
 const ORIGINS: Record<string, string> = {
   world: "the business itself",
@@ -86,33 +88,24 @@ export function EventPage({ id }: { id: string }) {
           </>
         }
       >
-        <button
-          type="button"
-          class="button"
+        <Button
+          icon="resend"
           onClick={() => replay(false)}
           title="A receiver that is right handles it only once"
         >
-          <Icon name="resend" size={15} />
           Send again, same id
-        </button>
-        <button type="button" class="button" onClick={() => replay(true)}>
-          <Icon name="plus" size={15} />
+        </Button>
+        <Button icon="plus" onClick={() => replay(true)}>
           Send again, new id
-        </button>
+        </Button>
       </PageHead>
       <dl class="facts event-facts">
-        <div>
-          <dt>Event</dt>
-          <dd>
-            <Copyable text={event.id} shown={shortId(event.id)} label="Copy the event id" />
-          </dd>
-        </div>
-        <div>
-          <dt>Organization</dt>
-          <dd>
-            <code>{event.org_id}</code>
-          </dd>
-        </div>
+        <Fact name="Event">
+          <Copyable text={event.id} shown={shortId(event.id)} label="Copy the event id" />
+        </Fact>
+        <Fact name="Organization">
+          <code>{event.org_id}</code>
+        </Fact>
       </dl>
       <Panel title={countOf(deliveries.length, "delivery", "deliveries")}>
         {deliveries.length === 0 ? (

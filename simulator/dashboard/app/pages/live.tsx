@@ -1,23 +1,26 @@
+import type { Row } from "../core/rows.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { DeliveryView } from "../components/delivery-view.tsx";
 import { Loading, Problem } from "../components/empty.tsx";
 import { EmptyFeed, NothingMatches } from "../components/feed-empty.tsx";
 import { Filters, StateTabs } from "../components/feed-filters.tsx";
 import { FeedEnd, LatestAttempt } from "../components/feed-foot.tsx";
+import { HistoryChart, useHistory } from "../components/history-chart.tsx";
+import { ListView, useListView } from "../components/list-view.tsx";
+import { PickedBar, usePicked } from "../components/picked.tsx";
 import { FeedRow } from "../components/feed-row.tsx";
 import { Guarded } from "../components/guarded.tsx";
-import { Icon } from "../components/icon.tsx";
 import { PageTitle } from "../components/page.tsx";
 import { Recover } from "../components/recover.tsx";
 import { VerdictSum } from "../components/verdict-sum.tsx";
 import { type ListHandle, WindowedList } from "../components/windowed-list.tsx";
 import { filterQuery, type Filters as FilterValues, NO_FILTERS, readFilters } from "../core/filters.ts";
 import { countOf } from "../core/format.ts";
-import { useHeldRows } from "../core/held-rows.ts";
+import { useHighlight } from "../core/highlight.ts";
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
-import { useMedia } from "../core/media.ts";
 import { navigate, rememberList } from "../core/route.ts";
+import { Button } from "../components/button.tsx";
 
 const ROW_HEIGHT = 40;
 const TALL_ROW_HEIGHT = 48;
@@ -63,6 +66,13 @@ function ListPane({
   const search = useRef<HTMLInputElement>(null);
   const tail = filterQuery(filters);
   const { rows, held } = useHeldRows(feed.rows(), isPaused || isAway, tail);
+  const view = useListView();
+  const [isChoosingView, setChoosingView] = useState(false);
+  const isInPeriod = filters.since !== "" || filters.until !== "";
+  const hasChart = !view.hidden.includes("chart");
+  const history = useHistory(filters, hasChart || isInPeriod);
+  const picked = usePicked(rows);
+  useHighlight(filters.q);
 
   useEffect(() => {
     if (filterQuery(feed.filters) !== tail) void feed.load(filters);
@@ -97,12 +107,13 @@ function ListPane({
     k: () => move(-1),
     "/": () => search.current?.focus(),
     p: () => setPaused(!isPaused),
+    x: () => picked.toggle(list.current?.focusedIndex() ?? -1),
     R: recover,
   });
 
   const isEmpty = feed.isLoaded && !feed.isChanging && rows.length === 0 && !feed.hasMore;
   return (
-    <section class="list-pane" aria-label="Deliveries">
+    <section class={`list-pane ${view.hidden.map((name) => `no-${name}`).join(" ")}`} aria-label="Deliveries">
       <PageTitle className="visually-hidden" title="Live" namesWindow={isAlone} takesFocus={isAlone} />
       <Filters
         filters={filters}
@@ -110,23 +121,26 @@ function ListPane({
         searchRef={search}
         isPaused={isPaused}
         onPause={() => setPaused(!isPaused)}
+        onView={() => setChoosingView(true)}
       />
-      <StateTabs filters={filters} onChange={change}>
+      {isChoosingView && <ListView {...view} onClose={() => setChoosingView(false)} />}
+      <StateTabs filters={filters} onChange={change} within={isInPeriod ? history?.deliveries : undefined}>
         {clock !== undefined && clock.lost > 0 && (
-          <button type="button" class="button small" title="Send again what gave up (R)" onClick={recover}>
-            <Icon name="resend" size={14} />
+          <Button icon="resend" kind="small" title="Send again what gave up (R)" onClick={recover}>
             Recover…
-          </button>
+          </Button>
         )}
       </StateTabs>
-      <VerdictSum filters={filters} onChange={change} />
-      <div class="feed" aria-busy={!feed.isLoaded || feed.isChanging}>
+      {hasChart && history && (
+        <HistoryChart history={history} onZoom={(since, until) => change({ ...filters, since, until })} />
+      )}
+      {!isInPeriod && <VerdictSum filters={filters} onChange={change} />}
+      <div class="feed" onClickCapture={picked.click} aria-busy={!feed.isLoaded || feed.isChanging}>
         {held > 0 && (
           <div class="held">
-            <button type="button" class="button accent small" onClick={showNewest}>
-              <Icon name="live" size={14} />
+            <Button icon="live" kind="accent small" onClick={showNewest}>
               {countOf(held, "new row")}
-            </button>
+            </Button>
           </div>
         )}
         {!feed.isLoaded && connection !== "lost" && feed.error === undefined && <Loading />}
@@ -143,7 +157,10 @@ function ListPane({
             keyOf={(index) => rows[index]?.key ?? ""}
             row={(index) => {
               const row = rows[index];
-              return row && <FeedRow row={row} query={tail} isChosen={row.key === openedId} />;
+              const isPicked = picked.ids.includes(row?.key ?? "");
+              return (
+                row && <FeedRow row={row} query={tail} isChosen={row.key === openedId} isPicked={isPicked} />
+              );
             }}
             onNearEnd={feed.loadOlder}
             onAway={setAway}
@@ -151,7 +168,34 @@ function ListPane({
           />
         )}
       </div>
-      <LatestAttempt query={tail} />
+      {picked.ids.length > 0 ? <PickedBar {...picked} /> : <LatestAttempt query={tail} />}
     </section>
   );
+}
+
+/**
+ * While one reads further down, or has paused, new rows wait, so that what one looks at stays where it is; `key` names
+ * the list: another one begins at its top.
+ */
+export function useHeldRows(all: Row[], isHeld: boolean, key: string): { rows: Row[]; held: number } {
+  const top = useRef<{ first: string | undefined; key: string } | undefined>(undefined);
+  const first = all[0]?.key;
+  if (!isHeld || top.current?.key !== key) top.current = { first, key };
+  const { first: firstThen } = top.current;
+  if (!isHeld || first === firstThen) return { rows: all, held: 0 };
+  const held = all.findIndex((row) => row.key === firstThen);
+  return held <= 0 ? { rows: all, held: 0 } : { rows: all.slice(held), held };
+}
+
+/** Whether a media query holds, now and later. */
+export function useMedia(query: string): boolean {
+  const [isMatching, setMatching] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const update = () => setMatching(media.matches);
+    update();
+    media.addEventListener("change", update);
+    return () => media.removeEventListener("change", update);
+  }, [query]);
+  return isMatching;
 }

@@ -7,6 +7,7 @@ import { PageHead } from "../components/page.tsx";
 import { control } from "../core/api.ts";
 import { useLoaded } from "../core/load.ts";
 import { attempt, toast } from "../core/toasts.ts";
+import { Button } from "../components/button.tsx";
 
 /** What the specification leaves open, each as a switch. */
 export function ReadingsPage() {
@@ -32,9 +33,9 @@ export function ReadingsPage() {
         title="Open questions"
         lead="What the specification leaves open, and how this simulator answers it (readings, in commands and options). A receiver that works under every choice depends on nothing unstated. * marks the default."
       >
-        <button type="button" class="button" disabled={changed === 0} onClick={useDefaults}>
+        <Button disabled={changed === 0} onClick={useDefaults}>
           Defaults for all{changed > 0 ? ` (${changed} changed)` : ""}
-        </button>
+        </Button>
       </PageHead>
       {error && <Problem error={error} />}
       {readings === undefined && error === undefined && <Loading />}

@@ -1,9 +1,11 @@
+import { Button } from "../components/button.tsx";
+import { Confirm } from "../components/dialog.tsx";
+import { attempt, toast } from "../core/toasts.ts";
 import { useState } from "preact/hooks";
 import { TypeMark } from "../components/chips.tsx";
 import { EventForm } from "../components/event-form.tsx";
 import { Loading, Problem } from "../components/empty.tsx";
 import { PageHead, Panel } from "../components/page.tsx";
-import { ResetBox } from "../components/reset-box.tsx";
 import { ScenarioList } from "../components/scenario-list.tsx";
 import { TrafficSwitch } from "../components/traffic-switch.tsx";
 import { control } from "../core/api.ts";
@@ -39,6 +41,7 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
                 <button
                   key={known.type}
                   type="button"
+                  class="edge"
                   aria-pressed={known.type === type.type}
                   title={known.emitted_when}
                   onClick={() => choose(known.type)}
@@ -61,6 +64,41 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
             </Panel>
           </aside>
         </div>
+      )}
+    </>
+  );
+}
+
+/** Forgets every event and delivery, after asking. */
+export function ResetBox() {
+  const [isAsking, setAsking] = useState(false);
+  async function reset() {
+    setAsking(false);
+    await attempt(async () => {
+      await control.post("/reset", { keep_endpoints: true });
+      toast("ok", "Everything that was sent is forgotten; the endpoints are still here.");
+    });
+  }
+  return (
+    <>
+      <p class="muted">
+        Forget all events and deliveries, and bring the world back to its beginning. Endpoints stay.
+      </p>
+      <Button kind="danger-words" onClick={() => setAsking(true)}>
+        Reset…
+      </Button>
+      {isAsking && (
+        <Confirm
+          title="Forget everything that was sent?"
+          action="Reset"
+          onConfirm={reset}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            All events and deliveries are deleted, and the world is as it was at the start. Endpoints and
+            their secrets stay.
+          </p>
+        </Confirm>
       )}
     </>
   );

@@ -1,17 +1,19 @@
+import { Icon } from "../components/icon.tsx";
 import type { KeptReport, Verification } from "../core/types.ts";
 import { useEffect } from "preact/hooks";
+import { standingOf } from "../components/check-row.tsx";
 import { Copyable } from "../components/copy-button.tsx";
 import { Empty, Loading, Problem } from "../components/empty.tsx";
 import { PageHead } from "../components/page.tsx";
 import { Report } from "../components/report.tsx";
-import { ReportFiles } from "../components/report-files.tsx";
-import { VerifyProgress, VerifyStart } from "../components/verify-run.tsx";
+import { verifyEndpoint, VerifyProgress, VerifyStart } from "../components/verify-run.tsx";
 import { control } from "../core/api.ts";
 import { fullTimeOf } from "../core/format.ts";
-import { programName } from "../core/command.ts";
+import { programName } from "../core/curl.ts";
 import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
+import { Button } from "../components/button.tsx";
 
 /** Runs the checks, and hands their report to this page. */
 const command = () =>
@@ -27,6 +29,8 @@ export function VerifyPage() {
   const isOwn =
     verification !== undefined && (isRunning || (kept !== undefined && !isLater(kept, verification)));
   const report = isOwn ? verification : kept?.report;
+  const failed =
+    isOwn && !isRunning ? verification.checks.filter((check) => standingOf(check) === "failed") : [];
   return (
     <>
       <PageHead
@@ -37,10 +41,19 @@ export function VerifyPage() {
             : "A verdict on any receiver, with evidence."
         }
       >
-        {!isOwn && (
-          <button type="button" class="button" onClick={reload}>
-            Look again
-          </button>
+        {!isOwn && <Button onClick={reload}>Look again</Button>}
+        {isOwn && failed.length > 0 && (
+          <Button
+            icon="resend"
+            onClick={() =>
+              verifyEndpoint(
+                verification.endpoint_id,
+                failed.map(({ id }) => id),
+              )
+            }
+          >
+            Run the {failed.length} failed again
+          </Button>
         )}
         <VerifyStart />
       </PageHead>
@@ -77,5 +90,30 @@ function NoReport({ hasEndpoints }: { hasEndpoints: boolean }) {
         <Copyable text={command()} label="Copy the command" />
       </p>
     </Empty>
+  );
+}
+
+const WORDS: Record<string, string> = {
+  pretty: "Text",
+  json: "JSON",
+  junit: "JUnit XML",
+  markdown: "Markdown",
+  github: "GitHub annotations",
+};
+
+/** The last report as files, in each format that there is of it. */
+export function ReportFiles({ formats }: { formats: string[] }) {
+  const known = Object.keys(WORDS).filter((format) => formats.includes(format));
+  return (
+    <div class="report-files flex wraps" role="group" aria-label="Save the report">
+      <span class="muted">
+        <Icon name="save" size={14} /> Save as
+      </span>
+      {known.map((format) => (
+        <Button kind="small" key={format} href={`/control/reports/verify/${format}`} download>
+          {WORDS[format]}
+        </Button>
+      ))}
+    </div>
   );
 }

@@ -2,6 +2,7 @@ import type { Organization } from "../core/types.ts";
 import type { FunctionComponent } from "preact";
 import { useState } from "preact/hooks";
 import { Loading } from "../components/empty.tsx";
+import { Select } from "../components/field.tsx";
 import { PageHead } from "../components/page.tsx";
 import { AgentList } from "../components/world-agents.tsx";
 import { CallList } from "../components/world-calls.tsx";
@@ -38,15 +39,13 @@ export function WorldPage({
         lead="The made-up businesses behind the REST API: what a webhook carries is here too."
       >
         {organizations && organization && section !== "organizations" && (
-          <label class="inline-field">
+          <label class="inline-field flex">
             <span>Organization</span>{" "}
-            <select value={organization.id} onChange={(event) => setOrgId(event.currentTarget.value)}>
-              {organizations.map(({ id, name }) => (
-                <option key={id} value={id} selected={id === organization.id}>
-                  {name}
-                </option>
-              ))}
-            </select>
+            <Select
+              value={organization.id}
+              options={organizations.map(({ id, name }) => [id, name] as const)}
+              onChange={setOrgId}
+            />
           </label>
         )}
       </PageHead>

@@ -1,0 +1,2 @@
+/** What the bundler makes of TSX. */
+export { Fragment, h } from "preact";
