@@ -68,7 +68,8 @@ describe("the admin port", () => {
 });
 
 describe("the admin port beyond loopback", () => {
-  const TOKEN = "a-token-of-operators";
+  // A colon separates the name from it as well, and may be in it all the same.
+  const TOKEN = "a-token:of:operators";
   const receiver = useReceiver({ environment: { ADMIN_HOST: "0.0.0.0", ADMIN_TOKEN: TOKEN } });
   const named = useReceiver({ environment: { ADMIN_HOST: "0.0.0.0", ADMIN_ALLOWED_HOSTS: "inner.example" } });
 

@@ -96,6 +96,35 @@ test("depths are those of the inbox, and left out while it can't tell", async ()
   expect(await line(metrics, "receiver_rejections_total")).toMatch(/reason="draining",class="refused"} 1$/);
 });
 
+test.each([
+  ["disk_low", "unavailable"],
+  ["overloaded", "unavailable"],
+  ["bug", "unavailable"],
+  ["draining", "refused"],
+  ["encoding.unsupported", "refused"],
+  ["entity.too.large", "refused"],
+  ["request.aborted", "refused"],
+  ["body_already_read", "refused"],
+])("a request that was refused for %s counts as %s", async (reason, kind) => {
+  const metrics = createMetrics({ counts });
+  metrics.refused(reason);
+  expect(await line(metrics, "receiver_rejections_total")).toBe(
+    `receiver_rejections_total{reason="${reason}",class="${kind}"} 1`,
+  );
+});
+
+test.each([
+  ["busy", "unavailable"],
+  ["timeout", "unavailable"],
+  ["outcome_unknown", "unavailable"],
+] as const)("a delivery that the database did not take for %s counts as %s", async (reason, kind) => {
+  const metrics = createMetrics({ counts });
+  metrics.received({ kind: "unavailable", reason, detail: "" }, 0.01);
+  expect(await line(metrics, "receiver_rejections_total")).toBe(
+    `receiver_rejections_total{reason="${reason}",class="${kind}"} 1`,
+  );
+});
+
 test("the secrets are counted by their position, the first being 1", async () => {
   const metrics = createMetrics({ counts });
   metrics.received({ kind: "stored", id: "evt_1", type: "call.completed", secretIndex: 0 }, 0.01);

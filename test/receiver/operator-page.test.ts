@@ -135,6 +135,61 @@ describe("the operator's page", () => {
     expect(await rates()).toBe("In the last 6 s 0 came and 0 ended a minute");
   });
 
+  test("counts as ended whatever has ended: done, dead, or wanted by nobody", async () => {
+    let nowMs = Date.now();
+    const page = await startPage({ clock: { ...systemClock, nowMs: () => nowMs } });
+    await page.ask("/");
+    await accept(page.engine, newEvents(6, { type: "nobody.wants" }));
+    const processor = await page.processing(async () => ({ kind: "done" }), {
+      handlers: [handler({ types: ["call.completed"] })],
+    });
+    await until(
+      () => page.engine.ledger.counts(),
+      ({ byState }) => byState.ignored === 6,
+    );
+    await processor.drain(0);
+    nowMs += 60_000;
+    expect((await page.ask("/")).text).toContain("In the last 60 s 6 came and 6 ended a minute");
+  });
+
+  test("requeues by handler and reason what has both in one job, and not in two", async () => {
+    const page = await startPage();
+    const event = newEvent({ type: "order.created" });
+    await accept(page.engine, [event]);
+    const processor = await page.processing(
+      async ({ handler: name }) => ({ kind: "dead", error: `Error: ${name} is down` }),
+      { handlers: HANDLERS },
+    );
+    await page.ended(2);
+    await processor.drain(0);
+    const asked = (handler: string, error: string) =>
+      page.ask("/requeue", [
+        ["state", "dead"],
+        ["handler", handler],
+        ["error", `Error: ${error} is down`],
+      ]);
+    expect((await asked("pos", "pos")).text).toContain("1 event gets");
+    expect((await asked("pos", "crm")).text).toContain("Nothing to requeue");
+  });
+
+  test("leads from a page of the list to the older ones of the same filter, with all of it", async () => {
+    const page = await startPage();
+    const ids = await bury(
+      page,
+      Array.from({ length: 53 }, () => "Error: down"),
+    );
+    const filter = { state: "dead", type: "order.created", handler: "pos" };
+    const first = await page.ask(`/events?${new URLSearchParams(filter).toString()}`);
+    const link =
+      /href="\/events\?([^"]*)">Older events/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const { before_seq: _before, ...kept } = Object.fromEntries(new URLSearchParams(link));
+    expect(kept).toEqual(filter);
+    const shown = ids.map((id) => first.text.includes(id));
+    const older = await page.ask(`/events?${link}`);
+    expect(ids.map((id) => older.text.includes(id))).toEqual(shown.map((isShown) => !isShown));
+    expect(older.text).not.toContain("Older events");
+  });
+
   test("requeues one job after asking, and nothing of its neighbour that is done", async () => {
     const page = await startPage();
     const [id = "", other = ""] = await bury(page, ["Error: a", "Error: a"]);

@@ -63,6 +63,10 @@ describe("what a handler says of itself", () => {
     expect(policiesOf({ concurrency: 9 }).concurrency).toBe(8);
   });
 
+  test("of its backoff may be no wait at all", () => {
+    expect(policiesOf({ backoff: () => 0 }).backoffMs(1)).toBe(0);
+  });
+
   test.for([() => Number.NaN, () => -1, () => Infinity, () => z.never().parse(1)])(
     "of its backoff counts only where it is a time: %s",
     (backoff) => {

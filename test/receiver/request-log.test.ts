@@ -30,6 +30,7 @@ test("a request is logged as bad as its answer, checks of health only for whoeve
   for (const [status, path] of [
     [200, "/webhooks"],
     [200, "/healthz"],
+    [200, "/readyz"],
     [399, "/webhooks"],
     [400, "/webhooks"],
     [499, "/healthz"],
@@ -37,7 +38,16 @@ test("a request is logged as bad as its answer, checks of health only for whoeve
     [404, `/${"x".repeat(400)}`],
   ] as const)
     logRequest({ method: "POST", path, status, durationMs: 1 });
-  expect(lines.map(({ level }) => level)).toEqual(["info", "debug", "info", "warn", "warn", "error", "warn"]);
+  expect(lines.map(({ level }) => level)).toEqual([
+    "info",
+    "debug",
+    "debug",
+    "info",
+    "warn",
+    "warn",
+    "error",
+    "warn",
+  ]);
   expect(lines.at(-1)?.path).toBe(`/${"x".repeat(199)}`);
 });
 

@@ -377,6 +377,24 @@ describe("handlers that have changed", () => {
     expect(fresh?.sent).toEqual([begin(old!.workerId)]);
   });
 
+  test("that never come to an end of loading are ended, and those from before go on", async () => {
+    const { children, supervisor, started, beat, clock, said, deaths } = setUp();
+    started();
+    supervisor.reload();
+    const [old, fresh] = children;
+    for (let second = 0; second < 120 && fresh?.killed !== true; second += 1) {
+      await clock.pass(1_000);
+      old?.says({ kind: "alive", handling: [], memoryBytes: 0 });
+    }
+    beat();
+    expect({ fresh: fresh?.killed, old: old?.killed, deaths: deaths() }).toEqual({
+      fresh: true,
+      old: false,
+      deaths: 0,
+    });
+    expect(said()).toContain("the handlers' process does not start; ending it");
+  });
+
   test("are tried at once where nothing runs, also long after the last that could not be used", async () => {
     const { children, supervisor, last, clock } = setUp();
     for (let time = 0; time < 8; time += 1) {

@@ -31,7 +31,9 @@ function setUp({ events, ...policies }: { events: number } & Partial<JobHandler>
   const options = { nowMs: NOW_MS, worker: 1, limit: 10, room: () => Infinity };
   const claim = (given: Partial<typeof options> = {}) => claims.claim({ ...options, ...given }).claimed;
   const claimSuspect = (nowMs = NOW_MS) => claims.claimSuspect({ nowMs, worker: 1 });
-  return { inbox, db, settling, claim, claimSuspect };
+  const claimOnly = (id: string) =>
+    claims.claimOnly({ handler: handler().name, id }, { nowMs: NOW_MS, worker: 1 });
+  return { inbox, db, settling, claim, claimSuspect, claimOnly };
 }
 
 describe("a job whose worker vanished", () => {
@@ -138,7 +140,25 @@ test("each ending leaves its own marks, and none of the others'", () => {
   ]);
 });
 
+test("the job that somebody asks for is found behind more new events than one look takes", () => {
+  const { inbox, claimOnly } = setUp({ events: 1_100 });
+  const last = newEvent();
+  createAccept(inbox)([last], NOW_MS);
+  expect(claimOnly(last.id)).toMatchObject({ id: last.id, attempts: 1 });
+});
+
 describe("retention", () => {
+  test("goes on behind more dead letters than one batch has", async () => {
+    const { inbox, db, settling, claim } = setUp({ events: 450 });
+    const dead: Ending = { state: "dead", error: "hopeless" };
+    for (const event of claim({ limit: 1_000 })) settling.settle(event, dead, NOW_MS);
+    createAccept(inbox)(newEvents(2), NOW_MS);
+    for (const event of claim({ limit: 1_000 })) settling.settle(event, DONE, NOW_MS);
+    const write = async <Result>(statements: () => Result): Promise<Result> => statements();
+    const retention = createRetention({ inbox, db, write, pause: async () => undefined });
+    expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
+  });
+
   test("never deletes the newest id, whose seq the next event would get again", async () => {
     const { inbox, db, settling, claim } = setUp({ events: 2 });
     for (const event of claim()) settling.settle(event, DONE, NOW_MS);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { blameOf } from "../../../simulator/domain/blame.ts";
 import { injectedFaults, parseFault, type Fault } from "../../../simulator/domain/faults.ts";
 import { judgeDelivery, type DeliveryFacts, type Handling } from "../../../simulator/domain/verdict.ts";
+import { WHY } from "../../../simulator/domain/verdict-words.ts";
 
 type Ending = number | NonNullable<DeliveryFacts["attempts"][number]["error"]> | "flying";
 
@@ -12,9 +13,13 @@ function faultsOf(texts: readonly string[]): Fault[] {
 /** A delivery whose attempts ended so, with these faults in force. */
 function delivery(
   endings: readonly Ending[],
-  more: { faults?: string[]; state?: DeliveryFacts["state"]; isAgain?: boolean; handled?: number } & Partial<
-    Pick<Handling, "isSettled" | "state">
-  > & { receiverState?: string } = {},
+  more: {
+    faults?: string[];
+    state?: DeliveryFacts["state"];
+    isAgain?: boolean;
+    isRecovered?: boolean;
+    handled?: number;
+  } & Partial<Pick<Handling, "isSettled" | "state">> & { receiverState?: string } = {},
 ) {
   const faults = faultsOf(more.faults ?? []);
   const attempts = endings.map((ending, index) => {
@@ -36,7 +41,13 @@ function delivery(
           state: more.receiverState ?? null,
           isSettled: more.isSettled ?? true,
         };
-  return judgeDelivery({ state, attempts, isAgain: more.isAgain ?? false, isRecovered: false, handling });
+  return judgeDelivery({
+    state,
+    attempts,
+    isAgain: more.isAgain ?? false,
+    isRecovered: more.isRecovered ?? false,
+    handling,
+  });
 }
 
 const SIX_500S = [500, 500, 500, 500, 500, 500] as const;
@@ -78,6 +89,48 @@ describe("an honest event", () => {
     const verdict = judged();
     expect(verdict).toMatchObject({ meant: "honest", result, sentence });
     expect(verdict.why === null).toBe(result !== "not");
+  });
+});
+
+describe("what is wrong with a delivery", () => {
+  test.each([
+    [401, WHY.honestRefused],
+    [403, WHY.honestRefused],
+    [404, WHY.noSuchPath],
+    [405, WHY.noSuchPath],
+    [300, WHY.redirected],
+    [308, WHY.redirected],
+    [399, WHY.redirected],
+    [400, WHY.failed],
+    [402, WHY.failed],
+    [409, WHY.failed],
+    [500, WHY.failed],
+    ["dns", WHY.unknownName],
+    ["refused", WHY.refused],
+    ["reset", WHY.cutOff],
+    ["closed", WHY.cutOff],
+    ["tls", WHY.badCertificate],
+    ["timeout", WHY.tooSlow],
+    ["protocol", WHY.notHttp],
+  ] as const)("that ended with %s is said with its reason", (ending, why) => {
+    expect(delivery([ending]).why).toBe(why);
+    expect(delivery([ending, ending, ending, ending, ending, ending]).why).toBe(why);
+  });
+
+  test.each([
+    [undefined, "ok", "Gave up, recovered by a later delivery"],
+    [0, "ok", "Gave up, recovered by a later delivery"],
+    [1, "ok", "Gave up, recovered by a later delivery"],
+    [2, "not", "Cut off on purpose, handled twice"],
+  ])("that gave up and was brought later, handled %s times: %s", (handled, result, sentence) => {
+    const endings = ["closed", "closed", "closed", "closed", "closed", 500] as const;
+    const judged = delivery(endings, {
+      faults: ["reset-mid-body:5"],
+      isRecovered: true,
+      ...(handled === undefined ? {} : { handled }),
+    });
+    if (handled === 2) expect(judged.result).toBe("not");
+    else expect(judged).toMatchObject({ result, sentence });
   });
 });
 
