@@ -125,7 +125,7 @@ function judgeTaken(meant: string, facts: DeliveryFacts): Ruling {
   const how = last.error ?? String(last.httpStatus);
   const words = isUnderWay
     ? `not acknowledged so far (${how})`
-    : `never acknowledged: gave up after ${attempts.length === 6 ? "six attempts" : times(attempts.length)} (${how})`;
+    : `never acknowledged: gave up after ${attemptsInWords(attempts.length)} (${how})`;
   return ruling("not", capital(join(meant, words)), whyRefused(meant, last));
 }
 
@@ -211,6 +211,10 @@ function join(meant: string, words: string): string {
 
 function capital(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+function attemptsInWords(count: number): string {
+  return { 1: "one attempt", 6: "six attempts" }[count] ?? `${count} attempts`;
 }
 
 function times(count: number): string {

@@ -53,7 +53,10 @@ test("recover goes on with what is left of an inbox that has lost its newest eve
     );
     await processor.drain(0);
   };
-  const [kept, lost, later] = [newEvent(), newEvent(), newEvent()];
+  const [forgotten, kept, lost, later] = [newEvent(), newEvent(), newEvent(), newEvent()];
+  await engine.intake.accept([forgotten]);
+  await work(engine);
+  await engine.ledger.prune({ bodiesOlderThanMs: -60_000, idsOlderThanMs: 1e12 });
   await engine.intake.accept([kept]);
   await engine.ledger.backup?.(join(file, "..", "earlier"));
   await engine.intake.accept([lost]);
@@ -75,6 +78,7 @@ test("recover goes on with what is left of an inbox that has lost its newest eve
   expect(await again.ledger.check?.()).toEqual([]);
   await again.intake.accept([later]);
   await work(again);
+  expect(handled.splice(0, 2)).toEqual([forgotten.id, forgotten.id]);
   expect(handled).toEqual([kept.id, kept.id, lost.id, lost.id, later.id, later.id]);
   expect(await again.ledger.find(lost.id)).toBeUndefined();
 });

@@ -10,9 +10,11 @@ import {
   standingOf,
   verdictOf,
 } from "../../simulator/verify/report.ts";
+import { jsonReport } from "../../simulator/verify/reports/json.ts";
 import { junitReport } from "../../simulator/verify/reports/junit.ts";
 import { markdownReport } from "../../simulator/verify/reports/markdown.ts";
 import { present } from "../../simulator/verify/reports/presented.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
 import { RULES } from "../../simulator/verify/rules.ts";
 import { openWire, parseTarget } from "../../simulator/verify/wire.ts";
 
@@ -94,6 +96,34 @@ test("sums are those of their parts, in JUnit and in Markdown", () => {
   expect(markdown.match(/<details>/g)).toHaveLength(21);
   const few = markdownReport(present(reportOf(kinds.slice(0, 20).map((kind) => result(kind)))));
   expect(few).not.toContain("more failures");
+});
+
+test("a report as JSON has each duration in whole milliseconds, and when the run began", () => {
+  const { started_at, duration_ms, checks } = JSON.parse(
+    jsonReport({
+      ...reportOf([result(FAILED)]),
+      startedAt: new Date(1_800_000_000_123),
+      durationMs: 5_000.4,
+    }),
+  ) as { started_at: string; duration_ms: number; checks: object[] };
+  expect({ started_at, duration_ms }).toEqual({ started_at: "2027-01-15T08:00:00.123Z", duration_ms: 5_000 });
+  expect(checks).toMatchObject([{ duration_ms: 1_234 }]);
+});
+
+test("a run begins when it begins", async () => {
+  let nowMs = 1_800_000_000_000;
+  const report = await runChecks({
+    url: "http://127.0.0.1:1/",
+    secret: "whsec_test",
+    seed: "1",
+    checks: [],
+    timing: { readyMs: 0 },
+    now: () => (nowMs += 1_000),
+  });
+  expect({ verdict: report.verdict, startedAt: report.startedAt }).toEqual({
+    verdict: "could_not_run",
+    startedAt: new Date(1_800_000_001_000),
+  });
 });
 
 test("the evidence shows eight headers of those that tell something", () => {

@@ -4,6 +4,7 @@ import { systemClock } from "../../../receiver/clock.ts";
 import type { JobHandler } from "../../../receiver/engine.ts";
 import type { Ending } from "../../../receiver/engines/ending.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
+import { createCounts } from "../../../receiver/engines/sqlite/counts.ts";
 import { createRetention } from "../../../receiver/engines/sqlite/retention.ts";
 import { createWorkers } from "../../../receiver/engines/sqlite/workers.ts";
 import { handler, newEvent, newEvents } from "../engine-suite/harness.ts";
@@ -138,6 +139,49 @@ test("each ending leaves its own marks, and none of the others'", () => {
     { ...nothing, state: "dead", last_error: "hopeless" },
     { ...nothing, state: "pending", due_at_ms: NOW_MS + 5_001, finished_at_ms: null, last_error: "again" },
   ]);
+});
+
+describe("jobs with one key", () => {
+  const key = (): string => "one";
+  const split = { limit: 0, room: () => 0 };
+
+  test("go on when the one before them dies with its worker", () => {
+    const { settling, claim } = setUp({ events: 2, key, maximumAttempts: 1 });
+    expect(claim().map(seqOf)).toEqual([1]);
+    settling.takeBack(1, NOW_MS, "expired");
+    expect(claim().map(seqOf)).toEqual([2]);
+  });
+
+  test("are counted for their handler, the first and those that wait for it", () => {
+    const { inbox, db, claim } = setUp({ events: 3, key });
+    claim(split);
+    const counts = createCounts({ inbox, db });
+    const { name } = handler();
+    const nothing = { handler: name, pending: 0, claimed: 0, dead: 0, ignored: 0 };
+    expect(counts(NOW_MS).byHandler).toEqual([{ ...nothing, pending: 3 }]);
+    claim();
+    expect(counts(NOW_MS).byHandler).toEqual([{ ...nothing, pending: 2, claimed: 1 }]);
+  });
+
+  test("end all as ignored when their handler is gone", () => {
+    const { inbox, db, claim } = setUp({ events: 3, key });
+    claim(split);
+    const { handlers } = announcedParts({ db, inbox, clock: systemClock, policies: [] });
+    handlers.ignoreGone(NOW_MS);
+    expect(createCounts({ inbox, db })(NOW_MS).byState).toMatchObject({ pending: 0, ignored: 3 });
+  });
+});
+
+test("a job that is done leaves no step behind, whichever process recorded it", () => {
+  const { inbox, db, settling, claim } = setUp({ events: 1 });
+  const [first] = claim();
+  settling.recordStep(first!, "pdf", "1");
+  settling.settle(first!, again(0), NOW_MS);
+  const later = announcedParts({ db, inbox, clock: systemClock, policies: [handler()] });
+  const [second] = later.claims.claim({ nowMs: NOW_MS, worker: 2, limit: 1, room: () => 1 }).claimed;
+  expect(later.settling.findStep(second!.job, "pdf")).toBe("1");
+  later.settling.settle(second!, DONE, NOW_MS);
+  expect(later.settling.findStep(second!.job, "pdf")).toBeUndefined();
 });
 
 test("the job that somebody asks for is found behind more new events than one look takes", () => {

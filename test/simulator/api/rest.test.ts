@@ -249,6 +249,20 @@ describe("the readings of the REST API", () => {
     expect((await ignoring.get(path)).body).toEqual((await ignoring.get("/api/v1/voicemails")).body);
   });
 
+  test.each(["agents", "calls", "voicemails"])(
+    "%s are those of the key's organization, though another has asked for the same",
+    async (list) => {
+      const { get } = await startApi();
+      const idsOf = async (key: string) =>
+        (await get(`/api/v1/${list}`, { key })).body.data.map(({ id }) => id);
+      const restaurant = await idsOf("va_test_restaurant");
+      const services = await idsOf("va_test_services");
+      expect(restaurant.length * services.length).toBeGreaterThan(0);
+      expect(services.filter((id) => restaurant.includes(id))).toEqual([]);
+      expect(await idsOf("va_test_restaurant")).toEqual(restaurant);
+    },
+  );
+
   test("agents_has_more", async () => {
     expect(Object.keys((await (await startApi()).get("/api/v1/agents")).body)).toEqual(["object", "data"]);
     const present = await startApi({ readings: { agents_has_more: "present" } });

@@ -10,6 +10,13 @@ test.each([
   expect(assignments("call.completed", [text])).toEqual(object);
 });
 
+test("--set-json and --set: a place in the list that was given is changed, and its other places stay", () => {
+  const json = '{"items":[{"name":"a","quantity":1},{"name":"b"}]}';
+  expect(assignments("order.created", ["items.0.name=c", "items.2.name=d"], json)).toEqual({
+    items: [{ name: "c", quantity: 1 }, { name: "b" }, { name: "d" }],
+  });
+});
+
 test("--set: each value in its own place, a list by the numbers of its items, the last word on a field counts", () => {
   expect(assignments("order.created", ["note=a=b", "items.0.name=x=y", "note=c"])).toEqual({
     note: "c",

@@ -620,6 +620,9 @@ describe("the rest", () => {
     }
     expect(await ask("PATCH", "/readings", { retry_body: "reserialized" })).toMatchObject({ status: 200 });
     expect(simulator.readings()).toMatchObject({ retry_body: "reserialized", flag_counts: "attempts" });
+    // A second change leaves the first as it is.
+    await ask("PATCH", "/readings", { flag_counts: "deliveries" });
+    expect(simulator.readings()).toMatchObject({ retry_body: "reserialized", flag_counts: "deliveries" });
     for (const wrong of [{ retry_body: "other" }, { no_such: "x" }, { retry_body: 1 }]) {
       expect(await ask("PATCH", "/readings", wrong)).toMatchObject({
         status: 400,

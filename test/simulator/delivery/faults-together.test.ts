@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FaultName } from "../../../simulator/domain/faults.ts";
+import { FAULTS, injectedFaults, type FaultName } from "../../../simulator/domain/faults.ts";
 import type { SendRequest } from "../../../simulator/domain/flights.ts";
 import { deliveryOf, emit, openSimulator, register, resend } from "../../helpers/simulator.ts";
 
@@ -91,6 +91,23 @@ describe("of faults that change the body", () => {
     expect(known.toSorted()).toEqual(faults.toSorted());
   });
 });
+
+/** On attempt 1, 2 and 6: bytes that are changed are those of every attempt; how often an event goes out changes none. */
+const STRIKES: Record<string, boolean[]> = {
+  body: [true, true, true],
+  "fan-out": [false, false, false],
+  signature: [true, false, false],
+  wire: [true, false, false],
+};
+
+test.each(Object.entries(FAULTS))(
+  "a fault of the first attempt alone, %s, strikes by what it changes",
+  (name, { at }) => {
+    const faults = [{ name: name as FaultName, attempts: 1 }];
+    const strikes = [1, 2, 6].map((attempt) => injectedFaults(faults, attempt).length === 1);
+    expect(strikes).toEqual(STRIKES[at]);
+  },
+);
 
 test("what was sent again and again says each time which delivery it was sent again for", async () => {
   const { simulator } = open([]);

@@ -4,7 +4,7 @@ import { sampleEnvelope } from "../../../shared/samples.ts";
 import { stableId } from "../../../simulator/domain/random.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { allEvents } from "../../helpers/records.ts";
-import { emit, openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
+import { deliveryOf, emit, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 
 const idsOf = (simulator: Simulator) =>
   allEvents(simulator)
@@ -82,6 +82,23 @@ describe("what is refused", () => {
     expect(told).toEqual([]);
     emit(simulator);
     expect(idsOf(simulator)).toEqual(firstIds(1));
+  });
+
+  test("of a replay is created and due when it is replayed, and not when it happened first", async () => {
+    const simulator = openSimulator({
+      clock: "manual",
+      send: async () => ({ outcome: { status: 200 }, durationMs: 1 }),
+    });
+    register(simulator, "http://localhost:9/");
+    const id = `evt_${"d".repeat(32)}`;
+    replay(simulator, id);
+    await simulator.settled();
+    await simulator.clock.advance(7_200);
+    const again = replay(simulator, id);
+    const [delivery] = again.ok ? (again.emitted[0]?.deliveries ?? []) : [];
+    const { createdAtMs, nextAttemptAtMs } = deliveryOf(simulator, delivery?.id ?? "");
+    const nowMs = simulator.clock.now();
+    expect({ createdAtMs, nextAttemptAtMs }).toEqual({ createdAtMs: nowMs, nextAttemptAtMs: nowMs });
   });
 
   test("of a replay is all of it, where an id stands for another event", () => {

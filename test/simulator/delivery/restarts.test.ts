@@ -185,6 +185,34 @@ describe("an attempt that was open when the simulator died", () => {
     },
   );
 
+  test("counts its delay from the start after it, however long nothing ran", async () => {
+    const file = dataFile();
+    const wall = createVirtualWall();
+    const shared = { clock: "real", wall } as const;
+    const out = Promise.withResolvers<void>();
+    const first = openSimulator({
+      ...shared,
+      dataFile: file,
+      send: ({ signal }) =>
+        new Promise((resolve) => {
+          out.resolve();
+          signal.addEventListener("abort", () =>
+            resolve({ outcome: { error: "interrupted" }, durationMs: 1 }),
+          );
+        }),
+    });
+    register(first, "http://localhost:9");
+    const id = emitOne(first);
+    await out.promise;
+    const killed = fileAfterKill(file, "killed");
+    await first.close();
+    wall.pass(7_200_000);
+    const second = openSimulator({ ...shared, dataFile: killed, send: () => new Promise(() => {}) });
+    const [open] = second.deliveries.attempts(id);
+    expect(open).toMatchObject({ error: "interrupted", endedAtMs: second.clock.now() });
+    expect(deliveryOf(second, id).nextAttemptAtMs).toBe(second.clock.now() + 60_000);
+  });
+
   test("as the sixth leaves the delivery dead: there is no seventh", async () => {
     const { second, sent, id } = await dieDuringAttempt({ attempt: 6 });
     expect(deliveryOf(second, id)).toMatchObject({ state: "dead", attemptsMade: 6, nextAttemptAtMs: null });

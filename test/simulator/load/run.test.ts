@@ -18,3 +18,12 @@ test("as many are duplicates as were asked for, spread evenly", async () => {
   const { sent, duplicates } = await runLoad({ ...BRIEFLY, url, duplicates: 0.5 }, { signal });
   expect(duplicates).toBe(Math.floor(sent / 2));
 });
+
+test("with a rate, waiting for a receiver that stalls counts from the moment at which a request was due", async () => {
+  const { url } = await startEndpoint((response) => void setTimeout(() => response.writeHead(200).end(), 60));
+  const { signal } = new AbortController();
+  const { sent, latencies } = await runLoad({ ...BRIEFLY, url, duplicates: 0, rate: 100 }, { signal });
+  expect(sent).toBe(15);
+  // The last was due 140 ms after the first, and its turn came after fourteen answers.
+  expect(latencies.quantileMs(1)).toBeGreaterThan(14 * 60 - 140);
+});
