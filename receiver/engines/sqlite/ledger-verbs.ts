@@ -23,6 +23,9 @@ const OFFER = `
   WHERE job = ? AND (state = 'dead' OR state = 'ignored')`;
 const LIST_JOBS = `SELECT handler, state FROM jobs WHERE job BETWEEN ? AND ?`;
 const ADD = `INSERT INTO jobs (job, state, attempts, token, due_at_ms, requeued_at_ms) VALUES (?, 'offered', 0, 0, 0, ?)`;
+const ADD_DEAD = `
+  INSERT INTO jobs (job, state, attempts, token, finished_at_ms, last_error)
+  SELECT ?, state, attempts, token, finished_at_ms, last_error FROM jobs WHERE job = ? AND state = 'dead'`;
 const REMOVE_IGNORED = `DELETE FROM jobs WHERE job = ? AND (state = 'dead' OR state = 'ignored')`;
 const FIND_TYPE = `SELECT type FROM events WHERE seq = ? AND body IS NOT NULL`;
 const WAS_THERE = `SELECT before_jobs FROM handlers WHERE name = ?`;
@@ -96,6 +99,7 @@ function createRequeue({ inbox, db }: { inbox: Database.Database; db: Database.D
   const offer = db.prepare<[number, number]>(OFFER);
   const listJobs = db.prepare<[number, number], { handler: number; state: string }>(LIST_JOBS);
   const add = db.prepare<[number, number]>(ADD);
+  const addDead = db.prepare<[number, number]>(ADD_DEAD);
   const removeIgnored = db.prepare<[number]>(REMOVE_IGNORED);
   const findType = inbox.prepare<[number], string>(FIND_TYPE).pluck();
   const wasThere = db.prepare<[string], number>(WAS_THERE).pluck();
@@ -106,7 +110,8 @@ function createRequeue({ inbox, db }: { inbox: Database.Database; db: Database.D
     if (handler === undefined) {
       return jobs.filter(({ handler: number }) => offer.run(nowMs, first + number).changes === 1).length > 0;
     }
-    const known = announcedHandlers(db).find(({ name }) => name === handler);
+    const announced = announcedHandlers(db);
+    const known = announced.find(({ name }) => name === handler);
     const type = findType.get(seq);
     // One that no worker has looked at gets its jobs anyway.
     if (!known || type === undefined || jobs.length === 0) return false;
@@ -117,6 +122,9 @@ function createRequeue({ inbox, db }: { inbox: Database.Database; db: Database.D
     if (unassigned?.state === "offered") return false;
     // Done before there were jobs, and by this handler, as far as anybody can know.
     if (unassigned?.state === "done" && wasThere.get(handler) === 1) return false;
+    // Dead before there were jobs: for the others that want it, it stays so.
+    for (const { number, types } of announced)
+      if (unassigned && number !== known.number && wants(types, type)) addDead.run(first + number, first);
     removeIgnored.run(first);
     add.run(first + known.number, nowMs);
     return true;

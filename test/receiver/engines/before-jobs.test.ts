@@ -164,6 +164,21 @@ describe("files of the version before jobs", () => {
     expect(await engine.ledger.check?.()).toEqual([]);
   });
 
+  test("stay dead for the others where what was dead is requeued for one", async () => {
+    const { engine, finished } = await work(openedBefore(), [kitchen, archive]);
+    expect(await engine.ledger.requeue([idOf("dead")], "archive")).toBe(1);
+    await finished();
+    const jobs = [
+      { handler: "archive", state: "done", lastError: null },
+      { handler: "kitchen", state: "dead", attempts: 10, lastError: "no such table" },
+    ];
+    expect(await engine.ledger.find(idOf("dead"))).toMatchObject({ state: "dead", jobs });
+    expect(await engine.ledger.requeue([idOf("dead")])).toBe(1);
+    await finished();
+    expect(await engine.ledger.find(idOf("dead"))).toMatchObject({ state: "done" });
+    expect(await engine.ledger.check?.()).toEqual([]);
+  });
+
   test("have a handler of the one type go on with its tables, and retention with what is finished", async () => {
     const file = openedBefore();
     const { engine } = await work(file, [kitchen, archive]);
