@@ -16,7 +16,7 @@ const MANY = 600;
 
 describe("a move from SQLite to PostgreSQL", () => {
   test("takes every event along, as it is", async () => {
-    const { sqlite, move, postgres } = await setUp();
+    const { url, sqlite, move, postgres } = await setUp();
     const [done, dead, ignored, failed, fresh, reconciled] = [
       newEvent({ type: "done" }),
       newEvent({ type: "dead" }),
@@ -30,7 +30,7 @@ describe("a move from SQLite to PostgreSQL", () => {
     await sqlite.intake.accept([done, done, sameObject]);
     const { processor } = await driven(sqlite, byType, {
       types: ["done", "dead", "failed"],
-      backoffMs: () => 3_000,
+      backoffMs: () => 3_600_000,
     });
     await until(
       () => sqlite.ledger.counts(),
@@ -68,6 +68,8 @@ describe("a move from SQLite to PostgreSQL", () => {
     });
     expect(await postgres.ledger.known("done", ["call_1", "call_2"])).toEqual(new Set(["call_1"]));
 
+    // The hour is over.
+    await administer(url, "UPDATE receiver_boss.job SET start_after = now() WHERE state = 'retry'");
     const { handled } = await driven(postgres, async () => ({ kind: "done" }));
     await until(
       () => handled,
