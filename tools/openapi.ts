@@ -1,18 +1,20 @@
 import { writeFileSync } from "node:fs";
 import { format } from "oxfmt";
 import { scenarioJsonSchema } from "../simulator/domain/world/scenario.ts";
+import { baselineJsonSchema } from "../simulator/verify/reports/json.ts";
 import { createOpenApiDocument } from "./openapi/document.ts";
 
 /** Writes what is made of the schemas anew, after a change of them: `node tools/openapi.ts`. */
 if (process.argv.includes("--help")) {
   process.stdout.write(
-    "Usage: npm run openapi\n\nWrites simulator/openapi/openapi.json and simulator/schemas/scenario.schema.json anew, from the schemas.\n",
+    "Usage: npm run openapi\n\nWrites simulator/openapi/openapi.json and simulator/schemas/*.json anew, from the schemas.\n",
   );
   process.exit();
 }
 for (const [file, made] of [
   ["openapi/openapi.json", createOpenApiDocument()],
   ["schemas/scenario.schema.json", scenarioJsonSchema()],
+  ["schemas/verify-report.schema.json", baselineJsonSchema()],
 ] as const) {
   const { code } = await format(file, JSON.stringify(made), { printWidth: 110 });
   writeFileSync(new URL(`../simulator/${file}`, import.meta.url), code);

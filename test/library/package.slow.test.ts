@@ -102,8 +102,9 @@ test("the package is small, has what it names, compiles under skipLibCheck: fals
   const sources = globSync("**/*.{ts,cts}", { cwd: kit, exclude: ["**/*.d.{ts,cts}"] });
   expect(sources).toEqual([]);
 
-  // What docs/scenarios.md names for editors.
-  expect(existsSync(join(kit, "dist/simulator/schemas/scenario.schema.json"))).toBe(true);
+  // What is there for editors.
+  for (const name of ["scenario", "verify-report"])
+    expect(existsSync(join(kit, `dist/simulator/schemas/${name}.schema.json`))).toBe(true);
 
   const bytes = globSync("**/*", { cwd: kit }).reduce((sum, file) => sum + statSync(join(kit, file)).size, 0);
   expect(bytes).toBeLessThan(MOST_BYTES);
