@@ -67,8 +67,8 @@ test("what one comes for takes three actions at most", async () => {
 
   // Another secret.
   await begin("");
-  await act(page.keyboard.press("Control+k"));
-  await act(page.keyboard.type("roll\n"));
+  await act(page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Endpoints" }).click());
+  await act(page.getByRole("button", { name: "Rotate" }).click());
   await act(page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click());
   await page.getByRole("dialog", { name: "The signing secret" }).waitFor();
 
