@@ -1,6 +1,6 @@
 import type { Claim } from "../engine.ts";
 import { describeError, type Log } from "./log.ts";
-import { REDACTED_TEXT } from "./privacy.ts";
+import { REDACTED_TEXT, shownType } from "./privacy.ts";
 import { createScrubber, type Scrubber } from "./scrubber.ts";
 
 /** How much of what a handler hands over is looked at. */
@@ -31,7 +31,7 @@ export function createHandlerLog(
   let ready: { lines: Log; scrubber: Scrubber } | undefined;
   const prepare = (): { lines: Log; scrubber: Scrubber } => ({
     lines: log.child(
-      { event_id: id, type, handler, attempt, ...request },
+      { event_id: id, type: shownType(type), handler, attempt, ...request },
       // Errors come to it described and scrubbed.
       { serializers: { err: (described: unknown) => described } },
     ),

@@ -10,6 +10,11 @@ const PASSWORD = "password_canary_31ffe0";
 export const handlers = [
   ...own,
   defineHandler({
+    name: "logs-that-there-was-one",
+    type: "*",
+    handle: async (_event, { log }) => log.info("a handler that says nothing of its event"),
+  }),
+  defineHandler({
     name: "throws-the-event",
     type: "throws-the-event",
     object,

@@ -112,6 +112,7 @@ test("no secret, signature, phone number or text reaches a log, an answer, a met
   expect(everything).toContain(idOf(bodies[3]!));
   expect(everything).toContain("a handler that quotes its event");
   expect(everything).toContain("a handler that tells secrets");
+  expect(everything).toContain("a handler that says nothing of its event");
   expect(everything).toContain('"names":["API_BASE_URL","API_KEY","DATABASE_URL"]');
   expect(everything).toMatch(/"error":"Error","at":\["at .*canary-handlers\.ts:\d+/);
   for (const [what, canary] of Object.entries(CANARIES)) {

@@ -7,7 +7,7 @@ export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** What curl says by itself. */
+/** Headers that curl sends without being told. */
 const CURLS_OWN = new Set(["host", "content-length", "connection"]);
 
 /** An attempt as a command, signed at this moment: the simulator has the secret, and a signature is good for 300 s. */
