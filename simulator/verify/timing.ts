@@ -10,7 +10,7 @@ export const DEFAULT_TIMING = {
   hurriedTimeoutMs: 2_000,
   /** After this much of a run, nothing more is begun with a receiver whose usual answer takes longer than `slowAnswerMs`. */
   slowRunMs: 40_000,
-  slowAnswerMs: 50,
+  slowAnswerMs: 200,
   /** How long a receiver may answer 503 after its start before that counts. */
   readyMs: 30_000,
   /** How long a check holds a connection open without finishing its request. */

@@ -9,7 +9,7 @@ import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
-import { DEFAULT_TIMING, timingFor } from "./timing.ts";
+import { DEFAULT_TIMING, timingFor, type Timing } from "./timing.ts";
 
 /** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
 const API_BASE_URL = "http://127.0.0.1:4010";
@@ -40,6 +40,8 @@ export type VerifyOptions = {
   clockVariable?: string | undefined;
   /** How long it may take to handle what it acknowledged. */
   effectsWithinMs?: number | undefined;
+  /** Other waits than the usual, for tests. */
+  timing?: Partial<Timing>;
   /** What fails the run besides failed `must` checks. */
   failOn: readonly FailOn[];
   now: () => number;
@@ -101,7 +103,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
     const report = await runChecks({
       ...options,
       invocation: invocationOf(options),
-      timing: timingFor(options),
+      timing: { ...timingFor(options), ...options.timing },
       observe: options.observeUrl === undefined ? undefined : createObserver(options.observeUrl),
       receiver,
     });

@@ -6,6 +6,8 @@ import { projectWithKit } from "./installed.ts";
 
 /** Of what is installed: both programs, the receiver as a library, the dashboard, the pages, and the examples of `create`. */
 const MOST_BYTES = 2_400_000;
+/** It builds, packs and installs, and has the compiler read what was installed, again and again. */
+const TIMEOUT_MS = 600_000;
 
 const exportSchema = z.union([
   z.string(),
@@ -82,73 +84,78 @@ const classic = (commonJs: string): string =>
   commonJs.replace(/import kit = require\(("[^"]+")\)/, "import * as kit from $1");
 const COMPILE = "--noEmit --ignoreConfig --strict --skipLibCheck false --target es2024 --lib es2024 --types";
 
-test("the package is small, has what it names, compiles under skipLibCheck: false, and loads by import and require", () => {
-  const project = projectWithKit();
-  const { kit } = project;
-  const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(kit, "package.json"), "utf8")));
+test(
+  "the package is small, has what it names, compiles under skipLibCheck: false, and loads by import and require",
+  () => {
+    const project = projectWithKit();
+    const { kit } = project;
+    const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(kit, "package.json"), "utf8")));
 
-  const named = Object.values(manifest.exports).flatMap((target) =>
-    typeof target === "string"
-      ? [target]
-      : Object.values(target).flatMap(({ types, default: code }) => [types, code]),
-  );
-  const missing = [...named, ...Object.values(manifest.bin)].filter((file) => !existsSync(join(kit, file)));
-  expect(missing).toEqual([]);
-  // `npx voice-agent-webhook-kit dev` runs the bin that is named as the package.
-  expect(manifest.bin["voice-agent-webhook-kit"]).toBe(manifest.bin["voice-agent-simulator"]);
-  for (const program of Object.values(manifest.bin)) {
-    expect(readFileSync(join(kit, program), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
-  }
-  const sources = globSync("**/*.{ts,cts}", { cwd: kit, exclude: ["**/*.d.{ts,cts}"] });
-  expect(sources).toEqual([]);
+    const named = Object.values(manifest.exports).flatMap((target) =>
+      typeof target === "string"
+        ? [target]
+        : Object.values(target).flatMap(({ types, default: code }) => [types, code]),
+    );
+    const missing = [...named, ...Object.values(manifest.bin)].filter((file) => !existsSync(join(kit, file)));
+    expect(missing).toEqual([]);
+    // `npx voice-agent-webhook-kit dev` runs the bin that is named as the package.
+    expect(manifest.bin["voice-agent-webhook-kit"]).toBe(manifest.bin["voice-agent-simulator"]);
+    for (const program of Object.values(manifest.bin)) {
+      expect(readFileSync(join(kit, program), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+    }
+    const sources = globSync("**/*.{ts,cts}", { cwd: kit, exclude: ["**/*.d.{ts,cts}"] });
+    expect(sources).toEqual([]);
 
-  // What is there for editors.
-  for (const name of ["scenario", "verify-report"])
-    expect(existsSync(join(kit, `dist/simulator/schemas/${name}.schema.json`))).toBe(true);
+    // What is there for editors.
+    for (const name of ["scenario", "verify-report"])
+      expect(existsSync(join(kit, `dist/simulator/schemas/${name}.schema.json`))).toBe(true);
 
-  const bytes = globSync("**/*", { cwd: kit }).reduce((sum, file) => sum + statSync(join(kit, file)).size, 0);
-  expect(bytes).toBeLessThan(MOST_BYTES);
+    const bytes = globSync("**/*", { cwd: kit }).reduce(
+      (sum, file) => sum + statSync(join(kit, file)).size,
+      0,
+    );
+    expect(bytes).toBeLessThan(MOST_BYTES);
 
-  // What the types need, and no other dependency.
-  project.lend("zod", "pino", "@types/node", "undici-types", "typescript");
-  project.write("use.mts", ESM);
-  project.write("use.ts", ESM);
-  project.write("use.cts", COMMONJS);
-  project.write("receiver.mts", RECEIVER_ESM);
-  project.write("receiver.ts", RECEIVER_ESM);
-  project.write("receiver.cts", RECEIVER_COMMONJS);
-  const tsc = (line: string) =>
-    project.run("node", "node_modules/typescript/bin/tsc", ...COMPILE.split(" "), "", ...line.split(" "));
-  expect(tsc("--module nodenext use.mts use.cts receiver.mts receiver.cts")).toEqual({
-    status: 0,
-    output: "",
-  });
-  expect(tsc("--module preserve --moduleResolution bundler use.ts receiver.ts")).toEqual({
-    status: 0,
-    output: "",
-  });
+    // What the types need, and no other dependency.
+    project.lend("zod", "pino", "@types/node", "undici-types", "typescript");
+    project.write("use.mts", ESM);
+    project.write("use.ts", ESM);
+    project.write("use.cts", COMMONJS);
+    project.write("receiver.mts", RECEIVER_ESM);
+    project.write("receiver.ts", RECEIVER_ESM);
+    project.write("receiver.cts", RECEIVER_COMMONJS);
+    const tsc = (line: string) =>
+      project.run("node", "node_modules/typescript/bin/tsc", ...COMPILE.split(" "), "", ...line.split(" "));
+    expect(tsc("--module nodenext use.mts use.cts receiver.mts receiver.cts")).toEqual({
+      status: 0,
+      output: "",
+    });
+    expect(tsc("--module preserve --moduleResolution bundler use.ts receiver.ts")).toEqual({
+      status: 0,
+      output: "",
+    });
 
-  project.write("classic.ts", classic(COMMONJS));
-  project.write("classic-receiver.ts", classic(RECEIVER_COMMONJS));
-  const compile = [
-    join(import.meta.dirname, "classic/node_modules/typescript/bin/tsc"),
-    ..."--noEmit --strict --esModuleInterop --skipLibCheck false --target es2022 --types node".split(" "),
-    ..."--module commonjs --moduleResolution node classic.ts classic-receiver.ts".split(" "),
-  ];
-  expect(project.run("node", ...compile)).toEqual({ status: 0, output: "" });
+    project.write("classic.ts", classic(COMMONJS));
+    project.write("classic-receiver.ts", classic(RECEIVER_COMMONJS));
+    const compile = [
+      join(import.meta.dirname, "classic/node_modules/typescript/bin/tsc"),
+      ..."--noEmit --strict --esModuleInterop --skipLibCheck false --target es2022 --types node".split(" "),
+      ..."--module commonjs --moduleResolution node classic.ts classic-receiver.ts".split(" "),
+    ];
+    expect(project.run("node", ...compile)).toEqual({ status: 0, output: "" });
 
-  project.lend(...Object.keys(manifest.dependencies).filter((name) => name !== "zod" && name !== "pino"));
-  project.write(
-    "require.cjs",
-    `require("voice-agent-webhook-kit/simulator").startSimulator({ calls: 0 }).then((s) => s.close()).then(() => console.log("closed"))`,
-  );
-  expect(project.run("node", "require.cjs")).toEqual({ status: 0, output: "closed\n" });
-  project.write(
-    "import.mjs",
-    `import { startSimulator } from "voice-agent-webhook-kit/simulator"; await (await startSimulator({ calls: 0 })).close(); console.log("closed");`,
-  );
-  expect(project.run("node", "import.mjs")).toEqual({ status: 0, output: "closed\n" });
-  const stores = `
+    project.lend(...Object.keys(manifest.dependencies).filter((name) => name !== "zod" && name !== "pino"));
+    project.write(
+      "require.cjs",
+      `require("voice-agent-webhook-kit/simulator").startSimulator({ calls: 0 }).then((s) => s.close()).then(() => console.log("closed"))`,
+    );
+    expect(project.run("node", "require.cjs")).toEqual({ status: 0, output: "closed\n" });
+    project.write(
+      "import.mjs",
+      `import { startSimulator } from "voice-agent-webhook-kit/simulator"; await (await startSimulator({ calls: 0 })).close(); console.log("closed");`,
+    );
+    expect(project.run("node", "import.mjs")).toEqual({ status: 0, output: "closed\n" });
+    const stores = `
     const { createServer } = require("node:http");
     const { createHmac } = require("node:crypto");
     void (async () => {
@@ -162,11 +169,13 @@ test("the package is small, has what it names, compiles under skipLibCheck: fals
       await receiver.stop();
       console.log(answer.received, unwrap({ body, header, secrets: "s" }).type);
     })();`;
-  for (const load of ["import", "require"]) {
-    project.write(
-      `${load}s.cjs`,
-      `const load = async () => ${load}("voice-agent-webhook-kit/receiver");${stores}`,
-    );
-    expect(project.run("node", `${load}s.cjs`)).toEqual({ status: 0, output: "true call.completed\n" });
-  }
-});
+    for (const load of ["import", "require"]) {
+      project.write(
+        `${load}s.cjs`,
+        `const load = async () => ${load}("voice-agent-webhook-kit/receiver");${stores}`,
+      );
+      expect(project.run("node", `${load}s.cjs`)).toEqual({ status: 0, output: "true call.completed\n" });
+    }
+  },
+  TIMEOUT_MS,
+);

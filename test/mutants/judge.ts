@@ -14,6 +14,7 @@ export const QUICK: Partial<Timing> = {
   underWayMs: 1_500,
   hurriedTimeoutMs: 20_000,
   slowRunMs: Number.POSITIVE_INFINITY,
+  manyOthersMs: Number.POSITIVE_INFINITY,
   readyMs: 2_000,
   stallMs: 2_000,
   settleMs: 5_000,

@@ -98,8 +98,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R6: an event that kills its worker takes another one with it.",
     file: "receiver/engines/sqlite/processor.ts",
-    find: "const isClaimed = running.size === 0 &&",
-    replace: "const isClaimed = running.size < 100 &&",
+    find: "return running.size === 0 && (await",
+    replace: "return running.size < 100 && (await",
     tests: ["test/receiver/engines/processor.test.ts"],
   },
   {
