@@ -8,11 +8,12 @@ import {
   takesWebhooks,
   type FoundReceiver,
 } from "../processes/receiver-search.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
 import { CommandError } from "./command-error.ts";
 import type { Output } from "./output.ts";
 
 const USUAL_PORT = 3000;
-const LARGEST_PORT = 65_535;
+const [, LARGEST_PORT] = OPTION_BOUNDS.port;
 const LOOK_EVERY_MS = 1_000;
 /** How long a receiver that listens may take to have its paths. */
 const ROUTES_MS = 2_000;

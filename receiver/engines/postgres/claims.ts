@@ -77,8 +77,10 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
           const { name } = one.handler;
           const [starts] = await say<Starts>(FIND_STARTS, [name, perMs]);
           const free = limit - (starts?.recent ?? 0);
-          if (free <= 0) waitMs.set(name, starts?.untilMs ?? perMs);
-          if (free <= 0) return [];
+          if (free <= 0) {
+            waitMs.set(name, starts?.untilMs ?? perMs);
+            return [];
+          }
           const fetched = await fetch({ ...one, limit: Math.min(one.limit, free) });
           if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
           return fetched;
