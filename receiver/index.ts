@@ -11,6 +11,7 @@ export {
 } from "./library/unwrap.ts";
 export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";
 export type { CreateServices, HandledEvent, Handler, HandlerContext } from "./work/handler.ts";
+export type { InboxEvent, InboxJob } from "./engine.ts";
 export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/handler-bench.ts";
 export type { Fetch, Middleware } from "./intake/adapters.ts";
 export type { Readiness } from "./operations/health.ts";

@@ -13,6 +13,11 @@ app.get("/readyz", async (_request, response) => {
   const { ready, checks } = await receiver.health();
   response.status(ready ? 200 : 503).json(checks);
 });
+// How often an event was handled, which \`verify\` asks for.
+app.get("/handled/:id", async ({ params }, response) => {
+  const event = await receiver.event(params.id);
+  response.json({ handled: event?.handled ?? 0 });
+});
 
 const server = app.listen(process.env.PORT ?? 3000, "127.0.0.1");
 

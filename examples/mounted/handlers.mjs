@@ -14,4 +14,10 @@ export const handlers = [
       );
     },
   }),
+  // An event has a job for each handler that wants it. This one wants all, of types that are not known yet too.
+  defineHandler({
+    name: "say-what-came",
+    type: "*",
+    handle: (_event, { log }) => log.info("came"),
+  }),
 ];

@@ -12,6 +12,11 @@ app.get("/readyz", async (context) => {
   const { ready, checks } = await receiver.health();
   return context.json(checks, ready ? 200 : 503);
 });
+// How often an event was handled, which \`verify\` asks for.
+app.get("/handled/:id", async (context) => {
+  const event = await receiver.event(context.req.param("id"));
+  return context.json({ handled: event?.handled ?? 0 });
+});
 
 const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000), hostname: "127.0.0.1" });
 process.once("SIGTERM", () => {

@@ -1,6 +1,8 @@
+import { eventIdSchema } from "../../shared/events.ts";
 import { systemClock } from "../clock.ts";
 import { compose } from "../compose.ts";
 import { loadConfig } from "../config.ts";
+import type { InboxEvent } from "../engine.ts";
 import { filesOf, openConfigured } from "../engines/open.ts";
 import type { Fetch, Middleware } from "../intake/adapters.ts";
 import type { Readiness } from "../operations/health.ts";
@@ -30,6 +32,11 @@ export type MountedReceiver = {
   fetch: Fetch;
   /** Whether events can be taken now, and what was looked at. */
   health: () => Promise<Readiness>;
+  /**
+   * What has come of an event, by its id: its state, how often it was handled, and each handler's job with its last error.
+   * Undefined for an event that was not accepted here.
+   */
+  event: (id: string) => Promise<InboxEvent | undefined>;
   /** For Prometheus. */
   metrics: () => Promise<{ contentType: string; body: string }>;
   /**
@@ -70,6 +77,7 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     middleware: receiver.middleware,
     fetch: receiver.fetch,
     health: receiver.health.readiness,
+    event: async (id) => (eventIdSchema.safeParse(id).success ? engine.ledger.find(id) : undefined),
     metrics: receiver.metrics.text,
     stop: () => (stopped ??= receiver.drain().then(receiver.close)),
   };

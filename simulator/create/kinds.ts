@@ -40,6 +40,7 @@ export const KINDS = {
     title: "a Next.js app with the receiver mounted, and a handler",
     files: {
       "app/webhooks/route.js": "mounted/next/app/webhooks/route.js",
+      "app/handled/[id]/route.js": "mounted/next/app/handled/[id]/route.js",
       "app/layout.js": "mounted/next/app/layout.js",
       "app/page.js": "mounted/next/app/page.js",
       "receiver.mjs": "mounted/next/receiver.mjs",

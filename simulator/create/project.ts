@@ -19,7 +19,9 @@ export type Sources = { examples: URL; manifest: URL };
 /** npm puts the `node` of the one that fits the machine first in the PATH of the project's scripts. */
 const NODES = Object.fromEntries([...NODE_MACHINES].map((machine) => [`node-${machine}`, NEWER_NODE]));
 
-const URL_HERE = "http://localhost:3000/webhooks";
+/** With the address that says what was handled: without it, a receiver that loses events would pass. */
+const WHERE = "--url http://localhost:3000/webhooks --observe http://localhost:3000/handled/{id}";
+const VERIFY = `verify --level must ${WHERE} --fail-on unverified`;
 
 /** Every file of a project of that kind, by its path; `secret` goes into its `.env`, which no repository gets. */
 export function projectFiles(
@@ -36,9 +38,8 @@ export function projectFiles(
   }
   if (kind.node === undefined) {
     files.set("start", script(`set -a\n. ./.env\nset +a\nexec ${kind.start}`));
-    files.set("dev", script(`exec ${npx(archive)} dev --url ${URL_HERE} "$@" -- ${kind.start}`));
-    const verify = `exec ${npx(archive)} verify --level must --url ${URL_HERE} \\\n  --observe 'http://localhost:3000/handled/{id}' --fail-on unverified "$@" -- ${kind.start}`;
-    files.set("verify", script(verify));
+    files.set("dev", script(`exec ${npx(archive)} dev ${WHERE} "$@" -- ${kind.start}`));
+    files.set("verify", script(`exec ${npx(archive)} ${VERIFY} "$@" -- ${kind.start}`));
   } else {
     const { packages, startAlone, dev, build } = kind.node;
     const versions = { ...manifest.devDependencies, ...manifest.dependencies };
@@ -54,8 +55,8 @@ export function projectFiles(
       type: "module",
       scripts: {
         start: `${built}${startAlone}`,
-        dev: `voice-agent-simulator dev --url ${URL_HERE} -- ${dev}`,
-        verify: `${built}voice-agent-simulator verify --level must --url ${URL_HERE} -- ${kind.start}`,
+        dev: `voice-agent-simulator dev ${WHERE} -- ${dev}`,
+        verify: `${built}voice-agent-simulator ${VERIFY} -- ${kind.start}`,
       },
       dependencies: { ...Object.fromEntries(wanted), "voice-agent-webhook-kit": `file:${archive}` },
       ...(options.nodeIsTooOld === true && { optionalDependencies: NODES }),

@@ -2,7 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { envelopeSchema } from "../../shared/events.ts";
 import { blocksOf } from "../docs/pages.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { ALL } from "../helpers/run/sizes.ts";
@@ -39,10 +41,18 @@ test.each(ALL ? APPS : APPS.slice(0, 1))(
       headers: { "X-Service-Signature": signatureFor(body, { secret: "whsec_mounted_example" }) },
     });
     expect(await answer.json()).toEqual({ received: true, duplicate: false });
+    const handled = async (id: string): Promise<unknown> => (await fetch(`${origin}/handled/${id}`)).json();
+    const { id } = envelopeSchema.parse(JSON.parse(body));
+    await until(
+      () => handled(id),
+      (answer) => isDeepStrictEqual(answer, { handled: 1 }),
+    );
     await until(
       () => log,
       (text) => text.includes('"msg":"handled"'),
     );
+    expect(await handled(id.replace(/.$/, "z"))).toEqual({ handled: 0 });
+    expect(await handled("no-id")).toEqual({ handled: 0 });
     expect(await (await fetch(origin)).text()).toBe("The app that was there before.");
     const ended = once(child, "exit");
     child.kill("SIGTERM");

@@ -42,6 +42,10 @@ describe.each(NAMES)("create --%s", (name) => {
       ? manifest.parse(JSON.parse(textOf(name, "package.json"))).scripts
       : { dev: textOf(name, "dev"), verify: textOf(name, "verify") };
     expect(last).toMatch(/^(?:npm run |\.\/)verify$/);
+    const observed = "--url http://localhost:3000/webhooks --observe http://localhost:3000/handled/{id}";
+    expect(scripts["dev"]).toContain(`dev ${observed}`);
+    expect(scripts["verify"]).toContain(`verify --level must ${observed} --fail-on unverified`);
+    expect([...made(name)].some(([path, { text }]) => `${path}\n${text}`.includes("handled/"))).toBe(true);
     for (const script of [scripts["dev"] ?? "", scripts["verify"] ?? ""]) {
       const line = script
         .split("\n")
