@@ -8,35 +8,42 @@ import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { APPS, command } from "./mounted.ts";
 import { failedMusts, story } from "./verified.ts";
 
+/** Three at a time, each started anew nine times, on a machine that may be busy. */
+const WITHIN_MS = 300_000;
+
 /** What can fail a run, without floods. */
 const selected = selectChecks({});
 if (!selected.ok) throw new Error(selected.message);
 const CHECKS = selected.checks.filter(({ level, group }) => level === "must" && group !== "load");
 
-describe.concurrent("verify finds nothing wrong and leaves nothing unproven, kills included, with the receiver mounted in", () => {
-  test.each(APPS)("%s", async (app) => {
-    const origin = `http://127.0.0.1:${await freePort()}`;
-    const report = await verifyReceiver({
-      url: `${origin}/webhooks`,
-      observeUrl: `${origin}/handled/{id}`,
-      secret: `whsec_${randomBytes(24).toString("hex")}`,
-      seed: randomBytes(4).toString("hex"),
-      checks: CHECKS,
-      command: [
-        "env",
-        `DATABASE_URL=sqlite:${join(temporaryDirectory(), "receiver.db")}`,
-        "LOG_LEVEL=warn",
-        ...command(app),
-      ],
-      readyTimeoutMs: 30_000,
-      failOn: ["unverified"],
-      now: Date.now,
-      // As long as it takes, since the machine may be busy.
-      timing: { slowRunMs: Number.POSITIVE_INFINITY, manyOthersMs: Number.POSITIVE_INFINITY },
+describe.concurrent(
+  "verify finds nothing wrong and leaves nothing unproven, kills included, with the receiver mounted in",
+  { timeout: WITHIN_MS },
+  () => {
+    test.each(APPS)("%s", async (app) => {
+      const origin = `http://127.0.0.1:${await freePort()}`;
+      const report = await verifyReceiver({
+        url: `${origin}/webhooks`,
+        observeUrl: `${origin}/handled/{id}`,
+        secret: `whsec_${randomBytes(24).toString("hex")}`,
+        seed: randomBytes(4).toString("hex"),
+        checks: CHECKS,
+        command: [
+          "env",
+          `DATABASE_URL=sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+          "LOG_LEVEL=warn",
+          ...command(app),
+        ],
+        readyTimeoutMs: 30_000,
+        failOn: ["unverified"],
+        now: Date.now,
+        // As long as it takes, since the machine may be busy.
+        timing: { slowRunMs: Number.POSITIVE_INFINITY, manyOthersMs: Number.POSITIVE_INFINITY },
+      });
+      expect({ failed: failedMusts(report), verdict: report.verdict }, story(report)).toEqual({
+        failed: [],
+        verdict: "passed",
+      });
     });
-    expect({ failed: failedMusts(report), verdict: report.verdict }, story(report)).toEqual({
-      failed: [],
-      verdict: "passed",
-    });
-  });
-});
+  },
+);
