@@ -3,10 +3,10 @@ import { z } from "zod";
 import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { jsonOf } from "../domain/exact-json.ts";
-import { requestText } from "../http.ts";
+import { requestText } from "../sender/request-text.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
 import { interruptible } from "./interrupt.ts";
-import { codeOf, messageOf } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 
 /** Limits of an answer: its size, and its duration from its first byte on. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -56,7 +56,7 @@ export function createControlClient(flags: SimulatorFlags) {
     const headers = {
       ...(text !== undefined && {
         "content-type": "application/json",
-        "content-length": Buffer.byteLength(text),
+        "content-length": String(Buffer.byteLength(text)),
       }),
       ...(flags.token !== undefined && { authorization: `Bearer ${flags.token}` }),
     };
@@ -73,7 +73,7 @@ export function createControlClient(flags: SimulatorFlags) {
     ).catch((error: unknown) => {
       if (error instanceof Error && error.name === "AbortError") throw new CommandError(interrupted());
       throw new CommandError(
-        `No simulator answers at ${flags.simulator} (${reasonOf(error)}): start one with ${ourCommand(serveAt(url))}, or name yours with --simulator.`,
+        `No simulator answers at ${flags.simulator} (${messageOf(error)}): start one with ${ourCommand(serveAt(url))}, or name yours with --simulator.`,
       );
     });
     const value = jsonOf(answer.text);
@@ -120,9 +120,4 @@ function serveAt({ hostname, port }: URL): string[] {
   return isHere && port !== "" && port !== new URL(DEFAULT_SIMULATOR).port
     ? ["serve", "--port", port]
     : ["serve"];
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
-  return codeOf(error) === "ECONNREFUSED" ? "connection refused" : messageOf(error) || "no connection";
 }

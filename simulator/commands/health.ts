@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { requestText } from "../http.ts";
+import { requestText } from "../sender/request-text.ts";
 import { DEFAULT_SIMULATOR } from "../invocation.ts";
 import { CommandError } from "./command-error.ts";
 import { simulatorOption, simulatorUrl } from "./control-client.ts";

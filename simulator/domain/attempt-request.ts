@@ -67,10 +67,10 @@ export function wireHeaders(options: {
   };
 }
 
-/** The first line of a delivery to `url`. */
-export function requestLine(url: string): string {
+/** The first line of a request to `url`; of a delivery, unless another method is given. */
+export function requestLine(url: string, method = "POST"): string {
   const { pathname, search } = new URL(url);
-  return `POST ${pathname}${search} HTTP/1.1`;
+  return `${method} ${pathname}${search} HTTP/1.1`;
 }
 
 function timestampShiftSeconds(faults: ReadonlySet<FaultName>): number {

@@ -12,7 +12,9 @@ export type AttemptError =
   | "protocol"
   | "interrupted";
 
-export type Outcome = { status: number } | { error: AttemptError; detail?: string };
+export type Failure = { error: AttemptError; detail?: string };
+
+export type Outcome = { status: number } | Failure;
 
 /** What is kept of an answer: its headers, and its body up to 16 KiB. */
 export type Answer = { headers: Record<string, string | string[]>; body: Buffer; truncated: boolean };

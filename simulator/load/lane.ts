@@ -42,11 +42,10 @@ export function createLane(options: {
       else drop();
       end(status < 200 ? "protocol" : status);
     },
-    onFailure(outcome: { status: number } | { error: string }): void {
+    onFailure({ error }: { error: string }): void {
       drop();
       // A status that has come stands, whatever becomes of the body behind it (SPEC §6 Retry policy).
-      const arrived = status >= 200 ? status : undefined;
-      end(arrived ?? ("error" in outcome ? outcome.error : outcome.status));
+      end(status >= 200 ? status : error);
     },
   };
 

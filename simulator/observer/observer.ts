@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requestText } from "../http.ts";
+import { requestText } from "../sender/request-text.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { messageOf } from "../errors.ts";
 import { withoutUserInfo } from "../redact.ts";

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { SIGNATURE_HEADER, sign } from "../../shared/signature.ts";
 import { isSuccess } from "../domain/judgement.ts";
+import { systemTime } from "../domain/wall-time.ts";
+import { createSender } from "../sender/sender.ts";
 
 /**
  * What was found at a port: a path that refuses what is unsigned, as a receiver should; one that takes it; one that fails
@@ -57,28 +59,26 @@ export async function takesSecret(url: string, secret: string): Promise<boolean>
   return status !== undefined && isSuccess(status);
 }
 
+/** What a receiver answers is what a delivery would be told: the sender asks. */
+const send = createSender({ wall: systemTime, allowedHosts: [], timeoutMs: TIMEOUT_MS });
+
 async function statusAt(
   url: string,
-  body: string | null = null,
-  headers: Record<string, string> = {},
+  text = "",
+  signature: Record<string, string> = {},
 ): Promise<number | undefined> {
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      body,
-      headers: {
-        "content-type": "application/json",
-        "user-agent": "voice-agent-simulator (looks for a receiver)",
-        ...headers,
-      },
-      redirect: "manual",
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    await response.body?.cancel();
-    return response.status;
-  } catch {
-    return undefined;
-  }
+  const body = Buffer.from(text);
+  const headers = {
+    host: new URL(url).host,
+    "content-type": "application/json",
+    "content-length": String(body.byteLength),
+    "user-agent": "voice-agent-simulator (looks for a receiver)",
+    connection: "close",
+    ...signature,
+  };
+  const { signal } = new AbortController();
+  const { outcome } = await send({ url, headers, body, answerMeans: "headers", faults: new Set(), signal });
+  return "status" in outcome ? outcome.status : undefined;
 }
 
 function kindOf(status: number): Kind {

@@ -1,5 +1,5 @@
 import type { LookupFunction } from "node:net";
-import type { Outcome } from "../domain/outcome.ts";
+import type { Failure } from "../domain/outcome.ts";
 import { type AnswerListener, createAnswerParser } from "./answer-parser.ts";
 import { connect } from "./connect.ts";
 import { classifyError } from "./outcome.ts";
@@ -7,7 +7,7 @@ import type { Turns } from "./turns.ts";
 
 /** Callbacks of one request: its answer, piece by piece, or a failure. After `onWhole` or `onFailure` comes nothing. */
 export type Exchange = Omit<AnswerListener, "onBroken"> & {
-  onFailure(outcome: Outcome): void;
+  onFailure(failure: Failure): void;
 };
 
 export type Connection = ReturnType<typeof openConnection>;
@@ -29,11 +29,11 @@ export function openConnection(options: {
   let isReady = false;
 
   /** Ends the exchange, if there is one; the connection is of no use after a failure. */
-  function fail(outcome: Outcome): void {
+  function fail(failure: Failure): void {
     const failed = exchange;
     exchange = undefined;
     destroy();
-    failed?.onFailure(outcome);
+    failed?.onFailure(failure);
   }
 
   function hangUp(): void {

@@ -1,4 +1,4 @@
-import type { AttemptError, Outcome } from "../domain/outcome.ts";
+import type { AttemptError, Failure, Outcome } from "../domain/outcome.ts";
 import { FORBIDDEN_ADDRESS } from "./connect.ts";
 import { codeOf } from "../errors.ts";
 
@@ -34,10 +34,15 @@ export function classifyStatus(status: number): Outcome {
 }
 
 /** One word for whatever a request failed with. What is none of the known network failures is the answer's fault. */
-export function classifyError(error: unknown): Outcome {
+export function classifyError(error: unknown): Failure {
   const cause = rootCause(error);
   const code = codeOf(cause);
   return { error: wordFor(code, cause), detail: code === "" ? cause.message : `${code}: ${cause.message}` };
+}
+
+/** What went wrong, as the end of a sentence: the words of the system where it has some. */
+export function failureWords({ error, detail = error }: Failure): string {
+  return detail.startsWith("ECONNREFUSED") ? "connection refused" : detail.replace(/^[A-Z][A-Z0-9_]+: /, "");
 }
 
 function wordFor(code: string, cause: Error): AttemptError {

@@ -4,14 +4,14 @@ import type { SendRequest } from "../domain/flights.ts";
 import type { WallTime } from "../domain/wall-time.ts";
 import type { Connection } from "./connection.ts";
 
-type WireRequest = Pick<SendRequest, "url" | "headers" | "body">;
+type WireRequest = Pick<SendRequest, "url" | "headers" | "body"> & { method?: string };
 
 const SLOW_BODY_MS = 3_000;
 const SLOW_BODY_STEPS = 30;
 
 /** A whole request in one piece, with the headers that it has and no others. */
-export function requestBytes({ url, headers, body }: WireRequest): Buffer {
-  let head = `${requestLine(url)}\r\n`;
+export function requestBytes({ method, url, headers, body }: WireRequest): Buffer {
+  let head = `${requestLine(url, method)}\r\n`;
   for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
   head += "\r\n";
   const bytes = Buffer.allocUnsafe(head.length + body.byteLength);

@@ -97,8 +97,8 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
       isWhole = true;
       changed();
     },
-    onFailure(outcome) {
-      failure ??= "error" in outcome ? noAnswer(outcome.error, outcome.detail) : undefined;
+    onFailure({ error, detail }) {
+      failure ??= noAnswer(error, detail);
       changed();
     },
   };

@@ -18,19 +18,10 @@ if (behaviour === "own-port") {
     response.writeHead(url === "/api/webhooks" ? refused : 404).end();
   }).listen(0, "127.0.0.1", () => process.stdout.write(`at ${JSON.stringify(server.address())}\n`));
 } else if (behaviour === "verifies") {
-  const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on("data", (piece: Buffer) => pieces.push(piece));
-    request.once("end", () => {
-      const headers = [request.headers["x-service-signature"] ?? ""].flat();
-      const nowSeconds = Math.floor(Date.now() / 1000);
-      const body = Buffer.concat(pieces);
-      const { ok } = verify({ headers, body, secrets: [SIGNING_SECRET ?? ""], nowSeconds });
-      response.writeHead(ok ? 200 : 401).end();
-    });
-  }).listen(Number(PORT), "127.0.0.1", () =>
-    process.stdout.write(`at ${JSON.stringify(server.address())}\n`),
-  );
+  verifying(SIGNING_SECRET ?? "", Number(PORT));
+} else if (behaviour === "two") {
+  verifying("whsec_other", 0);
+  verifying(SIGNING_SECRET ?? "", 0);
 } else if (behaviour !== "deaf") {
   createServer((request, response) => {
     request.resume();
@@ -43,4 +34,20 @@ if (behaviour === "own-port") {
 } else {
   process.stdout.write(`deaf ${process.pid}\n`);
   setInterval(() => {}, 1_000);
+}
+
+/** Answers 200 to what is signed with the secret, and 401 to all else. */
+function verifying(secret: string, port: number): void {
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on("data", (piece: Buffer) => pieces.push(piece));
+    request.once("end", () => {
+      const headers = [request.headers["x-service-signature"] ?? ""].flat();
+      const nowSeconds = Math.floor(Date.now() / 1000);
+      const { ok } = verify({ headers, body: Buffer.concat(pieces), secrets: [secret], nowSeconds });
+      response.writeHead(ok ? 200 : 401).end();
+    });
+  }).listen(port, "127.0.0.1", () =>
+    process.stdout.write(`${secret} at ${JSON.stringify(server.address())}\n`),
+  );
 }

@@ -48,6 +48,21 @@ test("without a command, the receiver that runs is found, and its secret is used
   expect(given.code).toBe(0);
 });
 
+test("of two that listen, the one that has the secret is taken, and the other one is named", async () => {
+  const receiver = spawnRun(RECEIVER, ["two"], { SIGNING_SECRET: "whsec_mine" });
+  const portOf = async (secret: string) =>
+    /"port":(\d+)/.exec(await receiver.line((text) => text.startsWith(`${secret} at`)))?.[1];
+  const [mine, other] = [await portOf("whsec_mine"), await portOf("whsec_other")];
+  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--pid", String(receiver.child.pid)];
+  const { code, err } = await run(...dev, "--secret", "whsec_mine");
+  expect(err).toContain(`at http://localhost:${mine}/webhooks. It refuses what is not signed`);
+  expect(code).toBe(0);
+  const nobodys = await run(...dev, "--secret", "whsec_nobodys");
+  expect(nobodys.err).toContain("Nobody who listens takes what is signed with this secret");
+  for (const port of [mine, other]) expect(nobodys.err).toContain(`http://localhost:${port}`.slice(7));
+  expect(nobodys.err).toContain("That listens, too");
+});
+
 test("where no receiver runs, it says how to start one, and with --once gives up", async () => {
   const nobody = spawnRun(RECEIVER, ["deaf"]);
   await nobody.line((text) => text.includes("deaf"));

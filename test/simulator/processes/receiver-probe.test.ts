@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import { createServer as createTcpServer } from "node:net";
-import { describe, expect, test } from "vitest";
+import { createServer as createTcpServer, type Server } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { probeReceiver } from "../../../simulator/processes/receiver-probe.ts";
 import { listen } from "../../helpers/listen.ts";
 
@@ -64,6 +64,27 @@ describe("what is found at a port", () => {
     });
   });
 });
+
+test("a port that browsers do not go to is asked like any other", async () => {
+  const server = createServer((_request, response) => void response.writeHead(401).end());
+  onTestFinished(() => void server.close());
+  const port = await firstFree(server, [6665, 6666, 6667, 6668, 6669, 6697]);
+  expect(await probeReceiver({ host: "127.0.0.1", port })).toMatchObject({
+    finding: "everywhere",
+    status: 401,
+  });
+});
+
+async function firstFree(server: Server, ports: readonly number[]): Promise<number> {
+  for (const port of ports) {
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (isFree) return port;
+  }
+  throw new Error("somebody has all of these ports");
+}
 
 test("what is sent says nothing that could be acted upon, and stops when the path is found", async () => {
   const { seen } = await probeOf({ "/webhook": 401, "/hooks": 401 });

@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import { expect, test } from "vitest";
 import { createLane } from "../../../simulator/load/lane.ts";
+import { requestText } from "../../../simulator/sender/request-text.ts";
 import { createTurns } from "../../../simulator/sender/turns.ts";
 import { openWire, parseTarget } from "../../../simulator/verify/wire.ts";
 import { startRawServer } from "../../helpers/raw-server.ts";
@@ -147,7 +148,7 @@ const STRICTER: Record<string, string> = {
 };
 
 test(
-  "all who read an answer read it as node:http does: the sender, verify and load",
+  "all who read an answer read it as node:http does: the sender, verify, load and the commands",
   { timeout: 600_000 },
   async () => {
     const bytes = [...SEQUENCES.values()];
@@ -164,6 +165,8 @@ test(
             sender: refusedOr(await wordOf(sendTo(url))),
             verify: await byVerify(url),
             load: await byLoad(url),
+            // Who wants the whole text has none where the body breaks off.
+            commands: name.startsWith("the chunks") ? (STRICTER[name] ?? theirs) : await byCommands(url),
           };
           const expected = STRICTER[name] ?? theirs;
           if (Object.values(ours).some((word) => word !== expected)) differences[name] = { theirs, ...ours };
@@ -195,6 +198,14 @@ async function byVerify(url: string): Promise<string | number> {
   const outcome = await wire.answer();
   wire.close();
   return outcome.kind === "answered" ? outcome.status : "refused";
+}
+
+function byCommands(url: string): Promise<string | number> {
+  const asked = { method: "POST", headers: {}, signal: AbortSignal.timeout(PATIENT_MS), mostBytes: 1024 };
+  return requestText(new URL(url), asked).then(
+    ({ status }) => status,
+    () => "refused",
+  );
 }
 
 function byLoad(url: string): Promise<string | number> {
