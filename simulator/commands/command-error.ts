@@ -1,3 +1,5 @@
+import type { Refused } from "../domain/refused.ts";
+
 /** What a command's exit code means. */
 export const EXIT = { ok: 0, checkFailed: 1, wrongUsage: 2, couldNotRun: 3 } as const;
 
@@ -15,4 +17,10 @@ export class CommandError extends Error {
 /** Ends a command that was used wrongly: the message says how it is used. */
 export function usageError(message: string): CommandError {
   return new CommandError(message, EXIT.wrongUsage);
+}
+
+/** What was read or chosen; ends the command where it was refused, with `what` before why. */
+export function orUsageError<Done extends { ok: true }>(result: Done | Refused, what = ""): Done {
+  if (result.ok) return result;
+  throw usageError(what + result.message);
 }

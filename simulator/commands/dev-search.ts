@@ -1,6 +1,5 @@
-import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { isListening } from "../processes/listening.ts";
+import { freePort, isListening } from "../processes/listening.ts";
 import { isInGroup } from "../processes/process-group.ts";
 import {
   likeliestReceiver,
@@ -22,14 +21,7 @@ const ROUTES_MS = 2_000;
 export async function portForReceiver(wanted = ""): Promise<number> {
   const port = /^[1-9]\d{0,4}$/.test(wanted) && Number(wanted) <= LARGEST_PORT ? Number(wanted) : USUAL_PORT;
   if (!(await isListening({ hostname: "localhost", port }))) return port;
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : port));
-    });
-  });
+  return (await freePort(0)) ?? port;
 }
 
 /**

@@ -5,7 +5,7 @@ import { createObserver } from "../observer/observer.ts";
 import { addressOf } from "../processes/listening.ts";
 import { startReceiver, type ReceiverProcess } from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
-import { CommandError, EXIT, usageError } from "./command-error.ts";
+import { CommandError, EXIT, orUsageError } from "./command-error.ts";
 import { createLocator, findRunningReceiver, portForReceiver } from "./dev-search.ts";
 import { interruptible } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
@@ -193,9 +193,7 @@ function endpointFor(url: string, flags: Pick<Flags, "secret">, { simulator }: R
   const existing = simulator.endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
   if (existing !== undefined) return existing;
   const secret = flags.secret === undefined ? undefined : wantSecret(flags.secret);
-  const registered = simulator.endpoints.register({ url, secret });
-  if (registered.ok) return registered.endpoint;
-  throw usageError(`--url ${url}: ${registered.message}`);
+  return orUsageError(simulator.endpoints.register({ url, secret }), `--url ${url}: `).endpoint;
 }
 
 function printWhatNext(running: RunningSimulator, flags: Flags, output: Output, ends: string): void {

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { Command } from "commander";
 import { isExposed } from "../private-file.ts";
+import { freePort } from "../processes/listening.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createControlClient, simulatorOption } from "./control-client.ts";
 import { clockSchema } from "./control-schemas.ts";
@@ -106,7 +106,7 @@ function problemOfFolder(folder: string): string | undefined {
 
 /** A free port, or a simulator that answers there and has the same time as we. */
 async function checkPort({ port, token }: Flags): Promise<Check[]> {
-  if (await isFree(port)) return [fine("port", `port ${port} is free`)];
+  if ((await freePort(port)) !== undefined) return [fine("port", `port ${port} is free`)];
   const looked = await checkSimulator(`http://127.0.0.1:${port}`, token);
   return looked.map((check) => {
     if (check.ok || check.name !== "simulator") return check;
@@ -132,14 +132,6 @@ async function checkSimulator(simulator: string, token: string | undefined): Pro
     if (!(error instanceof CommandError)) throw error;
     return [wrong("simulator", error.message)];
   }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
 }
 
 function checkClock(): Check {

@@ -1,4 +1,4 @@
-import { usageError } from "./command-error.ts";
+import { orUsageError } from "./command-error.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { EventType } from "../../shared/events.ts";
@@ -78,9 +78,5 @@ export function observeUrl(text: string): string {
 
 /** Reads `--fault` values; a mistake ends the command with the names that there are. */
 export function faultsOf(texts: readonly string[]): Fault[] {
-  return texts.map((text) => {
-    const parsed = parseFault(text);
-    if (!parsed.ok) throw usageError(parsed.message);
-    return parsed.fault;
-  });
+  return texts.map((text) => orUsageError(parseFault(text)).fault);
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { z } from "zod";
 import { listReadings, parseReadings } from "../domain/readings.ts";
-import { usageError } from "./command-error.ts";
+import { orUsageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { listOf, readingSchema } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
@@ -41,8 +41,7 @@ export default function readingsCommand(): Command {
     .description("change readings of the running simulator")
     .argument("<name=choice...>")
     .action(async (assignments: string[], flags: SimulatorFlags) => {
-      const parsed = parseReadings(assignments);
-      if (!parsed.ok) throw usageError(parsed.message);
+      orUsageError(parseReadings(assignments));
       const client = createControlClient(flags);
       const body = Object.fromEntries(
         assignments.map((assignment): [string, string] => {

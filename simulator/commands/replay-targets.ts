@@ -1,7 +1,7 @@
 import type { Envelope } from "../../shared/events.ts";
 import { checkEndpointUrl } from "../domain/endpoint-url.ts";
 import { systemTime } from "../domain/wall-time.ts";
-import { usageError } from "./command-error.ts";
+import { orUsageError, usageError } from "./command-error.ts";
 import { createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { emittedSchema, type EmittedValue } from "./control-schemas.ts";
 import { countFirstResults, waitForFirstAttempts } from "./first-attempts.ts";
@@ -64,8 +64,7 @@ export async function directTarget(
   signal: AbortSignal,
 ): Promise<ReplayTarget> {
   const secret = wantSecret(flags.secret);
-  const checked = checkEndpointUrl(url, flags.allowHost);
-  if (!checked.ok) throw usageError(`--to ${url}: ${checked.message}`);
+  const checked = orUsageError(checkEndpointUrl(url, flags.allowHost), `--to ${url}: `);
   const faults = faultsOf(flags.fault);
   // Loaded only now: a mistake in the command line is answered at once.
   const { createSender } = await import("../sender/sender.ts");

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import type { Envelope } from "../../shared/events.ts";
 import { openSource, type Source } from "../replay/sources.ts";
 import { openStateFile, type ReplayProgress, type StateFile } from "../replay/state-file.ts";
-import { EXIT, usageError } from "./command-error.ts";
+import { EXIT, orUsageError, usageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { eventDetailSchema } from "./control-schemas.ts";
 import { interruptible } from "./interrupt.ts";
@@ -100,8 +100,7 @@ async function openSources(names: string[], flags: ReplayFlags): Promise<Source[
   const sources: Source[] = [];
   for (const name of names) {
     const opened = await openSource({ name, findEvent, newId, skipInvalid: flags.skipInvalid });
-    if (!opened.ok) throw usageError(opened.message);
-    sources.push(opened.source);
+    sources.push(orUsageError(opened).source);
   }
   return sources;
 }
@@ -116,9 +115,7 @@ function resumption(
   }
   const skipped = { done: flags.skip, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
   if (flags.resume === undefined) return { state: undefined, before: skipped };
-  const opened = openStateFile(flags.resume, { sources: names, total });
-  if (!opened.ok) throw usageError(opened.message);
-  const { state, progress } = opened;
+  const { state, progress } = orUsageError(openStateFile(flags.resume, { sources: names, total }));
   return { state, before: { ...progress, done: Math.max(progress.done, flags.skip) } };
 }
 

@@ -1,16 +1,12 @@
 import { readBoundedFile } from "../bounded-file.ts";
 import { LARGEST_SCENARIO_BYTES, parseScenario, type Scenario } from "../domain/world/scenario.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
-import { usageError } from "./command-error.ts";
+import { orUsageError, usageError } from "./command-error.ts";
 import { messageOf } from "../errors.ts";
 
 /** Reads scenarios of the user; a mistake ends the command with the file, the place and what fits there. */
 export function scenariosOf(files: readonly string[]): Scenario[] {
-  return files.map((file) => {
-    const parsed = parseScenario(readJson(file));
-    if (!parsed.ok) throw usageError(`${file}: ${parsed.message}`);
-    return parsed.scenario;
-  });
+  return files.map((file) => orUsageError(parseScenario(readJson(file)), `${file}: `).scenario);
 }
 
 function readJson(file: string): unknown {

@@ -6,7 +6,7 @@ import { parseReadings } from "../domain/readings.ts";
 import { DEFAULT_RETENTION } from "../domain/retention.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
 import type { SimulatorOptions } from "../compose.ts";
-import { usageError } from "./command-error.ts";
+import { orUsageError } from "./command-error.ts";
 import { scenariosOf } from "./scenario-files.ts";
 import { collect, faultOption, faultsOf, wholeNumber } from "./option-values.ts";
 
@@ -101,11 +101,9 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
 
 /** What the simulator is made of, from the flags; every mistake ends the command with the fix. */
 export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
-  const readings = parseReadings(flags.reading);
-  if (!readings.ok) throw usageError(readings.message);
   return {
     clock: flags.clock,
-    readings: readings.readings,
+    readings: orUsageError(parseReadings(flags.reading)).readings,
     faults: faultsOf(flags.fault),
     allowedHosts: flags.allowHost,
     keepAlive: flags.keepAlive,

@@ -4,7 +4,7 @@ import type { EventType } from "../../shared/events.ts";
 import { type Level, LEVELS } from "../verify/check.ts";
 import type { Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
-import { CommandError, EXIT, usageError } from "./command-error.ts";
+import { CommandError, EXIT, orUsageError, usageError } from "./command-error.ts";
 import { interruptible } from "./interrupt.ts";
 import { collect, eventSelection, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
@@ -128,8 +128,7 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     events,
     thorough: flags.thorough === true || flags.list === true,
   };
-  const selected = selectChecks(selection);
-  if (!selected.ok) throw usageError(selected.message);
+  const selected = orUsageError(selectChecks(selection));
 
   if (flags.list === true) {
     const rows = selected.checks.map(({ id, level, title, group, thorough = false }) => ({
@@ -147,12 +146,10 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
   const target = verifyTarget(words, flags);
   const { loadBaseline, parseReportTargets, unwritableTarget, writeReports } =
     await import("../verify/reports/targets.ts");
-  const targets = parseReportTargets(flags.report, flags.json === true);
-  if (!targets.ok) throw usageError(targets.message);
-  const unwritable = unwritableTarget(targets.targets);
+  const { targets } = orUsageError(parseReportTargets(flags.report, flags.json === true));
+  const unwritable = unwritableTarget(targets);
   if (unwritable !== undefined) throw usageError(unwritable);
-  const baseline = flags.baseline === undefined ? undefined : loadBaseline(flags.baseline);
-  if (baseline?.ok === false) throw usageError(baseline.message);
+  const baseline = flags.baseline === undefined ? undefined : orUsageError(loadBaseline(flags.baseline));
 
   for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
   const { verifyReceiver } = await import("../verify/verify-receiver.ts");
@@ -179,7 +176,7 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
   });
   output.clearProgress();
-  const unwritten = await writeReports(report, targets.targets, output);
+  const unwritten = await writeReports(report, targets, output);
   if (unwritten.length > 0) throw new CommandError(unwritten.join("\n"));
   return EXIT_CODES[report.verdict];
 }

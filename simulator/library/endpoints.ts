@@ -52,15 +52,9 @@ function settingsOf({ url, eventTypes, orgId, secret, faults }: Partial<Endpoint
     url,
     orgId,
     secret,
-    eventTypes: eventTypes?.map(knownType),
+    eventTypes: eventTypes?.map((type) => orThrow(parseEventType(type)).type),
     faults: faults && faultsFrom(faults),
   };
-}
-
-function knownType(text: string): string {
-  const parsed = parseEventType(text);
-  if (!parsed.ok) throw new Error(parsed.message);
-  return parsed.type;
 }
 
 function record(endpoint: Endpoint): EndpointRecord {

@@ -1,5 +1,6 @@
 import { parseDuration } from "../domain/duration.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
+import type { Refused } from "../domain/refused.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { boundsProblem, OPTION_BOUNDS } from "../option-bounds.ts";
 import type { FaultText } from "./surface.ts";
@@ -53,11 +54,7 @@ function isBounded(name: string): name is keyof typeof OPTION_BOUNDS {
 /** Reads faults; throws with the names that there are. */
 export function faultsFrom(texts: readonly FaultText[]): Fault[] {
   if (typeof texts === "string") throw new TypeError('Faults are a list, such as ["duplicate"].');
-  return texts.map((text) => {
-    const parsed = parseFault(text);
-    if (!parsed.ok) throw new Error(parsed.message);
-    return parsed.fault;
-  });
+  return texts.map((text) => orThrow(parseFault(text)).fault);
 }
 
 /** Reads a duration: seconds, or a text such as `"5m"`; throws with what there is. */
@@ -70,13 +67,7 @@ export function secondsFrom(duration: number | string): number {
 }
 
 /** What was done; throws with what to do instead where it was refused. */
-export function orThrow<Result extends { ok: boolean }>(result: Result): Extract<Result, { ok: true }> {
-  if (isDone(result)) return result;
-  throw new Error(
-    "message" in result && typeof result.message === "string" ? result.message : "It was refused.",
-  );
-}
-
-function isDone<Result extends { ok: boolean }>(result: Result): result is Extract<Result, { ok: true }> {
-  return result.ok;
+export function orThrow<Done extends { ok: true }>(result: Done | Refused): Done {
+  if (result.ok) return result;
+  throw new Error(result.message);
 }

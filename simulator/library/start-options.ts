@@ -2,7 +2,7 @@ import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseReadings } from "../domain/readings.ts";
 import { createSimulator } from "../simulator.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { faultsFrom, refuseBeyondBounds, refuseUnknown, refuseUnknownWord } from "./input.ts";
+import { faultsFrom, orThrow, refuseBeyondBounds, refuseUnknown, refuseUnknownWord } from "./input.ts";
 import type { StartOptions } from "./surface.ts";
 
 const CALL = "startSimulator()";
@@ -42,16 +42,14 @@ export function simulatorFrom(options: StartOptions): Simulator {
   if (dataFile !== undefined && (typeof dataFile !== "string" || dataFile === "")) {
     throw new Error(`${CALL}: dataFile is ${JSON.stringify(dataFile)}. Give a path, or leave it out.`);
   }
-  const chosen = parseReadings(Object.entries(readings ?? {}).map(([name, choice]) => `${name}=${choice}`));
-  if (!chosen.ok) throw new Error(chosen.message);
-  const created = createSimulator({
+  const choices = Object.entries(readings ?? {}).map(([name, choice]) => `${name}=${choice}`);
+  const settings = {
     ...rest,
     answerTimeoutMs,
     clock,
-    readings: chosen.readings,
+    readings: orThrow(parseReadings(choices)).readings,
     faults: faultsFrom(faults),
     allowedHosts: [...allowedHosts],
-  });
-  if (!created.ok) throw new Error(created.message);
-  return created.simulator;
+  };
+  return orThrow(createSimulator(settings)).simulator;
 }

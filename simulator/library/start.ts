@@ -61,9 +61,8 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
     refuseUnknown(EMIT, given, Object.keys(EMIT_OPTIONS));
     const { object, orgId, count = 1, faults = [] } = given;
     refuseBeyondBounds(EMIT, { count });
-    const parsed = parseEventType(type);
-    if (!parsed.ok) throw new Error(parsed.message);
-    const happening = { type: parsed.type, object, orgId, faults: faultsFrom(faults) };
+    const known = orThrow(parseEventType(type)).type;
+    const happening = { type: known, object, orgId, faults: faultsFrom(faults) };
     const result = simulator.events.emit(happening, count);
     if (!result.ok) throw new Error(`${EMIT}: ${result.message}`);
     const { emitted } = result;
@@ -108,10 +107,9 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
 
 /** Adds a scenario of the caller's; answers its name. */
 function added(json: object, { stories }: Simulator): string {
-  const parsed = parseScenario(json);
-  if (!parsed.ok) throw new Error(parsed.message);
-  orThrow(stories.add(parsed.scenario));
-  return parsed.scenario.name;
+  const { scenario } = orThrow(parseScenario(json));
+  orThrow(stories.add(scenario));
+  return scenario.name;
 }
 
 /** What tests do with schedule time. */

@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { bareHost } from "../domain/endpoint-url.ts";
 
 /** Where somebody listens. */
@@ -25,5 +25,17 @@ export function isListening({ hostname, port }: Address): Promise<boolean> {
     socket.setTimeout(CONNECT_TIMEOUT_MS, () => finish(false));
     socket.once("connect", () => finish(true));
     socket.once("error", () => finish(false));
+  });
+}
+
+/** A port that nobody listens at on this machine: `wanted`, or any where that is 0; undefined where somebody does. */
+export function freePort(wanted: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(undefined));
+    server.listen(wanted, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" ? address?.port : undefined));
+    });
   });
 }
