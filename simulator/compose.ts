@@ -33,7 +33,6 @@ import { createSender } from "./sender/sender.ts";
 import { createClockVerbs } from "./verbs/clock.ts";
 import { createDeliveryVerbs } from "./verbs/deliveries.ts";
 import { createEndpointVerbs } from "./verbs/endpoints.ts";
-import { createEventVerbs } from "./verbs/events.ts";
 import { createReceiverVerbs } from "./verbs/receivers.ts";
 import { createVerdictVerbs } from "./verbs/verdicts.ts";
 import { createVerificationVerbs } from "./verbs/verification.ts";
@@ -176,7 +175,12 @@ export function compose(
     world,
     endpoints: createEndpointVerbs(parts),
     receivers: createReceiverVerbs({ list: options.listListeners ?? listListeners, probe: probeReceiver }),
-    events: createEventVerbs(parts),
+    events: {
+      ...emitter,
+      find: tables.events.find,
+      summary: tables.eventSummaries.find,
+      page: tables.eventSummaries.page,
+    },
     deliveries: createDeliveryVerbs({
       ...parts,
       kept: bounds.deliveries,

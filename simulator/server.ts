@@ -41,10 +41,10 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
 
   const { port } = addressOf(server);
   const shownHost = isWildcard(options.host) ? "localhost" : options.host;
-  for (const host of ["localhost", "127.0.0.1", "[::1]", hostInUrl(options.host)])
+  for (const host of ["localhost", "127.0.0.1", "[::1]", hostInUrl(options.host)]) {
     ownHosts.add(`${host}:${port}`);
-  if (port === 80)
-    for (const host of ["localhost", "127.0.0.1", "[::1]", hostInUrl(options.host)]) ownHosts.add(host);
+    if (port === 80) ownHosts.add(host);
+  }
   const url = `http://${hostInUrl(shownHost)}:${port}`;
   simulator.setBaseUrl(url);
 

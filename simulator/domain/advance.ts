@@ -37,17 +37,17 @@ export function createAdvance(options: {
   return {
     isUnderWay: () => walks > 0,
     /** Moves by `seconds`, making every attempt that falls due on the way, in order of due time. Two at once add up. */
-    by: (seconds: number): Promise<void> => {
+    advance: (seconds: number): Promise<void> => {
       furthestMs = Math.max(clock.now(), furthestMs) + seconds * 1000;
       return walkTo(furthestMs);
     },
     /** Moves to the next due time and makes the attempts that are due then. */
-    toNext: async (): Promise<void> => {
+    next: async (): Promise<void> => {
       await settled();
       const nextMs = isStopped() ? undefined : nextDueMs();
       if (nextMs !== undefined) await walkTo(Math.max(nextMs, clock.now()));
     },
     /** Moves until nothing waits any more: every delivery is delivered or dead. */
-    untilIdle: (): Promise<void> => walkTo(Number.POSITIVE_INFINITY),
+    run: (): Promise<void> => walkTo(Number.POSITIVE_INFINITY),
   };
 }

@@ -31,13 +31,8 @@ export type DueDelivery = Pick<Delivery, "seq" | "id" | "endpointId" | "attempts
   verdict: VerdictResult;
 };
 
-export type NewDelivery = {
-  eventId: string;
-  eventType: string;
-  endpointId: string;
-  createdAtMs: number;
+export type NewDelivery = Pick<Delivery, "eventId" | "eventType" | "endpointId" | "createdAtMs" | "faults"> & {
   dueAtMs: number;
-  faults: Fault[];
   body?: Buffer | null | undefined;
   resendOf?: string;
 };

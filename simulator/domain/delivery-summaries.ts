@@ -9,23 +9,15 @@ import {
   textMatcher,
   type SearchBounds,
 } from "./bounded-search.ts";
+import type { Delivery } from "./deliveries.ts";
 import type { DeliveryState } from "./outcome.ts";
 import { readFaults } from "./endpoints.ts";
-import { injectedFaults, type Fault } from "./faults.ts";
+import { injectedFaults } from "./faults.ts";
 import { judgeDelivery, type Handling, type Verdict, type VerdictResult } from "./verdict.ts";
 
 /** What a list shows of one delivery. Times are milliseconds of schedule time. */
-export type DeliverySummary = {
-  id: string;
-  eventId: string;
-  eventType: string;
+export type DeliverySummary = Omit<Delivery, "seq" | "attemptsMade" | "body"> & {
   orgId: string;
-  endpointId: string;
-  state: DeliveryState;
-  createdAtMs: number;
-  nextAttemptAtMs: number | null;
-  faults: Fault[];
-  resendOf: string | null;
   /** The later delivery that brought the same event to the same endpoint. */
   recoveredBy: string | null;
   /** One line that says what the event is about. */

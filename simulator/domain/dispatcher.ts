@@ -37,7 +37,7 @@ export function createDispatcher(
   let isPaused = false;
   let isAwake = false;
   let cancelSleep = () => {};
-  const advance = createAdvance({
+  const walk = createAdvance({
     clock,
     journal,
     nextDueMs,
@@ -62,7 +62,7 @@ export function createDispatcher(
     flights.turn(isPaused ? [] : whatIsDue());
     if (flights.any()) return sleep();
     const nextMs = nextDueMs();
-    if (nextMs !== undefined && clock.mode === "skip" && !advance.isUnderWay() && !isPaused) {
+    if (nextMs !== undefined && clock.mode === "skip" && !walk.isUnderWay() && !isPaused) {
       clock.moveTo(nextMs);
       journal.write({ kind: "clock.changed" });
       return wake();
@@ -125,12 +125,8 @@ export function createDispatcher(
       transaction(() => settleInterrupted({ attempts, deliveries, settle, nowMs: clock.now() }));
       wake();
     },
-    /** Moves schedule time by `seconds`, making every attempt that falls due on the way, in order of due time. */
-    advance: advance.by,
-    /** Moves schedule time to the next due time and makes the attempts that are due then. */
-    advanceToNext: advance.toNext,
-    /** Moves schedule time until nothing waits any more: every delivery is delivered or dead. */
-    advanceUntilIdle: advance.untilIdle,
+    /** How schedule time is moved, by so much, to the next due time or to the end of all. */
+    walk,
     /** Ends whatever still waits for an endpoint that is gone. */
     abandon,
     nextDueMs,

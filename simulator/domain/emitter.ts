@@ -10,7 +10,7 @@ import type { Readings } from "./readings.ts";
 import type { Caller } from "./world/callers.ts";
 import { EVENT_KINDS } from "./world/event-types.ts";
 import type { World } from "./world/world.ts";
-import { type Refused, refused } from "./refused.ts";
+import { notFound, type Refused, refused } from "./refused.ts";
 
 export type Happening = {
   type: EventType;
@@ -31,7 +31,7 @@ export type ReplaySettings = {
   newIds: boolean;
   faults?: readonly Fault[] | undefined;
   /** The one endpoint that gets them, whatever it has selected; all that selected them unless given. */
-  to?: Endpoint | undefined;
+  endpointId?: string | undefined;
 };
 
 export type Emitter = ReturnType<typeof createEmitter>;
@@ -156,9 +156,12 @@ export function createEmitter(options: {
      * them, or none where an id stands for another event here: one id has one body for ever.
      */
     replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmitResult {
+      const { endpointId } = settings;
+      const only = endpointId === undefined ? undefined : endpoints.find(endpointId);
+      if (endpointId !== undefined && only === undefined) return notFound("endpoint", endpointId);
       const result = transaction((): EmitResult => {
         const emitted: EmittedEvent[] = [];
-        const to = settings.to ? [{ ...settings.to, eventTypes: [], orgId: null }] : endpoints.list();
+        const to = only ? [{ ...only, eventTypes: [], orgId: null }] : endpoints.list();
         for (const envelope of envelopes) {
           const id = settings.newIds ? events.newId() : envelope.id;
           const event = events.adopt({ ...envelope, id });

@@ -1,15 +1,9 @@
 import type { Database } from "better-sqlite3";
 import { NO_BOUNDS, PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
-import type { EventOrigin } from "./events.ts";
+import type { StoredEvent } from "./events.ts";
 
 /** What a list shows of one event. */
-export type EventSummary = {
-  id: string;
-  type: string;
-  orgId: string;
-  /** Milliseconds of schedule time. */
-  createdAtMs: number;
-  origin: EventOrigin;
+export type EventSummary = Omit<StoredEvent, "seq" | "body"> & {
   /** One line that says what it is about. */
   summary: string;
 };

@@ -14,6 +14,7 @@ export type StoredEvent = {
   id: string;
   type: string;
   orgId: string;
+  /** Milliseconds of schedule time. */
   createdAtMs: number;
   origin: EventOrigin;
   body: Buffer;
@@ -58,12 +59,7 @@ export function createEventLog(options: {
 
   return {
     /** A new event of now, with a fresh id (SPEC §6 Delivery). */
-    append(event: {
-      type: string;
-      orgId: string;
-      object: Envelope["data"]["object"];
-      origin: EventOrigin;
-    }): StoredEvent {
+    append(event: Pick<StoredEvent, "type" | "orgId" | "origin"> & Envelope["data"]): StoredEvent {
       const createdAtMs = clock.now();
       const envelope = {
         id: newId(),

@@ -1,20 +1,9 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { readBoundedFile } from "../bounded-file.ts";
+import { jsonOf } from "../domain/exact-json.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
-const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
-/** Windows has no such flags, and few links. */
-const NO_LINK = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const OWNER_ONLY = 0o600;
 const LARGEST_STATE_BYTES = 1024 * 1024;
 
@@ -74,28 +63,17 @@ export function openStateFile(path: string, replay: { sources: string[]; total: 
   };
 }
 
-/** Writes a file that was not there; whatever stood in its place is gone. */
+/** Writes a file that was not there, not even as a link; whatever stood in its place is gone. */
 function writeAnew(path: string, text: string): void {
   rmSync(path, { force: true });
-  const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | NO_LINK, OWNER_ONLY);
-  try {
-    writeFileSync(file, text);
-  } finally {
-    closeSync(file);
-  }
+  writeFileSync(path, text, { flag: "wx", mode: OWNER_ONLY });
 }
 
 function read(path: string): z.infer<typeof stateSchema> | "broken" | undefined {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
-  let file: number | undefined;
-  try {
-    file = openSync(path, O_RDONLY | NO_LINK);
-    const content = fstatSync(file).isFile() ? readBoundedFile(file, LARGEST_STATE_BYTES) : undefined;
-    const parsed = stateSchema.safeParse(JSON.parse(content?.ok ? content.bytes.toString() : ""));
-    return parsed.success ? parsed.data : "broken";
-  } catch {
-    return "broken";
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  if (!found.isFile()) return "broken";
+  const content = readBoundedFile(path, LARGEST_STATE_BYTES);
+  const parsed = stateSchema.safeParse(content.ok ? jsonOf(content.bytes.toString()) : undefined);
+  return parsed.success ? parsed.data : "broken";
 }

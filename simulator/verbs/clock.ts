@@ -31,11 +31,6 @@ export function createClockVerbs(options: {
       journal.write({ kind: "clock.changed" });
       dispatcher.wake();
     },
-    /** Moves by `seconds`; resolves when the attempts that fell due were made, each at its time. */
-    advance: dispatcher.advance,
-    /** Moves to the next due time; resolves when what is due then was made. */
-    next: dispatcher.advanceToNext,
-    /** Moves until nothing waits any more: every delivery is delivered or dead. */
-    run: dispatcher.advanceUntilIdle,
+    ...dispatcher.walk,
   };
 }

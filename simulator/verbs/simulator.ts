@@ -1,4 +1,7 @@
 import type { createCounts } from "../domain/counts.ts";
+import type { Emitter } from "../domain/emitter.ts";
+import type { EventSummaries } from "../domain/event-summaries.ts";
+import type { EventLog } from "../domain/events.ts";
 import type { Journal } from "../domain/journal.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { RetentionBounds } from "../domain/retention.ts";
@@ -8,7 +11,6 @@ import type { World } from "../domain/world/world.ts";
 import type { createClockVerbs } from "./clock.ts";
 import type { createDeliveryVerbs } from "./deliveries.ts";
 import type { createEndpointVerbs } from "./endpoints.ts";
-import type { createEventVerbs } from "./events.ts";
 import type { createReceiverVerbs } from "./receivers.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
 import type { createVerificationVerbs } from "./verification.ts";
@@ -23,7 +25,9 @@ export type Simulator = {
   world: World;
   endpoints: ReturnType<typeof createEndpointVerbs>;
   receivers: ReturnType<typeof createReceiverVerbs>;
-  events: ReturnType<typeof createEventVerbs>;
+  /** Lets events happen, sends recorded ones again; `summary` and `page` give what lists show. */
+  events: Pick<Emitter, "emit" | "live" | "replay"> &
+    Pick<EventLog, "find"> & { summary: EventSummaries["find"]; page: EventSummaries["page"] };
   deliveries: ReturnType<typeof createDeliveryVerbs>;
   clock: ReturnType<typeof createClockVerbs>;
   stories: ReturnType<typeof createStories>;

@@ -67,6 +67,20 @@ export function countResults(results: readonly CheckResult[]): Record<Standing, 
   return counts;
 }
 
+/** The ids of the checks that an earlier run did not pass. */
+export type Baseline = { failed: Set<string>; unverified: Set<string> };
+
+/** Marks failures that the baseline has too: they are shown, but fail no run. */
+export function markKnown(results: readonly CheckResult[], baseline: Baseline): CheckResult[] {
+  return results.map((result) => {
+    const known =
+      (result.outcome === "failed" && baseline.failed.has(result.check.id)) ||
+      (result.outcome === "unverified" && baseline.unverified.has(result.check.id));
+    // A receiver that could not be reached at all is never old news.
+    return known && result.check.id !== "preflight.reachable" ? { ...result, known } : result;
+  });
+}
+
 /** What fails a run besides a failed `must` check. */
 export const FAIL_ON = ["advice", "unverified"] as const;
 

@@ -1,15 +1,12 @@
-import type { EventType } from "../../shared/events.ts";
 import { startReceiver } from "../processes/receiver-process.ts";
 import { createRedactor, withoutUserInfo } from "../redact.ts";
 import { ourCommand, shellOf } from "../invocation.ts";
 import { shellDashes, shellVariable, shellWordFor } from "../shell-words.ts";
-import { type Baseline, markKnown } from "./baseline.ts";
-import type { Check } from "./check.ts";
 import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
-import { type FailOn, type Report, verdictOf } from "./report.ts";
+import { type Baseline, type FailOn, markKnown, type Report, resultOf, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
-import { DEFAULT_TIMING, timingFor, type Timing } from "./timing.ts";
+import { DEFAULT_TIMING, timingFor } from "./timing.ts";
 
 /** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
 const API_BASE_URL = "http://127.0.0.1:4010";
@@ -17,15 +14,9 @@ const API_KEY = "va_test_restaurant";
 
 const INTERRUPTED_GRACE_MS = 250;
 
-export type VerifyOptions = {
-  url: string;
-  secret: string;
+export type VerifyOptions = Omit<RunOptions, "invocation" | "observe" | "receiver"> & {
   /** The user chose the secret: whoever starts the run again needs it too, where we start the receiver. */
   secretGiven?: boolean;
-  seed: string;
-  checks: readonly Check[];
-  /** The event types that the endpoint is registered for; all unless given. */
-  events?: readonly EventType[] | undefined;
   /** Hosts beyond this machine that the user says may be sent to; only repeated in the words that start the run again. */
   allowHosts?: readonly string[];
   /** Program and arguments that start the receiver; without it, it runs already. */
@@ -36,19 +27,10 @@ export type VerifyOptions = {
   readyTimeoutMs: number;
   /** Kills more often, and looks for ids that are forgotten after more others. */
   thorough?: boolean;
-  /** The variable through which the receiver's clock can be moved ahead. */
-  clockVariable?: string | undefined;
   /** How long it may take to handle what it acknowledged. */
   effectsWithinMs?: number | undefined;
-  /** Other waits than the usual, for tests. */
-  timing?: Partial<Timing>;
   /** What fails the run besides failed `must` checks. */
   failOn: readonly FailOn[];
-  now: () => number;
-  /** Ends the run within a second, with what it has found so far and the receiver's process gone. */
-  signal?: AbortSignal;
-  onProgress?: RunOptions["onProgress"];
-  onResult?: RunOptions["onResult"];
 };
 
 /**
@@ -77,13 +59,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
   if (started?.ok === false) {
     const redact = createRedactor([secret]);
     const isInterrupted = signal?.aborted === true;
-    const unreachable = {
-      check: reachableCheck,
-      outcome: "unverified" as const,
-      explanation: redact.text(started.message),
-      exchanges: [],
-      durationMs: 0,
-    };
+    const unreachable = { outcome: "unverified", reason: started.message } as const;
     return {
       url,
       seed,
@@ -92,7 +68,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       durationMs: options.now() - startedAt.getTime(),
       verdict: isInterrupted ? "incomplete" : "could_not_run",
       incomplete: isInterrupted ? "It was interrupted." : undefined,
-      results: [unreachable],
+      results: [resultOf(reachableCheck, unreachable, { durationMs: 0, redact })],
       notRun: checks.length,
       receiverOutput: started.output.map(redact.text),
     };

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import type { AttemptError } from "../domain/outcome.ts";
 import { createKeptAnswer } from "../sender/answer.ts";
 import type { AnswerHead } from "../sender/answer-head.ts";
@@ -63,10 +64,8 @@ const turns = createTurns();
  */
 export async function openWire(target: Target, timeoutMs: number): Promise<WireConnection> {
   const startedAt = performance.now();
-  const waiters = new Set<() => void>();
-  const changed = (): void => {
-    for (const wake of waiters) wake();
-  };
+  const changes = new EventEmitter();
+  const changed = (): void => void changes.emit("changed");
   let failure: NoAnswer | undefined;
   let connection: Connection | undefined;
   let isReady = false;
@@ -106,17 +105,9 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
   /** Waits until `ready` or the point in time `dueAt`. */
   async function until(ready: () => boolean, dueAt: number): Promise<void> {
     while (!ready()) {
-      const leftMs = dueAt - performance.now();
+      const leftMs = Math.ceil(dueAt - performance.now());
       if (leftMs <= 0) return;
-      await new Promise<void>((resolve) => {
-        const wake = (): void => {
-          clearTimeout(timer);
-          waiters.delete(wake);
-          resolve();
-        };
-        const timer = setTimeout(wake, leftMs);
-        waiters.add(wake);
-      });
+      await once(changes, "changed", { signal: AbortSignal.timeout(leftMs) }).catch(() => {});
     }
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { markKnown, readBaseline } from "../../simulator/verify/baseline.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import type { CheckResult } from "../../simulator/verify/report.ts";
+import { markKnown, type CheckResult } from "../../simulator/verify/report.ts";
+import { readBaseline } from "../../simulator/verify/reports/json.ts";
 import { reachableCheck } from "../../simulator/verify/preflight.ts";
 
 const [FIRST, SECOND] = CATALOGUE;

@@ -91,7 +91,8 @@ function shown(standing: PresentedResult["standing"], failed: boolean): Presente
 function reportOf(results: PresentedResult[], more: Partial<PresentedReport> = {}): PresentedReport {
   const counts = { passed: 0, failed: 0, advice: 0, unverified: 0, known: 0 };
   const common = { verdict: "failed", startedAt: new Date(0), durationMs: 1, notRun: 0, seed: "1" } as const;
-  return { ...common, counts, groups: [], receiverOutput: [], results, ...more };
+  const said = { incomplete: undefined, unproven: undefined };
+  return { ...common, ...said, counts, groups: [], receiverOutput: [], results, ...more };
 }
 
 const TITLE = "title=wire.x%3A a%2C b%3A 100%25";

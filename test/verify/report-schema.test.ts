@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { readBaseline } from "../../simulator/verify/baseline.ts";
+import { readBaseline } from "../../simulator/verify/reports/json.ts";
 import { baselineJsonSchema, jsonReport, schemaFor } from "../../simulator/verify/reports/json.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";

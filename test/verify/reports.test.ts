@@ -172,6 +172,8 @@ test("a workflow reads in an annotation what the receiver wrote, and not what th
     durationMs: 1,
     notRun: 0,
     seed: "1",
+    incomplete: undefined,
+    unproven: undefined,
     counts: { passed: 0, failed: 1, advice: 0, unverified: 0, known: 0 },
     groups: [],
     receiverOutput: [],

@@ -2,9 +2,10 @@ import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { printableJson } from "../../../shared/printable.ts";
+import { jsonOf } from "../../domain/exact-json.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
 import { withoutUserInfo } from "../../redact.ts";
-import { type CheckResult, countResults, type Report } from "../report.ts";
+import { type Baseline, type CheckResult, countResults, type Report } from "../report.ts";
 import { unprovenSentence } from "../unproven.ts";
 
 /** What a later run needs of an earlier report: `--baseline` reads nothing else. */
@@ -14,6 +15,15 @@ export const baselineSchema = z.looseObject({
   object: z.literal("verify_report"),
   checks: z.array(z.looseObject({ id: z.string(), outcome: z.enum(["passed", "failed", "unverified"]) })),
 });
+
+/** Reads an earlier JSON report; undefined when `text` is none. */
+export function readBaseline(text: string): Baseline | undefined {
+  const parsed = baselineSchema.safeParse(jsonOf(text));
+  if (!parsed.success) return undefined;
+  const idsOf = (outcome: string): Set<string> =>
+    new Set(parsed.data.checks.filter((check) => check.outcome === outcome).map(({ id }) => id));
+  return { failed: idsOf("failed"), unverified: idsOf("unverified") };
+}
 
 /** The same for editors: `simulator/schemas/verify-report.schema.json` is made of it. */
 export function baselineJsonSchema() {

@@ -1,64 +1,44 @@
 import { printable } from "../../../shared/printable.ts";
-import type { Check } from "../check.ts";
 import { type Evidence, evidenceOf, repeatCommand } from "../evidence.ts";
-import { type CheckResult, countResults, type Report, type Standing, standingOf } from "../report.ts";
+import { type CheckResult, countResults, type Report, standingOf } from "../report.ts";
 import { unprovenSentence } from "../unproven.ts";
 
 /** A report made ready for people: each text in it is one printable line, whatever a receiver has said. */
-export type PresentedReport = Pick<Report, "verdict" | "startedAt" | "durationMs" | "notRun"> & {
-  seed: string;
-  /** Why the run did not come to its end. */
-  incomplete?: string | undefined;
-  /** What answers alone could not show, and what would. */
-  unproven?: string | undefined;
-  counts: Record<Standing, number>;
-  groups: { group: string; results: PresentedResult[]; counts: Record<Standing, number> }[];
-  results: PresentedResult[];
-  receiverOutput: string[];
-};
+export type PresentedReport = ReturnType<typeof present>;
 
-export type PresentedResult = {
-  check: Pick<Check, "id" | "title" | "level" | "group" | "spec" | "hint">;
-  standing: Standing;
-  failed: boolean;
-  explanation: string;
-  durationMs: number;
-  /** What was sent and what came back. */
-  evidence: string[];
-  /** Shell lines that send it again. */
-  curl: string[];
-  /** The command that runs the check again. */
-  again: string;
-};
+export type PresentedResult = ReturnType<typeof presentResult>;
 
 const VALUE_SHOWN_CHARACTERS = 200;
 const HEADERS_SHOWN = 8;
 const UNTOLD_HEADERS = new Set(["host", "user-agent", "connection", "content-length"]);
 
 /** Makes everything in `report` printable, so that no format has to think of it. */
-export function present(report: Report): PresentedReport {
-  const { verdict, startedAt, durationMs, notRun, seed, results, receiverOutput } = report;
+export function present(report: Report) {
+  const { verdict, startedAt, durationMs, notRun, seed, incomplete, results, receiverOutput } = report;
   const groups = Map.groupBy(results, ({ check }) => check.group);
+  const presented = (result: CheckResult) => presentResult(report, result);
   return {
     verdict,
     startedAt,
     durationMs,
     notRun,
     seed: printable(seed),
-    incomplete: report.incomplete === undefined ? undefined : printable(report.incomplete),
+    /** Why the run did not come to its end. */
+    incomplete: incomplete && printable(incomplete),
+    /** What answers alone could not show, and what would. */
     unproven: unprovenSentence(results),
     counts: countResults(results),
     groups: [...groups].map(([group, members]) => ({
       group,
-      results: members.map((result) => presentResult(report, result)),
+      results: members.map(presented),
       counts: countResults(members),
     })),
-    results: results.map((result) => presentResult(report, result)),
+    results: results.map(presented),
     receiverOutput: receiverOutput.map(printable),
   };
 }
 
-function presentResult(report: Report, result: CheckResult): PresentedResult {
+function presentResult(report: Report, result: CheckResult) {
   const { check, outcome, explanation = "", durationMs, exchanges } = result;
   const failed = outcome === "failed";
   const [evidence] = failed ? exchanges.slice(0, 1).map(evidenceOf) : [];
@@ -68,8 +48,11 @@ function presentResult(report: Report, result: CheckResult): PresentedResult {
     failed,
     explanation: printable(explanation),
     durationMs,
+    /** What was sent and what came back. */
     evidence: evidence === undefined ? [] : evidenceLines(evidence),
+    /** Shell lines that send it again. */
     curl: evidence?.curl?.split("\n").map(printable) ?? [],
+    /** The command that runs the check again. */
     again: printable(repeatCommand(report, result)),
   };
 }

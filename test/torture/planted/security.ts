@@ -55,8 +55,8 @@ export const plantedInSecurity: PlantedBug[] = [
   {
     breaks: "A replay's state is written through a link that another user made.",
     file: "simulator/replay/state-file.ts",
-    find: "O_RDONLY | NO_LINK",
-    replace: "O_RDONLY",
+    find: 'if (!found.isFile()) return "broken";',
+    replace: "",
     tests: ["test/simulator/borders/files.test.ts"],
   },
   {

@@ -118,14 +118,14 @@ export const plantedInVerify: PlantedBug[] = [
   },
   {
     breaks: "With a baseline, a receiver that cannot be reached passes.",
-    file: "simulator/verify/baseline.ts",
+    file: "simulator/verify/report.ts",
     find: 'known && result.check.id !== "preflight.reachable"',
     replace: "known",
     tests: ["test/verify/baseline.test.ts"],
   },
   {
     breaks: "With a baseline, a check that fails anew passes since it could not be judged before.",
-    file: "simulator/verify/baseline.ts",
+    file: "simulator/verify/report.ts",
     find: '(result.outcome === "failed" && baseline.failed',
     replace: '(result.outcome === "failed" && baseline.unverified',
     tests: ["test/verify/baseline.test.ts"],
