@@ -30,7 +30,7 @@ export async function startReceiver(options: ComposeOptions): Promise<Receiver> 
   const server = {
     clock,
     // What a server needs that faces the internet without a proxy. Behind one that does it, delete this line.
-    createServer: (await import("./listener/index.ts")).createListener,
+    createServer: (await import("../shared/listener/index.ts")).createListener,
   };
 
   try {

@@ -1,11 +1,16 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { hostInUrl, isWildcard } from "../shared/host.ts";
+import { createListener } from "../shared/listener/index.ts";
 import type { AppOptions, createApp } from "./app.ts";
-import { createBoundedServer } from "./bounded-server.ts";
 import type { Simulator } from "./verbs/simulator.ts";
 import { type Refused, refused } from "./domain/refused.ts";
+import { systemTime } from "./domain/wall-time.ts";
+
+/** How long a client may take over a request: scenarios and recordings come over slow lines, too. */
+const REQUEST_TIMEOUT_MS = 30_000;
 
 export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
   port: number;
@@ -26,15 +31,18 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
     // With a token, machines of the network reach us by whatever name they have for us.
     isNetworkHost: (host) => options.token !== undefined && host !== "" && isWildcard(options.host),
   });
-  const server = createBoundedServer((request, response) => {
-    app.get().then(
-      (handle) => void handle(request, response),
-      (error: unknown) => {
-        options.onError(error);
-        response.destroy();
-      },
-    );
-  });
+  const { server, drain } = createListener(
+    (request, response) => {
+      app.get().then(
+        (handle) => void handle(request, response),
+        (error: unknown) => {
+          options.onError(error);
+          response.destroy();
+        },
+      );
+    },
+    { clock: { ...systemTime, sleep }, requestTimeout: REQUEST_TIMEOUT_MS },
+  );
   const problem = await bind(server, options);
   if (problem !== undefined) return refused(problem);
   app.getSoon();
@@ -48,19 +56,8 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   const url = `http://${hostInUrl(shownHost)}:${port}`;
   simulator.setBaseUrl(url);
 
-  return {
-    ok: true,
-    server: {
-      url,
-      port,
-      close: () =>
-        new Promise((resolve) => {
-          server.close(() => resolve());
-          // Streams and kept-alive connections would hold it open for ever.
-          server.closeAllConnections();
-        }),
-    },
-  };
+  // Streams and kept-alive connections would hold it open for ever.
+  return { ok: true, server: { url, port, close: async () => drain(0) } };
 }
 
 /**

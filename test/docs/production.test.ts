@@ -113,7 +113,7 @@ test("a proxy's limits are wider than the receiver's, which are those that the p
     .map((line) => line.split("|").slice(2, 4).map(figuresOf));
   const answerMs = valueOf("receiver/intake/group-commit.ts LIMIT_MS");
   const bodyBytes = valueOf("receiver/config.ts MAX_BODY_BYTES");
-  const idleMs = valueOf("receiver/listener/index.ts KEEP_ALIVE_MS");
+  const idleMs = valueOf("shared/listener/index.ts KEEP_ALIVE_MS");
   expect(cells).toEqual([
     [[answerMs], [RESPONSE_TIMEOUT_MS]],
     [[bodyBytes], [bodyBytes, bodyBytes]],

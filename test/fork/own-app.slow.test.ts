@@ -41,7 +41,7 @@ test("without the line of the listener, and its folder, node:http's own server t
     readFileSync(join(ROOT, "receiver/receiver.ts"), "utf8"),
   );
   const folder = changedReceiver([["receiver/receiver.ts", line?.[0] ?? "the line", ""]]);
-  rmSync(join(folder, "receiver/listener"), { recursive: true });
+  rmSync(join(folder, "shared/listener"), { recursive: true });
   check(folder);
   const receiver = await start(folder);
   const body = newBody();

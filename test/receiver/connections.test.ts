@@ -106,24 +106,6 @@ describe("connections", () => {
     await failed;
     clearInterval(talking);
   });
-
-  test("that nobody reads answers on are cut, and so is everything that takes longer than it can", async () => {
-    const clock = handClock();
-    const intake = await startIntake({ clock, accept: () => new Promise(() => undefined) });
-    const socket = await greeted(intake.url);
-    socket.write(rawRequest(intake.url, { body: newBody() }).subarray(0, -1));
-    await greeted(intake.url);
-    clock.pass(19_000);
-    clock.pass(500);
-    await greeted(intake.url);
-    expect(socket.destroyed).toBe(false);
-    const said: Buffer[] = [];
-    socket.on("data", (chunk: Buffer) => said.push(chunk));
-    clock.pass(1_000);
-    await gone(socket);
-    // Without a word, and long before it is too late for Node.
-    expect(said).toEqual([]);
-  });
 });
 
 describe("pipelined requests", () => {

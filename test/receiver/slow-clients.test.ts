@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "../../receiver/listener/index.ts";
+import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "../../shared/listener/index.ts";
 import { newBody } from "./helpers/events.ts";
 import { startIntake } from "./helpers/intake.ts";
 import { open, rawRequest, readAnswer } from "./helpers/raw.ts";
@@ -12,6 +12,7 @@ const SPEED = process.env["SLOW_CLIENTS"] === "real" ? 1 : 10;
 const LATE_MS = SPEED === 1 ? 1_500 : 20_000;
 
 test.for([
+  ["its first byte", 5_000, () => Buffer.alloc(0)],
   ["its headers", 5_000, () => Buffer.from("POST /webhooks HTTP/1.1\r\nHost: x\r\n")],
   ["its body", 10_000, (url: string) => rawRequest(url, { body: newBody() }).subarray(0, -5)],
 ] as const)(

@@ -139,10 +139,10 @@ export const plantedInReceiver: PlantedBug[] = [
   },
   {
     breaks: "R7: clients that read no answers keep their connections for ever.",
-    file: "receiver/listener/connections.ts",
-    find: "inFlight > 0 && nowMs - quietSinceMs > LONGEST_EXCHANGE_MS",
-    replace: "inFlight < 0",
-    tests: ["test/receiver/connections.test.ts"],
+    file: "shared/listener/index.ts",
+    find: "inFlight !== 0 && socket.writableLength === 0",
+    replace: "inFlight !== 0",
+    tests: ["test/shared/listener.test.ts"],
   },
   {
     breaks: "R8: what was claimed and not begun waits for a lease to run out after each restart.",

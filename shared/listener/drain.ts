@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
-import type { Clock } from "../clock.ts";
-import { isReceiving, type Connection, type Connections } from "./connections.ts";
+import { setImmediate } from "node:timers";
+import { isReceiving, type Clock, type Connection, type Connections } from "./connections.ts";
 
 /**
  * All times below are counted in steps of this. Time in which the process got no processor does not count: what arrived

@@ -18,7 +18,7 @@ export const ERRORS = {
   connect: {
     status: "405 Method Not Allowed\r\nAllow: POST",
     error: "method_not_allowed",
-    message: "Send events with POST.",
+    message: "This is no proxy.",
   },
   timeout: {
     status: "408 Request Timeout",

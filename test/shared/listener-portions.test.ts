@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { parseInPortions, release } from "../../shared/portions.ts";
+import { parseInPortions, release } from "../../shared/listener/portions.ts";
 
 /** A connection, and what its parser was given. */
 function connection(isOver: (parsed: readonly string[]) => boolean = () => false) {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Clock } from "../clock.ts";
 
 /** Open connections, in all and from one address. A proxy in front is one address. */
 const MAXIMUM_CONNECTIONS = 2_048;
@@ -15,9 +14,13 @@ const MAXIMUM_IN_FLIGHT = 8;
  */
 const LINGER_MS = 500;
 
-/** Ten seconds for a body and eight for its commit; a client that has not taken an answer after this does not read. */
-const LONGEST_EXCHANGE_MS = 20_000;
-const WATCH_INTERVAL_MS = 1_000;
+/** Where the time comes from. */
+export type Clock = {
+  monotonicMs: () => number;
+  sleep: (ms: number) => Promise<void>;
+  /** Calls `run` after `ms`, unless the returned function is called first. */
+  after: (ms: number, run: () => void) => () => void;
+};
 
 export type Connection = {
   address: string;
@@ -30,8 +33,8 @@ export type Connection = {
   latest: { request: IncomingMessage; response: ServerResponse } | undefined;
   /** It sent what cannot be parsed, and is closed once its earlier requests are answered. */
   failed: boolean;
-  /** Our side is closed; what still arrives is read and thrown away. */
-  lingering: boolean;
+  /** Our side is closed; what still arrives is read and thrown away, until this ends it. */
+  stopLingering: (() => void) | undefined;
 };
 
 export type Connections = {
@@ -51,7 +54,6 @@ export type Connections = {
   sinceAcceptedMs: () => number;
   /** Destroys one at once. */
   cut: (socket: Socket) => void;
-  stop: () => void;
 };
 
 export type ConnectionLimits = { maximumConnections?: number; maximumPerAddress?: number };
@@ -69,7 +71,6 @@ export function createConnections({
   const perAddress = new Map<string, number>();
   let accepted = 0;
   let acceptedAtMs = Number.NEGATIVE_INFINITY;
-  let cancel = clock.after(WATCH_INTERVAL_MS, watch);
 
   return {
     admit,
@@ -80,7 +81,6 @@ export function createConnections({
     accepted: () => accepted,
     sinceAcceptedMs: () => clock.monotonicMs() - acceptedAtMs,
     cut,
-    stop: () => cancel(),
   };
 
   function admit(socket: Socket): void {
@@ -103,7 +103,7 @@ export function createConnections({
       inFlight: 0,
       latest: undefined,
       failed: false,
-      lingering: false,
+      stopLingering: undefined,
     });
     socket.once("close", () => forget(socket));
     // Node calls it after an answer with `Connection: close`, and would reset a client that is still sending.
@@ -144,7 +144,7 @@ export function createConnections({
 
   function isEnding(socket: Socket): boolean {
     const connection = connections.get(socket);
-    if (!connection || connection.failed || connection.lingering) return true;
+    if (!connection || connection.failed || connection.stopLingering) return true;
     const { request, response } = connection.latest ?? {};
     // The body of the last request is still wanted.
     return request?.complete === true && response?.shouldKeepAlive === false;
@@ -152,7 +152,7 @@ export function createConnections({
 
   function fail(socket: Socket, explain: () => void): void {
     const connection = connections.get(socket);
-    if (!connection || connection.failed || connection.lingering) return;
+    if (!connection || connection.failed || connection.stopLingering) return;
     connection.failed = true;
     if (isOwedAnswers(connection)) return;
     explain();
@@ -162,19 +162,9 @@ export function createConnections({
   /** Closes our side, and destroys the connection soon after, whatever the client does. */
   function linger(socket: Socket): void {
     const connection = connections.get(socket);
-    if (connection?.lingering === true) return;
-    if (connection) connection.lingering = true;
+    if (!connection || connection.stopLingering) return;
+    connection.stopLingering = clock.after(LINGER_MS, () => socket.destroy());
     socket.end();
-    clock.after(LINGER_MS, () => socket.destroy());
-  }
-
-  /** Destroys connections whose client does not read its answers. */
-  function watch(): void {
-    const nowMs = clock.monotonicMs();
-    for (const [socket, { inFlight, quietSinceMs }] of connections) {
-      if (inFlight > 0 && nowMs - quietSinceMs > LONGEST_EXCHANGE_MS) cut(socket);
-    }
-    cancel = clock.after(WATCH_INTERVAL_MS, watch);
   }
 
   function cut(socket: Socket): void {
@@ -187,6 +177,7 @@ export function createConnections({
     const connection = connections.get(socket);
     if (!connection) return;
     connections.delete(socket);
+    connection.stopLingering?.();
     const left = (perAddress.get(connection.address) ?? 1) - 1;
     if (left > 0) perAddress.set(connection.address, left);
     else perAddress.delete(connection.address);

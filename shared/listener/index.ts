@@ -1,10 +1,8 @@
-import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
-import { parseInPortions } from "../../shared/portions.ts";
-import type { Clock } from "../clock.ts";
-import type { HttpServer } from "../serve.ts";
-import { createConnections, type ConnectionLimits } from "./connections.ts";
+import { createConnections, type Clock, type ConnectionLimits } from "./connections.ts";
 import { drain } from "./drain.ts";
+import { parseInPortions } from "./portions.ts";
 import { ERRORS, answerError, errorOf } from "./protocol-errors.ts";
 
 // Imported, it is read export by export, one of which loads all of undici: a tenth of the time to start.
@@ -18,16 +16,18 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
 
 const KEEP_ALIVE_MS = 5_000;
+/** How long a client may take nothing of an answer that waits for it. */
+const UNREAD_MS = 20_000;
 
 /**
- * The HTTP server for who faces the internet without a proxy: bounds on connections, time and pipelined requests, an end
- * that breaks no request, and protocol errors as JSON. Nothing else knows this folder: without its line in
- * receiver/receiver.ts the server is node:http's own.
+ * The HTTP server for who is asked by strangers, without a proxy in front: bounds on connections, time and pipelined
+ * requests, an end that breaks no request, and protocol errors as JSON. The receiver knows this folder by one line of
+ * receiver/receiver.ts; without it the server is node:http's own.
  */
 export function createListener(
   handle: RequestListener,
   options: { clock: Clock } & ConnectionLimits & Pick<ServerOptions, "headersTimeout" | "requestTimeout">,
-): HttpServer {
+): { server: Server; drain: (graceMs: number) => Promise<void> } {
   const { clock } = options;
   const server = createServer({
     headersTimeout: options.headersTimeout ?? HEADERS_TIMEOUT_MS,
@@ -38,6 +38,11 @@ export function createListener(
     requireHostHeader: false,
   });
   const connections = createConnections(options);
+  server.setTimeout(UNREAD_MS, (socket: Socket) => {
+    // What takes us long is none of the client's doing.
+    const isOurTurn = connections.all.get(socket)?.inFlight !== 0 && socket.writableLength === 0;
+    if (!isOurTurn) connections.cut(socket);
+  });
   let shutting: Promise<void> | undefined;
 
   server.on("connection", (socket) => {
@@ -74,7 +79,8 @@ export function createListener(
         shut.resolve();
       };
       await drain({ connections, clock, graceMs, shutPort });
-      connections.stop();
+      // Without connections it cuts nothing, and ends what node:http began for them.
+      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

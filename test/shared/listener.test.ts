@@ -1,0 +1,94 @@
+import type { RequestListener, ServerResponse } from "node:http";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { createListener } from "../../shared/listener/index.ts";
+import { gone } from "../receiver/helpers/raw.ts";
+import { until } from "../receiver/helpers/until.ts";
+
+/** What holds for whatever is asked; how the receiver's requests fare is in test/receiver/connections.test.ts. */
+
+const MEGABYTE = Buffer.alloc(1_000_000);
+
+async function start(handle: RequestListener) {
+  const { server, drain } = createListener(handle, { clock: systemClock });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => drain(0));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const open = (): Socket => {
+    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  };
+  return { server, open };
+}
+
+/** A server that leaves its answers to the test. */
+async function startAnswering() {
+  let take: (answer: ServerResponse) => void;
+  const { server, open } = await start((_, response) => {
+    // Two hundred times as fast as in earnest.
+    response.setTimeout(server.timeout / 200);
+    take(response);
+  });
+  return async (): Promise<{ socket: Socket; answer: ServerResponse }> => {
+    const socket = open().pause();
+    const asked = new Promise<ServerResponse>((resolve) => (take = resolve));
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    return { socket, answer: await asked };
+  };
+}
+
+const post = (body: string): string =>
+  `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${String(body.length)}\r\n\r\n${body}`;
+
+test("an answer of which nothing is taken for 20 s ends its connection; one that takes us longer does not", async () => {
+  const ask = await startAnswering();
+  const [slow, stream, unread] = [await ask(), await ask(), await ask()];
+  stream.answer.write("data: 1\n\n");
+  unread.answer.end(Buffer.concat(Array<Buffer>(16).fill(MEGABYTE)));
+  await until(() => unread.answer.destroyed, Boolean);
+  expect([slow.socket.destroyed, stream.socket.destroyed]).toEqual([false, false]);
+  slow.answer.end("at last");
+  slow.socket.resume();
+  await until(() => slow.socket.bytesRead > 0, Boolean);
+});
+
+test("the last of eight requests that wait for no answer may have a body that takes several pieces", async () => {
+  const answers: (() => void)[] = [];
+  const take = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
+    const body = await text(request);
+    answers.push(() => void response.end(`[${String(body.length)}]`));
+    if (answers.length === 8) for (const answer of answers) answer();
+  };
+  const { open } = await start((request, response) => void take(request, response));
+  const socket = open();
+  let received = "";
+  socket.on("data", (bytes: Buffer) => (received += bytes.toString("latin1")));
+  socket.write(post("b").repeat(7) + post("b".repeat(30_000)) + post("b").repeat(30));
+  await gone(socket);
+  expect(received.match(/\[.*?\]/g)).toEqual([...Array<string>(7).fill("[1]"), "[30000]"]);
+});
+
+test("who waits for answers may ask as often as it likes", async () => {
+  const { open } = await start((request, response) => void response.end(request.url));
+  const socket = open();
+  for (let asked = 0; asked < 20; asked += 1) {
+    const answer = new Promise<string>((resolve) =>
+      socket.once("data", (bytes: Buffer) => resolve(bytes.toString())),
+    );
+    socket.write(`GET /${String(asked)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect(await answer).toContain(`\r\n\r\n/${String(asked)}`);
+  }
+});
+
+test("a connection on which nothing more is asked is closed", async () => {
+  const { server, open } = await start((_, response) => void response.end());
+  server.keepAliveTimeout /= 50;
+  const socket = open().resume();
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await gone(socket);
+  expect(socket.bytesRead).toBeGreaterThan(0);
+});
