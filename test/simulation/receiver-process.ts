@@ -1,11 +1,10 @@
 import type Database from "better-sqlite3";
 import pino from "pino";
-import type { Clock } from "../../receiver/clock.ts";
 import { createAccept } from "../../receiver/engines/sqlite/accept.ts";
 import { unavailability } from "../../receiver/engines/sqlite/database.ts";
 import { beginWork } from "../../receiver/engines/sqlite/index.ts";
 import { openInboxFile } from "../../receiver/engines/sqlite/inbox-file.ts";
-import { createLedgerVerbs, type LedgerVerbs } from "../../receiver/engines/sqlite/ledger-verbs.ts";
+import { createLedgerVerbs } from "../../receiver/engines/sqlite/ledger-verbs.ts";
 import { createRetention } from "../../receiver/engines/sqlite/retention.ts";
 import { createTransactions } from "../../receiver/engines/sqlite/transactions.ts";
 import { openWorkFile, workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
@@ -17,7 +16,6 @@ import type {
   Engine,
   Handled,
   Intake,
-  Ledger,
   Processor,
 } from "../../receiver/engine.ts";
 import { reconcile, type ReconcileReport } from "../../receiver/operations/reconcile.ts";
@@ -91,7 +89,7 @@ export function startProcess(options: {
   const inbox = createInbox({ secrets: options.secrets, clock, store });
   const engine = {
     intake: { accept, probe: async () => accept([]) },
-    ledger: ledgerOf(createLedgerVerbs({ ...operating, clock }), clock),
+    ledger: createLedgerVerbs({ ...operating, clock }),
   };
   const retention = createRetention({
     ...operating,
@@ -216,22 +214,5 @@ export function startProcess(options: {
     close: (): void => {
       for (const db of opened) db.close();
     },
-  };
-}
-
-/** What operators ask, with the time as they have it. */
-function ledgerOf(verbs: LedgerVerbs, { nowMs }: Clock): Ledger {
-  return {
-    find: async (id) => verbs.find(nowMs(), id),
-    body: async (seq) => verbs.body(nowMs(), seq),
-    list: async (filter, page) => verbs.list(nowMs(), filter, page),
-    requeue: async (ids, handler) => verbs.requeue(nowMs(), ids, handler),
-    handlers: async () => verbs.handlers(nowMs()),
-    prune: async (older) => verbs.prune(nowMs(), older),
-    counts: async () => verbs.counts(nowMs()),
-    known: async (type, objectIds) => verbs.known(nowMs(), type, objectIds),
-    prunedBeforeMs: async () => verbs.prunedBeforeMs(nowMs()),
-    bookmark: async (name) => verbs.bookmark(nowMs(), name),
-    setBookmark: async (name, value) => verbs.setBookmark(nowMs(), name, value),
   };
 }

@@ -96,16 +96,14 @@ export function createAttempts(
   }
 
   function toClaim(job: ClaimedJob, signal: AbortSignal, atomically: Claim["atomically"]): Claim {
-    const { id, type, body, trace, receivedAtMs, waitingSinceMs, attempts: attempt } = job;
-    const handler = job.handler.name;
     const steps: Claim["steps"] = {
       find: async (name) => settling.findStep(job.job, name),
       record: async (name, json) => {
-        if (!(await transactions.run(() => settling.recordStep(job, name, json)))) throw new LeaseLost(id);
+        const isRecorded = await transactions.run(() => settling.recordStep(job, name, json));
+        if (!isRecorded) throw new LeaseLost(job.id);
       },
     };
-    const times = { waitingSinceMs, receivedAtMs };
-    return { handler, id, type, body, trace, attempt, ...times, signal, atomically, steps };
+    return { ...job, handler: job.handler.name, attempt: job.attempts, signal, atomically, steps };
   }
 
   /**

@@ -1,16 +1,30 @@
 import type Database from "better-sqlite3";
-import type { FanOut } from "./fan-out.ts";
+import { LONGEST_DELAY_MS } from "../ending.ts";
 import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers.ts";
 import { keyOf } from "./inbox-file.ts";
-import { createRateLimits } from "./rate-limits.ts";
 import { createTake, createTaking, HALF_OF_CHARACTERS, type Buried, type ClaimedJob } from "./taking.ts";
-import { createWaiting, type Room } from "./waiting.ts";
+
+/** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
+const LONGEST_DUE_MS = 2 * LONGEST_DELAY_MS;
 
 const FIND_SEQ = `SELECT seq FROM events WHERE key = ?`;
-const FIND_LAST_SEQ = `SELECT max(seq) FROM events`;
+// INDEXED BY, because SQLite keeps no statistics here: on a long queue the wrong index is the difference between
+// looking at one row and sorting all of them. A missing index is an error then.
+const WAITING = `FROM jobs INDEXED BY jobs_waiting WHERE due_at_ms IS NOT NULL AND state =`;
+const IS_THERE = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHERE due_at_ms IS NOT NULL)`;
+const LIST_OFFERED_TO = `SELECT DISTINCT handler ${WAITING} 'offered'`;
+const FIND_DUE = `
+  SELECT job, due_at_ms AS dueAtMs ${WAITING} ? AND handler = ? AND due_at_ms BETWEEN ? AND ? ORDER BY due_at_ms, job LIMIT ?`;
+// What lies ahead of the clock was written before it was turned back.
+const COUNT_STARTS = `SELECT count(*) FROM starts WHERE handler = ? AND at_ms > ? AND at_ms <= ?`;
 
 /** Who claims, and when. */
 export type Claimant = { nowMs: number; worker: number };
+
+/** How many more jobs of a handler may be claimed. */
+type Room = (handler: KnownHandler) => number;
+
+type Waiting = { job: number; dueAtMs: number };
 
 /**
  * Claims jobs. The verbs that do want a transaction of the caller's. Retries that are due get half of the places when new
@@ -20,26 +34,33 @@ export function createClaims(options: {
   db: Database.Database;
   inbox: Database.Database;
   handlers: Handlers;
-  fanOut: FanOut;
 }) {
-  const { db, inbox, handlers, fanOut } = options;
-  const rates = createRateLimits(db);
-  const waiting = createWaiting({ db, handlers, fanOut, rates });
-  const taking = createTaking({ ...options, rates });
+  const { db, inbox, handlers } = options;
+  const taking = createTaking(options);
   const findSeq = inbox.prepare<[Buffer], number>(FIND_SEQ).pluck();
-  const findLastSeq = inbox.prepare<[], number | null>(FIND_LAST_SEQ).pluck();
-  /** Whether there are events that no worker has looked at. */
-  const hasArrived = (): boolean => (findLastSeq.get() ?? 0) > fanOut.position();
+  const isThere = db.prepare<[], number>(IS_THERE).pluck();
+  const listOfferedTo = db.prepare<[], number>(LIST_OFFERED_TO).pluck();
+  const findDue = db.prepare<[string, number, number, number, number], Waiting>(FIND_DUE);
+  const countStarts = db.prepare<[number, number, number], number>(COUNT_STARTS).pluck();
+  // In one transaction, or each statement would take its locks: it is asked at rest.
+  const isAnyWaiting = db.transaction((nowMs: number, room: Room): boolean => {
+    handlers.refresh();
+    // At rest mostly nothing waits, whatever the number of handlers.
+    if (isThere.get() !== 1) return false;
+    if (listOfferedTo.all().some((number) => number === 0 || handlers.find(number)?.policy)) return true;
+    return handlers.own().some((handler) => {
+      const waits = [...due("pending", handler, nowMs, 1), ...due("fresh", handler, nowMs, 1)].length > 0;
+      return waits && room(handler) > 0 && free(handler, nowMs) > 0;
+    });
+  });
+  let turn = 0;
 
   return {
-    hasArrived,
+    hasArrived: taking.hasArrived,
     /** Whether there is anything to claim. Only reads. */
     isAny: ({ nowMs, room }: { nowMs: number; room: Room }): boolean =>
-      hasArrived() || waiting.any(nowMs, room),
-    hasDueSuspect: (nowMs: number): boolean => {
-      handlers.refresh();
-      return waiting.suspect(nowMs) !== undefined;
-    },
+      taking.hasArrived() || isAnyWaiting(nowMs, room),
+    hasDueSuspect: (nowMs: number): boolean => findSuspect(nowMs) !== undefined,
 
     /** Up to `limit`, and no more of a handler than there is `room`; with 0 new events are only split into their jobs. */
     claim({ nowMs, worker, limit, room }: Claimant & { limit: number; room: Room }): {
@@ -49,26 +70,24 @@ export function createClaims(options: {
       handlers.refresh();
       const take = createTake({ nowMs, worker, left: Math.ceil(limit / 2) });
       for (const handler of handlers.own())
-        take.room.set(handler, Math.min(room(handler), rates.free(handler, nowMs)));
+        take.room.set(handler, Math.min(room(handler), free(handler, nowMs)));
       const roomLeft = (handler: KnownHandler): number => take.room.get(handler) ?? 0;
       taking.splitOffered(take);
-      const due = waiting.due(nowMs, limit, roomLeft);
-      const rest = due.filter((job) => !taking.claimWaiting(job, take));
+      const retries = inTurns("pending", nowMs, limit, roomLeft);
+      const rest = retries.filter(({ job }) => !taking.claimWaiting(job, take));
       take.left = limit - take.claimed.length;
       take.characters += HALF_OF_CHARACTERS;
-      for (const job of waiting.fresh(nowMs, take.left, roomLeft)) taking.claimWaiting(job, take);
+      for (const { job } of inTurns("fresh", nowMs, take.left, roomLeft)) taking.claimWaiting(job, take);
       taking.splitArrived(take);
-      for (const job of rest) taking.claimWaiting(job, take);
+      for (const { job } of rest) taking.claimWaiting(job, take);
       return take;
     },
 
     /** The suspect that is due for the longest time, or undefined. */
     claimSuspect({ nowMs, worker }: Claimant): ClaimedJob | undefined {
-      handlers.refresh();
-      const suspect = waiting.suspect(nowMs);
-      if (suspect === undefined) return undefined;
+      const suspect = findSuspect(nowMs);
       const take = createTake({ nowMs, worker, left: 1 });
-      taking.claimWaiting(suspect, take);
+      if (suspect) taking.claimWaiting(suspect.job, take);
       return take.claimed[0];
     },
 
@@ -77,7 +96,7 @@ export function createClaims(options: {
       handlers.refresh();
       const take = createTake({ nowMs, worker, left: 0 });
       taking.splitOffered(take);
-      while (hasArrived()) taking.splitArrived(take);
+      while (taking.hasArrived()) taking.splitArrived(take);
       const handler = handlers.own().find(({ name }) => name === only.handler);
       const seq = findSeq.get(keyOf(only.id));
       take.left = 1;
@@ -85,6 +104,44 @@ export function createClaims(options: {
       return take.claimed[0];
     },
   };
+
+  /** Jobs of a handler that wait in this state and are due; those that are fresh are due at once. */
+  function due(state: string, { number }: KnownHandler, nowMs: number, limit: number): Waiting[] {
+    const come = findDue.all(state, number, 0, nowMs, limit);
+    const turnedBack = findDue.all(state, number, nowMs + LONGEST_DUE_MS, Number.MAX_SAFE_INTEGER, limit);
+    return [...come, ...turnedBack];
+  }
+
+  function findSuspect(nowMs: number): Waiting | undefined {
+    handlers.refresh();
+    if (isThere.get() !== 1) return undefined;
+    const suspects = handlers
+      .own()
+      .flatMap((handler) => (free(handler, nowMs) > 0 ? due("suspect", handler, nowMs, 1) : []));
+    return suspects.toSorted((a, b) => a.dueAtMs - b.dueAtMs || a.job - b.job)[0];
+  }
+
+  /** How many attempts of a handler may begin now, of all workers together. */
+  function free({ number, policy }: KnownHandler, nowMs: number): number {
+    if (!policy?.rateLimit) return Infinity;
+    const { limit, perMs } = policy.rateLimit;
+    return Math.max(0, limit - (countStarts.get(number, nowMs - perMs, nowMs) ?? 0));
+  }
+
+  /** One of each handler after the other; every claim begins with another one. */
+  function inTurns(state: string, nowMs: number, limit: number, room: Room): Waiting[] {
+    if (limit <= 0) return [];
+    const own = handlers.own();
+    turn += 1;
+    const queues = own.map((_, index) => {
+      const handler = own[(index + turn) % own.length];
+      const most = handler ? Math.min(limit, room(handler)) : 0;
+      return handler && most > 0 ? due(state, handler, nowMs, most) : [];
+    });
+    const longest = Math.max(0, ...queues.map(({ length }) => length));
+    const jobs = Array.from({ length: longest }, (_, at) => queues.flatMap((queue) => queue[at] ?? []));
+    return jobs.flat().slice(0, limit);
+  }
 }
 
 export type Claims = ReturnType<typeof createClaims>;

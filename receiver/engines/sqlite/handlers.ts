@@ -1,10 +1,9 @@
 import type Database from "better-sqlite3";
+import { z } from "zod";
 import type { JobHandler } from "../../engine.ts";
 
 /** Number 0 stands for events that no handler wanted. */
 export const HANDLERS_PER_EVENT = 1_024;
-
-const REMEMBERED_TYPES = 1_000;
 
 /** A handler as the work file knows it, with its policy where this process has it. */
 export type KnownHandler = {
@@ -21,8 +20,7 @@ const ANNOUNCE = `
   ON CONFLICT (name) DO UPDATE SET types = excluded.types`;
 const FORGET_OTHERS = `UPDATE handlers SET types = NULL WHERE name NOT IN (SELECT value FROM json_each(?))`;
 const COUNT_ANNOUNCED = `UPDATE position SET announced = announced + 1`;
-const LIST = `SELECT number, name, types = '*' AS "all" FROM handlers WHERE types IS NOT NULL ORDER BY number`;
-const LIST_TYPES = `SELECT value FROM handlers, json_each(types) WHERE number = ? ORDER BY json_each.id`;
+const LIST = `SELECT number, name, types FROM handlers WHERE types IS NOT NULL ORDER BY number`;
 const LIST_GONE = `SELECT number FROM handlers WHERE types IS NULL`;
 const IGNORE = `
   UPDATE jobs SET state = 'ignored', due_at_ms = NULL, key = NULL, finished_at_ms = $nowMs, token = token + 1,
@@ -31,15 +29,15 @@ const IGNORE_WAITING = `
   ${IGNORE} WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number`;
 const IGNORE_HELD = `${IGNORE} WHERE key IS NOT NULL AND state = 'held' AND handler = $number`;
 
-type Row = { number: number; name: string; all: number };
+const typesSchema = z.array(z.string());
 
 /** Names and types of the handlers that the last worker announced. */
 export function announcedHandlers(db: Database.Database): Omit<KnownHandler, "policy">[] {
-  const types = db.prepare<[number], string>(LIST_TYPES).pluck();
-  return db
-    .prepare<[], Row>(LIST)
-    .all()
-    .map(({ number, name, all }) => ({ number, name, types: all === 1 ? "*" : types.all(number) }));
+  const rows = db.prepare<[], { number: number; name: string; types: string }>(LIST).all();
+  return rows.map(({ types, ...row }) => ({
+    ...row,
+    types: types === "*" ? "*" : typesSchema.parse(JSON.parse(types)),
+  }));
 }
 
 /**
@@ -55,7 +53,6 @@ export function createHandlers(db: Database.Database, policies: readonly JobHand
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
   let known: KnownHandler[] = [];
   let announced: number | undefined;
-  let byType = new Map<string, KnownHandler[]>();
 
   return {
     /** Makes this process's handlers the ones that there are. */
@@ -79,20 +76,11 @@ export function createHandlers(db: Database.Database, policies: readonly JobHand
       const last = found.at(-1);
       if (last && last.number >= HANDLERS_PER_EVENT) throw new TooManyHandlers();
       known = found;
-      byType = new Map();
       announced = count;
     },
     /** Those that this process can run. */
     own: (): KnownHandler[] => known.filter(({ policy }) => policy !== undefined),
-    wanting(type: string): KnownHandler[] {
-      const remembered = byType.get(type);
-      if (remembered) return remembered;
-      // Types come from outside.
-      if (byType.size >= REMEMBERED_TYPES) byType.clear();
-      const wanting = known.filter(({ types }) => wants(types, type));
-      byType.set(type, wanting);
-      return wanting;
-    },
+    wanting: (type: string): KnownHandler[] => known.filter(({ types }) => wants(types, type)),
     find: (number: number): KnownHandler | undefined => known.find((handler) => handler.number === number),
   };
 }

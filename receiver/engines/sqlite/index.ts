@@ -3,7 +3,6 @@ import type { Clock } from "../../clock.ts";
 import type { Engine, JobHandler, Processor, ProcessOptions } from "../../engine.ts";
 import { createClaims } from "./claims.ts";
 import { createLook, openReader } from "./database.ts";
-import { createFanOut } from "./fan-out.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
 import { createHandlers } from "./handlers.ts";
 import { openInboxFile } from "./inbox-file.ts";
@@ -90,15 +89,14 @@ export function createParts(options: {
 }) {
   const { db, inbox, clock } = options;
   const handlers = createHandlers(db, options.policies);
-  const fanOut = createFanOut(db);
-  const settling = createSettling({ db, handlers, fanOut });
+  const settling = createSettling({ db, handlers });
   const transactions = createTransactions(db, clock);
   return {
     handlers,
     settling,
     transactions,
     clock,
-    claims: createClaims({ db, inbox, handlers, fanOut }),
+    claims: createClaims({ db, inbox, handlers }),
     workers: createWorkers(db, clock),
     handlerTransaction: createHandlerTransaction({ db, settling, transactions, clock }),
     look: createLook(inbox),

@@ -9,18 +9,21 @@ import { openWorkFile, workFileOf } from "./work-file.ts";
 /** Only operators wait here. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-answerQuestions<LedgerQuestion & { rest: never[] }, LedgerAnswer<unknown>>((file) => {
+answerQuestions<LedgerQuestion & { given: never[] }, LedgerAnswer<unknown>>((file) => {
   const inbox = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
   const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS });
-  const verbs: Record<string, (nowMs: number, ...rest: never[]) => unknown> = createLedgerVerbs({
+  let askedAtMs = 0;
+  const clock = { ...systemClock, nowMs: () => askedAtMs };
+  const verbs: Record<string, (...given: never[]) => Promise<unknown>> = createLedgerVerbs({
     inbox,
     db,
-    clock: systemClock,
+    clock,
   });
   return {
-    answer: async ({ verb, nowMs, rest }) => {
+    answer: async ({ verb, nowMs, given }) => {
+      askedAtMs = nowMs;
       try {
-        return { ok: true, result: await verbs[verb]?.(nowMs, ...rest) };
+        return { ok: true, result: await verbs[verb]?.(...given) };
       } catch (error) {
         return { ok: false, message: error instanceof Error ? error.message : String(error) };
       }

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
-import type { EventFilter, Page } from "../../engine.ts";
+import type { Ledger } from "../../engine.ts";
 import { backup, check } from "./care.ts";
 import { createCounts } from "./counts.ts";
 import { announcedHandlers, HANDLERS_PER_EVENT, wants } from "./handlers.ts";
@@ -30,9 +30,7 @@ const REMOVE_IGNORED = `DELETE FROM jobs WHERE job = ? AND (state = 'dead' OR st
 const FIND_TYPE = `SELECT type FROM events WHERE seq = ? AND body IS NOT NULL`;
 const WAS_THERE = `SELECT before_jobs FROM handlers WHERE name = ?`;
 
-export type LedgerVerbs = ReturnType<typeof createLedgerVerbs>;
-
-/** The ledger's side of the engine, over connections of its own to both files. Each verb gets the asker's time first. */
+/** What operators ask and do, over connections of its own to both files. */
 export function createLedgerVerbs({
   inbox,
   db,
@@ -41,7 +39,7 @@ export function createLedgerVerbs({
   inbox: Database.Database;
   db: Database.Database;
   clock: Clock;
-}) {
+}): Required<Ledger> {
   const transactions = createTransactions(db, clock);
   const queries = createQueries({ inbox, db });
   const counts = createCounts({ inbox, db });
@@ -59,34 +57,37 @@ export function createLedgerVerbs({
   const deleteBookmark = inbox.prepare<[string]>(DELETE_BOOKMARK);
 
   return {
-    find: (_nowMs: number, id: string) => queries.find(id),
-    body: (_nowMs: number, seq: number) => queries.body(seq),
-    list: (_nowMs: number, filter: EventFilter, page: Page) => queries.list(filter, page),
-    counts: (nowMs: number) => counts(nowMs),
+    find: async (id) => queries.find(id),
+    body: async (seq) => queries.body(seq),
+    list: async (filter, page) => queries.list(filter, page),
+    counts: async () => counts(clock.nowMs()),
 
-    requeue: async (nowMs: number, ids: readonly string[], handler?: string) => {
+    requeue: async (ids, handler) => {
       const seqs = new Set(ids.flatMap((id) => queries.seqOf(id) ?? []));
-      return transactions.run(() => [...seqs].filter((seq) => requeue(seq, handler, nowMs)).length);
+      return transactions.run(() => [...seqs].filter((seq) => requeue(seq, handler, clock.nowMs())).length);
     },
-    handlers: (_nowMs: number) => announcedHandlers(db).map(({ name, types }) => ({ name, types })),
-    prune: async (nowMs: number, older: { bodiesOlderThanMs: number; idsOlderThanMs: number }) => ({
-      bodies: await retention.pruneBodies(nowMs - older.bodiesOlderThanMs),
-      ids: await retention.pruneIds(nowMs - older.idsOlderThanMs),
-    }),
+    handlers: async () => announcedHandlers(db).map(({ name, types }) => ({ name, types })),
+    prune: async ({ bodiesOlderThanMs, idsOlderThanMs }) => {
+      const nowMs = clock.nowMs();
+      return {
+        bodies: await retention.pruneBodies(nowMs - bodiesOlderThanMs),
+        ids: await retention.pruneIds(nowMs - idsOlderThanMs),
+      };
+    },
 
-    known: (_nowMs: number, type: string, objectIds: readonly string[]) => {
+    known: async (type, objectIds) => {
       objects.extend();
       return new Set(objectIds.filter((objectId) => objects.find(type, objectId) !== undefined));
     },
-    prunedBeforeMs: (_nowMs: number) => findPrunedBefore.get() ?? 0,
-    bookmark: (_nowMs: number, name: string) => getBookmark.get(name),
-    setBookmark: (_nowMs: number, name: string, value: string | undefined): void => {
+    prunedBeforeMs: async () => findPrunedBefore.get() ?? 0,
+    bookmark: async (name) => getBookmark.get(name),
+    setBookmark: async (name, value) => {
       if (value === undefined) deleteBookmark.run(name);
       else setBookmark.run(name, value);
     },
 
-    check: (_nowMs: number) => check({ inbox, db }),
-    backup: (_nowMs: number, directory: string) => backup({ inbox, db, directory }),
+    check: async () => check({ inbox, db }),
+    backup: async (directory) => backup({ inbox, db, directory }),
   };
 }
 

@@ -1,11 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import type { Ledger } from "../../engine.ts";
 import { siblingFile } from "../../sibling-file.ts";
-import type { LedgerVerbs } from "./ledger-verbs.ts";
 import { createThread } from "./thread.ts";
 
 /** One verb for the thread, with the time as the asker has it. */
-export type LedgerQuestion = { verb: keyof LedgerVerbs; nowMs: number; rest: unknown[] };
+export type LedgerQuestion = { verb: keyof Ledger; nowMs: number; given: unknown[] };
 
 export type LedgerAnswer<Result = never> = { ok: true; result: Result } | { ok: false; message: string };
 
@@ -23,11 +22,11 @@ export function createLedger({ file, clock }: { file: string; clock: Clock }): {
     unanswered: (why) => ({ ok: false, message: `The ledger's thread failed: ${why}` }),
   });
 
-  async function ask<Verb extends keyof LedgerVerbs>(
+  async function ask<Verb extends keyof Ledger>(
     verb: Verb,
-    ...rest: Parameters<LedgerVerbs[Verb]> extends [number, ...infer Rest] ? Rest : never
-  ): Promise<Awaited<ReturnType<LedgerVerbs[Verb]>>> {
-    const answer = await thread.ask({ verb, nowMs: clock.nowMs(), rest });
+    ...given: Parameters<Required<Ledger>[Verb]>
+  ): Promise<Awaited<ReturnType<Required<Ledger>[Verb]>>> {
+    const answer = await thread.ask({ verb, nowMs: clock.nowMs(), given });
     if (!answer.ok) throw new LedgerFailed(answer.message);
     return answer.result;
   }

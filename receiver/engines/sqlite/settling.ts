@@ -1,6 +1,5 @@
 import type Database from "better-sqlite3";
 import { fateOf, VANISHED, type Ending } from "../ending.ts";
-import type { FanOut } from "./fan-out.ts";
 import type { Handlers } from "./handlers.ts";
 import type { ClaimedJob, Lease } from "./taking.ts";
 
@@ -8,6 +7,10 @@ const HELD = `WHERE job = ? AND token = ? AND state = 'claimed'`;
 const SETTLE = `
   UPDATE jobs SET state = ?, attempts = attempts - ?, handled = handled + ?, due_at_ms = ?, deferred = ?, crashes = 0,
     finished_at_ms = ?, last_error = ?, key = ?, worker = NULL ${HELD}`;
+// Of the jobs with the key of one that is over, the first that waits; a job that is finished has no key any more.
+const RELEASE_NEXT = `
+  UPDATE jobs SET state = 'fresh', due_at_ms = 0 WHERE job = (
+    SELECT job FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ? AND state = 'held' ORDER BY job LIMIT 1)`;
 // A suspect stays one.
 const BACK = `
   state = CASE WHEN crashes > 0 THEN 'suspect' ELSE 'pending' END, due_at_ms = 0, attempts = attempts - 1, worker = NULL`;
@@ -32,23 +35,9 @@ type Claimed = { job: number; handler: number; attempts: number; key: string | n
  * How claims end, a statement or two each. None of the verbs opens a transaction: the caller does, with as many of them
  * inside as belong together. Those that take a lease answer false when it was lost, and change nothing then.
  */
-export function createSettling(options: { db: Database.Database; handlers: Handlers; fanOut: FanOut }) {
-  const { db, handlers, fanOut } = options;
-  const settle =
-    db.prepare<
-      [
-        string,
-        0 | 1,
-        0 | 1,
-        number | null,
-        0 | 1,
-        number | null,
-        string | null,
-        string | null,
-        number,
-        number,
-      ]
-    >(SETTLE);
+export function createSettling({ db, handlers }: { db: Database.Database; handlers: Handlers }) {
+  const settle = db.prepare(SETTLE);
+  const releaseNext = db.prepare<[number, string]>(RELEASE_NEXT);
   const giveBack = db.prepare<[number, number]>(RETURN);
   const returnUnknown = db.prepare<[number]>(RETURN_UNKNOWN);
   const findClaimedBy = db.prepare<[number], Claimed>(FIND_CLAIMED_BY);
@@ -78,7 +67,7 @@ export function createSettling(options: { db: Database.Database; handlers: Handl
         token,
       );
       if (changes === 0) return false;
-      if (isOver && key !== null) fanOut.releaseNext(handler.number, key);
+      if (isOver && key !== null) releaseNext.run(handler.number, key);
       // Only a claim before this one, or this one itself, can have recorded any.
       const hasSteps = withSteps.delete(job) || token > 1;
       if (state === "done" && hasSteps) deleteSteps.run(job);
@@ -110,7 +99,7 @@ export function createSettling(options: { db: Database.Database; handlers: Handl
           key: isDead ? null : key,
           error: VANISHED,
         });
-        if (isDead && key !== null) fanOut.releaseNext(handler, key);
+        if (isDead && key !== null) releaseNext.run(handler, key);
       }
     },
 

@@ -1,14 +1,12 @@
 import type Database from "better-sqlite3";
 import { z } from "zod";
 import type { Trace } from "../../engine.ts";
-import type { FanOut, Offered } from "./fan-out.ts";
 import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers.ts";
-import type { RateLimits } from "./rate-limits.ts";
 
 /** Envelopes may have a megabyte, and those of a claim are in memory together. One half is for retries, if new events wait too. */
 export const HALF_OF_CHARACTERS = 4_194_304;
 
-/** New events that one transaction looks at, when their handlers are full. */
+/** Events that one transaction looks at, when their handlers are full. */
 const LARGEST_LOOK = 512;
 
 /** The holder of a claim: only with the latest token may anything be written. */
@@ -31,26 +29,43 @@ export type ClaimedJob = Lease & {
 /** One that ended before its first attempt, since its handler could not tell its key. */
 export type Buried = { handler: KnownHandler; id: string; type: string; error: string };
 
-type EventRow = {
+type Event = Pick<ClaimedJob, "id" | "type" | "receivedAtMs" | "body"> & {
   seq: number;
-  id: string;
-  type: string;
-  receivedAtMs: number;
-  body: string | null;
   trace: string | null;
 };
-type JobRow = {
+
+/** Pruned, when there is no body. */
+type Found = Omit<Event, "body"> & { body: string | null };
+
+/** What a job's row says besides its place. */
+type Row = {
   attempts: number;
   token: number;
-  crashes: number;
-  key: string | null;
+  dueAtMs: number | null;
+  error: string | null;
   requeuedAtMs: number | null;
 };
+type ClaimedRow = Pick<Row, "attempts" | "token" | "requeuedAtMs"> & { crashes: number; key: string | null };
 
+const NEW: Row = { attempts: 0, token: 0, dueAtMs: 0, error: null, requeuedAtMs: null };
+
+const FIND_POSITION = `SELECT seq FROM position`;
+const MOVE = `UPDATE position SET seq = ?, deleted = deleted + ?`;
+const FIND_LAST_SEQ = `SELECT max(seq) FROM events`;
 const EVENT_COLUMNS = `
   seq, 'evt_' || lower(hex(key)) AS id, type, received_at_ms AS receivedAtMs, CAST(body AS TEXT) AS body, trace`;
 const FIND_ARRIVED = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(LARGEST_LOOK)}`;
 const FIND_EVENT = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`;
+
+const ADD = `
+  INSERT INTO jobs (job, state, key, worker, due_at_ms, finished_at_ms, attempts, token, last_error, requeued_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ?)`;
+const LIST_OFFERED = `
+  SELECT job, handler, attempts, token, due_at_ms AS dueAtMs, last_error AS error, requeued_at_ms AS requeuedAtMs
+  FROM jobs INDEXED BY jobs_waiting WHERE due_at_ms IS NOT NULL AND state = 'offered'
+  ORDER BY job LIMIT ${String(LARGEST_LOOK)}`;
+const REMOVE = `DELETE FROM jobs WHERE job = ?`;
 const CLAIM = `
   UPDATE jobs SET state = 'claimed', attempts = attempts + 1, token = token + 1, worker = ?, due_at_ms = NULL, deferred = 0
   WHERE job = ? AND due_at_ms IS NOT NULL RETURNING attempts, token, crashes, key, requeued_at_ms AS requeuedAtMs`;
@@ -60,6 +75,10 @@ const GIVE_UP = `
   UPDATE jobs SET state = 'dead', due_at_ms = NULL, key = NULL, finished_at_ms = ?,
     last_error = 'Its envelope is not in the inbox file.'
   WHERE job = ? AND due_at_ms IS NOT NULL`;
+
+// Attempts of a handler with a rate limit, of all workers together.
+const FORGET_STARTS = `DELETE FROM starts WHERE handler = ? AND at_ms <= ?`;
+const ADD_START = `INSERT INTO starts VALUES (?, ?)`;
 
 const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.string().optional() });
 
@@ -84,28 +103,36 @@ export function createTaking(options: {
   db: Database.Database;
   inbox: Database.Database;
   handlers: Handlers;
-  fanOut: FanOut;
-  rates: RateLimits;
 }) {
-  const { db, inbox, handlers, fanOut, rates } = options;
-  const findArrived = inbox.prepare<[number], EventRow>(FIND_ARRIVED);
-  const findEvent = inbox.prepare<[number], EventRow>(FIND_EVENT);
-  const claimRow = db.prepare<[number, number], JobRow>(CLAIM);
+  const { db, inbox, handlers } = options;
+  const findPosition = db.prepare<[], number>(FIND_POSITION).pluck();
+  const move = db.prepare<[number, number]>(MOVE);
+  const findLastSeq = inbox.prepare<[], number | null>(FIND_LAST_SEQ).pluck();
+  const findArrived = inbox.prepare<[number], Found>(FIND_ARRIVED);
+  const findEvent = inbox.prepare<[number], Found>(FIND_EVENT);
+  const insert = db.prepare(ADD);
+  const hasUnfinished = db.prepare<[number, string], number>(HAS_UNFINISHED).pluck();
+  const listOffered = db.prepare<[], Row & { job: number; handler: number }>(LIST_OFFERED);
+  const remove = db.prepare<[number]>(REMOVE);
+  const claimRow = db.prepare<[number, number], ClaimedRow>(CLAIM);
   const giveUp = db.prepare<[number, number]>(GIVE_UP);
+  const forgetStarts = db.prepare<[number, number]>(FORGET_STARTS);
+  const addStart = db.prepare<[number, number]>(ADD_START);
 
-  return { claimWaiting, splitArrived, splitOffered };
+  return { hasArrived, claimWaiting, splitArrived, splitOffered };
+
+  /** Whether there are events that no worker has looked at. Only reads. */
+  function hasArrived(): boolean {
+    return (findLastSeq.get() ?? 0) > (findPosition.get() ?? 0);
+  }
 
   /** Claims a job that waits. False when there was no room for it. */
   function claimWaiting(job: number, take: Take): boolean {
     const handler = handlers.find(job % HANDLERS_PER_EVENT);
     if (!handler || take.left <= 0 || take.characters <= 0 || take.room.get(handler) === 0) return false;
-    const event = findEvent.get(Math.floor(job / HANDLERS_PER_EVENT));
-    if (!event?.body) {
-      giveUp.run(take.nowMs, job);
-      return true;
-    }
-    const row = claimRow.get(take.worker, job);
-    if (row) push(take, event, event.body, { job, handler, ...row });
+    const event = eventOf(job, take);
+    const row = event && claimRow.get(take.worker, job);
+    if (row) push(take, event, { job, handler, ...row });
     return true;
   }
 
@@ -114,88 +141,110 @@ export function createTaking(options: {
     let last: number | undefined;
     let deleted = 0;
     if (take.left <= 0 && take.claimed.length > 0) return;
-    for (const event of findArrived.iterate(fanOut.position())) {
+    for (const event of findArrived.iterate(findPosition.get() ?? 0)) {
       last = event.seq;
       // Pruned, and the work file was lost since: it was handled then.
-      if (event.body === null) deleted += 1;
-      else split(event, event.body, take);
+      if (!hasBody(event)) deleted += 1;
+      else split(event, take, NEW);
       if (take.left <= 0 && take.claimed.length > 0) break;
       if (take.characters <= 0) break;
     }
-    if (last !== undefined) fanOut.moveTo(last, deleted);
-  }
-
-  function split(event: EventRow, body: string, take: Take): void {
-    const wanting = handlers.wanting(event.type);
-    if (wanting.length === 0) fanOut.addIgnored(event.seq, take.nowMs);
-    for (const handler of wanting) addJob(event, body, handler, take);
-  }
-
-  function addJob(event: EventRow, body: string, handler: KnownHandler, take: Take, from?: Offered): void {
-    const isRoom = take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 0) > 0;
-    const { seq, id, type } = event;
-    const begun = fanOut.add({ seq, type, body }, handler, {
-      nowMs: take.nowMs,
-      worker: isRoom && !from ? take.worker : undefined,
-      ...(from ? { row: from } : {}),
-    });
-    if (begun.state === "dead") take.buried.push({ handler, id, type, error: begun.error });
-    if (begun.state !== "claimed") return;
-    const { job, key } = begun;
-    push(take, event, body, { job, handler, attempts: 1, token: 1, crashes: 0, key, requeuedAtMs: null });
+    if (last !== undefined) move.run(last, deleted);
   }
 
   /** Takes up what was requeued, or stored before there were jobs. */
   function splitOffered(take: Take): void {
-    for (const offered of fanOut.offered(LARGEST_LOOK)) {
-      const seq = Math.floor(offered.job / HANDLERS_PER_EVENT);
-      const event = findEvent.get(seq);
-      if (!event?.body) giveUp.run(take.nowMs, offered.job);
-      else if (offered.handler === 0) splitAnew(event, event.body, offered, take);
-      else splitRequeued(event, event.body, offered, take);
+    for (const offered of listOffered.all()) {
+      const handler = handlers.find(offered.handler);
+      // Another worker's; it knows the key.
+      if (offered.handler > 0 && !handler?.policy) continue;
+      const event = eventOf(offered.job, take);
+      if (!event) continue;
+      remove.run(offered.job);
+      if (handler) add(event, handler, take, offered);
+      else split(event, take, offered);
     }
   }
 
-  function splitAnew(event: EventRow, body: string, offered: Offered, take: Take): void {
-    fanOut.remove(offered.job);
+  /** The event of a job that waits, which is dead without one. */
+  function eventOf(job: number, { nowMs }: Take): Event | undefined {
+    const event = findEvent.get(Math.floor(job / HANDLERS_PER_EVENT));
+    if (event && hasBody(event)) return event;
+    giveUp.run(nowMs, job);
+    return undefined;
+  }
+
+  /** Makes a job for each handler that wants the event, or the one row that says that none does. */
+  function split(event: Event, take: Take, row: Row): void {
     const wanting = handlers.wanting(event.type);
-    if (wanting.length === 0) fanOut.addIgnored(event.seq, take.nowMs);
-    for (const handler of wanting) addJob(event, body, handler, take, offered);
+    for (const handler of wanting) add(event, handler, take, row);
+    if (wanting.length > 0) return;
+    const job = event.seq * HANDLERS_PER_EVENT;
+    insert.run(job, "ignored", null, null, null, take.nowMs, 0, 0, null, null);
   }
 
-  function splitRequeued(event: EventRow, body: string, offered: Offered, take: Take): void {
-    const handler = handlers.find(offered.handler);
-    // Another worker's; it knows the key.
-    if (!handler?.policy) return;
-    fanOut.remove(offered.job);
-    addJob(event, body, handler, take, offered);
+  /** Makes the job of `handler`; a new one is claimed at once where there is room, and nothing with its key is before it. */
+  function add(event: Event, handler: KnownHandler, take: Take, row: Row): void {
+    const job = event.seq * HANDLERS_PER_EVENT + handler.number;
+    const { state, key = null, error = row.error } = beginning(event, handler, take, row);
+    const isClaimed = state === "claimed";
+    const isDead = state === "dead";
+    const dueAtMs = isClaimed || isDead || state === "held" ? null : (row.dueAtMs ?? 0);
+    const [attempts, token] = isClaimed ? [1, 1] : [row.attempts, row.token];
+    const worker = isClaimed ? take.worker : null;
+    const finishedAtMs = isDead ? take.nowMs : null;
+    const { requeuedAtMs } = row;
+    insert.run(job, state, key, worker, dueAtMs, finishedAtMs, attempts, token, error, requeuedAtMs);
+    if (isClaimed) push(take, event, { job, handler, attempts, token, crashes: 0, key, requeuedAtMs });
+    if (isDead) take.buried.push({ handler, id: event.id, type: event.type, error: error ?? "" });
   }
 
-  function push(
+  function beginning(
+    event: Event,
+    handler: KnownHandler,
     take: Take,
-    { id, type, receivedAtMs, trace }: EventRow,
-    body: string,
-    row: JobRow & { job: number; handler: KnownHandler },
-  ): void {
-    const { job, handler, attempts, token, crashes, key, requeuedAtMs } = row;
+    row: Row,
+  ): { state: string; key?: string | null; error?: string } {
+    const { number, policy } = handler;
+    // Known to another process only, which has its key.
+    if (!policy) return { state: "offered" };
+    let key: string | null = null;
+    try {
+      key = policy.key?.(event.body) ?? null;
+    } catch (error) {
+      return { state: "dead", error: `The handler's key failed: ${String(error)}` };
+    }
+    if (key !== null && hasUnfinished.get(number, key) === 1) return { state: "held", key };
+    const isRoom = take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 0) > 0;
+    if (isRoom && row === NEW) return { state: "claimed", key };
+    return { state: row.attempts > 0 ? "pending" : "fresh", key };
+  }
+
+  function push(take: Take, event: Event, row: ClaimedRow & { job: number; handler: KnownHandler }): void {
+    const { crashes, requeuedAtMs, ...claimed } = row;
+    const { handler } = row;
+    const { id, type, receivedAtMs, body, trace } = event;
     take.left -= 1;
     take.characters -= body.length;
     const room = take.room.get(handler);
     if (room !== undefined) take.room.set(handler, room - 1);
-    rates.begin(handler, take.nowMs);
+    if (handler.policy?.rateLimit) {
+      forgetStarts.run(handler.number, take.nowMs - handler.policy.rateLimit.perMs);
+      addStart.run(handler.number, take.nowMs);
+    }
     take.claimed.push({
-      job,
-      token,
-      handler,
+      ...claimed,
       id,
       type,
       receivedAtMs,
       waitingSinceMs: requeuedAtMs ?? receivedAtMs,
       body,
       trace: trace === null ? null : traceSchema.parse(JSON.parse(trace)),
-      attempts,
-      key,
       suspect: crashes > 0,
     });
   }
+}
+
+function hasBody(event: Found): event is Event {
+  return event.body !== null && event.body !== "";
 }

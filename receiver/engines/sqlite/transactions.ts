@@ -11,21 +11,17 @@ const LARGEST_GROUP = 256;
 const LONGEST_GROUP_MS = 10;
 
 export type Transactions = {
-  /** Runs statements that either all succeed or fail the whole group; resolves once they are committed. */
-  run: <Result>(statements: () => Result) => Promise<Result>;
   /** Runs `work`, which may fail alone: then only its own writes are rolled back. Resolves once they are committed. */
-  attempt: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  run: <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
 };
 
-/** What to tell whoever waits for a job, once its transaction has ended. */
-type Settlement = { committed: () => void; rolledBack: (error: unknown) => void };
-
-type Job = { run: () => Settlement | Promise<Settlement>; refuse: (error: unknown) => void };
+/** `work` answers what is to be called once its writes are committed. */
+type Job = { work: () => Promise<() => void>; reject: (error: unknown) => void };
 
 /**
  * All writing through the connection `db`, in groups: what is waiting when a transaction begins shares it, and one
- * commit settles them all. A handler's transaction is a savepoint in it and may go on over several turns of the event
- * loop. Waiting for the write lock of another process does not block the thread.
+ * commit settles them all. Each has a savepoint in it, and may go on over several turns of the event loop, as a handler's
+ * does. Waiting for the write lock of another process does not block the thread.
  */
 export function createTransactions(db: Database.Database, clock: Clock): Transactions {
   const begin = db.prepare("BEGIN IMMEDIATE");
@@ -38,42 +34,19 @@ export function createTransactions(db: Database.Database, clock: Clock): Transac
   let busy = false;
 
   return {
-    run: async (statements) =>
+    run: async (work) =>
       new Promise((resolve, reject) => {
-        const run = (): Settlement => {
-          const result = statements();
-          return { committed: () => resolve(result), rolledBack: reject };
+        const settled = async (): Promise<() => void> => {
+          const result = await work();
+          return () => resolve(result);
         };
-        enqueue({ run, refuse: reject });
-      }),
-    attempt: async (work) =>
-      new Promise((resolve, reject) => {
-        const run = async (): Promise<Settlement> => {
-          save.run();
-          try {
-            const result = await work();
-            release.run();
-            return { committed: () => resolve(result), rolledBack: reject };
-          } catch (error) {
-            // SQLite rolls back everything by itself when it runs out of room: then the others have failed too.
-            if (!db.inTransaction) throw error;
-            undo.run();
-            release.run();
-            reject(error);
-            return { committed: () => undefined, rolledBack: () => undefined };
-          }
-        };
-        enqueue({ run, refuse: reject });
+        queue.push({ work: settled, reject });
+        if (busy) return;
+        busy = true;
+        // Whatever else is ready in this turn of the event loop comes along.
+        setImmediate(() => void runGroups());
       }),
   };
-
-  function enqueue(job: Job): void {
-    queue.push(job);
-    if (busy) return;
-    busy = true;
-    // Whatever else is ready in this turn of the event loop comes along.
-    setImmediate(() => void runGroups());
-  }
 
   async function runGroups(): Promise<void> {
     for (let job = queue.shift(); job; job = queue.shift()) await runGroup(job);
@@ -81,25 +54,39 @@ export function createTransactions(db: Database.Database, clock: Clock): Transac
   }
 
   async function runGroup(first: Job): Promise<void> {
-    const group: Settlement[] = [];
-    let current: Job | undefined = first;
+    const group: Job[] = [];
+    const committed: (() => void)[] = [];
     try {
       await open();
       const endMs = clock.monotonicMs() + LONGEST_GROUP_MS;
-      while (current) {
-        const settlement = current.run();
-        group.push(settlement instanceof Promise ? await settlement : settlement);
-        const isFull = group.length >= LARGEST_GROUP || clock.monotonicMs() >= endMs;
-        current = isFull ? undefined : queue.shift();
+      for (let job: Job | undefined = first; job; job = queue.shift()) {
+        group.push(job);
+        committed.push(await attempt(job));
+        if (group.length >= LARGEST_GROUP || clock.monotonicMs() >= endMs) break;
       }
       commit.run();
     } catch (error) {
       if (db.inTransaction) rollback.run();
-      current?.refuse(error);
-      for (const { rolledBack } of group) rolledBack(error);
+      for (const { reject } of group.length > 0 ? group : [first]) reject(error);
       return;
     }
-    for (const { committed } of group) committed();
+    for (const tell of committed) tell();
+  }
+
+  async function attempt({ work, reject }: Job): Promise<() => void> {
+    save.run();
+    try {
+      const tell = await work();
+      release.run();
+      return tell;
+    } catch (error) {
+      // SQLite rolls back everything by itself when it runs out of room: then the others have failed too.
+      if (!db.inTransaction) throw error;
+      undo.run();
+      release.run();
+      reject(error);
+      return () => undefined;
+    }
   }
 
   async function open(): Promise<void> {

@@ -77,7 +77,7 @@ function engineOfOne() {
       },
       look: () => true,
       transactions: {
-        run: async <Result>(statements: () => Result): Promise<Result> => {
+        run: async <Result>(statements: () => Result | Promise<Result>): Promise<Result> => {
           if (failures > 0) {
             failures -= 1;
             throw new Error("database is locked");
@@ -85,7 +85,6 @@ function engineOfOne() {
           committed = commitsLate;
           return statements();
         },
-        attempt: never,
       },
       handlerTransaction: () => ({ atomically: () => never, committed: () => committed }),
       clock: systemClock,

@@ -38,7 +38,7 @@ test("acknowledgements and handlers come through between what retention deletes 
     await goOn.promise;
   };
   const verbs = createLedgerVerbs({ inbox, db, clock: { ...systemClock, sleep } });
-  const pruned = verbs.prune(Date.now(), { bodiesOlderThanMs: -60_000, idsOlderThanMs: 1e12 });
+  const pruned = verbs.prune({ bodiesOlderThanMs: -60_000, idsOlderThanMs: 1e12 });
   await pauses.promise;
   await accept(engine, [newEvent()]);
   await handledAre(MANY + 1);

@@ -30,9 +30,9 @@ describe("a commit that several share", () => {
     const { note, call, calls, transactions } = setUp();
     const outcomes = await Promise.allSettled([
       transactions.run(() => call.run(1)),
-      transactions.attempt(async () => call.run(2)),
+      transactions.run(async () => call.run(2)),
       transactions.run(() => note.run(7)),
-      transactions.attempt(async () => call.run(3)),
+      transactions.run(async () => call.run(3)),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => "rejected"));
     expect(calls.all()).toEqual([]);
@@ -43,8 +43,8 @@ describe("a commit that several share", () => {
   test("goes on without an attempt that fails", async () => {
     const { call, calls, transactions } = setUp();
     const outcomes = await Promise.allSettled([
-      transactions.attempt(async () => call.run(1)),
-      transactions.attempt(async () => {
+      transactions.run(async () => call.run(1)),
+      transactions.run(async () => {
         call.run(2);
         throw new Error("not this one");
       }),
@@ -60,7 +60,7 @@ describe("a commit that several share", () => {
   ])("is not waited for once it has taken 10 ms: after $tookMs", async ({ tookMs, first }) => {
     const { note, call, clock, transactions } = setUp();
     const outcomes = await Promise.allSettled([
-      transactions.attempt(async () => {
+      transactions.run(async () => {
         call.run(1);
         await clock.pass(tookMs);
       }),

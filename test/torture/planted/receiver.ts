@@ -62,15 +62,15 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R5: what a handler wrote is committed although another worker has its event by now.",
     file: "receiver/engines/sqlite/handler-transaction.ts",
-    find: "if (!settling.settle(job, DONE, clock.nowMs())) throw new LeaseLost(job.id);",
-    replace: "settling.settle(job, DONE, clock.nowMs());",
+    find: "throw new LeaseLost(job.id);",
+    replace: "onWritten();",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "workers that come back late"],
   },
   {
     breaks:
       "R5: what a failed handler wrote is committed with its neighbours' writes, and written again by its retry.",
     file: "receiver/engines/sqlite/transactions.ts",
-    find: "            undo.run();\n",
+    find: "      undo.run();\n",
     replace: "",
     tests: ["test/simulation/receiver.test.ts"],
   },
