@@ -1,14 +1,6 @@
 import { Command } from "commander";
-import {
-  duration,
-  handler,
-  json,
-  sinceMs,
-  state,
-  type,
-  wholeNumber,
-} from "./operations/commands/arguments.ts";
-import type { ExportOptions, ListOptions, RequeueOptions } from "./operations/commands/inbox.ts";
+import { duration, handler, json, state, type, wholeNumber } from "./operations/commands/arguments.ts";
+import type { ExportOptions, ListOptions, RequeueOptions, ShowOptions } from "./operations/commands/inbox.ts";
 import type { RunOptions } from "./operations/commands/inbox-run.ts";
 import { backup } from "./operations/commands/backup.ts";
 import { EXIT } from "./operations/commands/exit-codes.ts";
@@ -28,6 +20,17 @@ const commands = {
   recover: async () => import("./operations/commands/recover.ts"),
   health: async () => import("./operations/commands/health.ts"),
 };
+
+/** What a command of the inbox does, with that module once it is loaded. */
+function inInbox<Given extends unknown[]>(
+  run: (
+    module: Awaited<ReturnType<typeof commands.inbox>>,
+    engine: Engine,
+    ...given: Given
+  ) => Promise<number>,
+) {
+  return withEngine(async ({ engine }, ...given: Given) => run(await commands.inbox(), engine, ...given));
+}
 
 const program = new Command("voice-agent-receiver")
   .description(
@@ -59,9 +62,7 @@ inbox
   .option("--limit <events>", "how many", wholeNumber, 50)
   .addOption(json())
   .action(
-    withEngine(async ({ engine }, options: ListOptions) =>
-      (await commands.inbox()).listInbox(engine, options, terminal),
-    ),
+    inInbox(async ({ listInbox }, engine, options: ListOptions) => listInbox(engine, options, terminal)),
   );
 
 inbox
@@ -70,8 +71,8 @@ inbox
   .option("--body", "with its envelope, personal data included")
   .addOption(json())
   .action(
-    withEngine(async ({ engine }, id: string, options: { body?: boolean; json?: boolean }) =>
-      (await commands.inbox()).showEvent(engine, id, options, terminal),
+    inInbox(async ({ showEvent }, engine, id: string, options: ShowOptions) =>
+      showEvent(engine, id, options, terminal),
     ),
   );
 
@@ -84,18 +85,8 @@ inbox
   .option("--since <duration>", "only events received in the last 30m, 12h, 7d …", duration)
   .addOption(json())
   .action(
-    withEngine(
-      async (
-        { engine },
-        ids: string[],
-        { since, ...options }: Omit<RequeueOptions, "sinceMs"> & { since?: number },
-      ) =>
-        (await commands.inbox()).requeueEvents(
-          engine,
-          ids,
-          { ...options, sinceMs: sinceMs(since) },
-          terminal,
-        ),
+    inInbox(async ({ requeueEvents }, engine, ids: string[], options: RequeueOptions) =>
+      requeueEvents(engine, ids, options, terminal),
     ),
   );
 
@@ -123,9 +114,8 @@ inbox
   .option("--since <duration>", "only those received in the last 30m, 12h, 7d …", duration)
   .option("--include-personal-data", "with phone numbers, names and texts, which are redacted otherwise")
   .action(
-    withEngine(
-      async ({ engine }, { since, ...options }: Omit<ExportOptions, "sinceMs"> & { since?: number }) =>
-        (await commands.inbox()).exportEvents(engine, { ...options, sinceMs: sinceMs(since) }, terminal),
+    inInbox(async ({ exportEvents }, engine, options: ExportOptions) =>
+      exportEvents(engine, options, terminal),
     ),
   );
 
@@ -144,8 +134,8 @@ inbox
   .description("how many events are in each state")
   .addOption(json())
   .action(
-    withEngine(async ({ engine }, options: { json?: boolean }) =>
-      (await commands.inbox()).inboxStatistics(engine, options, terminal),
+    inInbox(async ({ inboxStatistics }, engine, options: { json?: boolean }) =>
+      inboxStatistics(engine, options, terminal),
     ),
   );
 
@@ -156,17 +146,8 @@ program
   .option("--dry-run", "only say what would be enqueued")
   .addOption(json())
   .action(
-    withEngine(
-      async (
-        { engine, config },
-        { since, ...options }: { since: number; dryRun?: boolean; json?: boolean },
-      ) =>
-        (await commands.reconcile()).runReconcile(
-          config,
-          engine,
-          { ...options, sinceSeconds: since },
-          terminal,
-        ),
+    withEngine(async ({ engine, config }, options: { since: number; dryRun?: boolean; json?: boolean }) =>
+      (await commands.reconcile()).runReconcile(config, engine, options, terminal),
     ),
   );
 

@@ -113,7 +113,7 @@ test("reconcile tells programs each field of its report, and people what it woul
   const [call] = state.calls;
   const withApi = { ...config, api: { baseUrl, key: API_KEY } };
   const dry = recordingTerminal();
-  expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600, dryRun: true }, dry)).toBe(0);
+  expect(await runReconcile(withApi, engine, { since: 3_600, dryRun: true }, dry)).toBe(0);
   expect(dry.printed.slice(0, 3)).toEqual([
     "Would be healed: 1",
     expect.stringMatching(
@@ -123,7 +123,7 @@ test("reconcile tells programs each field of its report, and people what it woul
   ]);
   const json = recordingTerminal();
   const before = Date.now();
-  expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600, json: true }, json)).toBe(0);
+  expect(await runReconcile(withApi, engine, { since: 3_600, json: true }, json)).toBe(0);
   const report = JSON.parse(json.printed[0]!) as { since: string; cannot_be_healed: object[] };
   expect(Math.abs(Date.parse(report.since) - (before - 3_600_000))).toBeLessThan(60_000);
   const unhealed = { type: expect.any(String), reason: expect.any(String), what_to_do: expect.any(String) };

@@ -170,7 +170,7 @@ describe("inbox", () => {
   test("requeue gives a handler what came before it when it is asked to, and knows its name", async () => {
     const { engine, ids } = await setUp();
     const unknown = recordingTerminal();
-    expect(await requeueEvents(engine, [], { handler: "crm", sinceMs: 0 }, unknown)).toBe(2);
+    expect(await requeueEvents(engine, [], { handler: "crm", since: 1e9 }, unknown)).toBe(2);
     expect(unknown.said.join()).toMatch(/crm.*mail, store/);
     expect(await requeueEvents(engine, [], { handler: "mail" }, recordingTerminal())).toBe(2);
     const crm = handler({ name: "crm", types: ["call.completed", "call.pondered"] });
@@ -178,10 +178,10 @@ describe("inbox", () => {
       await handleAll(engine, () => ({ kind: "done" }), [MAIL, STORE, crm])
     )();
     const late = recordingTerminal();
-    expect(await requeueEvents(engine, [], { handler: "crm", sinceMs: Date.now() + 60_000 }, late)).toBe(0);
+    expect(await requeueEvents(engine, [], { handler: "crm", since: -60 }, late)).toBe(0);
     expect(late.printed).toEqual(["0 requeued."]);
     const since = recordingTerminal();
-    expect(await requeueEvents(engine, [], { handler: "crm", sinceMs: 1 }, since)).toBe(0);
+    expect(await requeueEvents(engine, [], { handler: "crm", since: 1e9 }, since)).toBe(0);
     expect(since.printed).toEqual(["2 requeued."]);
     const seen: string[] = [];
     const stop = await handleAll(
@@ -213,7 +213,7 @@ describe("inbox", () => {
       JSON.parse(bodies.dead.toString()),
     ]);
     const recent = recordingTerminal();
-    await exportEvents(engine, { sinceMs: Date.now() + 60_000 }, recent);
+    await exportEvents(engine, { since: -60 }, recent);
     expect(recent.printed).toEqual([]);
   });
 
@@ -239,13 +239,13 @@ describe("reconcile", () => {
     state.calls = makeCalls(2, Date.now());
     const withApi = { ...config, api: { baseUrl, key: API_KEY } };
     const good = recordingTerminal();
-    expect(await runReconcile(withApi, engine, { sinceSeconds: 3_600 }, good)).toBe(0);
+    expect(await runReconcile(withApi, engine, { since: 3_600 }, good)).toBe(0);
     expect(good.printed.join("\n")).toMatch(
       /^Healed: 2\n[^]*Already there: 0\nCannot be healed:\n +order\.created[^]*booking\.created/,
     );
     const bad = recordingTerminal();
     const wrongKey = { ...config, api: { baseUrl, key: "wrong" } };
-    expect(await runReconcile(wrongKey, engine, { sinceSeconds: 3_600, json: true }, bad)).toBe(1);
+    expect(await runReconcile(wrongKey, engine, { since: 3_600, json: true }, bad)).toBe(1);
     expect(JSON.parse(bad.printed[0]!)).toMatchObject({
       finished: false,
       problem: expect.stringMatching(/unauthorized.*[^.]\. Check API_KEY\.$/),
@@ -255,10 +255,10 @@ describe("reconcile", () => {
     )();
     await engine.ledger.prune({ bodiesOlderThanMs: 0, idsOlderThanMs: 86_400_000 });
     const floored = recordingTerminal();
-    expect(await runReconcile(withApi, engine, { sinceSeconds: 31 * 86_400 }, floored)).toBe(0);
+    expect(await runReconcile(withApi, engine, { since: 31 * 86_400 }, floored)).toBe(0);
     expect(floored.printed.join("\n")).toMatch(
       /Looked back to .* only: what arrived before .* may be pruned/,
     );
-    expect(await runReconcile(config, engine, { sinceSeconds: 60 }, recordingTerminal())).toBe(2);
+    expect(await runReconcile(config, engine, { since: 60 }, recordingTerminal())).toBe(2);
   });
 });

@@ -120,12 +120,12 @@ describe("what others say", () => {
     for (const json of [true, false]) {
       state.calls = makeCalls(1, Date.now(), `${String(json)}${HOSTILE.slice(0, 200)}`);
       const healed = await shown(async (terminal) =>
-        runReconcile(withApi, engine, { sinceSeconds: 3_600, json }, terminal),
+        runReconcile(withApi, engine, { since: 3_600, json }, terminal),
       );
       expect(healed).toContain(json ? String.raw`#\u0023vso[` : String.raw`#\#vso[`);
       for (const command of [
         async (terminal: RecordingTerminal) =>
-          runReconcile(withApi, engine, { sinceSeconds: 60, json }, terminal),
+          runReconcile(withApi, engine, { since: 60, json }, terminal),
         async (terminal: RecordingTerminal) => runDoctor(withApi, engine, { json, verbose: true }, terminal),
       ]) {
         answer(403, { error: HOSTILE, message: HOSTILE });

@@ -20,9 +20,9 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
-/** The moment so many seconds ago. */
-export function sinceMs(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : systemClock.nowMs() - seconds * 1_000;
+/** The moment so many seconds ago; the beginning of time unless they are given. */
+export function momentAgo(seconds: number | undefined): number {
+  return seconds === undefined ? 0 : systemClock.nowMs() - seconds * 1_000;
 }
 
 /** Seconds of a duration such as 90s, 30m, 12h or 7d. */

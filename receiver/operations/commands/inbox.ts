@@ -2,14 +2,17 @@ import { presentEvent } from "../admin.ts";
 import type { Config } from "../../config.ts";
 import type { Engine, EventFilter, EventState, InboxEvent, InboxJob } from "../../engine.ts";
 import { redactEnvelope, shownType } from "../privacy.ts";
+import { momentAgo } from "./arguments.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Colour, Terminal } from "./terminal.ts";
 
 const DAY_MS = 86_400_000;
 const PAGE = 500;
 
+export type ShowOptions = { body?: boolean; json?: boolean };
 export type ListOptions = EventFilter & { limit: number; json?: boolean };
-export type ExportOptions = EventFilter & { sinceMs?: number | undefined; includePersonalData?: boolean };
+/** With `since` only events received in so many seconds. */
+export type ExportOptions = EventFilter & { since?: number | undefined; includePersonalData?: boolean };
 
 /** The newest events, one line each. */
 export async function listInbox(engine: Engine, options: ListOptions, terminal: Terminal): Promise<number> {
@@ -31,7 +34,7 @@ export async function listInbox(engine: Engine, options: ListOptions, terminal: 
 export async function showEvent(
   engine: Engine,
   id: string,
-  options: { body?: boolean; json?: boolean },
+  options: ShowOptions,
   terminal: Terminal,
 ): Promise<number> {
   const event = await engine.ledger.find(id);
@@ -46,11 +49,11 @@ export async function showEvent(
   return 0;
 }
 
-/** Which events to requeue: with `sinceMs` those received from then on. */
-export type RequeueOptions = EventFilter & { sinceMs?: number | undefined; json?: boolean };
+/** Which events to requeue: with `since` those received in so many seconds. */
+export type RequeueOptions = EventFilter & { since?: number | undefined; json?: boolean };
 
 /**
- * Makes jobs wait again: of the events named, or of all in a state. With `handler` only its own; with `sinceMs` as well it
+ * Makes jobs wait again: of the events named, or of all in a state. With `handler` only its own; with `since` as well it
  * gets what it wants of the events since then, also of those that came before there was such a handler.
  */
 export async function requeueEvents(
@@ -82,7 +85,7 @@ export async function requeueEvents(
 async function mistakeIn(
   engine: Engine,
   ids: readonly string[],
-  { state, handler, sinceMs }: RequeueOptions,
+  { state, handler, since }: RequeueOptions,
 ): Promise<string | undefined> {
   if (handler !== undefined) {
     const names = (await engine.ledger.handlers()).map(({ name }) => name);
@@ -90,7 +93,7 @@ async function mistakeIn(
       return `no handler is called ${handler}. There are: ${names.join(", ") || "none yet, for no worker has started"}.`;
     }
   }
-  if (ids.length > 0 || state !== undefined || (handler !== undefined && sinceMs !== undefined))
+  if (ids.length > 0 || state !== undefined || (handler !== undefined && since !== undefined))
     return undefined;
   return "name the events to requeue, or choose them: --state dead, --state ignored, or --handler NAME --since 7d.";
 }
@@ -105,8 +108,9 @@ export async function exportEvents(
   terminal: Terminal,
 ): Promise<number> {
   const whole = options.includePersonalData === true;
+  const sinceMs = momentAgo(options.since);
   for await (const page of oldestFirst(engine, options)) {
-    for (const event of page.filter(({ receivedAtMs }) => receivedAtMs >= (options.sinceMs ?? 0))) {
+    for (const event of page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs)) {
       const body = await engine.ledger.body(event.seq);
       if (!body) continue;
       const envelope = parse(body);
@@ -181,8 +185,9 @@ async function requeueThese(
 
 async function requeueAll(
   engine: Engine,
-  { state, type, handler, sinceMs = 0 }: RequeueOptions,
+  { state, type, handler, since }: RequeueOptions,
 ): Promise<Requeued> {
+  const sinceMs = momentAgo(since);
   const total = { chosen: 0, requeued: 0 };
   // Without a state also those that have no job of the handler yet.
   const filter = state === undefined ? { type } : { state, type, handler };

@@ -3,6 +3,7 @@ import type { Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
 import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
+import { momentAgo } from "./arguments.ts";
 import { EXIT } from "./exit-codes.ts";
 import { interruptible } from "./interrupt.ts";
 import type { Terminal } from "./terminal.ts";
@@ -11,14 +12,13 @@ import type { Terminal } from "./terminal.ts";
 export async function runReconcile(
   config: Config,
   engine: Engine,
-  options: { sinceSeconds: number; dryRun?: boolean; json?: boolean },
+  options: { since: number; dryRun?: boolean; json?: boolean },
   terminal: Terminal,
 ): Promise<number> {
   if (!config.api) {
     terminal.complain("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
     return EXIT.usage;
   }
-  const sinceMs = options.sinceSeconds * 1_000;
   const api = createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   const tell = (report: ReconcileReport): void => {
     if (options.json === true) terminal.value(present(report));
@@ -35,7 +35,7 @@ export async function runReconcile(
         engine,
         api,
         clock: systemClock,
-        sinceMs: systemClock.nowMs() - sinceMs,
+        sinceMs: momentAgo(options.since),
         dryRun: options.dryRun === true,
         maxBodyBytes: config.maxBodyBytes,
         onProgress: (report) => {
