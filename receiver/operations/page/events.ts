@@ -1,7 +1,7 @@
-import { EVENT_STATES, type EventFilter, type InboxEvent } from "../../engine.ts";
+import { EVENT_STATES, type EventFilter, type InboxEvent, type InboxJob } from "../../engine.ts";
 import { shownType } from "../privacy.ts";
 import { html, type Html } from "./html.ts";
-import { moment } from "./layout.ts";
+import { hidden, moment, requeueForm, table, type Fields } from "./layout.ts";
 
 /** A page of the list, newest first, with boxes to choose what to requeue. */
 export function eventList(options: {
@@ -14,27 +14,14 @@ export function eventList(options: {
 }): Html {
   const { events, filter, nextBeforeSeq, handlers, nowMs } = options;
   const canRequeue = events.some(({ state }) => state === "dead" || state === "ignored");
+  const rows = events.map((event) => row(event, nowMs));
   return html`${filterForm(filter, handlers)} ${events.length === 0 && html`<p>No event matches.</p>`}
     <form method="post" action="/requeue">
-      ${filter.handler !== undefined && html`<input type="hidden" name="handler" value="${filter.handler}" />`}
-      <table>
-        <thead>
-          <tr>
-            <th><span class="unseen">Choice</span></th>
-            <th>Event</th>
-            <th>State</th>
-            <th>Attempts</th>
-            <th>Received</th>
-            <th>Last error</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${events.map((event) => row(event, nowMs))}
-        </tbody>
-      </table>
+      ${hidden([["handler", filter.handler]])}
+      ${table(["-Choice", "Event", "State", "Attempts", "Received", "Last error"], rows)}
       ${canRequeue && html`<p><button>Requeue the chosen …</button></p>`}
     </form>
-    ${(filter.state === "dead" || filter.state === "ignored") && requeueAll(filter)}
+    ${(filter.state === "dead" || filter.state === "ignored") && requeueForm(Object.entries(filter), "Requeue all that match …")}
     ${
       nextBeforeSeq !== undefined &&
       html`<p>
@@ -80,14 +67,6 @@ function row(event: InboxEvent, nowMs: number): Html {
   </tr>`;
 }
 
-function requeueAll(filter: EventFilter): Html {
-  const fields = Object.entries(filter).filter(([, value]) => value !== undefined);
-  return html`<form method="post" action="/requeue">
-    ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
-    <button>Requeue all that match …</button>
-  </form>`;
-}
-
 /** One event with its jobs; `body` is its envelope as text, redacted or not. */
 export function eventPage(options: {
   event: InboxEvent;
@@ -104,34 +83,10 @@ export function eventPage(options: {
     </p>
     <h2>Jobs</h2>
     ${event.jobs.length === 0 && html`<p>None${event.state === "ignored" ? ": no handler wants this type" : " yet"}.</p>`}
-    <table>
-      <thead>
-        <tr>
-          <th>Handler</th>
-          <th>State</th>
-          <th>Attempts</th>
-          <th>When</th>
-          <th>Last error</th>
-          <th><span class="unseen">Action</span></th>
-        </tr>
-      </thead>
-      <tbody>
-        ${event.jobs.map((job) => {
-          const [word, atMs] =
-            job.nextAttemptAtMs === null
-              ? (["ended", job.finishedAtMs] as const)
-              : ([job.deferred ? "put off until" : "next attempt", job.nextAttemptAtMs] as const);
-          return html`<tr>
-            <td>${job.handler}</td>
-            <td class="${job.state}">${job.state}</td>
-            <td data-name="Attempts">${job.attempts}</td>
-            <td>${atMs !== null && html`${word} ${moment(atMs, nowMs)}`}</td>
-            <td>${job.lastError}</td>
-            <td>${(job.state === "dead" || job.state === "ignored") && requeueOne(event.id, job.handler)}</td>
-          </tr>`;
-        })}
-      </tbody>
-    </table>
+    ${table(
+      ["Handler", "State", "Attempts", "When", "Last error", "-Action"],
+      event.jobs.map((job) => jobRow(event.id, job, nowMs)),
+    )}
     ${event.jobs.length === 0 && event.state === "ignored" && requeueOne(event.id)}
     <h2>Envelope</h2>
     ${
@@ -142,21 +97,32 @@ export function eventPage(options: {
     }`;
 }
 
+function jobRow(id: string, job: InboxJob, nowMs: number): Html {
+  const { handler, state, deferred, nextAttemptAtMs } = job;
+  const word = nextAttemptAtMs === null ? "ended" : deferred ? "put off until" : "next attempt";
+  const atMs = nextAttemptAtMs ?? job.finishedAtMs;
+  return html`<tr>
+    <td>${handler}</td>
+    <td class="${state}">${state}</td>
+    <td data-name="Attempts">${job.attempts}</td>
+    <td>${atMs !== null && html`${word} ${moment(atMs, nowMs)}`}</td>
+    <td>${job.lastError}</td>
+    <td>${(state === "dead" || state === "ignored") && requeueOne(id, handler)}</td>
+  </tr>`;
+}
+
 function requeueOne(id: string, handler?: string): Html {
-  return html`<form method="post" action="/requeue">
-    <input type="hidden" name="id" value="${id}" />
-    ${handler !== undefined && html`<input type="hidden" name="handler" value="${handler}" />`}<button>
-      Requeue …
-    </button>
-  </form>`;
+  return requeueForm(
+    [
+      ["id", id],
+      ["handler", handler],
+    ],
+    "Requeue …",
+  );
 }
 
 /** Asks before anything happens, with the number of events that it would concern. */
-export function confirmation(options: {
-  count: number;
-  fields: readonly (readonly [string, string])[];
-  back: string;
-}): Html {
+export function confirmation(options: { count: number; fields: Fields; back: string }): Html {
   const { count, fields, back } = options;
   if (count === 0)
     return html`<p>Nothing to requeue: no dead or ignored job matches.</p>
@@ -164,12 +130,11 @@ export function confirmation(options: {
   return html`<p>
       ${count.toLocaleString("en")} ${count === 1 ? "event gets" : "events get"} all attempts anew.
     </p>
-    <form method="post" action="/requeue">
-      ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
-      <input type="hidden" name="confirmed" value="yes" />
-      <button class="primary">Requeue ${count.toLocaleString("en")}</button>
-      <a class="button" href="${back}">Leave them</a>
-    </form>`;
+    ${requeueForm(
+      [...fields, ["confirmed", "yes"]],
+      html`<button class="primary">Requeue ${count.toLocaleString("en")}</button>
+        <a class="button" href="${back}">Leave them</a>`,
+    )}`;
 }
 
 /** What came of it. */

@@ -85,11 +85,12 @@ export function createOperatorPage(options: {
       if (ids.length === 0 && selection.state === undefined)
         return refuse(response, "Nothing was chosen: tick at least one event.");
       if (confirmed !== "yes") {
-        const count = ids.length > 0 ? ids.length : await countOf(selection);
-        const fields = [...ids.map((id) => ["id", id] as const), ...textFields(selection)];
+        const count = ids.length > 0 ? ids.length : await total(selection, ({ length }) => length);
+        const fields = [...ids.map((id) => ["id", id] as const), ...Object.entries(selection)];
         return send(response, "Requeue", confirmation({ count, fields, back: "/" }));
       }
-      const count = await requeue(ids, selection);
+      const requeue = async (these: readonly string[]) => ledger.requeue(these, selection.handler);
+      const count = ids.length > 0 ? await requeue(ids) : await total(selection, requeue);
       log.warn(
         { operator: operatorOf(response), requeued: count, ...selection, ids: ids.length },
         "an operator requeued events",
@@ -100,17 +101,13 @@ export function createOperatorPage(options: {
 
   return router;
 
-  async function countOf(selection: Selection): Promise<number> {
+  /** Goes through what is meant, a page at a time. */
+  async function total(
+    selection: Selection,
+    of: (ids: string[]) => Promise<number> | number,
+  ): Promise<number> {
     let count = 0;
-    for await (const ids of selectRequeueable(ledger, selection)) count += ids.length;
-    return count;
-  }
-
-  async function requeue(ids: readonly string[], selection: Selection): Promise<number> {
-    if (ids.length > 0) return ledger.requeue(ids, selection.handler);
-    let count = 0;
-    for await (const page of selectRequeueable(ledger, selection))
-      count += await ledger.requeue(page, selection.handler);
+    for await (const ids of selectRequeueable(ledger, selection)) count += await of(ids);
     return count;
   }
 
@@ -147,12 +144,6 @@ function isOwnForm({ headers }: Request): boolean {
 function operatorOf(response: Response): string {
   const name: unknown = response.locals["operator"];
   return typeof name === "string" && name !== "" ? name : "unnamed";
-}
-
-function textFields(selection: Selection): (readonly [string, string])[] {
-  return Object.entries(selection).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as const],
-  );
 }
 
 function send(response: Response, title: string, main: Html): void {

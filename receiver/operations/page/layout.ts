@@ -27,6 +27,39 @@ export function layout({ title, main }: { title: string; main: Html }): string {
   return `<!doctype html>\n${markup}\n`;
 }
 
+/** A table with these headings; one that begins with `#` is that of numbers, one with `-` is not to be seen. */
+export function table(headings: readonly string[], rows: readonly Html[]): Html {
+  return html`<table>
+    <thead>
+      <tr>
+        ${headings.map((heading) => {
+          if (heading.startsWith("#")) return html`<th class="number">${heading.slice(1)}</th>`;
+          if (heading.startsWith("-")) return html`<th><span class="unseen">${heading.slice(1)}</span></th>`;
+          return html`<th>${heading}</th>`;
+        })}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`;
+}
+
+/** A form that asks for a requeue of what its fields choose; a field without a value is left out. */
+export function requeueForm(fields: Fields, button: string | Html): Html {
+  return html`<form method="post" action="/requeue">
+    ${hidden(fields)}${typeof button === "string" ? html`<button>${button}</button>` : button}
+  </form>`;
+}
+
+export type Fields = readonly (readonly [name: string, value: string | undefined])[];
+
+export function hidden(fields: Fields): Html[] {
+  return fields.flatMap(([name, value]) =>
+    value === undefined ? [] : html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+}
+
 /** A point in time as UTC to the second, and how long ago it was. */
 export function moment(atMs: number, nowMs: number): Html {
   const iso = new Date(atMs).toISOString();

@@ -1,7 +1,7 @@
 import type { Counts } from "../../engine.ts";
 import type { DeadGroup } from "./dead-letters.ts";
 import { html, type Html } from "./html.ts";
-import { distance, moment } from "./layout.ts";
+import { distance, moment, requeueForm, table } from "./layout.ts";
 
 /** The counts of an earlier look, to say what happened since. */
 export type Look = { atMs: number; counts: Counts };
@@ -61,68 +61,42 @@ function perMinute(events: number, seconds: number): string {
 }
 
 function deadTable({ groups, isWhole }: { groups: DeadGroup[]; isWhole: boolean }, nowMs: number): Html {
-  return html`<table>
-      <thead>
-        <tr>
-          <th>Handler</th>
-          <th>Why</th>
-          <th class="number">Jobs</th>
-          <th>Newest</th>
-          <th><span class="unseen">Action</span></th>
-        </tr>
-      </thead>
-      <tbody>
-        ${groups.map(
-          ({ handler, error, jobs, newestReceivedAtMs }) =>
-            html`<tr>
-              <td><a href="/events?state=dead&handler=${encodeURIComponent(handler)}">${handler}</a></td>
-              <td>${error}</td>
-              <td class="number" data-name="Jobs">${grouped(jobs)}</td>
-              <td>${moment(newestReceivedAtMs, nowMs)}</td>
-              <td>
-                <form method="post" action="/requeue">
-                  <input type="hidden" name="state" value="dead" /><input
-                    type="hidden"
-                    name="handler"
-                    value="${handler}"
-                  />
-                  <input type="hidden" name="error" value="${error}" /><button>Requeue …</button>
-                </form>
-              </td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-    ${!isWhole && html`<p class="quiet">There are more dead letters than the newest 5,000, which were looked at.</p>`}`;
+  const rows = groups.map(({ handler, error, jobs, newestReceivedAtMs }) => {
+    const chosen = [
+      ["state", "dead"],
+      ["handler", handler],
+      ["error", error],
+    ] as const;
+    return html`<tr>
+      <td><a href="/events?state=dead&handler=${encodeURIComponent(handler)}">${handler}</a></td>
+      <td>${error}</td>
+      <td class="number" data-name="Jobs">${grouped(jobs)}</td>
+      <td>${moment(newestReceivedAtMs, nowMs)}</td>
+      <td>${requeueForm(chosen, "Requeue …")}</td>
+    </tr>`;
+  });
+  return html`${table(["Handler", "Why", "#Jobs", "Newest", "-Action"], rows)}
+  ${!isWhole && html`<p class="quiet">There are more dead letters than the newest 5,000, which were looked at.</p>`}`;
 }
 
 function handlersTable({ byHandler }: Counts): Html {
   if (byHandler.length === 0) return html`<p>No worker has named its handlers yet.</p>`;
   const states = ["pending", "claimed", "dead", "ignored"] as const;
-  return html`<table>
-    <thead>
-      <tr>
-        <th>Handler</th>
-        ${states.map((state) => html`<th class="number">${state}</th>`)}
-      </tr>
-    </thead>
-    <tbody>
-      ${byHandler.map(
-        (counted) =>
-          html`<tr>
-            <td>${counted.handler}</td>
-            ${states.map(
-              (state) =>
-                html`<td class="number" data-name="${state}">
-                  <a href="/events?state=${state}&handler=${encodeURIComponent(counted.handler)}"
-                    >${grouped(counted[state])}</a
-                  >
-                </td>`,
-            )}
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  const rows = byHandler.map(
+    (counted) =>
+      html`<tr>
+        <td>${counted.handler}</td>
+        ${states.map(
+          (state) =>
+            html`<td class="number" data-name="${state}">
+              <a href="/events?state=${state}&handler=${encodeURIComponent(counted.handler)}"
+                >${grouped(counted[state])}</a
+              >
+            </td>`,
+        )}
+      </tr>`,
+  );
+  return table(["Handler", ...states.map((state) => `#${state}`)], rows);
 }
 
 function grouped(count: number): string {
