@@ -4,7 +4,6 @@ import { Worker } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { openEngine } from "../engines/open.ts";
-import { createHandlingMetrics } from "../operations/handling-metrics.ts";
 import { createLog, describePlace } from "../operations/log.ts";
 import { secretsOf } from "../operations/secrets.ts";
 import type { FailedJob } from "../engine.ts";
@@ -36,7 +35,6 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const { config } = loaded;
   const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });
-  const metrics = createHandlingMetrics();
   const files = new Set<string>();
   const begun = Promise.withResolvers<string[]>();
   let working: Working | undefined;
@@ -69,7 +67,6 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
       services: made?.services,
       workerId,
       predecessors,
-      onHandled: metrics.handled,
       onStuck: (job) => {
         log.error(
           { handler: job.handler, event_id: job.id },
@@ -129,7 +126,7 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
 
   async function tellAlive(): Promise<void> {
     const { heapUsed, external } = process.memoryUsage();
-    tell({ kind: "alive", handling: await metrics.news(), memoryBytes: heapUsed + external });
+    tell({ kind: "alive", handling: await working?.news(), memoryBytes: heapUsed + external });
   }
 }
 

@@ -1,22 +1,31 @@
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { Engine, FailedJob, Handled, ProcessOptions } from "../engine.ts";
+import type { Engine, FailedJob } from "../engine.ts";
+import { openEngine } from "../engines/open.ts";
+import {
+  createHandlingMetrics,
+  type HandlingMetrics,
+  type HandlingReport,
+} from "../operations/handling-metrics.ts";
 import type { Log } from "../operations/log.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { createRedactor, secretsOf } from "../operations/secrets.ts";
 import type { Handler } from "./handler.ts";
+import { createWorkerId } from "./handlers-process.ts";
 import { logHandled, startLoop, type Loop } from "./loop.ts";
+import type { Supervisor } from "./supervisor.ts";
 
 const RETENTION_INTERVAL_MS = 3_600_000;
 const DAY_MS = 86_400_000;
+const REPORT_MS = 1_000;
 
-export type Working = {
+export type Working = Pick<HandlingMetrics, "news"> & {
   loop: Loop;
   /** Drains the loop, then closes the database. */
   stop: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
 };
 
-/** All that the handlers' process does: its loop, and the retention of what is finished. */
+/** All that whoever handles jobs does: its loop, what it counts, and the retention of what is finished. */
 export async function startWorking(options: {
   /** Its own: closed when it stops. */
   engine: Engine;
@@ -26,12 +35,11 @@ export async function startWorking(options: {
   services: unknown;
   workerId: string;
   predecessors: readonly string[];
-  only?: ProcessOptions["only"];
-  onHandled: (handled: Handled) => void;
   onStuck: (job: FailedJob) => void;
 }): Promise<Working> {
   const { config, engine, log } = options;
   const clock = systemClock;
+  const metrics = createHandlingMetrics();
   const loop = await startLoop({
     ...options,
     defaults: config,
@@ -41,18 +49,26 @@ export async function startWorking(options: {
     redact: createRedactor(secretsOf(config)),
     onHandled: (handled) => {
       logHandled(log, handled);
-      options.onHandled(handled);
+      metrics.handled(handled);
     },
   });
-  const older = {
-    bodiesOlderThanMs: config.retentionDays * DAY_MS,
-    idsOlderThanMs: config.idRetentionDays * DAY_MS,
+  const prune = async (): Promise<void> => {
+    try {
+      const pruned = await engine.ledger.prune({
+        bodiesOlderThanMs: config.retentionDays * DAY_MS,
+        idsOlderThanMs: config.idRetentionDays * DAY_MS,
+      });
+      if (pruned.bodies + pruned.ids > 0) log.info(pruned, "pruned what was kept long enough");
+    } catch (error) {
+      log.error({ err: error }, "retention failed; it is tried again in an hour");
+    }
   };
-  void keepRetention(engine, older, log);
-  const retention = setInterval(() => void keepRetention(engine, older, log), RETENTION_INTERVAL_MS);
+  void prune();
+  const retention = setInterval(() => void prune(), RETENTION_INTERVAL_MS);
 
   return {
     loop,
+    news: metrics.news,
     stop: async (graceMs, failed) => {
       clearInterval(retention);
       await loop.drain(graceMs, failed);
@@ -61,15 +77,40 @@ export async function startWorking(options: {
   };
 }
 
-async function keepRetention(
-  engine: Engine,
-  older: { bodiesOlderThanMs: number; idsOlderThanMs: number },
-  log: Log,
-): Promise<void> {
-  try {
-    const pruned = await engine.ledger.prune(older);
-    if (pruned.bodies + pruned.ids > 0) log.info(pruned, "pruned what was kept long enough");
-  } catch (error) {
-    log.error({ err: error }, "retention failed; it is tried again in an hour");
-  }
+/**
+ * Handles jobs in this process, for an app that gives its handlers as an array. A handler that blocks, crashes or fills
+ * the memory takes the app with it, and nothing replaces one that ignores its deadline.
+ */
+export async function workHere(options: {
+  handlers: readonly Handler[];
+  config: Config;
+  log: Log;
+  onReport: (report: HandlingReport) => void;
+}): Promise<Pick<Supervisor, "alive" | "wake" | "stop">> {
+  const working = await startWorking({
+    ...options,
+    engine: await openEngine({ ...options.config, clock: systemClock }),
+    services: undefined,
+    workerId: createWorkerId(),
+    predecessors: [],
+    onStuck: ({ handler, id }) =>
+      options.log.error(
+        { handler, event_id: id },
+        "a handler goes on past its deadline and ignores its signal; only the end of this process would end it",
+      ),
+  });
+  const report = async (): Promise<void> => {
+    const news = await working.news();
+    if (news) options.onReport(news);
+  };
+  const reporting = setInterval(() => void report(), REPORT_MS).unref();
+
+  return {
+    alive: () => true,
+    wake: working.loop.wake,
+    stop: async (graceMs) => {
+      clearInterval(reporting);
+      await working.stop(graceMs);
+    },
+  };
 }
