@@ -49,13 +49,13 @@ export function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
           />
         ))}
       </svg>
-      <dl class="facts">
-        <div
+      <dl class="facts flex wraps">
+        <Fact
+          name="Acknowledged"
           title={`${acknowledged} of the last ${counted} attempts; what we made fail on purpose is left out`}
         >
-          <dt>Acknowledged</dt>
-          <dd>{share}</dd>
-        </div>
+          {share}
+        </Fact>
         <Fact name="p95" title="95 of 100 answers took no longer">
           {p95}
         </Fact>

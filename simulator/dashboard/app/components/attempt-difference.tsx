@@ -73,7 +73,7 @@ function AnswerBodies({ was, is }: { was: string; is: string }) {
   return (
     <>
       <h3>Body of the answer</h3>
-      <pre class="code foreign lines" tabindex={0} role="region" aria-label={LINES}>
+      <pre class="code well foreign lines" tabindex={0} role="region" aria-label={LINES}>
         {lines}
       </pre>
     </>

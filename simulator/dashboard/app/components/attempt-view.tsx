@@ -34,7 +34,7 @@ export function AttemptView({
           {attempt.duration_ms === null ? "" : ` · took ${millisecondsOf(attempt.duration_ms)}`}
         </p>
       </div>
-      <div class="exchange">
+      <div class="exchange pair stack">
         <Panel title="Answer" aside="what came back">
           {answer ? (
             <>

@@ -31,7 +31,7 @@ export function Button({
       {children}
     </>
   );
-  const name = `button ${kind}${busy ? " busy" : ""}`;
+  const name = `button inline ${kind}${busy ? " busy" : ""}`;
   if (href !== undefined)
     return (
       <a class={name} href={href} {...rest}>

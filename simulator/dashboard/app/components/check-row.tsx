@@ -53,9 +53,9 @@ function checkRow(check: Check, was: string | undefined) {
           <Icon name={icon} size={16} />{" "}
           <span class="check-words">
             <span class="check-title foreign">{title}</span> <code class="muted foreign">{id}</code>{" "}
-            {explanation && <span class="check-why foreign">{explanation}</span>}
+            {explanation && <span class="check-why muted foreign">{explanation}</span>}
           </span>{" "}
-          <span class="check-side">
+          <span class="check-side flex">
             {was !== undefined && was !== standing && <span class="muted">was {was}</span>}
             {level && <span class="muted">{level}</span>}
             <Chip tone={tone}>{word}</Chip>
@@ -92,7 +92,7 @@ function checkRow(check: Check, was: string | undefined) {
 function Exchange({ exchange, label }: { exchange: ExchangeOf; label: string }) {
   const { sent, received, curl, duration_ms: durationMs } = exchange;
   return (
-    <div class="evidence">
+    <div class="evidence pair stack">
       <div>
         <h3>Request</h3>
         {sent?.note && <p class="muted foreign">{sent.note}</p>}

@@ -27,7 +27,7 @@ export function Chip({
   children: ComponentChildren;
 }) {
   return (
-    <span class={`chip ${tone}`} title={title}>
+    <span class={`chip inline ${tone}`} title={title}>
       {children}
     </span>
   );
@@ -52,7 +52,7 @@ export function TypeMark({ type }: { type: string }) {
   const icon = TYPE_ICONS[type];
   const name = icon === undefined ? "other" : type.replace(".", "-");
   return (
-    <span class={`type-mark ${name}`} title={type} aria-hidden="true">
+    <span class={`type-mark disc ${name}`} title={type} aria-hidden="true">
       <Icon name={icon ?? "question"} size={14} />
     </span>
   );
@@ -61,7 +61,7 @@ export function TypeMark({ type }: { type: string }) {
 /** An event type by its name, with its mark. */
 export function TypeName({ type }: { type: string }) {
   return (
-    <span class="type">
+    <span class="type inline">
       <TypeMark type={type} />
       <span class="foreign">{type}</span>
     </span>

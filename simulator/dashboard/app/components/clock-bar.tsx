@@ -100,7 +100,7 @@ export function ClockBar() {
     <section class="clock-bar flex" aria-label="Schedule clock">
       <Now />
       {modes}
-      <div class="clock-next">
+      <div class="clock-next nowrap">
         <span class="label">Next attempt</span>
         <span class="value">
           {clock.next_attempt_at !== null ? (
@@ -110,7 +110,7 @@ export function ClockBar() {
           )}
         </span>
       </div>
-      <div class="clock-buttons" role="group" aria-label="Move schedule time">
+      <div class="clock-buttons flex" role="group" aria-label="Move schedule time">
         {buttons}
       </div>
       <button
@@ -158,7 +158,10 @@ function Now() {
   const isOtherDay = dayAndTimeOf(nowMs).slice(0, 6) !== dayAndTimeOf(wall).slice(0, 6);
   const isAhead = Math.abs(nowMs - wall.getTime()) > 2_000;
   return (
-    <div class="clock-now" title={`Schedule time: ${fullTimeOf(nowMs)}. Real time: ${fullTimeOf(wall)}.`}>
+    <div
+      class="clock-now nowrap"
+      title={`Schedule time: ${fullTimeOf(nowMs)}. Real time: ${fullTimeOf(wall)}.`}
+    >
       <span class="label">{isAhead ? `Schedule, real ${timeOf(wall)}` : "Schedule time"}</span>
       <span class="value">
         <time datetime={new Date(nowMs).toISOString()}>

@@ -49,7 +49,7 @@ export function Code({ text, json = false, label }: { text: string; json?: boole
     return json && shown.length < MOST_COLOURED ? coloured(shown) : shown;
   }, [text, json]);
   return (
-    <pre class="code foreign" tabindex={0} role="region" aria-label={label}>
+    <pre class="code well foreign" tabindex={0} role="region" aria-label={label}>
       {parts}
     </pre>
   );
@@ -82,6 +82,7 @@ export function Segments<Value extends string>({
         <button
           type="button"
           key={choice}
+          class="choice"
           title={title}
           disabled={disabled}
           aria-pressed={choice === value}

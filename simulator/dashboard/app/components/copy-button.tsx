@@ -62,7 +62,7 @@ export async function copyText(text: string): Promise<boolean> {
 /** An id or address in full, with a button to copy it. */
 export function Copyable({ text, shown = text, label }: { text: string; shown?: string; label?: string }) {
   return (
-    <span class="copyable">
+    <span class="copyable inline">
       <code class="foreign" title={text}>
         {shown}
       </code>

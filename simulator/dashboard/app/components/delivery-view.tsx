@@ -138,11 +138,11 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
             />
           )}
         </p>
-        <div class="detail-title">
+        <div class="detail-title flex">
           <TypeMark type={delivery.event_type} />
           <PageTitle
             as={isAlone ? "h1" : "h2"}
-            className="delivery-title foreign"
+            className="title foreign"
             title={lineOf(delivery)}
             takesFocus={isAlone}
           />
@@ -185,7 +185,7 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
   const { id, event_id: eventId, endpoint_id: endpointId, url, created_at: createdAt } = delivery;
   const { about } = useLive();
   return (
-    <div class="delivery-facts">
+    <div class="delivery-facts muted">
       <p class="foreign">
         <code>{withControlsShown(delivery.event_type)}</code> to{" "}
         {url === null ? <>{endpointId} (deleted)</> : <a href={hrefTo(`/endpoints/${endpointId}`)}>{url}</a>},
@@ -225,7 +225,7 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
       </p>
       <details class="ids">
         <summary>Ids and the whole event</summary>
-        <dl class="facts">
+        <dl class="facts flex wraps">
           <Fact name="Event">
             <Copyable text={eventId} label="Copy the event id" />{" "}
             <Button kind="small" href={hrefTo(`/events/${eventId}`)}>

@@ -41,8 +41,14 @@ export function Dialog({
     else ref.current.showModal();
   }
   return (
-    <dialog ref={ref} class={wide ? "wide" : ""} aria-labelledby={id} onCancel={cancel} onClose={closed}>
-      <header>
+    <dialog
+      ref={ref}
+      class={`box ${wide ? "wide" : ""}`}
+      aria-labelledby={id}
+      onCancel={cancel}
+      onClose={closed}
+    >
+      <header class="dialog-head flex between">
         <h2 id={id}>{title}</h2>
         {onClose && (
           <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
@@ -83,7 +89,7 @@ export function FormDialog({
     <Dialog title={title} onClose={onClose} wide={wide}>
       <form onSubmit={submit}>
         <div class="dialog-body form stack">{children}</div>
-        <footer>
+        <footer class="dialog-foot flex">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="accent" icon={icon} disabled={disabled}>
             {action}
@@ -115,7 +121,7 @@ export function Confirm({
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="dialog-body stack">{children}</div>
-      <footer>
+      <footer class="dialog-foot flex">
         <Button autofocus onClick={onClose}>
           {keep}
         </Button>

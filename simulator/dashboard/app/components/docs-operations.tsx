@@ -25,7 +25,7 @@ export function EndpointDocs({ endpoint }: { endpoint: EndpointDocsOf }) {
   return (
     <section id={id} class="docs-part stack">
       <header class="flex wraps between">
-        <h3>
+        <h3 class="flex">
           <code>GET {path}</code>
         </h3>
         <Button icon="console" kind="small" href={hrefTo(`/console?path=${encodeURIComponent(path)}`)}>
@@ -63,7 +63,7 @@ export function EventDocs({ event }: { event: EventDocsOf }) {
   return (
     <section id={id} class="docs-part stack">
       <header class="flex wraps between">
-        <h3>
+        <h3 class="flex">
           <TypeMark type={type} />
           <code>{type}</code>
         </h3>

@@ -42,7 +42,7 @@ export function SignatureDocs() {
           <code>t</code>.
         </li>
       </ol>
-      <div class="docs-worked stack">
+      <div class="docs-worked box stack">
         <h3>Worked out</h3>
         <div class="field-grid">
           <TextField label="Secret" value={secret} onInput={set("secret")} />

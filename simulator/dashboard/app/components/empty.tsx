@@ -13,11 +13,11 @@ export function Empty({
 }) {
   return (
     <div class="empty">
-      <span class="empty-icon">
+      <span class="empty-icon disc muted">
         <Icon name={icon} size={26} />
       </span>
       <h2>{title}</h2>
-      <div class="empty-words">{children}</div>
+      <div class="empty-words stack muted">{children}</div>
     </div>
   );
 }

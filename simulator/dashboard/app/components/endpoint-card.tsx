@@ -43,8 +43,8 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
   }
 
   return (
-    <article class={`card endpoint ${flagged ? "flagged" : ""}`}>
-      <header>
+    <article class={`card box stack endpoint ${flagged ? "flagged" : ""}`}>
+      <header class="flex wraps between">
         <h2 class="foreign">
           <a href={hrefTo(`/endpoints/${id}`)}>{url}</a>
         </h2>
@@ -60,7 +60,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         )}
       </header>
       <AnswerPicture endpoint={endpoint} />
-      <dl class="facts">
+      <dl class="facts flex wraps">
         <Fact name="Events">
           {types.length === 0 ? "all types" : types.map((type) => <TypeName type={type} />)}
         </Fact>
@@ -91,7 +91,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
           </Fact>
         )}
       </dl>
-      <footer>
+      <footer class="flex wraps">
         <Button icon="trigger" onClick={test} title="Sends a synthetic call.completed">
           Send a test event
         </Button>

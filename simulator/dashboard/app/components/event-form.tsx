@@ -112,7 +112,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
           </div>
         </div>
         <footer class="panel-foot sticks flex wraps between">
-          {!overrides.ok && <p class="field-note bad">{overrides.message}</p>}
+          {!overrides.ok && <p class="field-note small bad">{overrides.message}</p>}
           <Copyable
             text={commandOf(type, overrides, { orgId, count, faults })}
             label="Copy the same as a command"

@@ -43,8 +43,8 @@ export function FaultPicker({
           {(faults ?? [])
             .filter((fault) => fault.at === place)
             .map(({ name, title }) => (
-              <div class="fault" key={name}>
-                <label>
+              <div class="fault flex" key={name}>
+                <label class="check">
                   <input
                     type="checkbox"
                     checked={counts.has(name)}
@@ -52,7 +52,7 @@ export function FaultPicker({
                   />
                   <span>
                     <code>{name}</code>
-                    <span class="muted">
+                    <span class="muted small">
                       <Marked text={title} />
                     </span>
                   </span>

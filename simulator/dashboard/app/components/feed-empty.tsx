@@ -49,7 +49,7 @@ async function register(probe: Probe): Promise<void> {
 
 function FromShell({ words }: { words: string[] }) {
   return (
-    <div class="from-shell small">
+    <div class="from-shell stack small">
       <p>Or from the shell:</p>
       <Copyable text={commandLine(words)} label="Copy the command" />
     </div>

@@ -162,12 +162,12 @@ export function StateTabs({
         <button
           type="button"
           key={state}
-          class={`edge ${state}`}
+          class={`choice edge ${state}`}
           title={state === "" ? undefined : state === "lost" ? LOST_TITLE : STATE_TITLES[state]}
           aria-pressed={filters.state === state}
           onClick={() => onChange({ ...filters, state })}
         >
-          {words} <b>{state === "lost" && within ? "" : countOf(state)}</b>
+          {words} <b class="faint">{state === "lost" && within ? "" : countOf(state)}</b>
         </button>
       ))}
       <span class="spacer" />

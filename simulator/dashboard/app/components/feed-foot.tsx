@@ -11,7 +11,7 @@ export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
   const rows = feed.rows().length;
   if (feed.error !== undefined)
     return (
-      <p class="feed-end">
+      <p class="feed-end faint">
         {feed.error.message}{" "}
         <Button kind="small" onClick={onRetry}>
           Try again
@@ -20,11 +20,11 @@ export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
     );
   if (feed.hasMore)
     return (
-      <p class="feed-end" role="status">
+      <p class="feed-end faint" role="status">
         Searching older deliveries…
       </p>
     );
-  return <p class="feed-end">{countOf(rows, "row")}: that is all.</p>;
+  return <p class="feed-end faint">{countOf(rows, "row")}: that is all.</p>;
 }
 
 /** The attempt that ended last, wherever in the list it may stand: a retry of an old delivery is far below. */
@@ -35,7 +35,7 @@ export function LatestAttempt({ query }: { query: string }) {
   const attempt = delivery.attempts.findLast((made) => made.ended_at !== null);
   if (attempt === undefined) return null;
   return (
-    <a class="latest edge flex" href={hrefTo(`/deliveries/${delivery.id}${query}`)}>
+    <a class="latest edge flex muted small" href={hrefTo(`/deliveries/${delivery.id}${query}`)}>
       <span class="faint">Latest</span>{" "}
       <span class={`outcome ${attemptTone(attempt)}`}>{outcomeWord(attempt)}</span>{" "}
       <span class="one-line foreign">

@@ -48,19 +48,19 @@ export function DeliveryRow({
   const lit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
   return (
     <a
-      class={`feed-row edge ${isGrouped ? "grouped" : ""} ${lit ? litClass(delivery) : ""} ${isWithinReach(delivery) ? "within-reach" : ""} ${isPicked ? "picked" : ""}`}
+      class={`feed-row edge flex ${isGrouped ? "grouped" : ""} ${lit ? litClass(delivery) : ""} ${isWithinReach(delivery) ? "within-reach" : ""} ${isPicked ? "picked" : ""}`}
       href={hrefTo(`/deliveries/${id}${query}`)}
       aria-current={isChosen ? "true" : undefined}
     >
       <VerdictMark delivery={delivery} /> {isPicked && <span class="visually-hidden">Chosen.</span>}
       {!isGrouped && <TypeMark type={type} />}{" "}
-      <span class="line">
+      <span class="line flex">
         <span class="foreign">{isGrouped ? place : lineOf(delivery)}</span>
         {resendOf !== null && <span class="tag">resent</span>}
         {verdict.meant !== "honest" && <span class={`tag ${verdict.result}`}>{verdict.sentence}</span>}
       </span>{" "}
-      <code class="type-word foreign">{isGrouped ? "" : withControlsShown(type)}</code>{" "}
-      <span class="where foreign">{isGrouped ? "" : place}</span> <SlotStrip delivery={delivery} />{" "}
+      <code class="type-word faint foreign">{isGrouped ? "" : withControlsShown(type)}</code>{" "}
+      <span class="where muted foreign">{isGrouped ? "" : place}</span> <SlotStrip delivery={delivery} />{" "}
       <How delivery={delivery} /> <When at={delivery.created_at} />
     </a>
   );
@@ -72,11 +72,11 @@ function How({ delivery }: { delivery: Delivery }) {
   const last = attempts.at(-1);
   const took = last?.ended_at && state === "delivered" ? millisecondsOf(last.duration_ms) : "";
   return (
-    <span class="how">
+    <span class="how flex between">
       <span class={`outcome ${last ? attemptTone(last) : ""}`}>
         {last ? outcomeWord(last) : "not sent yet"}
       </span>
-      <span class="next">
+      <span class="next faint">
         {nextAt !== null ? <Countdown until={nextAt} /> : state === "dead" ? gaveUpWords(delivery) : took}
       </span>
     </span>
@@ -90,13 +90,13 @@ function gaveUpWords({ recovered_by: recoveredBy }: Delivery): string {
 /** An event with the deliveries below it. */
 function EventRow({ delivery, count }: { delivery: Delivery; count: number }) {
   return (
-    <a class="feed-row edge event" href={hrefTo(`/events/${delivery.event_id}`)}>
-      <span /> <TypeMark type={delivery.event_type} />{" "}
-      <span class="line">
+    <a class="feed-row edge flex event" href={hrefTo(`/events/${delivery.event_id}`)}>
+      <span class="no-mark" /> <TypeMark type={delivery.event_type} />{" "}
+      <span class="line flex">
         <span class="foreign">{lineOf(delivery)}</span>
       </span>{" "}
-      <code class="type-word foreign">{withControlsShown(delivery.event_type)}</code>{" "}
-      <span class="where">{count} deliveries</span> <When at={delivery.created_at} />
+      <code class="type-word faint foreign">{withControlsShown(delivery.event_type)}</code>{" "}
+      <span class="where muted">{count} deliveries</span> <When at={delivery.created_at} />
     </a>
   );
 }
@@ -104,13 +104,13 @@ function EventRow({ delivery, count }: { delivery: Delivery; count: number }) {
 /** An event that no endpoint wanted. */
 function LonelyRow({ event }: { event: EventRecord }) {
   return (
-    <a class="feed-row edge event" href={hrefTo(`/events/${event.id}`)}>
-      <span /> <TypeMark type={event.type} />{" "}
-      <span class="line">
+    <a class="feed-row edge flex event" href={hrefTo(`/events/${event.id}`)}>
+      <span class="no-mark" /> <TypeMark type={event.type} />{" "}
+      <span class="line flex">
         <span class="foreign">{lineOf({ summary: event.summary, event_type: event.type })}</span>
       </span>{" "}
-      <code class="type-word foreign">{withControlsShown(event.type)}</code>{" "}
-      <span class="where">No endpoint has selected it: it went to nobody.</span>{" "}
+      <code class="type-word faint foreign">{withControlsShown(event.type)}</code>{" "}
+      <span class="where muted">No endpoint has selected it: it went to nobody.</span>{" "}
       <When at={event.created_at} />
     </a>
   );
@@ -121,7 +121,7 @@ function When({ at }: { at: string }) {
   const nowDay = live.clock && dayAndTimeOf(live.clock.wall_now).slice(0, 6);
   const shown = dayAndTimeOf(at).slice(0, 6) === nowDay ? timeOf(at) : dayAndTimeOf(at);
   return (
-    <time class="when" datetime={at} title={`Created ${fullTimeOf(at)} of schedule time`}>
+    <time class="when faint" datetime={at} title={`Created ${fullTimeOf(at)} of schedule time`}>
       {shown}
     </time>
   );

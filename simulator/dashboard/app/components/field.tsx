@@ -28,7 +28,7 @@ export function Field({
       <label for={id}>{label}</label>
       {render(id, note ? `${id}-note` : undefined)}
       {note && (
-        <p id={`${id}-note`} class={problem ? "field-note bad" : "field-note"} aria-live="polite">
+        <p id={`${id}-note`} class={`field-note small ${problem ? "bad" : ""}`} aria-live="polite">
           {note}
         </p>
       )}
@@ -165,13 +165,13 @@ export function Checkboxes({
       <legend>{label}</legend>
       <div class="check-grid">
         {options.map(([value, words, title]) => (
-          <label key={value} title={title}>
+          <label class="check" key={value} title={title}>
             <input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} />
             {words}
           </label>
         ))}
       </div>
-      {hint && <p class="field-note">{hint}</p>}
+      {hint && <p class="field-note small">{hint}</p>}
     </fieldset>
   );
 }

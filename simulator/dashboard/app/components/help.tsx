@@ -58,8 +58,8 @@ export function Help({ onClose }: { onClose: () => void }) {
             <h3>{group}</h3>
             <dl>
               {shortcuts.map(([keys, words]) => (
-                <div key={keys}>
-                  <dt>
+                <div class="flex" key={keys}>
+                  <dt class="flex">
                     {keys.split(" ").map((key) => (
                       <kbd>{key}</kbd>
                     ))}

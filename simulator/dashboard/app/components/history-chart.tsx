@@ -69,7 +69,7 @@ export function HistoryChart({
         })}
         <polyline points={line.join(" ")} />
       </svg>
-      <figcaption>
+      <figcaption class="flex between small faint">
         <span class="nowrap">{dayAndTimeOf(slots[0]?.started_at ?? 0)}</span>{" "}
         <span class="one-line">{words}</span>
       </figcaption>

@@ -40,7 +40,7 @@ export function ListView({
         ))}
         <p class="muted">Narrow lists show what there is room for.</p>
       </div>
-      <footer>
+      <footer class="dialog-foot flex">
         <Button kind="accent" onClick={onClose}>
           Done
         </Button>

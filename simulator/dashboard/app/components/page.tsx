@@ -18,10 +18,10 @@ export function PageHead({
   children?: ComponentChildren;
 }) {
   return (
-    <div class="page-head">
+    <div class="page-head flex wraps between">
       <div class="page-title">
         <PageTitle title={title} shortTitle={shortTitle} as={as} />
-        {lead && <p class="lead">{lead}</p>}
+        {lead && <p class="lead muted">{lead}</p>}
       </div>
       {children && <div class="actions flex wraps">{children}</div>}
     </div>
@@ -77,11 +77,11 @@ export function Panel({
   className?: string;
 }) {
   return (
-    <section class={`panel ${className}`}>
+    <section class={`panel box ${className}`}>
       {title && (
-        <header>
+        <header class="flex wraps between">
           <h2>{title}</h2>
-          {aside && <div class="aside">{aside}</div>}
+          {aside && <div class="aside muted">{aside}</div>}
         </header>
       )}
       {children}
@@ -105,8 +105,8 @@ export function Fact({
 }) {
   return (
     <div class={wide ? "wide" : ""} title={title}>
-      <dt>{name}</dt>
-      <dd class={className}>{children}</dd>
+      <dt class="small faint">{name}</dt>
+      <dd class={`flex wraps ${className}`}>{children}</dd>
     </div>
   );
 }

@@ -50,8 +50,8 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
     event.preventDefault();
   }
   return (
-    <dialog class="palette" ref={dialog} aria-label="Go to, or do" onClose={onClose}>
-      <label class="palette-search">
+    <dialog class="palette box" ref={dialog} aria-label="Go to, or do" onClose={onClose}>
+      <label class="search">
         <Icon name="search" size={16} />
         <span class="visually-hidden">Go to, or do</span>{" "}
         <input
@@ -77,6 +77,7 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
             key={`${choice.words} ${choice.id ?? ""}`}
             id={`${id}-${index}`}
             role="option"
+            class="flex"
             aria-selected={index === chosen}
             onClick={() => choose(choice)}
             onMouseMove={() => setAt(index)}
@@ -87,7 +88,7 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
           </li>
         ))}
       </ul>
-      {choices.length === 0 && <p class="palette-none">Nothing is called so.</p>}
+      {choices.length === 0 && <p class="palette-none muted">Nothing is called so.</p>}
     </dialog>
   );
 }

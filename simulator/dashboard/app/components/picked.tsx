@@ -44,7 +44,7 @@ export function PickedBar({ ids, clear }: { ids: readonly string[]; clear: () =>
     clear();
   }
   return (
-    <div class="latest flex" role="group" aria-label="Chosen deliveries">
+    <div class="latest flex muted small" role="group" aria-label="Chosen deliveries">
       <b>{countOf(ids.length, "delivery", "deliveries")} chosen</b> <span class="spacer" />
       <Button icon="resend" kind="small" busy={isBusy} disabled={isBusy} onClick={resend}>
         Send again

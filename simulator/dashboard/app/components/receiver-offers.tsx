@@ -31,7 +31,7 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
   if (listed === undefined) return null;
   const { data, message } = listed;
   return (
-    <section class="offers stack" aria-label="Listening on this machine">
+    <section class="offers stack small" aria-label="Listening on this machine">
       <p class="muted">
         {message ??
           (data.length === 0
@@ -39,7 +39,7 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
             : "Listening on this machine:")}
       </p>
       {data.length > 0 && (
-        <ul>
+        <ul class="flex wraps">
           {data.slice(0, MOST_OFFERED).map((listener) => (
             <li key={listener.port}>
               <Button

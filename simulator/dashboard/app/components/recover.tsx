@@ -52,7 +52,7 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
           {error && <Problem error={error} />}
           <Outcome sent={sending.sent} isSending={sending.isSending} />
         </div>
-        <footer>
+        <footer class="dialog-foot flex">
           {sending.isSending && <Button onClick={sending.cancel}>Send no more</Button>}
           <Button kind="accent" onClick={onClose}>
             Done
@@ -99,8 +99,8 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
         <input type="checkbox" checked={isTriedNow} onChange={() => setTriedNow(!isTriedNow)} />
         Also what failed and waits for its next attempt: that is made now
       </label>
-      <p class="recover-count" role="status">
-        {counted === undefined ? "Counting…" : countWords(counted)}
+      <p role="status">
+        <b>{counted === undefined ? "Counting…" : countWords(counted)}</b>
       </p>
     </FormDialog>
   );

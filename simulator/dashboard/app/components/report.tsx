@@ -36,16 +36,16 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
     <>
       {report.verdict !== null && <Verdict report={report} />}
       {report.verdict !== null && before.size > 0 && (
-        <p class="muted since-before">{changeWords(checks, before)}</p>
+        <p class="toolbar muted">{changeWords(checks, before)}</p>
       )}
-      <div class="toolbar report-tools flex wraps between">
+      <div class="toolbar flex wraps between">
         <Segments label="Outcome" value={isChosen ? shown : ""} options={options} onChange={setShown} />
         {children}
       </div>
       {there
         .filter((standing) => !isChosen || standing === shown)
         .map((standing) => (
-          <section class="panel report-group" key={standing} aria-label={STANDINGS[standing].title}>
+          <section class="panel box report-group" key={standing} aria-label={STANDINGS[standing].title}>
             <header>
               <h2>{STANDINGS[standing].title}</h2>
             </header>
@@ -91,7 +91,7 @@ function Verdict({ report }: { report: ReportOf }) {
   const notRun = summary?.not_run ?? 0;
   const [tone, icon, words] = VERDICTS[verdict ?? ""] ?? ["plain", "flag", verdict ?? "A report"];
   return (
-    <div class={`report-verdict flex wraps ${tone}`}>
+    <div class={`report-verdict box flex wraps ${tone}`}>
       <Icon name={icon} size={22} />
       <div>
         <b>{words}</b>
@@ -100,7 +100,7 @@ function Verdict({ report }: { report: ReportOf }) {
           {typeof incomplete === "string" && `: ${incomplete}`}
         </p>
       </div>
-      <p class="muted">
+      <p>
         {typeof durationMs === "number" && `${numberOf(Math.round(durationMs / 100) / 10)} s`}{" "}
         {seed !== undefined && (
           <>

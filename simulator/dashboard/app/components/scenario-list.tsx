@@ -30,9 +30,9 @@ export function ScenarioList() {
   return (
     <Panel title="Scenarios">
       <p class="muted">Things that belong together, told in schedule time: step the clock to go on.</p>
-      <ul class="scenarios">
+      <ul class="scenarios stack">
         {(scenarios ?? []).map(({ name, summary, events }) => (
-          <li key={name}>
+          <li class="flex between" key={name}>
             <div>
               <b>{name}</b> <span class="muted">{countOf(events, "event")}</span>
               <p class="muted">{summary}</p>

@@ -19,14 +19,14 @@ export function SecretOnce() {
             <b>Copy it now.</b> It is shown this once: from then on only its last four characters are.
           </p>
         </div>
-        <div class="secret-row flex between">
+        <div class="secret-row well flex between">
           <code class="foreign secret">{secret}</code>
           <CopyButton text={secret} label="Copy secret" />
         </div>
         <p>
           For the <code>.env</code> file of your receiver:
         </p>
-        <div class="secret-row flex between">
+        <div class="secret-row well flex between">
           <code class="foreign">{line}</code>
           <CopyButton text={line} label="Copy line" />
         </div>
@@ -42,7 +42,7 @@ export function SecretOnce() {
         </p>
         <TestEvent key={told.endpoint.id} endpoint={told.endpoint} isSentAtOnce={told.isTested} />
       </div>
-      <footer>
+      <footer class="dialog-foot flex">
         <Button kind="accent" onClick={() => toldSecret.set(undefined)}>
           I have copied it
         </Button>

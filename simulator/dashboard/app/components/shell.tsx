@@ -51,25 +51,25 @@ export function Shell({
 
   const foot = (
     <>
-      <button type="button" class="quiet-link flex phone-only" onClick={() => setPaletteOpen(true)}>
+      <button type="button" class="side-link flex phone-only" onClick={() => setPaletteOpen(true)}>
         <Icon name="search" size={16} />
         <span class="words">Go to, or do…</span>
       </button>
       <a
         href={hrefTo("/docs")}
-        class="quiet-link flex"
+        class="side-link flex"
         title="API docs"
         aria-current={path === "/docs" ? "page" : undefined}
       >
         <Icon name="book" size={16} />
         <span class="words">API docs</span>
       </a>
-      <button type="button" class="quiet-link flex" title="Shortcuts (?)" onClick={() => setHelpOpen(true)}>
+      <button type="button" class="side-link flex" title="Shortcuts (?)" onClick={() => setHelpOpen(true)}>
         <Icon name="keyboard" size={16} />
         <span class="words">Shortcuts</span>
         <kbd>?</kbd>
       </button>
-      <button type="button" class="quiet-link flex" onClick={toggle} title="Theme (d)">
+      <button type="button" class="side-link flex" onClick={toggle} title="Theme (d)">
         <Icon name={THEME_ICONS[theme]} size={16} />
         <span class="words">Theme: {theme}</span>
       </button>
@@ -90,12 +90,12 @@ export function Shell({
             <a
               key={to}
               href={hrefTo(placePath(to))}
-              class="flex"
+              class="side-link flex"
               title={words}
               aria-current={isWithin(path, to) ? "page" : undefined}
             >
               <Icon name={icon} size={17} />
-              <span class="wide-words">{words}</span>
+              <span class="words">{words}</span>
               <span class="short-words" aria-hidden="true">
                 {shortWords}
               </span>
@@ -108,10 +108,15 @@ export function Shell({
       <div class="top flex">
         <ClockBar />
         <div class="top-tools flex">
-          <button type="button" class="palette-button flex" onClick={() => setPaletteOpen(true)}>
+          <button
+            type="button"
+            class="palette-button well flex"
+            aria-label="Go to, or do…"
+            onClick={() => setPaletteOpen(true)}
+          >
             <Icon name="search" size={15} />
             <span>Go to, or do…</span>
-            <kbd>{MOD}K</kbd>
+            <kbd aria-hidden="true">{MOD}K</kbd>
           </button>
           <button
             type="button"
@@ -121,8 +126,8 @@ export function Shell({
           >
             <Icon name="more" size={17} />
           </button>
-          <span class={`connection ${state}`} role="status">
-            <span class="dot" aria-hidden="true" />
+          <span class={`connection inline nowrap small muted ${state}`} role="status">
+            <span class="dot disc" aria-hidden="true" />
             {CONNECTION_WORDS[state]}
           </span>
         </div>
@@ -148,7 +153,7 @@ export function Shell({
       {isMoreOpen && (
         <Dialog title="More" onClose={() => setMoreOpen(false)}>
           <div
-            class="dialog-body more stack"
+            class="dialog-body stack"
             onClick={(event) => event.target !== event.currentTarget && setMoreOpen(false)}
           >
             {foot}

@@ -68,14 +68,14 @@ function verdictWords({ verdict, problem }: Signature) {
 function HeaderParts({ header }: { header: string }) {
   if (header === "") return <p class="muted none">The request carried no signature header.</p>;
   return (
-    <p class="signature-header foreign">
+    <p class="signature-header well small foreign">
       <span class="muted">x-service-signature: </span>
       {header.split(",").map((pair, index) => {
         const [key, ...value] = pair.split("=");
         return (
           <>
             {index > 0 && ","}
-            <span key={index} class={`part part-${key === "t" || key === "v1" ? key : "other"}`}>
+            <span key={index} class={`part ${key === "t" || key === "v1" ? key : ""}`}>
               <b>{key}</b>={value.join("=")}
             </span>
           </>
@@ -97,13 +97,13 @@ function Step({
   const name = ok === undefined ? "unknown" : ok ? "good" : "wrong";
   return (
     <li class={name}>
-      <span class="step-mark" aria-hidden="true">
+      <span class="verdict-mark disc" aria-hidden="true">
         {ok !== undefined && <Icon name={ok ? "check" : "cross"} size={13} />}
       </span>{" "}
       <div>
         <b>{title}</b>
         {ok !== undefined && <span class="visually-hidden">: {ok ? "holds" : "does not hold"}</span>}
-        <p>{children}</p>
+        <p class="muted">{children}</p>
       </div>
     </li>
   );

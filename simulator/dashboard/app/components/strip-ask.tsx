@@ -45,7 +45,7 @@ export function StripAsk({
   return (
     <div
       ref={box}
-      class="strip-ask stack"
+      class="strip-ask box stack small"
       role={isAsking ? "alertdialog" : undefined}
       aria-label={isAsking ? "Move schedule time?" : undefined}
       onKeyDown={press}

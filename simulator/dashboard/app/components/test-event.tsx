@@ -33,7 +33,7 @@ export function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSe
 
   return (
     <section class="test-event stack" aria-label="Test event">
-      <header>
+      <header class="flex">
         <h3>Test event</h3>
         {last && <OutcomeChip attempt={last} />}
         <span class="spacer" />

@@ -143,7 +143,7 @@ export function TimeStrip() {
           />
         )}
       </div>
-      <p class="strip-sum" role="status">
+      <p class="strip-sum muted small one-line" role="status">
         {sumOf(due)}
       </p>
     </section>

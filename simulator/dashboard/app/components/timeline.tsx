@@ -27,7 +27,7 @@ export function Timeline({
   useTick();
   const slots = slotsOf(delivery);
   return (
-    <section class="timeline" aria-label="Attempts over 14 hours 36 minutes">
+    <section class="timeline box" aria-label="Attempts over 14 hours 36 minutes">
       <ol>
         {slots.map((slot, index) => (
           <li key={slot.number} class={`slot ${slot.state} ${chosen === slot.number ? "chosen" : ""}`}>
@@ -79,7 +79,7 @@ function Slot({
   const { number, attempt, state } = slot;
   const icon = MARKS[state];
   const mark = (
-    <span class="slot-dot" aria-hidden="true">
+    <span class="slot-dot disc" aria-hidden="true">
       {icon ? <Icon name={icon} size={14} /> : number}
     </span>
   );
@@ -87,25 +87,28 @@ function Slot({
     return (
       <div class="slot-box">
         {mark}
-        <b class="slot-words" title={`Attempt ${number}`}>
+        <b class="slot-words small" title={`Attempt ${number}`}>
           {since}
         </b>
-        <span class="slot-words">{restWords(slot)}</span>
+        <span class="slot-words small">{restWords(slot)}</span>
       </div>
     );
   return (
     <button type="button" class="slot-box edge" aria-pressed={isChosen} onClick={() => onChoose(number)}>
       {mark}{" "}
-      <b class="slot-words" title={`Attempt ${number}`}>
+      <b class="slot-words small" title={`Attempt ${number}`}>
         {since}
       </b>{" "}
-      <span class={`slot-words outcome ${state}`}>{outcomeWord(attempt)}</span>{" "}
-      <span class="slot-words">
+      <span class={`slot-words small outcome ${state}`}>{outcomeWord(attempt)}</span>{" "}
+      <span class="slot-words small">
         <time datetime={attempt.started_at} title={`Schedule time ${fullTimeOf(attempt.started_at)}`}>
           {shortTime(attempt.started_at)}
         </time>
       </span>{" "}
-      <span class="slot-words slot-real muted" title={`Real time ${fullTimeOf(attempt.wall_started_at)}`}>
+      <span
+        class="slot-words small slot-real muted"
+        title={`Real time ${fullTimeOf(attempt.wall_started_at)}`}
+      >
         <span class="nowrap">
           real {timeOf(attempt.wall_started_at)}
           {attempt.duration_ms !== null && ","}

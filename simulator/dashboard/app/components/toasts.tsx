@@ -6,10 +6,14 @@ export function Toasts() {
   return (
     <div class="toasts stack" role="status" aria-live="polite">
       {toasts.use().map(({ id, kind, text, link }) => (
-        <div key={id} class={`toast ${kind}`}>
+        <div key={id} class={`toast flex ${kind}`}>
           <Icon name={kind === "ok" ? "check" : "cross"} />
           <span class="foreign">{text}</span>
-          {link && <a href={link.href}>{link.words}</a>}
+          {link && (
+            <a class="nowrap" href={link.href}>
+              {link.words}
+            </a>
+          )}
           <button type="button" class="icon-button small" aria-label="Dismiss" onClick={() => dismiss(id)}>
             <Icon name="cross" size={14} />
           </button>

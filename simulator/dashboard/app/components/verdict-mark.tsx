@@ -13,7 +13,7 @@ const ICONS: Record<VerdictResult, IconName> = {
 export function VerdictMark({ delivery }: { delivery: Delivery }) {
   const { result, sentence } = delivery.verdict;
   return (
-    <span class={`verdict-mark ${result}`} title={sentence}>
+    <span class={`verdict-mark disc ${result}`} title={sentence}>
       <Icon name={ICONS[result]} size={13} />
       <span class="visually-hidden">{sentence}</span>
     </span>
@@ -24,18 +24,18 @@ export function VerdictMark({ delivery }: { delivery: Delivery }) {
 export function VerdictLine({ delivery }: { delivery: Delivery }) {
   const { result, sentence, why } = delivery.verdict;
   return (
-    <div class={`verdict-line ${result}`} role="status">
-      <span class={`verdict-mark ${result}`} aria-hidden="true">
+    <div class={`verdict-line box ${result}`} role="status">
+      <span class={`verdict-mark disc ${result}`} aria-hidden="true">
         <Icon name={ICONS[result]} size={14} />
       </span>
       <div>
-        <p class="verdict-sentence">{sentence}</p>
+        <b>{sentence}</b>
         {why && (
-          <p class="verdict-why">
+          <p class="verdict-why muted">
             <Marked text={why} />
           </p>
         )}
-        {delivery.handling && <p class="verdict-why">{handlingWords(delivery.handling)}</p>}
+        {delivery.handling && <p class="verdict-why muted">{handlingWords(delivery.handling)}</p>}
       </div>
     </div>
   );

@@ -18,7 +18,7 @@ export function VerdictSum({ filters, onChange }: FilterProps) {
     counts[result] > 0 && (
       <button
         type="button"
-        class={`verdict-part edge ${result}`}
+        class={`verdict-part choice edge ${result}`}
         aria-pressed={filters.verdict === result}
         onClick={() => onChange({ ...filters, verdict: filters.verdict === result ? "" : result })}
       >
@@ -27,17 +27,17 @@ export function VerdictSum({ filters, onChange }: FilterProps) {
     );
   return (
     <div class={`verdict-sum flex ${counts.not > 0 ? "not" : "ok"}`} role="group" aria-label="Verdicts">
-      <span class={`verdict-mark ${counts.not > 0 ? "not" : "ok"}`} aria-hidden="true">
+      <span class={`verdict-mark disc ${counts.not > 0 ? "not" : "ok"}`} aria-hidden="true">
         <Icon name={counts.not > 0 ? "cross" : "check"} size={13} />
       </span>
-      <span class="verdict-who foreign">{url === undefined ? "Receivers" : placeOf(url)}</span>
+      <span class="verdict-who one-line foreign">{url === undefined ? "Receivers" : placeOf(url)}</span>
       {part("ok")}
       {part("not")}
       {part("unknown")}
-      <span class="verdict-meant">{meantWords(counts, clock.verdicts.is_observed)}</span>
+      <span class="verdict-meant one-line faint">{meantWords(counts, clock.verdicts.is_observed)}</span>
       {!clock.verdicts.is_observed && (
         <span
-          class="verdict-hint"
+          class="verdict-hint one-line faint"
           title="Start with --observe 'http://localhost:3001/inbox/{id}', and the simulator asks your receiver how often it handled each event."
         >
           by answers alone; <code>--observe</code> shows what was done

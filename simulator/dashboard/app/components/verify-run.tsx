@@ -31,7 +31,7 @@ export function VerifyStart() {
   return (
     <>
       {all.length > 1 && (
-        <label class="inline-field flex">
+        <label class="inline-field flex muted">
           <span>Endpoint</span>{" "}
           <Select
             value={endpoint.id}
@@ -56,12 +56,12 @@ export function VerifyStart() {
 export function VerifyProgress({ verification }: { verification: Verification }) {
   const { url, done, total } = verification;
   return (
-    <div class="verify-progress flex wraps">
+    <div class="report-verdict box flex wraps">
       <p>
         <b>Checking</b> <span class="foreign">{placeOf(url)}</span>
       </p>
       <progress max={Math.max(total, 1)} value={done} aria-label="Checks done" />
-      <p class="muted">{total === 0 ? "Starting…" : `${done} of ${total}`}</p>
+      <p class="progress-words muted">{total === 0 ? "Starting…" : `${done} of ${total}`}</p>
     </div>
   );
 }

@@ -12,12 +12,12 @@ export function AgentList({ organization }: { organization: Organization }) {
     <PagedList pages={pages} nothing="No agent works here.">
       <div class="cards two stack">
         {pages.items.map((agent) => (
-          <article class="card" key={agent.id}>
-            <header>
+          <article class="card box stack" key={agent.id}>
+            <header class="flex wraps between">
               <h2 class="foreign">{agent.name}</h2>
               <Chip>{agent.status}</Chip>
             </header>
-            <dl class="facts">
+            <dl class="facts flex wraps">
               <Fact name="Phone" className="foreign">
                 {agent.phone_number}
               </Fact>

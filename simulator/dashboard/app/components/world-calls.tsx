@@ -41,7 +41,7 @@ export function CallList({ organization, query }: { organization: Organization; 
         <Segments label="Outcome" value={outcome} options={OUTCOMES} onChange={setOutcome} />
       </div>
       <PagedList pages={pages} nothing="No call ended so.">
-        <ul class="rows" aria-label="Calls, newest first">
+        <ul class="rows box" aria-label="Calls, newest first">
           {pages.items.map((item) => (
             <li key={item.id}>
               <CallRow call={item} onOpen={() => setOpened(item)} />
@@ -62,7 +62,7 @@ function CallRow({ call, onOpen }: { call: Call; onOpen: () => void }) {
       <b class="foreign">{phone}</b>{" "}
       <span class="muted one-line foreign">{transcript.replaceAll("\n", " · ")}</span>{" "}
       <span class="row-side flex">
-        <span class="type">
+        <span class="type inline">
           <TypeMark type={EVENTS[outcome] ?? outcome} />
           <span class="foreign">{outcome}</span>
         </span>

@@ -11,12 +11,12 @@ export function OrganizationList({ organizations }: { organizations: Organizatio
   return (
     <div class="cards two stack">
       {organizations.map((organization) => (
-        <article class="card" key={organization.id}>
-          <header>
+        <article class="card box stack" key={organization.id}>
+          <header class="flex wraps between">
             <h2 class="foreign">{organization.name}</h2>
             <Chip>{organization.industry.replaceAll("_", " ")}</Chip>
           </header>
-          <dl class="facts">
+          <dl class="facts flex wraps">
             <Fact name="API key" wide>
               <Copyable text={organization.api_key} label="Copy the API key" />
             </Fact>
@@ -29,7 +29,7 @@ export function OrganizationList({ organizations }: { organizations: Organizatio
             </Fact>
             <Fact name="Since">{fullTimeOf(organization.created_at)}</Fact>
           </dl>
-          <footer>
+          <footer class="flex wraps">
             <Button href={hrefTo(`/console?org=${organization.id}`)}>Try the API with this key</Button>
           </footer>
         </article>

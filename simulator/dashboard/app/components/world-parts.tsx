@@ -31,9 +31,9 @@ export function PagedList({
 
 export function MoreButton({ pages }: { pages: ApiPages<unknown> }) {
   if (!pages.hasMore)
-    return <p class="feed-foot muted">{countOf(pages.items.length, "item")}: that is all.</p>;
+    return <p class="feed-end muted">{countOf(pages.items.length, "item")}: that is all.</p>;
   return (
-    <p class="feed-foot">
+    <p class="feed-end">
       <Button onClick={pages.loadMore}>Load the next 50</Button>
     </p>
   );

@@ -45,8 +45,8 @@ function VoicemailCard({ voicemail, organization }: { voicemail: Voicemail; orga
     notes,
   } = voicemail;
   return (
-    <article class="card voicemail">
-      <header>
+    <article class="card box stack voicemail">
+      <header class="flex wraps between">
         <h2 class="foreign">{name}</h2>
         <span class="muted foreign">{phone}</span>
         <span class="spacer" />

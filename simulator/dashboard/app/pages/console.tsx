@@ -101,7 +101,7 @@ function Console({
           API docs
         </Button>
       </PageHead>
-      <div class="console">
+      <div class="console stack">
         <form onSubmit={submit}>
           <Panel title="Request" aside="always GET">
             <div class="form stack">
@@ -147,7 +147,7 @@ function Console({
           {error && <Problem error={error} />}
           {result ? (
             <>
-              <p class="muted foreign request-line">GET {result.url}</p>
+              <code class="muted foreign request-line">GET {result.url}</code>
               {result.status >= 400 && typeof result.value?.message === "string" && (
                 <div class="notice bad">
                   <p>{result.value.message}</p>

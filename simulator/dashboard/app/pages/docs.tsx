@@ -47,7 +47,7 @@ function Docs({ docs }: { docs: DocsOf }) {
     ["objects", "Objects", objects.map(({ name }) => [name, name])],
   ];
   return (
-    <div class="docs">
+    <div class="docs stack">
       <Contents chapters={chapters} />
       <article class="docs-text stack">
         <section id="rest" class="docs-part stack">
@@ -115,12 +115,12 @@ function Contents({ chapters }: { chapters: Chapter[] }) {
     return () => observer.disconnect();
   }, []);
   const link = (id: string, words: string) => (
-    <a href={`#${id}`} aria-current={id === at ? "location" : undefined}>
+    <a class="muted" href={`#${id}`} aria-current={id === at ? "location" : undefined}>
       {words}
     </a>
   );
   return (
-    <nav class="docs-contents" aria-label="Contents">
+    <nav class="docs-contents small" aria-label="Contents">
       <ul>
         {chapters.map(([id, words, parts]) => (
           <li key={id}>

@@ -33,7 +33,7 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
       {endpoints !== undefined && all.length === 0 && <NoEndpoints />}
       {id !== undefined && (
         <p class="crumbs">
-          <a href={hrefTo("/endpoints")}>
+          <a class="inline muted" href={hrefTo("/endpoints")}>
             <Icon name="back" size={14} />
             All endpoints
           </a>

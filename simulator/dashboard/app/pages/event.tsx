@@ -68,7 +68,7 @@ export function EventPage({ id }: { id: string }) {
   return (
     <>
       <p class="crumbs">
-        <a href={hrefTo(listPath())}>
+        <a class="inline muted" href={hrefTo(listPath())}>
           <Icon name="back" size={14} />
           Live
         </a>
@@ -76,7 +76,7 @@ export function EventPage({ id }: { id: string }) {
       <PageHead
         shortTitle={`Event ${event.type}`}
         title={
-          <span class="type">
+          <span class="flex">
             <TypeMark type={event.type} />
             <span class="foreign">{lineOf({ summary: event.summary, event_type: event.type })}</span>
           </span>
@@ -99,7 +99,7 @@ export function EventPage({ id }: { id: string }) {
           Send again, new id
         </Button>
       </PageHead>
-      <dl class="facts event-facts">
+      <dl class="facts event-facts flex wraps">
         <Fact name="Event">
           <Copyable text={event.id} shown={shortId(event.id)} label="Copy the event id" />
         </Fact>

@@ -137,7 +137,7 @@ function ListPane({
       {!isInPeriod && <VerdictSum filters={filters} onChange={change} />}
       <div class="feed" onClickCapture={picked.click} aria-busy={!feed.isLoaded || feed.isChanging}>
         {held > 0 && (
-          <div class="held">
+          <div class="held flex">
             <Button icon="live" kind="accent small" onClick={showNewest}>
               {countOf(held, "new row")}
             </Button>

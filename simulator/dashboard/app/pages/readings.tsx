@@ -39,7 +39,7 @@ export function ReadingsPage() {
       </PageHead>
       {error && <Problem error={error} />}
       {readings === undefined && error === undefined && <Loading />}
-      <div class="readings">
+      <div class="readings box">
         {readings?.map((reading) => (
           <ReadingSwitch
             key={reading.name}
@@ -58,7 +58,7 @@ function ReadingSwitch({ reading, onChoose }: { reading: Reading; onChoose: (cho
   return (
     <section class={`reading ${isChanged ? "changed" : ""}`}>
       <div>
-        <h2>
+        <h2 class="flex">
           <code>{name}</code>
           {isChanged && <Chip>changed</Chip>}
         </h2>

@@ -41,7 +41,7 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
                 <button
                   key={known.type}
                   type="button"
-                  class="edge"
+                  class="edge flex"
                   aria-pressed={known.type === type.type}
                   title={known.emitted_when}
                   onClick={() => choose(known.type)}

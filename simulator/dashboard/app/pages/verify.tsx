@@ -106,7 +106,7 @@ export function ReportFiles({ formats }: { formats: string[] }) {
   const known = Object.keys(WORDS).filter((format) => formats.includes(format));
   return (
     <div class="report-files flex wraps" role="group" aria-label="Save the report">
-      <span class="muted">
+      <span class="inline muted">
         <Icon name="save" size={14} /> Save as
       </span>
       {known.map((format) => (

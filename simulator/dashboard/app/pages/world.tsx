@@ -39,7 +39,7 @@ export function WorldPage({
         lead="The made-up businesses behind the REST API: what a webhook carries is here too."
       >
         {organizations && organization && section !== "organizations" && (
-          <label class="inline-field flex">
+          <label class="inline-field flex muted">
             <span>Organization</span>{" "}
             <Select
               value={organization.id}
