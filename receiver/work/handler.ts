@@ -96,8 +96,11 @@ type Definition<Type extends string, Shape, Services> = Policies & {
   backoff?: (attempt: number) => number;
   /** Events with the same key are handled one at a time, in the order in which they were stored; a dead one blocks none. */
   key?(event: HandledEvent<Type, Shape>): string;
-  /** Returning means done; throwing means another attempt, unless it is `PermanentFailure` or `RetryAfter`. */
-  handle(event: HandledEvent<Type, Shape>, context: HandlerContext<Services>): Promise<void>;
+  /**
+   * Returning means done; throwing means another attempt, unless it is `PermanentFailure` or `RetryAfter`. What it returns
+   * is awaited, and not looked at.
+   */
+  handle(event: HandledEvent<Type, Shape>, context: HandlerContext<Services>): unknown;
 };
 
 /** `data.object` for a handler that has no schema: the service's fields, each of which may be missing or null. */
@@ -188,7 +191,7 @@ function define<Services>(definition: Definition<string, unknown, Services>): Ha
       return {
         ok: true,
         key: () => definition.key?.(event.data) ?? "",
-        run: async (context) => definition.handle(event.data, context),
+        run: async (context) => void (await definition.handle(event.data, context)),
       };
     },
   };

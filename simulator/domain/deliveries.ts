@@ -31,7 +31,10 @@ export type DueDelivery = Pick<Delivery, "seq" | "id" | "endpointId" | "attempts
   verdict: VerdictResult;
 };
 
-export type NewDelivery = Pick<Delivery, "eventId" | "eventType" | "endpointId" | "createdAtMs" | "faults"> & {
+export type NewDelivery = Pick<
+  Delivery,
+  "eventId" | "eventType" | "endpointId" | "createdAtMs" | "faults"
+> & {
   dueAtMs: number;
   body?: Buffer | null | undefined;
   resendOf?: string;

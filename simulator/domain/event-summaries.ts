@@ -71,7 +71,7 @@ export function createEventSummaries(options: {
 
   return {
     find: (id: string): EventSummary | undefined => ofIds([id])[0],
-    page(search: EventSearch): EventPage {
+    page: (search: EventSearch): EventPage => {
       const { ids, next } = findIds(search);
       return { events: ofIds(ids), next };
     },

@@ -42,7 +42,7 @@ test.each(ALL ? APPS : APPS.slice(0, 1))(
     });
     expect(await answer.json()).toEqual({ received: true, duplicate: false });
     const handled = async (id: string): Promise<unknown> => (await fetch(`${origin}/handled/${id}`)).json();
-    const { id } = envelopeSchema.parse(JSON.parse(body));
+    const { id } = envelopeSchema.parse(JSON.parse(String(body)));
     await until(
       () => handled(id),
       (answer) => isDeepStrictEqual(answer, { handled: 1 }),

@@ -20,6 +20,23 @@ test("says what came of an event, also of one that led to no attempt", async () 
   await expect(run({ id: "evt_1" })).rejects.toThrow("This is no event");
 });
 
+test("awaits whatever a handler returns", async () => {
+  const type = "call.completed";
+  const notes = defineHandler({ name: "notes", type, handle: (_, { log }) => log.info("came") });
+  const archive = defineHandler({
+    name: "archive",
+    type,
+    handle: ({ id }) =>
+      new Promise((resolve) => setImmediate(resolve)).then(() => Promise.reject(new Error(id))),
+  });
+  const event = call();
+  expect(await (await bench(notes)).run(event)).toEqual({ outcome: "done", attempt: 1 });
+  expect(await (await bench(archive)).run(event)).toMatchObject({
+    outcome: "failed",
+    error: `Error: ${event.id}`,
+  });
+});
+
 test("has time pass for retries, what is put off, and deadlines", async () => {
   const begun = signalled();
   const failing = defineHandler({

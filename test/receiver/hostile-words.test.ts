@@ -124,8 +124,7 @@ describe("what others say", () => {
       );
       expect(healed).toContain(json ? String.raw`#\u0023vso[` : String.raw`#\#vso[`);
       for (const command of [
-        async (terminal: RecordingTerminal) =>
-          runReconcile(withApi, engine, { since: 60, json }, terminal),
+        async (terminal: RecordingTerminal) => runReconcile(withApi, engine, { since: 60, json }, terminal),
         async (terminal: RecordingTerminal) => runDoctor(withApi, engine, { json, verbose: true }, terminal),
       ]) {
         answer(403, { error: HOSTILE, message: HOSTILE });

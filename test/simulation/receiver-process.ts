@@ -10,14 +10,7 @@ import { createTransactions } from "../../receiver/engines/sqlite/transactions.t
 import { openWorkFile, workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
 import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
 import { createInbox, type Delivery, type Receipt } from "../../receiver/intake/inbox.ts";
-import type {
-  Acceptance,
-  AcceptResult,
-  Engine,
-  Handled,
-  Intake,
-  Processor,
-} from "../../receiver/engine.ts";
+import type { Acceptance, AcceptResult, Engine, Handled, Intake, Processor } from "../../receiver/engine.ts";
 import { reconcile, type ReconcileReport } from "../../receiver/operations/reconcile.ts";
 import type { RestClient } from "../../receiver/operations/rest-client.ts";
 import type { Handler } from "../../receiver/work/handler.ts";
