@@ -1,4 +1,4 @@
-import type { BackendProfile, ConstructorOptions, Db, JobWithMetadata } from "pg-boss";
+import type { BackendProfile, ConstructorOptions, Db } from "pg-boss";
 import type { JobHandler } from "../../engine.ts";
 import { naming, type Client, type Pool } from "./connection.ts";
 import type { Packages } from "./packages.ts";
@@ -13,17 +13,17 @@ const SCHEMA_VERSION = 40;
 /** How often pg-boss counts its table, however many workers ask it to. */
 const CARE_SECONDS = 3_600;
 
-/** A job that waits is new, a retry (or put off), or suspected of having felled its worker; so it is told by priority. */
-export const KINDS = { new: 0, retry: 1, suspect: 2 } as const;
-export type Kind = keyof typeof KINDS;
+/** The priority of a job that waits: new, a retry (or put off), or suspected of having felled its worker. */
+export const [RETRY, SUSPECT] = [1, 2];
 
-/** pg-boss's row of a job, as far as it is read. */
-export type Fetched = Pick<
-  JobWithMetadata<{ requeuedAtMs?: number } | null>,
-  "id" | "name" | "retryCount" | "data"
-> & {
-  /** Exact to the microsecond: the fencing token. */
-  startedOn: string;
+/** A claim without its event. `token`, exact to the microsecond, is the moment at which it was made. */
+export type Fetched = {
+  handler: string;
+  job: string;
+  token: string;
+  attempt: number;
+  suspect: boolean;
+  requeuedAtMs: number | null;
 };
 
 const SET_POLICY = `UPDATE boss.queue SET policy = $2 WHERE name = $1 AND policy <> $2`;
@@ -88,22 +88,22 @@ export function createBoss(
       }
     },
     /** Claims what is due, on a connection whose transaction it becomes part of. */
-    fetch: async (client: Client, queue: string, kind: Kind, limit: number): Promise<Fetched[]> => {
-      const priority = KINDS[kind];
-      const claimed = await boss.fetch<Fetched["data"] & object>(queue, {
+    fetch: async (client: Client, queue: string, priority: number, limit: number): Promise<Fetched[]> => {
+      const claimed = await boss.fetch<{ requeuedAtMs?: number } | null>(queue, {
         batchSize: limit,
         includeMetadata: true,
         minPriority: priority,
         maxPriority: priority,
         db: executor(client),
       });
-      // On connections that answer timestamps as they are written.
       return claimed.map(({ id, name, retryCount, data, startedOn }) => ({
-        id,
-        name,
-        retryCount,
-        data,
-        startedOn: String(startedOn),
+        handler: name,
+        job: id,
+        // On connections that answer timestamps as they are written.
+        token: String(startedOn),
+        attempt: retryCount + 1,
+        suspect: priority === SUSPECT,
+        requeuedAtMs: data?.requeuedAtMs ?? null,
       }));
     },
     /** pg-boss's own care of its tables: it looks at their statistics, and rebuilds bloated indexes where they are its role's. */

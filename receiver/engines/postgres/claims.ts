@@ -1,25 +1,34 @@
-import type { JobHandler } from "../../engine.ts";
-import type { Boss, Fetched, Kind } from "./boss.ts";
+import { LEASE_MS, type JobHandler } from "../../engine.ts";
+import { fateOf, VANISHED } from "../ending.ts";
+import { SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Say } from "./connection.ts";
-import type { ClaimedJob, ClaimKey } from "./jobs.ts";
+import {
+  isHeld,
+  keyOf,
+  NOT_SYNCED,
+  settle,
+  type ClaimedJob,
+  type ClaimKey,
+  type Settlement,
+} from "./jobs.ts";
 import type { Wanted } from "./share.ts";
-import { ID, jobId, milliseconds, seqOf, uuidOf } from "./text.ts";
+import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
 
 /** What there is to do: which queues have something due, and what only one worker has to see to. */
 export type Look = {
-  due: { handler: string; kind: Kind }[];
+  due: { handler: string; priority: number }[];
   keyless: string[];
   waiting: boolean;
   expired: boolean;
   gone: boolean;
 };
 
-const DUE = `state < 'active' AND NOT blocked AND start_after <= now()`;
 const LOOK = `
   SELECT
-    ARRAY(SELECT ARRAY[wanted.name, kind] FROM unnest($1::text[]) AS wanted(name),
-      (VALUES (0, 'new'), (1, 'retry'), (2, 'suspect')) AS kinds(priority, kind)
-      WHERE EXISTS (SELECT FROM boss.job WHERE job.name = wanted.name AND job.priority = kinds.priority AND ${DUE})) AS due,
+    (SELECT coalesce(json_agg(json_build_object('handler', wanted, 'priority', kind)), '[]')
+      FROM unnest($1::text[]) AS wanted, generate_series(0, ${String(SUSPECT)}) AS kind
+      WHERE EXISTS (SELECT FROM boss.job WHERE job.name = wanted AND job.priority = kind
+        AND state < 'active' AND NOT blocked AND start_after <= now())) AS due,
     ARRAY(SELECT name FROM receiver.handlers WHERE name = ANY ($1) AND keyed AND EXISTS (
       SELECT FROM boss.job WHERE job.name = handlers.name AND blocked AND state < 'active')) AS keyless,
     EXISTS (SELECT FROM receiver.events WHERE offer = 'waiting') AS waiting,
@@ -38,29 +47,51 @@ const ADD_STARTS = `
     || array_fill(clock_timestamp(), ARRAY[$3::integer])
   WHERE name = $1`;
 
+/** What the worker holds from now on; answers what is new of it, with its events. */
 const HOLD = `
-  WITH held AS (UPDATE receiver.workers SET held = $2 WHERE id = $1 RETURNING id)
-  SELECT seq, ${ID} AS id, type, ${milliseconds("received_at")} AS "receivedAtMs", body, trace
-  FROM held, receiver.events WHERE seq = ANY ($3::bigint[])`;
+  WITH worker AS (UPDATE receiver.workers SET held = $2 WHERE id = $1 RETURNING id)
+  SELECT handler, job, token, attempt, suspect, seq, ${ID} AS id, type, body, trace,
+    ${milliseconds("received_at")} AS "receivedAtMs", coalesce("requeuedAtMs", ${milliseconds("received_at")}) AS "waitingSinceMs"
+  FROM worker, json_to_recordset($3) AS claimed(
+    n integer, handler text, job uuid, token text, attempt integer, suspect boolean, "requeuedAtMs" bigint)
+  JOIN receiver.events ON seq = ${eventSeq("job")} ORDER BY n`;
 const CLAIM_ONLY = `
   UPDATE boss.job SET state = 'active', started_on = now(), retry_count = retry_count + (started_on IS NOT NULL)::integer
   WHERE name = $1 AND id = (SELECT ${jobId("ids.seq")} FROM receiver.ids WHERE ids.id = $2) AND state < 'active'
-  RETURNING id, name, retry_count AS "retryCount", started_on AS "startedOn", data`;
+  RETURNING name AS handler, id AS job, started_on AS token, retry_count + 1 AS attempt, false AS suspect,
+    data->'requeuedAtMs' AS "requeuedAtMs"`;
+
+const KEEP = `
+  WITH ${NOT_SYNCED} INSERT INTO receiver.workers AS worker (id, lease_until)
+  SELECT $1, clock_timestamp() + $2 * interval '1 ms' FROM settings
+  ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until RETURNING worker.held`;
+const RESIGN = `DELETE FROM receiver.workers WHERE id = $1`;
+/** Forgets who is gone, and answers what is still in their hands. */
+const FORGET_GONE = `
+  WITH gone AS (
+    DELETE FROM receiver.workers WHERE id = ANY (ARRAY(
+      SELECT id FROM receiver.workers WHERE (lease_until < clock_timestamp() OR id = ANY ($2)) AND id <> $1
+      FOR UPDATE SKIP LOCKED))
+    RETURNING id, held)
+  SELECT name AS handler, job.id AS job, started_on AS token, retry_count + 1 AS attempt,
+    count(*) OVER (PARTITION BY gone.id) = 1 AS alone, CASE WHEN gone.id = ANY ($2) THEN 'crashed' ELSE 'expired' END AS why
+  FROM gone CROSS JOIN LATERAL jsonb_to_recordset(gone.held) AS held(handler text, job uuid, token timestamptz)
+  JOIN boss.job ON job.name = held.handler AND job.id = held.job AND ${isHeld("held.token")}`;
 
 export type Claims = ReturnType<typeof createClaims>;
 
-/** What is due, and how it is claimed. `held` are all claims that the worker knows it has. */
+/** What is due, how it is claimed, and who lives: one row a worker, with what it holds. */
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
     look: async (worker: string, handlers: readonly string[]): Promise<Look> => {
-      const [row] = await run<Omit<Look, "due"> & { due: [string, Kind][] }>(LOOK, [handlers, worker]);
+      const [row] = await run<Look>(LOOK, [handlers, worker]);
       if (!row) throw new Error("PostgreSQL answered nothing about what is due.");
-      return { ...row, due: row.due.map(([handler, kind]) => ({ handler, kind })) };
+      return row;
     },
 
     /**
-     * Claims what is wanted, with its events. `waitMs` says by the name of a handler whose rate is used up when another
-     * attempt may begin.
+     * Claims what is wanted, with its events; `held` is all that the worker knows it has. `waitMs` says by the name of a
+     * handler whose rate is used up when another attempt may begin.
      */
     claim: async (
       worker: string,
@@ -69,11 +100,9 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
     ): Promise<{ jobs: ClaimedJob[]; waitMs: Map<string, number> }> => {
       const waitMs = new Map<string, number>();
       const jobs = await transaction(async (client, say) => {
-        const fetch = async ({ handler, kind, limit }: Wanted): Promise<Claimed[]> => {
-          const jobs = await boss.fetch(client, handler.name, kind, limit);
-          return jobs.map((job) => ({ ...job, kind }));
-        };
-        const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Claimed[]> => {
+        const fetch = async ({ handler, priority, limit }: Wanted): Promise<Fetched[]> =>
+          boss.fetch(client, handler.name, priority, limit);
+        const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Fetched[]> => {
           const { name } = one.handler;
           const [starts] = await say<Starts>(FIND_STARTS, [name, perMs]);
           const free = limit - (starts?.recent ?? 0);
@@ -85,7 +114,7 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
           if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
           return fetched;
         };
-        const claimed: Claimed[] = [];
+        const claimed: Fetched[] = [];
         // In one order for all workers, which wait for each other where starts are counted.
         for (const one of wanted.toSorted((a, b) => (a.handler.name < b.handler.name ? -1 : 1))) {
           const { rateLimit } = one.handler;
@@ -93,49 +122,74 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
         }
         const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined);
         claimed.push(...(await Promise.all(unlimited.map(fetch))).flat());
-        return hold(say, { worker, held, claimed });
+        return hold(say, worker, held, claimed);
       });
       return { jobs, waitMs };
     },
 
     /** One job of an event, also before it is due. */
     claimOnly: async (worker: string, handler: string, eventId: string): Promise<ClaimedJob[]> =>
-      transaction(async (_client, say) => {
-        const jobs = await say<Fetched>(CLAIM_ONLY, [handler, uuidOf(eventId)]);
-        return hold(say, { worker, held: [], claimed: jobs.map((job) => ({ ...job, kind: "new" })) });
-      }),
+      transaction(async (_client, say) =>
+        hold(say, worker, [], await say<Fetched>(CLAIM_ONLY, [handler, uuidOf(eventId)])),
+      ),
+
+    /**
+     * Makes the lease last from now on, or begins it: a claim counts for nothing without one. Answers what the database
+     * has in the hands of this worker, which is nothing once somebody took it for dead.
+     */
+    keep: async (worker: string): Promise<ClaimKey[]> =>
+      (await run<{ held: ClaimKey[] }>(KEEP, [worker, LEASE_MS]))[0]?.held ?? [],
+
+    resign: async (worker: string): Promise<void> => {
+      await run(RESIGN, [worker]);
+    },
+
+    /** Takes back what workers held whose lease is over, or that are certainly gone. */
+    takeOver: async (
+      self: string,
+      gone: readonly string[],
+      handlers: readonly JobHandler[],
+    ): Promise<void> => {
+      await transaction(async (_client, say) => {
+        const left = await say<Left>(FORGET_GONE, [self, gone]);
+        await settle(
+          say,
+          left.map((one) => afterCrash(one, handlers)),
+        );
+      });
+    },
   };
 }
 
-type Claimed = Fetched & { kind: Kind };
 type RateLimit = NonNullable<JobHandler["rateLimit"]>;
 type Starts = { recent: number; untilMs: number | null };
 
-/** Writes down what the worker holds from now on, and answers it with its events. Throws where its lease was lost. */
+/** Writes down what the worker holds from now on. Throws where its lease was lost, which gives back what was fetched. */
 async function hold(
   say: Say,
-  { worker, held, claimed }: { worker: string; held: readonly ClaimKey[]; claimed: readonly Claimed[] },
+  worker: string,
+  held: readonly ClaimKey[],
+  fetched: readonly Fetched[],
 ): Promise<ClaimedJob[]> {
-  if (claimed.length === 0) return [];
-  const keys = claimed.map(({ id, name, startedOn }) => ({ handler: name, job: id, token: startedOn }));
-  const seqs = [...new Set(claimed.map(({ id }) => seqOf(id)))];
-  const rows = await say<EventRow>(HOLD, [worker, JSON.stringify([...held, ...keys]), seqs]);
-  // What was fetched is given back with the transaction.
+  if (fetched.length === 0) return [];
+  const all = JSON.stringify([...held, ...fetched.map(keyOf)]);
+  const claimed = fetched.map((one, n) => ({ ...one, n }));
+  const rows = await say<ClaimedJob>(HOLD, [worker, all, JSON.stringify(claimed)]);
   if (rows.length === 0) throw new NoLease();
-  const events = new Map(rows.map((event) => [event.seq, event]));
-  return claimed.flatMap(({ id, name, startedOn, retryCount, data, kind }) => {
-    const event = events.get(seqOf(id));
-    if (!event) return [];
-    const waitingSinceMs = data?.requeuedAtMs ?? event.receivedAtMs;
-    return [
-      { ...event, job: id, token: startedOn, handler: name, kind, attempt: retryCount + 1, waitingSinceMs },
-    ];
-  });
+  return rows;
 }
-
-type EventRow = Pick<ClaimedJob, "seq" | "id" | "type" | "receivedAtMs" | "body" | "trace">;
 
 /** Somebody took this worker for dead since its lease was extended last. */
 export class NoLease extends Error {
   override readonly name = "NoLease";
+}
+
+type Left = ClaimKey & { attempt: number; alone: boolean; why: "crashed" | "expired" };
+
+function afterCrash({ attempt, alone, why, ...claim }: Left, handlers: readonly JobHandler[]): Settlement {
+  // Of a handler that isn't ours, nobody here knows the limits.
+  const unknown = { maximumAttempts: Infinity, backoffMs: () => 0 };
+  const policy = handlers.find(({ name }) => name === claim.handler) ?? unknown;
+  const { state, attempts, delayMs } = fateOf({ attempts: attempt, alone, why }, policy);
+  return { ...claim, state, delayMs, uncounted: attempts < attempt, error: VANISHED };
 }

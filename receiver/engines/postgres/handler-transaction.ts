@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
-import { isAnswered, searchPath, type Client, type Pool, type Prepare } from "./connection.ts";
+import { isAnswered, searchPath, withClient, type Client, type Pool, type Prepare } from "./connection.ts";
 import { COMPLETE, isLostClaim, type ClaimedJob, type Jobs } from "./jobs.ts";
 import { storable } from "./text.ts";
 import { createHandlerQuery } from "../handler-query.ts";
@@ -9,12 +9,6 @@ import { withinLimit } from "../within-limit.ts";
 /** How often, and after which pauses, to look what became of a transaction whose answer was lost. */
 const LOOKS = 10;
 const LOOK_PAUSE_MS = 500;
-
-export type HandlerTransaction = {
-  atomically: (signal: AbortSignal) => Atomically;
-  /** What became of it, once the handler has ended: one that is still open then is rolled back. */
-  end: () => Promise<"none" | "committed" | "forgotten">;
-};
 
 export type Means = {
   /** Statements go out on it before those before them are answered. */
@@ -26,39 +20,30 @@ export type Means = {
   clock: Clock;
 };
 
-/** Makes the transactions of handlers: their writes commit together with `done`, or not at all; not once `lost` is aborted. */
-export function createHandlerTransaction(
-  means: Means,
-  job: ClaimedJob,
-  lost: AbortSignal,
-): HandlerTransaction {
-  let running: Promise<unknown> | undefined;
-  let committed = false;
-  const over = new AbortController();
+/** Makes the transaction of a handler: its writes commit together with `done`, or not at all; not once `lost` is aborted. */
+export function createHandlerTransaction(means: Means, job: ClaimedJob, lost: AbortSignal) {
+  let begun: Promise<unknown> | undefined;
   return {
-    atomically: (signal) => async (work) => {
-      if (running !== undefined || committed) {
-        throw new Error("atomically() commits the event together with its writes: call it once, last.");
-      }
-      const promise = transact(means, job, [signal, lost, over.signal], work).then((result) => {
-        committed = true;
-        return result;
-      });
-      running = promise;
-      return promise.finally(() => {
-        running = undefined;
-      });
-    },
-    end: async () => {
-      if (running === undefined) return committed ? "committed" : "none";
-      over.abort(new Error("The handler ended before its atomically() did: await it."));
-      await running.catch(() => undefined);
-      // Where its COMMIT was on its way already, it counts.
-      return committed ? "committed" : "forgotten";
-    },
+    atomically:
+      (signal: AbortSignal): Atomically =>
+      async (work) => {
+        if (begun) {
+          throw new Error("atomically() commits the job together with its writes: call it once, last.");
+        }
+        const transaction = transact(means, job, [signal, lost], work);
+        begun = transaction;
+        return transaction;
+      },
+    /** Asked once the handler has ended; a transaction that it did not await is waited for. */
+    committed: async (): Promise<boolean> =>
+      begun?.then(
+        () => true,
+        () => false,
+      ) ?? false,
   };
 }
 
+/** What is not committed goes with its connection: the server rolls it back. */
 async function transact<Result>(
   means: Means,
   job: ClaimedJob,
@@ -66,68 +51,35 @@ async function transact<Result>(
   work: (db: HandlerDatabase) => Promise<Result>,
 ): Promise<Result> {
   for (const signal of signals) signal.throwIfAborted();
-  const client = await means.pool.connect();
-  const transaction = open(client, means.schema);
-  let isSound = false;
-  try {
-    const result = await withinLimit(async () => work(transaction.database), {
-      signals,
-      clock: means.clock,
-    });
-    await transaction.close();
-    for (const signal of signals) signal.throwIfAborted();
-    await complete(means, client, job);
-    isSound = client.getTransactionStatus() === "I";
-    return result;
-  } finally {
-    client.release(!(isSound || (await transaction.leave())));
-  }
+  return withClient(means.pool, async (client) => {
+    const { query, end, close } = createHandlerQuery(statementsOn(client, means.schema));
+    try {
+      const result = await withinLimit(async () => work({ query }), { signals, clock: means.clock });
+      end();
+      for (const signal of signals) signal.throwIfAborted();
+      await complete(means, client, job).catch((error: unknown) => {
+        // Of statements that nobody awaited, the one that failed says more than what came of it.
+        end();
+        throw error;
+      });
+      return result;
+    } finally {
+      close();
+    }
+  });
 }
 
-/** The transaction as a handler sees it. */
-function open(client: Client, schema: string) {
+/** Runs statements of one transaction, which begins with the first of them. */
+function statementsOn(client: Client, schema: string) {
   let hasBegun = false;
-  let failure: unknown;
-  const running = new Set<Promise<unknown>>();
-  const run = async (sql: string, parameters: readonly SqlValue[]): Promise<Record<string, unknown>[]> => {
+  return async (sql: string, parameters: readonly SqlValue[]): Promise<Record<string, unknown>[]> => {
     // A session may have been somebody else's, behind a pooler, and know nothing of where handlers' tables are.
     if (!hasBegun)
       client.query(`BEGIN; SET LOCAL search_path = ${searchPath(schema)}`).catch(() => undefined);
     hasBegun = true;
     // Without values, a text would otherwise be allowed to be several statements.
     const statement = { text: sql, values: parameters.map(storableValue), queryMode: "extended" };
-    const promise = client.query<Record<string, unknown>>(statement);
-    running.add(promise);
-    try {
-      return (await promise).rows;
-    } catch (error) {
-      failure ??= error;
-      throw error;
-    } finally {
-      running.delete(promise);
-    }
-  };
-  const { query, end, close } = createHandlerQuery(run);
-  return {
-    database: { query } satisfies HandlerDatabase,
-    /** Takes no more statements, and waits for those that nobody awaited. Throws when one has failed. */
-    close: async (): Promise<void> => {
-      close();
-      await Promise.allSettled(running);
-      end();
-    },
-    /** Rolls back what was not committed. Answers whether the connection can be used again. */
-    leave: async (): Promise<boolean> => {
-      close();
-      // A statement that is still running would have to be waited for; the server undoes all when the client is gone.
-      if (running.size > 0) return false;
-      // What failed before it was sent has left its connection between two statements.
-      if (failure !== undefined && !isAnswered(failure)) return false;
-      return client.query("ROLLBACK").then(
-        () => true,
-        () => false,
-      );
-    },
+    return (await client.query<Record<string, unknown>>(statement)).rows;
   };
 }
 

@@ -1,24 +1,19 @@
 import { LeaseLost, type Claim, type FailedJob, type JobHandler, type ProcessOptions } from "../../engine.ts";
 import { endingOf, handledAs } from "../ending.ts";
 import { createHandlerTransaction, type Means } from "./handler-transaction.ts";
-import { nameOf, type ClaimedJob, type ClaimKey, type Jobs, type Settlement } from "./jobs.ts";
-import { returned, settlementOf } from "./settling.ts";
-
-const FORGOTTEN =
-  "The handler ended before its atomically() did, so nothing was written: it has to await atomically().";
+import { keyOf, type ClaimedJob, type ClaimKey, type Jobs, type Settlement } from "./jobs.ts";
 
 type Held = { job: ClaimedJob; handler: JobHandler; over: AbortController };
 
-/**
- * The jobs that a worker holds: to be begun, running, or being settled. `onEnded` is called when a slot is free, and again
- * once what ended there is stored.
- */
+/** The jobs that a worker holds: to be begun, running, or being settled. */
 export function createHands(
   engine: Means & { jobs: Jobs },
   options: ProcessOptions,
   on: {
     settle: (settlement: Settlement) => Promise<boolean>;
-    ended: (how: { isStored: boolean; job: ClaimedJob; handler: JobHandler }) => void;
+    /** A slot is free; how the job ended is not stored yet. */
+    freed: (job: ClaimedJob) => void;
+    stored: () => void;
   },
 ) {
   const { jobs, clock } = engine;
@@ -35,7 +30,7 @@ export function createHands(
     areEmpty: () => held.size === 0 && running === 0,
     waiting: () => ready.length,
     free: () => Math.max(concurrency - running - ready.length, 0),
-    hasSuspect: () => [...held.values()].some(({ job }) => job.kind === "suspect"),
+    hasSuspect: () => [...held.values()].some(({ job }) => job.suspect),
     of: (handler: JobHandler) => [...held.values()].filter((one) => one.handler === handler).length,
     claims: () => [...held.values()].map(({ job }) => keyOf(job)),
     take: (claimed: readonly ClaimedJob[]): void => {
@@ -61,44 +56,37 @@ export function createHands(
      * it has and nobody here knows is answered: it was claimed by a statement whose answer was lost.
      */
     compare: (theirs: readonly ClaimKey[]): ClaimKey[] => {
-      const has = (claims: Iterable<ClaimKey>): Set<string> =>
-        new Set(Array.from(claims, (claim) => `${claim.token} ${nameOf(claim)}`));
-      const [known, confirmed] = [has([...held.values()].map(({ job }) => job)), has(theirs)];
-      for (const one of held.values()) {
-        if (!confirmed.has(`${one.job.token} ${nameOf(one.job)}`)) forget(one, new LeaseLost(one.job.id));
-      }
-      return theirs.filter((claim) => !known.has(`${claim.token} ${nameOf(claim)}`));
+      const confirmed = new Set(theirs.map(nameOf));
+      const strays = theirs.filter((claim) => !held.has(nameOf(claim)));
+      for (const [name, one] of held) if (!confirmed.has(name)) forget(one, new LeaseLost(one.job.id));
+      return strays;
     },
   };
 
   function begin(): void {
-    if (isClosed) return;
-    while (running < concurrency) {
+    while (running < concurrency && !isClosed) {
       const next = ready.shift();
       if (!next) return;
       // Unless it was lost meanwhile.
-      if (held.get(nameOf(next.job)) !== next) continue;
+      if (!held.has(nameOf(next.job))) continue;
       running += 1;
       run(next).catch(options.onTrouble);
     }
   }
 
-  async function run(one: Held): Promise<void> {
-    const { job, handler, over } = one;
+  async function run({ job, handler, over }: Held): Promise<void> {
     const startedAtMs = clock.monotonicMs();
     const transaction = createHandlerTransaction(engine, job, over.signal);
-    let outcome = await options.handle(toClaim(job, over.signal, transaction.atomically));
-    const committed = await transaction.end();
-    if (committed === "forgotten") outcome = { kind: "failed", error: FORGOTTEN };
-    if (committed === "committed") outcome = { kind: "done" };
+    const outcome = await options.handle(toClaim(job, over.signal, transaction.atomically));
+    const committed = await transaction.committed();
     running -= 1;
     begin();
-    const ending = endingOf(job.attempt, outcome, handler);
-    const settled = committed === "committed" || on.settle(settlementOf(keyOf(job), ending));
-    on.ended({ isStored: false, job, handler });
+    const ending = endingOf(job.attempt, committed ? { kind: "done" } : outcome, handler);
+    const settled = committed || on.settle({ ...keyOf(job), ...ending });
+    on.freed(job);
     const stored = await settled;
-    if (held.get(nameOf(job)) === one) held.delete(nameOf(job));
-    on.ended({ isStored: true, job, handler });
+    held.delete(nameOf(job));
+    on.stored();
     options.onHandled({
       handler: job.handler,
       id: job.id,
@@ -119,9 +107,8 @@ export function createHands(
   async function giveBack(some: readonly Held[], failed: readonly FailedJob[] = []): Promise<void> {
     const settlements = some.map(({ job, handler }): Settlement => {
       const failure = failed.find((one) => one.handler === job.handler && one.id === job.id);
-      if (!failure) return returned(keyOf(job));
-      const outcome = { kind: "failed", error: failure.error } as const;
-      return settlementOf(keyOf(job), endingOf(job.attempt, outcome, handler));
+      if (!failure) return { ...keyOf(job), state: "returned" };
+      return { ...keyOf(job), ...endingOf(job.attempt, { kind: "failed", error: failure.error }, handler) };
     });
     for (const one of some) forget(one, new Error("The receiver is shutting down."));
     await Promise.all(settlements.map(on.settle));
@@ -133,6 +120,7 @@ export function createHands(
   }
 }
 
-function keyOf({ handler, job, token }: ClaimedJob): ClaimKey {
-  return { handler, job, token };
+/** Of a claim among those of one worker, which may have lost a job and claimed it again. */
+function nameOf({ handler, job, token }: ClaimKey): string {
+  return `${token} ${job} ${handler}`;
 }

@@ -13,10 +13,9 @@ import { refuseStrangers } from "./owners.ts";
 import { loadPackages } from "./packages.ts";
 import { createProcessor } from "./processor.ts";
 import { milliseconds } from "./text.ts";
-import { createWorkers } from "./workers.ts";
 
 /** Connections at the most, by what they are for. None is opened before it is needed. */
-const CONNECTIONS = { intake: 4, jobs: 3, handlers: 20, operators: 3 };
+const CONNECTIONS = { intake: 4, jobs: 3, handlers: 20, operators: 3, listener: 1 };
 
 const TIMES = {
   /** How often workers look for retries that have become due, and for claims of the dead. */
@@ -78,29 +77,28 @@ export async function openPostgresEngine(options: {
   }
   const channel = backend === "cockroachdb" ? null : channelOf(schema);
   const database = createDatabase(pool("jobs", { pipeline: true, exactTimes: true }), prepare);
-  const jobs = { ...createJobs(database), ...createClaims(database, boss), ...createWorkers(database) };
-  const offers = createOffers(database, boss);
-  const handlers = pool("handlers", { pipeline: true });
+  const jobs = {
+    ...createJobs(database),
+    ...createClaims(database, boss),
+    ...createOffers(database, boss),
+  };
+  const [handlers, listeners] = [pool("handlers", { pipeline: true }), pool("listener")];
 
   return {
     intake: createIntake(pool("intake", { answerTimeoutMs: acceptTimeoutMs }), prepare, channel),
     work: {
       process: async (processing) => {
         await migrateHandlers({ pool: operators, schema }, processing.handlers);
-        await offers.announce(processing.handlers);
+        await jobs.announce(processing.handlers);
         return createProcessor(
           {
             pool: handlers,
             prepare,
             schema,
             jobs,
-            offers,
             clock,
             lookMs,
-            createListener: (on) =>
-              channel === null
-                ? { keep: () => undefined, stop: () => undefined }
-                : createListener(packages, { url, channel, ...on }),
+            createListener: (on) => createListener(listeners, channel, on),
           },
           processing,
         );

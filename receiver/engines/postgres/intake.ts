@@ -62,8 +62,8 @@ const ACCEPT = `
 
 /** In the order of their rows, like everybody who locks several. */
 const COUNT_DUPLICATES = `
-  WITH given AS (SELECT * FROM json_to_recordset($1) AS g(id uuid, times integer)),
-  known AS (SELECT ids.seq, sum(times) AS times FROM given JOIN receiver.ids USING (id) GROUP BY ids.seq),
+  WITH known AS (
+    SELECT ids.seq, count(*) AS times FROM unnest($1::uuid[]) AS given(id) JOIN receiver.ids USING (id) GROUP BY ids.seq),
   locked AS MATERIALIZED (
     SELECT seq FROM receiver.events WHERE seq = ANY (ARRAY(SELECT seq FROM known)) ORDER BY seq FOR UPDATE)
   UPDATE receiver.events SET duplicates = duplicates + known.times
@@ -121,44 +121,33 @@ const PROBE: NewEvent = {
 };
 
 async function acceptAll(client: Client, means: Means, batch: readonly NewEvent[]): Promise<AcceptResult> {
-  const first = new Map<string, number>();
-  for (const [index, event] of batch.entries()) {
-    const id = uuidOf(event.id);
-    if (!first.has(id)) first.set(id, index);
-  }
-  const isNew = await insert(client, means, batch, [...first.values()]);
-  const repeated = new Map<string, number>();
-  for (const [index, event] of batch.entries()) {
-    const id = uuidOf(event.id);
-    if (!isNew.has(index)) repeated.set(id, (repeated.get(id) ?? 0) + 1);
-  }
-  const hashes =
-    repeated.size > 0 ? await countDuplicates(client, means, repeated) : new Map<string, string>();
-  const acceptances = batch.map((event, index): Acceptance => {
-    if (isNew.has(index)) return { duplicate: false };
-    const storedSha256 = hashes.get(uuidOf(event.id));
-    if (storedSha256 === undefined) return { duplicate: true };
+  const keys = batch.map(({ id }) => uuidOf(id));
+  // Of two with the same id, the second is a duplicate.
+  const firsts = batch.flatMap((event, n) => (keys.indexOf(uuidOf(event.id)) === n ? [{ event, n }] : []));
+  const isNew = await insert(client, means, firsts);
+  const repeated = keys.filter((_, n) => !isNew.has(n));
+  const hashes = repeated.length > 0 ? await countDuplicates(client, means, repeated) : undefined;
+  const acceptances = batch.map((event, n): Acceptance => {
+    if (isNew.has(n)) return { duplicate: false };
+    const storedSha256 = hashes?.get(uuidOf(event.id));
     const receivedSha256 = createHash("sha256").update(event.body).digest("hex");
-    if (storedSha256 === receivedSha256) return { duplicate: true };
+    if (storedSha256 === undefined || storedSha256 === receivedSha256) return { duplicate: true };
     return { duplicate: true, differs: { storedSha256, receivedSha256 } };
   });
   return { ok: true, acceptances };
 }
 
-/** Stores the events at `indexes`, of which no two have the same id. Answers where the new ones were. */
+/** Stores events of which no two have the same id. Answers the places of the new ones. */
 async function insert(
   client: Client,
   { prepare, channel }: Means,
-  batch: readonly NewEvent[],
-  indexes: readonly number[],
+  events: readonly { event: NewEvent; n: number }[],
 ): Promise<Set<number>> {
   let start = 1;
-  const bodies: Uint8Array[] = [];
-  const rows = indexes.flatMap((n) => {
-    const event = batch[n];
-    if (!event) return [];
+  const rows = events.map(({ event, n }) => {
     const id = uuidOf(event.id);
-    const row = {
+    start += event.body.length;
+    return {
       n,
       id,
       spelling: event.id === `evt_${id}` ? null : event.id,
@@ -166,26 +155,23 @@ async function insert(
       object: event.objectId === null ? null : objectKey(event.type, event.objectId),
       reconciled: event.source === "reconcile",
       trace: event.trace,
-      start,
+      start: start - event.body.length,
       length: event.body.length,
     };
-    bodies.push(event.body);
-    start += event.body.length;
-    return [row];
   });
-  const accepted = await client.query<AcceptedRow>(
-    prepare(ACCEPT, [JSON.stringify(rows), Buffer.concat(bodies), channel]),
+  const bodies = Buffer.concat(events.map(({ event }) => event.body));
+  const { rows: accepted } = await client.query<AcceptedRow>(
+    prepare(ACCEPT, [JSON.stringify(rows), bodies, channel]),
   );
-  return new Set(accepted.rows.flatMap(({ n, duplicate }) => (duplicate ? [] : [n])));
+  return new Set(accepted.flatMap(({ n, duplicate }) => (duplicate ? [] : [n])));
 }
 
 /** Answers the hashes of the stored bodies, by id; none for an id that is another's alias or whose event was pruned. */
 async function countDuplicates(
   client: Client,
   { prepare }: Means,
-  times: ReadonlyMap<string, number>,
+  keys: readonly string[],
 ): Promise<Map<string, string>> {
-  const given = JSON.stringify([...times].map(([id, count]) => ({ id, times: count })));
-  const { rows } = await client.query<{ id: string; hash: string }>(prepare(COUNT_DUPLICATES, [given]));
+  const { rows } = await client.query<{ id: string; hash: string }>(prepare(COUNT_DUPLICATES, [keys]));
   return new Map(rows.map(({ id, hash }) => [id, hash]));
 }

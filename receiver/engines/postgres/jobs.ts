@@ -1,14 +1,15 @@
 import { LeaseLost, type Steps } from "../../engine.ts";
-import { KINDS, type Kind } from "./boss.ts";
+import type { Ending } from "../ending.ts";
+import { RETRY, SUSPECT } from "./boss.ts";
 import { sqlState, type Database, type Say } from "./connection.ts";
 import { storable } from "./text.ts";
 
-/** A claimed job with its event. `token` proves the claim. */
-export type ClaimedJob = {
-  job: string;
-  token: string;
-  handler: string;
-  kind: Kind;
+/** Which claim, for whoever has to prove it: `token` is the moment at which it was made. */
+export type ClaimKey = { handler: string; job: string; token: string };
+
+/** A claimed job with its event. */
+export type ClaimedJob = ClaimKey & {
+  suspect: boolean;
   attempt: number;
   id: string;
   type: string;
@@ -19,17 +20,9 @@ export type ClaimedJob = {
   trace: object | null;
 };
 
-/** Which claim, for whoever has to prove it. */
-export type ClaimKey = Pick<ClaimedJob, "handler" | "job" | "token">;
-
-/** How a claim ends; `uncounted` when the attempt was none. What is said of the job stays without `output`. */
-export type Settlement = ClaimKey & {
-  state: "completed" | "retry" | "failed";
-  kind?: Kind;
-  delayMs?: number;
-  uncounted?: boolean;
-  output?: { error: string | null; deferred?: boolean };
-};
+/** How a claim ends: `suspect` when its worker vanished, `returned` as it was. `uncounted` when the attempt was none. */
+export type Settlement = ClaimKey &
+  Partial<Omit<Ending, "state">> & { state: Ending["state"] | "suspect" | "returned"; uncounted?: boolean };
 
 /** Losing what isn't synced yet means that a job is handed out or settled once more, never that one is lost. */
 export const NOT_SYNCED = `settings AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
@@ -40,20 +33,22 @@ export const NOT_SYNCED = `settings AS MATERIALIZED (SELECT set_config('synchron
 export const isHeld = (token: string): string => `job.state::text = 'active' AND job.started_on = ${token}`;
 export const SETTLE = `
   WITH ${NOT_SYNCED}, ended AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1) AS ended(handler text, job uuid, token timestamptz, state boss.job_state,
-      priority integer, "delayMs" double precision, uncounted boolean, "keepOutput" boolean, output jsonb))
+    SELECT *, state IN ('done', 'dead') AS over FROM json_to_recordset($1) AS ended(n integer, handler text, job uuid,
+      token timestamptz, state text, "delayMs" double precision, uncounted boolean, output jsonb))
   UPDATE boss.job SET
-    state = ended.state, priority = coalesce(ended.priority, job.priority),
-    start_after = clock_timestamp() + coalesce(ended."delayMs", 0) * interval '1 ms',
+    state = (CASE ended.state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' ELSE 'retry' END)::boss.job_state,
+    -- An ordinary ending ends a suspicion.
+    priority = CASE ended.state WHEN 'pending' THEN ${String(RETRY)} WHEN 'suspect' THEN ${String(SUSPECT)} ELSE job.priority END,
+    start_after = clock_timestamp() + "delayMs" * interval '1 ms',
     -- So pg-boss doesn't count the attempt when it hands the job out again.
     started_on = CASE WHEN NOT uncounted THEN job.started_on END,
-    completed_on = CASE WHEN ended.state > 'active' THEN clock_timestamp() END,
+    completed_on = CASE WHEN over THEN clock_timestamp() END,
     -- A dead one holds back nobody of its key.
-    policy = CASE WHEN ended.state < 'active' THEN job.policy END,
-    output = CASE WHEN "keepOutput" THEN job.output ELSE ended.output END
+    policy = CASE WHEN NOT over THEN job.policy END,
+    output = CASE WHEN ended.state = 'returned' THEN job.output ELSE ended.output END
   FROM settings, ended
   WHERE job.name = ended.handler AND job.id = ended.job AND ${isHeld("ended.token")}
-  RETURNING job.name AS handler, job.id AS job`;
+  RETURNING ended.n`;
 
 /**
  * The last statement of a handler's transaction. It divides by the rows that it changed: a claim that was lost fails it,
@@ -66,7 +61,7 @@ export const COMPLETE = `
   SELECT FROM completed HAVING 1 / count(*) = 0`;
 const DIVISION_BY_ZERO = "22012";
 const IS_COMPLETED = `
-  SELECT state = 'completed' AND started_on = $3 AS completed FROM boss.job WHERE name = $1 AND id = $2`;
+  SELECT FROM boss.job WHERE name = $1 AND id = $2 AND state = 'completed' AND started_on = $3`;
 
 const FIND_STEP = `SELECT result FROM receiver.steps WHERE handler = $1 AND seq = $2 AND name = $3`;
 const RECORD_STEP = `
@@ -76,15 +71,15 @@ const RECORD_STEP = `
 
 export type Jobs = ReturnType<typeof createJobs>;
 
-/** The verbs of a job's life. `held` are all claims that the worker knows it has. */
+/** What a claim allows: to end it, and to record steps until then. */
 export function createJobs({ run }: Database) {
   return {
-    /** Answers the claims that were still held; of the others nothing was changed. */
-    settle: async (settlements: readonly Settlement[]): Promise<Set<string>> => settle(run, settlements),
+    /** Answers which of these claims, by their place, were still held; of the others nothing was changed. */
+    settle: async (settlements: readonly Settlement[]): Promise<Set<number>> => settle(run, settlements),
 
     /** Whether the transaction that was to complete this claim was committed, when its answer was lost. */
     isCompleted: async ({ handler, job, token }: ClaimKey): Promise<boolean> =>
-      (await run<{ completed: boolean }>(IS_COMPLETED, [handler, job, token]))[0]?.completed === true,
+      (await run(IS_COMPLETED, [handler, job, token])).length > 0,
 
     steps: ({ handler, seq, job, token, id }: ClaimedJob): Steps => ({
       find: async (name) =>
@@ -97,21 +92,20 @@ export function createJobs({ run }: Database) {
   };
 }
 
-export async function settle(say: Say, settlements: readonly Settlement[]): Promise<Set<string>> {
+export async function settle(say: Say, settlements: readonly Settlement[]): Promise<Set<number>> {
   if (settlements.length === 0) return new Set();
-  const given = settlements.map(({ kind, output, uncounted = false, ...ending }) => ({
+  const given = settlements.map(({ error, delayMs = 0, deferred = false, uncounted, ...ending }, n) => ({
     ...ending,
-    uncounted,
-    ...(kind === undefined ? {} : { priority: KINDS[kind] }),
-    keepOutput: output === undefined,
-    output: output?.error == null ? null : { ...output, error: storable(output.error) },
+    n,
+    delayMs,
+    uncounted: uncounted ?? (deferred || ending.state === "returned"),
+    output: error == null ? null : { error: storable(error), ...(deferred ? { deferred } : {}) },
   }));
-  return new Set((await say<ClaimKey>(SETTLE, [JSON.stringify(given)])).map(nameOf));
+  return new Set((await say<{ n: number }>(SETTLE, [JSON.stringify(given)])).map(({ n }) => n));
 }
 
-/** Of a claim among those of one worker. */
-export function nameOf({ handler, job }: Omit<ClaimKey, "token">): string {
-  return `${job} ${handler}`;
+export function keyOf({ handler, job, token }: ClaimKey): ClaimKey {
+  return { handler, job, token };
 }
 
 /** Whether that is what `COMPLETE` failed with because somebody else has the job. */

@@ -1,7 +1,7 @@
 import type { Counts, EventFilter, EventState, InboxEvent, Ledger } from "../../engine.ts";
 import { summaryOf } from "../event-state.ts";
 import type { Boss } from "./boss.ts";
-import { findingsOf } from "./care.ts";
+import { FIND_WEAKNESSES } from "./care.ts";
 import type { Database } from "./connection.ts";
 import { makeJobs } from "./offers.ts";
 import { createPrune } from "./retention.ts";
@@ -158,7 +158,7 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
     setBookmark: async (name, value) => {
       await (value === undefined ? run(DELETE_BOOKMARK, [name]) : run(SET_BOOKMARK, [name, value]));
     },
-    check: async () => findingsOf(run),
+    check: async () => (await run<{ finding: string }>(FIND_WEAKNESSES)).map(({ finding }) => finding),
   };
 }
 

@@ -1,5 +1,5 @@
-import type { Client as PgClient } from "pg";
-import type { Packages } from "./packages.ts";
+import { once } from "node:events";
+import type { Pool } from "./connection.ts";
 
 export type Listener = {
   /** Connects when there is no connection. Without one, whatever is due is found by looking. */
@@ -9,51 +9,35 @@ export type Listener = {
 
 /**
  * Hears of stored events on a connection of its own; `onHeard` is also called for what may have been missed. `onBroken`
- * when the server or the way to it is gone.
+ * when the server or the way to it is gone. Where there is no `channel`, nothing is heard.
  */
 export function createListener(
-  { pg }: Packages,
-  options: { url: string; channel: string; onHeard: () => void; onBroken: () => void },
+  pool: Pool,
+  channel: string | null,
+  on: { onHeard: () => void; onBroken: () => void },
 ): Listener {
-  let client: PgClient | undefined;
-  let stopped = false;
-
+  let listening: Promise<void> | undefined;
+  const stopped = Promise.withResolvers<"stopped">();
   return {
     keep: () => {
-      if (client === undefined && !stopped) void connect();
+      if (channel === null) return;
+      listening ??= listen(channel)
+        .catch(() => undefined)
+        .finally(() => (listening = undefined));
     },
-    stop: () => {
-      stopped = true;
-      client?.end().catch(() => undefined);
-    },
+    stop: () => stopped.resolve("stopped"),
   };
 
-  async function connect(): Promise<void> {
-    const mine = new pg.Client({
-      connectionString: options.url,
-      keepAlive: true,
-      application_name: "voice-agent-receiver listener",
-    });
-    client = mine;
-    let isListening = false;
-    const leave = (): void => {
-      if (client !== mine) return;
-      client = undefined;
-      // Where there was no connection, the next round tries again.
-      if (isListening && !stopped) options.onBroken();
-    };
-    mine.on("error", leave);
-    mine.on("end", leave);
-    mine.on("notification", options.onHeard);
+  async function listen(channel: string): Promise<void> {
+    const client = await pool.connect();
     try {
-      await mine.connect();
-      await mine.query(`LISTEN "${options.channel}"`);
-      isListening = true;
-      if (stopped) await mine.end();
-      else options.onHeard();
-    } catch {
-      leave();
-      mine.end().catch(() => undefined);
+      client.on("notification", on.onHeard);
+      const broken = once(client, "end").catch(() => undefined);
+      await client.query(`LISTEN "${channel}"`);
+      on.onHeard();
+      if ((await Promise.race([broken, stopped.promise])) !== "stopped") on.onBroken();
+    } finally {
+      client.release(true);
     }
   }
 }

@@ -7,15 +7,15 @@ import {
   type ProcessOptions,
 } from "../../engine.ts";
 import { createTurns } from "../turns.ts";
+import { SUSPECT } from "./boss.ts";
 import { NoLease, type Claims, type Look } from "./claims.ts";
 import type { Means } from "./handler-transaction.ts";
 import { createHands } from "./hands.ts";
-import type { Jobs } from "./jobs.ts";
+import type { ClaimedJob, Jobs } from "./jobs.ts";
 import type { Listener } from "./listener.ts";
 import type { Offers } from "./offers.ts";
-import { createSettling, returned } from "./settling.ts";
+import { createSettling } from "./settling.ts";
 import { share, type Due, type Wanted } from "./share.ts";
-import type { Workers } from "./workers.ts";
 
 const HEARTBEAT_MS = LEASE_MS / 3;
 
@@ -33,8 +33,7 @@ const WOKEN = "woken";
  */
 export function createProcessor(
   engine: Means & {
-    jobs: Jobs & Claims & Workers;
-    offers: Offers;
+    jobs: Jobs & Claims & Offers;
     clock: Clock;
     /** How often to look for what nobody tells: retries that have become due, the claims of the dead. */
     lookMs: number;
@@ -42,7 +41,7 @@ export function createProcessor(
   },
   options: ProcessOptions,
 ): Processor {
-  const { jobs, offers, clock, lookMs } = engine;
+  const { jobs, clock, lookMs } = engine;
   const { workerId: worker, concurrency } = options;
   const turns = createTurns(clock.monotonicMs);
   const limitedUntilMs = new Map<string, number>();
@@ -57,7 +56,7 @@ export function createProcessor(
   const empty = new AbortController();
   const stopped = new AbortController();
   const settle = createSettling(jobs, { clock, stopped: stopped.signal, onTrouble: options.onTrouble });
-  const hands = createHands(engine, options, { settle, ended });
+  const hands = createHands(engine, options, { settle, freed, stored });
   const listener = engine.createListener({ onHeard: wake, onBroken: () => (doubt(), wake()) });
   let alarm = new AbortController();
   let lastRound: Promise<number> = Promise.resolve(0);
@@ -75,22 +74,22 @@ export function createProcessor(
     extendAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  function ended({
-    isStored,
-    job,
-    handler,
-  }: Parameters<Parameters<typeof createHands>[2]["ended"]>[0]): void {
-    if (!isStored) {
-      endedSinceClaim += 1;
-      lastMoveMs = clock.monotonicMs();
-      if (job.kind === "suspect") turns.suspectHadIts();
-      // As long as something is left of what was claimed, there is no room for more.
-      if (hands.waiting() === 0) wake();
-      return;
-    }
-    // What waited for this one, of its key or its handler, or to be alone, could not be claimed before.
-    if (handler.key || handler.concurrency < concurrency || hands.areEmpty()) wake();
+  function freed({ suspect }: ClaimedJob): void {
+    endedSinceClaim += 1;
+    lastMoveMs = clock.monotonicMs();
+    if (suspect) turns.suspectHadIts();
+    claimMore();
+  }
+
+  /** What waited for this one, of its key or its handler, or to be alone, could not be claimed before. */
+  function stored(): void {
+    claimMore();
     if (draining && hands.size() === 0) empty.abort();
+  }
+
+  /** As long as something is left of what was claimed, there is no room for more. */
+  function claimMore(): void {
+    if (hands.waiting() === 0) wake();
   }
 
   async function runLoop(): Promise<void> {
@@ -123,8 +122,8 @@ export function createProcessor(
       predecessors = [];
       return 0;
     }
-    if (look.gone) await offers.ignoreGone();
-    if (look.waiting) await offers.offerWaiting();
+    if (look.gone) await jobs.ignoreGone();
+    if (look.waiting) await jobs.offerWaiting();
     await findKeys(look);
     // What was claimed ahead of handlers that have become slow is for others to begin.
     if (clock.monotonicMs() - lastMoveMs > lookMs) await hands.returnWaiting();
@@ -136,14 +135,14 @@ export function createProcessor(
     if (clock.monotonicMs() < extendAtMs) return;
     const nextMs = clock.monotonicMs() + HEARTBEAT_MS;
     const strays = hands.compare(await jobs.keep(worker));
-    await jobs.settle(strays.map(returned));
+    await jobs.settle(strays.map((claim) => ({ ...claim, state: "returned" })));
     extendAtMs = nextMs;
   }
 
   async function findKeys({ keyless }: Look): Promise<void> {
     for (const handler of options.handlers.filter(({ name }) => keyless.includes(name))) {
       const dead = { handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 } as const;
-      for (const one of await offers.findKeys(handler)) options.onHandled({ ...one, ...dead });
+      for (const one of await jobs.findKeys(handler)) options.onHandled({ ...one, ...dead });
     }
   }
 
@@ -153,9 +152,9 @@ export function createProcessor(
     if (free === 0 && hands.waiting() > 0) return lookMs;
     turn += 1;
     const due = dueOf(look);
-    const others = due.filter(({ kind }) => kind !== "suspect");
+    const others = due.filter(({ priority }) => priority !== SUSPECT);
     if (others.length === 0) turns.othersHadTheirs();
-    const suspects = due.filter(({ kind }) => kind === "suspect");
+    const suspects = due.filter(({ priority }) => priority === SUSPECT);
     const suspect = turns.isOthers() ? undefined : suspects[turn % suspects.length];
     if (suspect && !hands.areEmpty()) return lookMs;
     const slots = free + Math.min(endedSinceClaim, MOST_AHEAD);
@@ -180,7 +179,9 @@ export function createProcessor(
   function dueOf({ due }: Look): Due[] {
     return options.handlers.flatMap((handler) => {
       if ((limitedUntilMs.get(handler.name) ?? 0) > clock.monotonicMs()) return [];
-      return due.flatMap((one) => (one.handler === handler.name ? [{ handler, kind: one.kind }] : []));
+      return due.flatMap((one) =>
+        one.handler === handler.name ? [{ handler, priority: one.priority }] : [],
+      );
     });
   }
 

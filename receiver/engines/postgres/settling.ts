@@ -1,28 +1,7 @@
 import type { Clock } from "../../clock.ts";
-import type { Ending } from "../ending.ts";
-import { nameOf, type ClaimKey, type Jobs, type Settlement } from "./jobs.ts";
+import type { Jobs, Settlement } from "./jobs.ts";
 
 const PAUSE_AFTER_TROUBLE_MS = 500;
-
-/** Goes back as it was: the attempt was none. */
-export function returned(claim: ClaimKey): Settlement {
-  return { ...claim, state: "retry", uncounted: true };
-}
-
-/** Of an ordinary ending, which ends a suspicion. */
-export function settlementOf(claim: ClaimKey, { state, error, delayMs, deferred }: Ending): Settlement {
-  if (state === "done") return { ...claim, state: "completed", output: { error } };
-  if (state === "dead") return { ...claim, state: "failed", output: { error } };
-  const output = { error, ...(deferred ? { deferred } : {}) };
-  return {
-    ...claim,
-    state: "retry",
-    kind: "retry",
-    delayMs: delayMs ?? 0,
-    uncounted: deferred === true,
-    output,
-  };
-}
 
 /**
  * Answers a function that settles a claim and tells whether it was still held. What ends while a statement is on its
@@ -50,7 +29,7 @@ export function createSettling(
       waiting = [];
       try {
         const held = await jobs.settle(batch.map(({ settlement }) => settlement));
-        for (const { settlement, give } of batch) give(held.has(nameOf(settlement)));
+        for (const [n, { give }] of batch.entries()) give(held.has(n));
       } catch (error) {
         options.onTrouble(error);
         if (stopped.aborted) for (const { give } of batch) give(false);

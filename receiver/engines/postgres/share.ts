@@ -1,10 +1,9 @@
 import type { JobHandler } from "../../engine.ts";
-import type { Kind } from "./boss.ts";
 
-/** A handler of this worker that has something due of this kind. */
-export type Due = { handler: JobHandler; kind: Kind };
+/** A handler of this worker that has something due of this priority. */
+export type Due = { handler: JobHandler; priority: number };
 
-/** So many jobs, of one handler and kind. */
+/** So many jobs, of one handler and priority. */
 export type Wanted = Due & { limit: number };
 
 /**
@@ -20,9 +19,10 @@ export function share(
   const inTurn = [...due.slice(first), ...due.slice(0, first)];
   const taken = new Map<JobHandler, number>();
   let left = slots;
-  return inTurn.flatMap(({ handler, kind }, index) => {
+  return inTurn.flatMap((one, index) => {
+    const { handler } = one;
     const already = taken.get(handler) ?? 0;
-    const ofHandler = inTurn.slice(index).filter((one) => one.handler === handler);
+    const ofHandler = inTurn.slice(index).filter((other) => other.handler === handler);
     const limit = Math.min(
       Math.ceil(left / (inTurn.length - index)),
       Math.ceil((room(handler) - already) / ofHandler.length),
@@ -30,6 +30,6 @@ export function share(
     if (limit <= 0) return [];
     taken.set(handler, already + limit);
     left -= limit;
-    return [{ handler, kind, limit }];
+    return [{ ...one, limit }];
   });
 }

@@ -28,10 +28,6 @@ export const ID = `coalesce(events.spelling, 'evt_' || replace(events.id::text, 
  */
 export const jobId = (seq: string): string => `lpad(to_hex(${seq}), 32, '0')::uuid`;
 
-export function seqOf(id: string): number {
-  return Number.parseInt(id.replaceAll("-", "").slice(16), 16);
-}
-
 /** Milliseconds of Unix time of a timestamp, in SQL. */
 export const milliseconds = (timestamp: string): string =>
   `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;

@@ -1,20 +1,21 @@
 import { expect, test } from "vitest";
+import { RETRY } from "../../../receiver/engines/postgres/boss.ts";
 import { share, type Due } from "../../../receiver/engines/postgres/share.ts";
 import { handler } from "../engine-suite/harness.ts";
 
 const [a, b] = [handler({ name: "a" }), handler({ name: "b" })];
 const both: Due[] = [
-  { handler: a, kind: "new" },
-  { handler: a, kind: "retry" },
+  { handler: a, priority: 0 },
+  { handler: a, priority: RETRY },
 ];
 const two: Due[] = [
-  { handler: a, kind: "new" },
-  { handler: b, kind: "new" },
+  { handler: a, priority: 0 },
+  { handler: b, priority: 0 },
 ];
 
 const shared = (due: readonly Due[], slots: number, turn: number, roomOfA = Infinity): string[] =>
   share(due, { slots, turn, room: (of) => (of === a ? roomOfA : Infinity) }).map(
-    (one) => `${one.handler.name} ${one.kind} ${String(one.limit)}`,
+    (one) => `${one.handler.name} ${one.priority === RETRY ? "retry" : "new"} ${String(one.limit)}`,
   );
 
 test("new jobs and retries share the slots half and half, and of an odd one each has its turn", () => {
