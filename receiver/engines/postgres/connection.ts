@@ -21,24 +21,24 @@ const sessionOf = (schema: string): string => `
 /** Tables that handlers make are in a schema of their own; those that an earlier version made may be anywhere. */
 export const searchPath = (schema: string): string => `"${schema}_handlers", "$user", public`;
 
-/** Opens no connection yet. `purpose` is what `pg_stat_activity` shows. */
-export function createPool(
-  { pg }: Packages,
-  options: {
-    url: string;
-    schema: string;
-    purpose: string;
-    connections: number;
-    /** Until a connection is there, whether it has to be opened or waited for. */
-    connectTimeoutMs: number;
-    /** Statements go out before those before them are answered. */
-    pipeline?: boolean;
-    /** Timestamps are answered as PostgreSQL writes them. */
-    exactTimes?: boolean;
-    /** Until a statement is answered; after that its connection is given up. */
-    answerTimeoutMs?: number;
-  },
-): Pool {
+export type PoolOptions = {
+  url: string;
+  schema: string;
+  /** What `pg_stat_activity` shows. */
+  purpose: string;
+  connections: number;
+  /** Until a connection is there, whether it has to be opened or waited for. */
+  connectTimeoutMs: number;
+  /** Statements go out before those before them are answered. */
+  pipeline?: boolean;
+  /** Timestamps are answered as PostgreSQL writes them. */
+  exactTimes?: boolean;
+  /** Until a statement is answered; after that its connection is given up. */
+  answerTimeoutMs?: number;
+};
+
+/** Opens no connection yet. */
+export function createPool({ pg }: Packages, options: PoolOptions): Pool {
   const types = new pg.TypeOverrides();
   // As SQLite answers them: counts and sums are numbers, as long as a number can hold them.
   types.setTypeParser(pg.types.builtins.INT8, safeInteger);
@@ -69,11 +69,13 @@ export function createPool(
 /** Makes a statement that PostgreSQL parses and plans once a session, where sessions are our own. */
 export type Prepare = (text: string, values?: unknown[]) => pg.QueryConfig<unknown[]>;
 
-/** Answers a statement with the names that the schemas `receiver` and `boss` have in this database. */
+/** Answers a statement with the names that the schemas `receiver`, `receiver_handlers` and `boss` have in this database. */
 export const naming =
   (schema: string): ((text: string) => string) =>
   (text) =>
-    text.replaceAll(/\breceiver\./g, `"${schema}".`).replaceAll(/\bboss\./g, `"${schema}_boss".`);
+    text
+      .replaceAll(/\breceiver(_handlers)?(?=[.;]|$)/g, `"${schema}$1"`)
+      .replaceAll(/\bboss\./g, `"${schema}_boss".`);
 
 /**
  * Statements are prepared where sessions are our own. A pooler in between gives every transaction to another, which knows
@@ -146,12 +148,6 @@ export async function withClient<Result>(
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
   return "severity" in error ? error.code : undefined;
-}
-
-/** Whether the database said what became of a statement; otherwise nobody knows, a COMMIT may have been one. */
-export function isAnswered(error: unknown): boolean {
-  const state = sqlState(error);
-  return state !== undefined && !ENDED_BY_SERVER.has(state);
 }
 
 /** The server shuts down, or one of its processes crashed. */

@@ -1,14 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
-import { isAnswered, searchPath, withClient, type Client, type Pool, type Prepare } from "./connection.ts";
-import { COMPLETE, isLostClaim, type ClaimedJob, type Jobs } from "./jobs.ts";
+import { searchPath, withClient, type Client, type Pool, type Prepare } from "./connection.ts";
+import { COMPLETE, isLostClaim, type ClaimedJob } from "./jobs.ts";
 import { storable } from "./text.ts";
 import { createHandlerQuery } from "../handler-query.ts";
 import { withinLimit } from "../within-limit.ts";
-
-/** How often, and after which pauses, to look what became of a transaction whose answer was lost. */
-const LOOKS = 10;
-const LOOK_PAUSE_MS = 500;
 
 export type Means = {
   /** Statements go out on it before those before them are answered. */
@@ -16,7 +12,6 @@ export type Means = {
   prepare: Prepare;
   /** Handlers' tables are in schemas of their own. */
   schema: string;
-  jobs: Pick<Jobs, "isCompleted">;
   clock: Clock;
 };
 
@@ -88,30 +83,14 @@ function storableValue(value: SqlValue): SqlValue {
   return typeof value === "string" ? storable(value) : value;
 }
 
-async function complete({ prepare, jobs, clock }: Means, client: Client, job: ClaimedJob): Promise<void> {
+/** When its answer is lost with the connection, nobody knows here whether it was committed: the job says so. */
+async function complete({ prepare }: Means, client: Client, job: ClaimedJob): Promise<void> {
   const completed = client.query(prepare(COMPLETE, [job.handler, job.job, job.token]));
   // Goes along: of a transaction whose last statement has failed it commits nothing.
   const committed = client.query("COMMIT");
   committed.catch(() => undefined);
-  try {
-    await completed;
-    await committed;
-  } catch (error) {
-    if (isLostClaim(error)) throw new LeaseLost(job.id);
-    if (isAnswered(error) || !(await wasCompleted(jobs, job, clock))) throw error;
-  }
-}
-
-/** Whether the transaction was committed whose answer was lost with its connection. */
-async function wasCompleted(
-  jobs: Pick<Jobs, "isCompleted">,
-  job: ClaimedJob,
-  clock: Clock,
-): Promise<boolean> {
-  for (let look = 1; look <= LOOKS; look += 1) {
-    const completed = await jobs.isCompleted(job).catch(() => undefined);
-    if (completed !== undefined) return completed;
-    await clock.sleep(LOOK_PAUSE_MS);
-  }
-  return false;
+  await completed.catch((error: unknown) => {
+    throw isLostClaim(error) ? new LeaseLost(job.id) : error;
+  });
+  await committed;
 }

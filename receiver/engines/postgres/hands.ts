@@ -1,7 +1,9 @@
 import { LeaseLost, type Claim, type FailedJob, type JobHandler, type ProcessOptions } from "../../engine.ts";
-import { endingOf, handledAs } from "../ending.ts";
+import { endingOf, handledAs, type Ending } from "../ending.ts";
 import { createHandlerTransaction, type Means } from "./handler-transaction.ts";
 import { keyOf, type ClaimedJob, type ClaimKey, type Jobs, type Settlement } from "./jobs.ts";
+
+const DONE: Ending = { state: "done", error: null };
 
 type Held = { job: ClaimedJob; handler: JobHandler; over: AbortController };
 
@@ -64,7 +66,8 @@ export function createHands(
   };
 
   function begin(): void {
-    while (running < concurrency && !isClosed) {
+    if (isClosed) return;
+    while (running < concurrency) {
       const next = ready.shift();
       if (!next) return;
       // Unless it was lost meanwhile.
@@ -81,20 +84,24 @@ export function createHands(
     const committed = await transaction.committed();
     running -= 1;
     begin();
-    const ending = endingOf(job.attempt, committed ? { kind: "done" } : outcome, handler);
+    const ending = committed ? DONE : endingOf(job.attempt, outcome, handler);
     const settled = committed || on.settle({ ...keyOf(job), ...ending });
     on.freed(job);
     const stored = await settled;
     held.delete(nameOf(job));
     on.stored();
+    // A transaction whose answer was lost may have been committed.
+    const isDone = !stored && (await jobs.isCompleted(job).catch(() => false));
+    const { error } = isDone ? DONE : ending;
+    const ended = stored ? handledAs(ending) : "lost";
     options.onHandled({
       handler: job.handler,
       id: job.id,
       type: job.type,
       attempt: job.attempt,
-      outcome: stored ? handledAs(ending) : "lost",
+      outcome: isDone ? "done" : ended,
       durationMs: clock.monotonicMs() - startedAtMs,
-      ...(ending.error === null ? {} : { error: ending.error }),
+      ...(error === null ? {} : { error }),
     });
   }
 

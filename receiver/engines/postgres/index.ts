@@ -2,7 +2,15 @@ import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
 import { createBoss, type PostgresBackend } from "./boss.ts";
 import { createClaims } from "./claims.ts";
-import { createDatabase, createPool, preparing, type Pool, type Prepare } from "./connection.ts";
+import {
+  adviceOn,
+  createDatabase,
+  createPool,
+  preparing,
+  type Pool,
+  type PoolOptions,
+  type Prepare,
+} from "./connection.ts";
 import { channelOf, createIntake } from "./intake.ts";
 import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
@@ -13,9 +21,6 @@ import { refuseStrangers } from "./owners.ts";
 import { loadPackages } from "./packages.ts";
 import { createProcessor } from "./processor.ts";
 import { milliseconds } from "./text.ts";
-
-/** Connections at the most, by what they are for. None is opened before it is needed. */
-const CONNECTIONS = { intake: 4, jobs: 3, handlers: 20, operators: 3, listener: 1 };
 
 const TIMES = {
   /** How often workers look for retries that have become due, and for claims of the dead. */
@@ -47,24 +52,24 @@ export async function openPostgresEngine(options: {
   const { url, clock, schema = "receiver", backend = "postgres" } = options;
   const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
   const packages = await loadPackages();
-  const pools: Pool[] = [];
-  const pool = (
-    purpose: keyof typeof CONNECTIONS,
-    how: { answerTimeoutMs?: number; pipeline?: boolean; exactTimes?: boolean } = {},
-  ): Pool => {
-    const connections = CONNECTIONS[purpose];
-    const created = createPool(packages, { url, schema, purpose, connections, connectTimeoutMs, ...how });
-    pools.push(created);
-    return created;
+  const pool = (purpose: string, connections: number, how: Partial<PoolOptions> = {}): Pool =>
+    createPool(packages, { url, schema, purpose, connections, connectTimeoutMs, ...how });
+  /** With so many connections at the most, of which none is opened before it is needed. */
+  const pools = {
+    intake: pool("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
+    jobs: pool("jobs", 3, { pipeline: true, exactTimes: true }),
+    handlers: pool("handlers", 20, { pipeline: true }),
+    operators: pool("operators", 3),
+    listener: pool("listener", 1),
   };
+  const { operators } = pools;
   const close = async (): Promise<void> => {
     const timeout = new AbortController();
-    const ended = Promise.all(pools.map(async (one) => (one.ending ? undefined : one.end())));
+    const ended = Promise.all(Object.values(pools).map(async (one) => (one.ending ? undefined : one.end())));
     await Promise.race([ended, clock.sleep(CLOSE_TIMEOUT_MS, timeout.signal)]);
     timeout.abort();
   };
 
-  const operators = pool("operators");
   const boss = createBoss(packages, { pool: operators, schema, backend });
   let prepare: Prepare;
   try {
@@ -73,32 +78,32 @@ export async function openPostgresEngine(options: {
     await refuseStrangers(createDatabase(operators, prepare), options.signingSecrets ?? []);
   } catch (error) {
     await close();
-    throw error;
+    if (!(error instanceof Error)) throw error;
+    throw new Error(`${error.message}${adviceOn(error)}`, { cause: error });
   }
   const channel = backend === "cockroachdb" ? null : channelOf(schema);
-  const database = createDatabase(pool("jobs", { pipeline: true, exactTimes: true }), prepare);
+  const database = createDatabase(pools.jobs, prepare);
   const jobs = {
     ...createJobs(database),
     ...createClaims(database, boss),
     ...createOffers(database, boss),
   };
-  const [handlers, listeners] = [pool("handlers", { pipeline: true }), pool("listener")];
 
   return {
-    intake: createIntake(pool("intake", { answerTimeoutMs: acceptTimeoutMs }), prepare, channel),
+    intake: createIntake(pools.intake, prepare, channel),
     work: {
       process: async (processing) => {
         await migrateHandlers({ pool: operators, schema }, processing.handlers);
         await jobs.announce(processing.handlers);
         return createProcessor(
           {
-            pool: handlers,
+            pool: pools.handlers,
             prepare,
             schema,
             jobs,
             clock,
             lookMs,
-            createListener: (on) => createListener(listeners, channel, on),
+            createListener: (on) => createListener(pools.listener, channel, on),
           },
           processing,
         );

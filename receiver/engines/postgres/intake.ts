@@ -123,7 +123,8 @@ const PROBE: NewEvent = {
 async function acceptAll(client: Client, means: Means, batch: readonly NewEvent[]): Promise<AcceptResult> {
   const keys = batch.map(({ id }) => uuidOf(id));
   // Of two with the same id, the second is a duplicate.
-  const firsts = batch.flatMap((event, n) => (keys.indexOf(uuidOf(event.id)) === n ? [{ event, n }] : []));
+  const first = new Map(keys.map((key, n) => [key, n] as const).toReversed());
+  const firsts = batch.flatMap((event, n) => (first.get(uuidOf(event.id)) === n ? [{ event, n }] : []));
   const isNew = await insert(client, means, firsts);
   const repeated = keys.filter((_, n) => !isNew.has(n));
   const hashes = repeated.length > 0 ? await countDuplicates(client, means, repeated) : undefined;

@@ -64,16 +64,20 @@ const REQUEUE = `
     RETURNING ${jobId("events.seq")} AS id)
   SELECT count(*) AS count FROM (SELECT id FROM again UNION SELECT id FROM made UNION SELECT id FROM offered) AS changed LEFT JOIN told ON true`;
 
+/** What is not done, of pg-boss's jobs: each by an index of its own. */
+const UNDONE = [
+  "< 'active' AND NOT blocked",
+  "< 'active' AND blocked",
+  "= 'active'",
+  "= 'failed'",
+  "= 'cancelled'",
+];
 /** Up to here jobs and events are counted; beyond, PostgreSQL's own estimates have to do. */
 const MOST_COUNTED = 10_000;
 const some = (text: string): string => `(${text} LIMIT ${String(MOST_COUNTED)})`;
 const ASIDE = `
   aside AS MATERIALIZED (SELECT name, id, ${JOB_STATE} AS state FROM (
-    ${some("SELECT name, id, state FROM boss.job WHERE state < 'active' AND NOT blocked")} UNION ALL
-    ${some("SELECT name, id, state FROM boss.job WHERE state < 'active' AND blocked")} UNION ALL
-    ${some("SELECT name, id, state FROM boss.job WHERE state = 'active'")} UNION ALL
-    ${some("SELECT name, id, state FROM boss.job WHERE state = 'failed'")} UNION ALL
-    ${some("SELECT name, id, state FROM boss.job WHERE state = 'cancelled'")}) AS job
+    ${UNDONE.map((state) => some(`SELECT name, id, state FROM boss.job WHERE state ${state}`)).join(" UNION ALL ")}) AS job
   ), events AS (
     SELECT CASE WHEN bool_or(state = 'claimed') THEN 'claimed' WHEN bool_or(state = 'pending') THEN 'pending'
       WHEN bool_or(state = 'dead') THEN 'dead' WHEN EXISTS (SELECT FROM boss.job WHERE job.id = aside.id
@@ -201,20 +205,8 @@ function eventOf({ dueAtMs, unwantedAtMs, ...row }: EventRow): InboxEvent {
 type PrunedRow = { seq: number; receivedAtMs: number; handled: number };
 
 function prunedEvent(id: string, row: PrunedRow): InboxEvent {
-  return {
-    ...row,
-    id: `evt_${uuidOf(id)}`,
-    type: null,
-    state: "pruned",
-    source: null,
-    attempts: 0,
-    duplicates: 0,
-    finishedAtMs: null,
-    nextAttemptAtMs: null,
-    deferredUntilMs: null,
-    lastError: null,
-    jobs: [],
-  };
+  const unknown = { type: null, source: null, duplicates: 0, jobs: [] };
+  return { ...summaryOf([]), ...unknown, ...row, id: `evt_${uuidOf(id)}`, state: "pruned" };
 }
 
 type CountsRow = Pick<Counts, "byHandler" | "oldestUnfinishedAgeMs"> & {

@@ -21,21 +21,28 @@ export function createListener(
   return {
     keep: () => {
       if (channel === null) return;
-      listening ??= listen(channel)
-        .catch(() => undefined)
-        .finally(() => (listening = undefined));
+      listening ??= stay(channel);
     },
     stop: () => stopped.resolve("stopped"),
   };
 
-  async function listen(channel: string): Promise<void> {
+  async function stay(channel: string): Promise<void> {
+    const how = await listen(channel).catch(() => "unconnected");
+    listening = undefined;
+    if (how === "broken") on.onBroken();
+  }
+
+  async function listen(channel: string): Promise<"broken" | "stopped"> {
     const client = await pool.connect();
     try {
       client.on("notification", on.onHeard);
-      const broken = once(client, "end").catch(() => undefined);
+      const broken = once(client, "end").then(
+        () => "broken" as const,
+        () => "broken" as const,
+      );
       await client.query(`LISTEN "${channel}"`);
       on.onHeard();
-      if ((await Promise.race([broken, stopped.promise])) !== "stopped") on.onBroken();
+      return await Promise.race([broken, stopped.promise]);
     } finally {
       client.release(true);
     }

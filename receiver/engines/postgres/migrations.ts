@@ -117,7 +117,7 @@ const CREATE_TABLES = `
   CREATE TABLE IF NOT EXISTS receiver.migrations (name text PRIMARY KEY, applied integer NOT NULL);
   INSERT INTO receiver.migrations VALUES ('receiver', 0) ON CONFLICT (name) DO NOTHING`;
 /** A row and no advisory lock, which a distributed database may not know. Who comes second waits for the first. */
-const LOCK = `SELECT applied FROM receiver.migrations WHERE name = 'receiver' FOR UPDATE`;
+const LOCK = `SELECT FROM receiver.migrations WHERE name = 'receiver' FOR UPDATE`;
 const FIND_APPLIED = `SELECT name, applied FROM receiver.migrations`;
 const SET_APPLIED = `
   INSERT INTO receiver.migrations VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET applied = excluded.applied`;
@@ -140,32 +140,28 @@ export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean
   const named = naming(migrating.schema);
   const { rows } = await migrating.pool.query<{ found: boolean }>(named(FIND_TABLES));
   if (rows[0]?.found === true) {
-    const applied = await appliedOf(migrating.pool, named);
-    const version = applied.get("receiver") ?? 0;
-    if (version > VERSION)
-      throw new DatabaseTooNew("The database was made by a newer receiver: update this one.");
+    const version = versionOf(await appliedOf(migrating.pool, named));
     if (version === VERSION && (await boss.isCurrent())) return;
   }
   // Of several that create the same at one time, all but one fail.
-  const tables = named(CREATE_TABLES).replaceAll(
-    /SCHEMA IF NOT EXISTS receiver\b/g,
-    `SCHEMA IF NOT EXISTS "${migrating.schema}"`,
-  );
-  await migrating.pool.query(tables).catch(async () => migrating.pool.query(tables));
-  await locked(migrating, async (client, version) => {
-    if (version > VERSION)
-      throw new DatabaseTooNew("The database was made by a newer receiver: update this one.");
+  const create = async () => migrating.pool.query(named(CREATE_TABLES));
+  await create().catch(create);
+  await locked(migrating, async (client) => {
+    const version = versionOf(await appliedOf(client, named));
     await boss.install();
     for (let from = version; from < VERSION; from = from === 0 ? VERSION : from + 1) {
-      const upgrade = (UPGRADES.get(from) ?? "").replaceAll(
-        "receiver_handlers",
-        `"${migrating.schema}_handlers"`,
-      );
-      await client.query(named(upgrade));
+      await client.query(named(UPGRADES.get(from) ?? ""));
       if (from === 0 && isPlain) await client.query(named(SET_TIMELINE));
     }
     await client.query(named(SET_APPLIED), ["receiver", VERSION]);
   });
+}
+
+function versionOf(applied: ReadonlyMap<string, number>): number {
+  const version = applied.get("receiver") ?? 0;
+  if (version > VERSION)
+    throw new DatabaseTooNew("The database was made by a newer receiver: update this one.");
+  return version;
 }
 
 /**
@@ -212,18 +208,15 @@ async function appliedOf(
 }
 
 /** A transaction that no other migration runs beside. */
-async function locked(
-  { pool, schema }: Migrating,
-  work: (client: Client, version: number) => Promise<void>,
-): Promise<void> {
+async function locked({ pool, schema }: Migrating, work: (client: Client) => Promise<void>): Promise<void> {
   await withClient(pool, async (client) => {
     // Of the transaction, not of the session: a session may be somebody else's behind a pooler.
     await client.query(
       `BEGIN; SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'; SET LOCAL statement_timeout = 0;
        SET LOCAL idle_in_transaction_session_timeout = 0`,
     );
-    const { rows } = await client.query<{ applied: number }>(naming(schema)(LOCK));
-    await work(client, rows[0]?.applied ?? 0);
+    await client.query(naming(schema)(LOCK));
+    await work(client);
     await client.query("COMMIT");
   });
 }

@@ -14,14 +14,8 @@ export async function openServer({
   clock,
   signingSecrets,
 }: EngineOptions & { databaseUrl: string }): Promise<Engine> {
-  const [{ openPostgresEngine }, { adviceOn }] = await Promise.all([
-    import("./index.ts"),
-    import("./connection.ts"),
-  ]);
-  return openPostgresEngine({ url, schema, backend, clock, signingSecrets }).catch((error: unknown) => {
-    if (!(error instanceof Error)) throw error;
-    throw new Error(`${error.message}${adviceOn(error)}`, { cause: error });
-  });
+  const { openPostgresEngine } = await import("./index.ts");
+  return openPostgresEngine({ url, schema, backend, clock, signingSecrets });
 }
 
 /** The way from SQLite to here. */
