@@ -26,10 +26,11 @@ export type Fetched = {
   requeuedAtMs: number | null;
 };
 
-const SET_POLICY = `UPDATE boss.queue SET policy = $2 WHERE name = $1 AND policy <> $2`;
 /** A handler has got a key, or has none any more: what waits is looked at once more. */
-const SET_WAITING = `
-  UPDATE boss.job SET blocked = $2, policy = NULL WHERE name = $1 AND state < 'active' AND (policy IS NOT NULL OR blocked) <> $2`;
+const SET_POLICY = `
+  WITH changed AS (UPDATE boss.queue SET policy = $2 WHERE name = $1 AND policy <> $2 RETURNING name)
+  UPDATE boss.job SET blocked = $3, policy = NULL FROM changed
+  WHERE job.name = changed.name AND state < 'active' AND (policy IS NOT NULL OR blocked) <> $3`;
 
 export type Boss = ReturnType<typeof createBoss>;
 
@@ -83,8 +84,7 @@ export function createBoss(
       await addQueues(handlers.map(({ name }) => name));
       for (const { name, key } of handlers) {
         const policy = key ? "key_strict_fifo" : "standard";
-        const { rowCount } = await pool.query(named(SET_POLICY), [name, policy]);
-        if (rowCount) await pool.query(named(SET_WAITING), [name, key !== undefined]);
+        await pool.query(named(SET_POLICY), [name, policy, key !== undefined]);
       }
     },
     /** Claims what is due, on a connection whose transaction it becomes part of. */

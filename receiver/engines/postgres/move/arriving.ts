@@ -3,7 +3,7 @@ import { isFinished, type MovedAlias, type MovedEvent } from "./moved-event.ts";
 import { eventColumns, HELD, jobRows, rowOf } from "./arriving-rows.ts";
 import { createBoss } from "../boss.ts";
 import { createDatabase, createPool, preparing } from "../connection.ts";
-import { EVENT, type EventRow } from "../ledger.ts";
+import { createLedger, EVENT, type EventRow } from "../ledger.ts";
 import { loadPackages } from "../packages.ts";
 import { jobId, uuidOf } from "../text.ts";
 
@@ -97,9 +97,6 @@ const READ_BACK = `
 
 const REMEMBER_PRUNED = `
   UPDATE receiver.facts SET pruned_before = greatest(pruned_before, to_timestamp($1::double precision / 1000.0))`;
-const FIND_BOOKMARK = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
-const SET_BOOKMARK = `INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
-const ADD_BOOKMARK = `INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`;
 
 /** An event as it arrived: what is compared with the original. */
 export type Arrived = {
@@ -123,16 +120,14 @@ export async function openArriving(options: { url: string; schema?: string | und
     connections: 2,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
   });
-  const { run } = createDatabase(pool, await preparing(pool, schema));
+  const database = createDatabase(pool, await preparing(pool, schema));
+  const { run } = database;
   const boss = createBoss(packages, { pool, schema, backend: "postgres" });
-  const known = new Set<string>();
+  const { bookmark, setBookmark } = createLedger(database, boss, null);
   const knowHandlers = async (events: readonly MovedEvent[]): Promise<void> => {
     const names = new Set(events.flatMap(({ jobs }) => jobs.flatMap(({ handler }) => handler ?? [])));
-    const fresh = [...names].filter((one) => !known.has(one));
-    if (fresh.length === 0) return;
-    await boss.addQueues(fresh);
-    await run(KNOW_HANDLERS, [fresh]);
-    for (const one of fresh) known.add(one);
+    await boss.addQueues([...names]);
+    await run(KNOW_HANDLERS, [[...names]]);
   };
 
   return {
@@ -181,13 +176,11 @@ export async function openArriving(options: { url: string; schema?: string | und
       return arrived;
     },
     /** How far a step of the move has come, by the seq of the inbox that is left. */
-    position: async (step: string): Promise<number> =>
-      Number((await run<{ value: string }>(FIND_BOOKMARK, [bookmarkOf(step)]))[0]?.value ?? 0),
-    setPosition: async (step: string, seq: number): Promise<void> => {
-      await run(SET_BOOKMARK, [bookmarkOf(step), String(seq)]);
-    },
-    addBookmark: async (bookmark: { name: string; value: string }): Promise<void> => {
-      await run(ADD_BOOKMARK, [bookmark.name, bookmark.value]);
+    position: async (step: string): Promise<number> => Number((await bookmark(bookmarkOf(step))) ?? 0),
+    setPosition: async (step: string, seq: number): Promise<void> =>
+      setBookmark(bookmarkOf(step), String(seq)),
+    addBookmark: async ({ name: of, value }: { name: string; value: string }): Promise<void> => {
+      if ((await bookmark(of)) === undefined) await setBookmark(of, value);
     },
     rememberPruned: async (beforeMs: number): Promise<void> => {
       if (beforeMs > 0) await run(REMEMBER_PRUNED, [beforeMs]);
