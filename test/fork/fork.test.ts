@@ -117,6 +117,15 @@ describe("a fork", () => {
     expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(most);
   });
 
+  test.each([
+    ["PostgreSQL, the way there aside", 2_370, /^receiver\/engines\/postgres\/[^/]+$/],
+    ["the way from SQLite to PostgreSQL", 700, /^receiver\/engines\/postgres\/move\//],
+  ])("with %s has at most %i lines more", (_, most, paths) => {
+    const room = [...forkFiles(ROOT, "my-receiver", { postgres: true })].filter(([path]) => paths.test(path));
+    expect(room.length).toBeGreaterThan(0);
+    expect(room.reduce((sum, [, text]) => sum + text.split("\n").length - 1, 0)).toBeLessThanOrEqual(most);
+  });
+
   test("imports nothing but itself and what its package.json names", () => {
     const { dependencies, devDependencies } = parsed("package.json");
     const strangers = [...files].flatMap(([path, source]) => {
