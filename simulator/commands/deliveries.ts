@@ -159,8 +159,10 @@ async function recover(ids: string[], flags: RecoverFlags): Promise<void> {
   for (const { endpoint_id: id, event_type: kind, count } of found.counts)
     output.line(`${count} ${kind} to ${id}`);
   const more = found.has_more ? " There is more: say it again." : "";
-  if (found.total === 0) output.note("Nothing is so that was not sent again since.");
-  else if (dryRun === true) output.note(`${found.total} would be sent again; nothing was sent.${more}`);
+  if (found.total === 0) {
+    const clock = (since ?? until) ? " Times are those of the schedule clock." : "";
+    output.note(`No delivery matches, or each that does was sent again since.${clock}`);
+  } else if (dryRun === true) output.note(`${found.total} would be sent again; nothing was sent.${more}`);
   else output.note(`${found.total} sent again.${more}  How it goes:  ${ourCommand("deliveries", flags)}`);
 }
 

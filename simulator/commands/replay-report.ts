@@ -70,7 +70,10 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
       if (sent - acknowledged > failures.length)
         output.line(`… and ${sent - acknowledged - failures.length} more`);
       const failed = sent === acknowledged ? "" : `, ${sent - acknowledged} not acknowledged`;
-      output.line(`${sent} sent to ${target}${failed}.`);
+      // A simulator takes all of them; what its endpoints answered stands in the next line.
+      const { accepted, ...answers } = Object.fromEntries(outcomes);
+      const answered = accepted === undefined && sent > 0 ? `: ${countsInWords(answers)}` : "";
+      output.line(`${sent} sent to ${target}${failed}${answered}.`);
       if (firstAttempts !== undefined && Object.keys(firstAttempts).length > 0)
         output.line(`First attempts: ${countsInWords(firstAttempts)}`);
       if (hopeless !== undefined) output.note(`Nothing answers at ${target} (${hopeless.outcome}).`);

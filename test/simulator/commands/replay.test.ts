@@ -39,7 +39,7 @@ test("a file of JSON lines goes straight to an address, in order, signed afresh"
   const receiver = await startEndpoint();
   const file = writeJsonLines(5);
   const { code, out } = await run("replay", file, "--to", receiver.url, "--secret", secret);
-  expect({ code, out }).toEqual({ code: 0, out: `5 sent to ${receiver.url}.\n` });
+  expect({ code, out }).toEqual({ code: 0, out: `5 sent to ${receiver.url}: 5 × 200.\n` });
   expect(idsOf(receiver)).toEqual(envelopes(5).map(({ id }) => id));
   for (const { signature, body } of receiver.received) {
     const nowSeconds = Math.floor(Date.now() / 1000);
@@ -94,7 +94,7 @@ test("what is not acknowledged is told, and exits 1", async () => {
     failures: [{ event_id: envelopes(2)[1]?.id, outcome: 500 }],
   });
   receiver.behave(401);
-  expect((await run("replay", file, ...options)).out).toContain("3 not acknowledged");
+  expect((await run("replay", file, ...options)).out).toContain("3 not acknowledged: 3 × 401.");
 });
 
 test("through the running simulator it goes to the endpoints, with retries", async () => {
@@ -164,7 +164,7 @@ test("killed on the way, the same command goes on where it was", async () => {
 
   receiver.behave(200);
   const second = await run(...args);
-  expect(second).toMatchObject({ code: 0, out: `8 sent to ${receiver.url}.\n` });
+  expect(second).toMatchObject({ code: 0, out: `8 sent to ${receiver.url}: 8 × 200.\n` });
   expect(second.err).toContain("Going on after 4 of 8.");
   // The fifth was under way when the kill came: it is sent again, under its own id.
   expect(idsOf(receiver).slice(4)).toEqual([4, 4, 5, 6, 7].map((index) => envelopes(8)[index]?.id));

@@ -157,7 +157,7 @@ test("the shell sends again by ids or by what they have in common, and says what
   expect(byId.out.match(/Sent again as dlv_/g)).toHaveLength(2);
   const rest = await resend("--state", "failed");
   expect(rest.err).toContain("1 sent again.");
-  expect((await resend("--state", "lost")).err).toContain("Nothing is so");
+  expect((await resend("--state", "lost")).err).toContain("No delivery matches");
   const neither = await resend();
   expect([neither.code, neither.err]).toEqual([2, expect.stringContaining("--state lost")]);
   expect((await resend(voicemail, "--state", "lost")).err).toContain("not both");
