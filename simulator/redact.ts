@@ -1,8 +1,5 @@
 /** Takes secrets out of what others say, before anything is cut, kept or shown. */
-export type Redact = {
-  text: (text: string) => string;
-  bytes: (bytes: Buffer) => Buffer;
-};
+export type Redact = ReturnType<typeof createRedactor>;
 
 /** Anything shorter would be found everywhere, and is no secret. */
 const SHORTEST_SECRET_CHARACTERS = 8;
@@ -16,7 +13,7 @@ const USER_INFO = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>\\]+@/gi;
  * Replaces each of `secrets`, as it stands or as it is usually encoded (in JSON, a URL, Base64, hexadecimal, without its
  * prefix), and the user info of every URL.
  */
-export function createRedactor(secrets: readonly string[]): Redact {
+export function createRedactor(secrets: readonly string[]) {
   const forms = [...new Set(secrets.flatMap(formsOf))]
     .filter((form) => form.length >= SHORTEST_SECRET_CHARACTERS)
     .toSorted((left, right) => right.length - left.length);
@@ -29,7 +26,7 @@ export function createRedactor(secrets: readonly string[]): Redact {
 
   return {
     text,
-    bytes(bytes) {
+    bytes(bytes: Buffer): Buffer {
       // One character a byte, so that bytes that are no text stay what they are.
       const said = bytes.toString("latin1");
       const shown = text(said);

@@ -5,7 +5,8 @@ import type { RunningSimulator } from "./running-simulator.ts";
 /** The addresses and keys of a running service, as `serve` and `dev` print them. */
 export function printBanner(running: RunningSimulator, output: Output, dataFile: string | undefined): void {
   const { simulator, server, token } = running;
-  const { bold, dim, cyan } = styles(output);
+  const dim = (text: string) => output.style("dim", text);
+  const cyan = (text: string) => output.style("cyan", text);
   const link = token === undefined ? "" : `?token=${token}`;
   const rows: string[][] = [
     ["Dashboard", cyan(`${server.url}/dashboard${link}`)],
@@ -15,7 +16,7 @@ export function printBanner(running: RunningSimulator, output: Output, dataFile:
   for (const [index, { organization, apiKey }] of simulator.world.organizations().slice(0, 4).entries()) {
     rows.push([
       index === 0 ? "API keys" : "",
-      `${bold(apiKey)}  ${dim(`${organization.name}, ${organization.industry}`)}`,
+      `${output.style("bold", apiKey)}  ${dim(`${organization.name}, ${organization.industry}`)}`,
     ]);
   }
   rows.push(
@@ -54,11 +55,3 @@ const CLOCK_WORDS = {
   skip: "waiting is skipped: the next due attempt comes at once",
   manual: "stands still until you run `clock advance`",
 };
-
-function styles(output: Output) {
-  return {
-    bold: (text: string) => output.style("bold", text),
-    dim: (text: string) => output.style("dim", text),
-    cyan: (text: string) => output.style("cyan", text),
-  };
-}

@@ -1,22 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { createApiFaults, type ApiFaultPlan, type ApiFaults } from "../api/faults.ts";
-import { listen, type RunningServer } from "../server.ts";
+import { listen } from "../server.ts";
 import { createSimulator } from "../simulator.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { CommandError } from "./command-error.ts";
 import { simulatorOptions, type ServeFlags } from "./serve-options.ts";
 
-export type RunningSimulator = {
-  simulator: Simulator;
-  server: RunningServer;
-  /** What the control API wants, when bound wider than loopback. */
-  token: string | undefined;
-  close(): Promise<void>;
-};
+export type RunningSimulator = Awaited<ReturnType<typeof startSimulatorForCommand>>;
 
 /** Starts the service in this process, for `serve` and `dev`. */
-export async function startSimulatorForCommand(flags: ServeFlags): Promise<RunningSimulator> {
+export async function startSimulatorForCommand(flags: ServeFlags) {
   const created = createSimulator(simulatorOptions(flags));
   if (!created.ok) throw new CommandError(created.message);
   const { simulator } = created;
@@ -42,8 +36,9 @@ export async function startSimulatorForCommand(flags: ServeFlags): Promise<Runni
   return {
     simulator,
     server,
+    /** What the control API wants, when bound wider than loopback. */
     token,
-    async close() {
+    async close(): Promise<void> {
       await server.close();
       await simulator.close();
     },

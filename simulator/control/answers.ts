@@ -1,4 +1,4 @@
-import express, { type Request, type RequestHandler, type Response } from "express";
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
 import { exactNumbers } from "../domain/exact-json.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
@@ -19,10 +19,26 @@ const STATUS_OF_REFUSAL: Record<RefusalReason, number> = {
   already_running: 409,
 };
 
-/** The error that a refusal of the simulator's is. */
-export function answerRefusal(response: Response, { reason = "invalid_request", message }: Refused): void {
-  answerError(response, STATUS_OF_REFUSAL[reason], reason, message);
+/** What was asked for, or a refusal, which ends the route: `answerRefusals` answers it. */
+export function orRefuse<Done extends { ok: true }>(result: Done | Refused): Done {
+  if (result.ok) return result;
+  throw new Refusal(result.message, result.reason);
 }
+
+class Refusal extends Error {
+  readonly reason: RefusalReason;
+
+  constructor(message: string, reason: RefusalReason = "invalid_request") {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** The error that a refusal of the simulator's is. */
+export const answerRefusals: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  if (!(error instanceof Refusal)) return next(error);
+  answerError(response, STATUS_OF_REFUSAL[error.reason], error.reason, error.message);
+};
 
 /** A whole list of the control API. */
 export function answerList(response: Response, data: unknown[]): void {
@@ -37,33 +53,20 @@ export function answerPage(response: Response, data: unknown[], next: string | n
   response.json({ object: "list", data, has_more: next !== null, next_cursor: next });
 }
 
-/** Reads the body by its schema, or answers 400 with each field that is wrong and why. */
-export function readBody<Schema extends z.ZodType>(
-  schema: Schema,
-  request: Request,
-  response: Response,
-): z.infer<Schema> | undefined {
-  return read(schema, request.body ?? {}, response);
+/** Reads the body by its schema; refused with each field that is wrong and why. */
+export function readBody<Schema extends z.ZodType>(schema: Schema, request: Request): z.infer<Schema> {
+  return read(schema, request.body ?? {});
 }
 
-/** Reads the query parameters by their schema, or answers 400. */
-export function readQuery<Schema extends z.ZodType>(
-  schema: Schema,
-  request: Request,
-  response: Response,
-): z.infer<Schema> | undefined {
-  return read(schema, request.query, response);
+/** Reads the query parameters by their schema; refused as a body is. */
+export function readQuery<Schema extends z.ZodType>(schema: Schema, request: Request): z.infer<Schema> {
+  return read(schema, request.query);
 }
 
-function read<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-  response: Response,
-): z.infer<Schema> | undefined {
+function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  answerError(response, 400, "invalid_request", parsed.error.issues.map(describe).join(" "));
-  return undefined;
+  throw new Refusal(parsed.error.issues.map(describe).join(" "));
 }
 
 function describe(issue: z.core.$ZodIssue): string {

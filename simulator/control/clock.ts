@@ -31,23 +31,20 @@ export function clockRoutes(simulator: Simulator): Router {
   router.get("/clock", (_request, response) => void response.json(clockView(simulator)));
 
   router.get("/clock/ahead", (request, response) => {
-    const query = readQuery(aheadSchema, request, response);
-    if (query === undefined) return;
+    const query = readQuery(aheadSchema, request);
     const { due, hasMore } = clock.ahead(query.seconds);
     response.json({ object: "list", data: due.map(dueView), has_more: hasMore });
   });
 
   router.patch("/clock", (request, response) => {
-    const body = readBody(modeSchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(modeSchema, request);
     clock.setMode(body.mode);
     response.json(clockView(simulator));
   });
 
   // Answers when the attempts that fell due have been made, not before.
   router.post("/clock/advance", async (request, response) => {
-    const body = readBody(advanceSchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(advanceSchema, request);
     if ("seconds" in body) await clock.advance(body.seconds);
     else if (body.until === "idle") await clock.run();
     else await clock.next();

@@ -5,7 +5,7 @@ import { parseDuration } from "../domain/duration.ts";
 import { VERDICT_RESULTS } from "../domain/verdict.ts";
 import type { RecoverySearch } from "../verbs/deliveries.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
+import { answerPage, orRefuse, readBody, readQuery } from "./answers.ts";
 import { pageSchema, STATE_WORDS, withSearchFields } from "./schemas.ts";
 import { countsView, deliveryDetailView, deliveryView, historyView, recoveryView } from "./views.ts";
 
@@ -45,18 +45,15 @@ export function deliveryRoutes(simulator: Simulator): Router {
   const router = Router();
 
   router.get("/deliveries", async (request, response) => {
-    const query = readQuery(listSchema, request, response);
-    if (query === undefined) return;
+    const query = readQuery(listSchema, request);
     const { limit, event_id: eventId, starting_after: after } = query;
-    if (after !== undefined && deliveries.find(after) === undefined)
-      return answerRefusal(response, deliveries.noDelivery(after));
+    if (after !== undefined) orRefuse(deliveries.get(after));
     const page = await deliveries.search({ ...searchOf(query), limit, after, eventId });
     answerPage(response, page.deliveries.map(deliveryView), page.next);
   });
 
   router.get("/history", async (request, response) => {
-    const query = readQuery(historySchema, request, response);
-    if (query === undefined) return;
+    const query = readQuery(historySchema, request);
     const { sinceMs, untilMs = clock.now(), endpointId, type } = searchOf(query);
     response.json(historyView(await deliveries.history({ sinceMs, untilMs, endpointId, type })));
   });
@@ -64,37 +61,28 @@ export function deliveryRoutes(simulator: Simulator): Router {
   router.get("/counts", (_request, response) => void response.json(countsView(simulator)));
 
   router.get("/deliveries/:id", (request, response) => {
-    const detail = deliveries.detail(request.params.id);
-    if (detail === undefined) return answerRefusal(response, deliveries.noDelivery(request.params.id));
-    response.json(deliveryDetailView(detail));
+    response.json(deliveryDetailView(orRefuse(deliveries.detail(request.params.id))));
   });
 
   router.post("/deliveries/resend", async (request, response) => {
-    const body = readBody(resendSchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(resendSchema, request);
     const recovery = await deliveries.recover(searchOf(body), { isDry: body.dry_run });
     const sent = recovery.ids.flatMap((id) => deliveries.summary(id) ?? []);
     response.status(body.dry_run ? 200 : 202).json(recoveryView(recovery, sent));
   });
 
   router.post("/deliveries/:id/resend", (request, response) => {
-    const resent = deliveries.resend(request.params.id);
-    if (!resent.ok) return answerRefusal(response, resent);
-    answerSummary(response, resent.id);
+    answerSummary(response, orRefuse(deliveries.resend(request.params.id)).id);
   });
 
   router.post("/deliveries/:id/sign", (request, response) => {
-    const body = readBody(signSchema, request, response);
-    if (body === undefined) return;
-    const signed = deliveries.signAgain(request.params.id, body.attempt);
-    if (!signed.ok) return answerRefusal(response, signed);
-    const { url, headers, body: bytes } = signed.request;
-    response.json({ object: "request", url, line: requestLine(url), headers, body: bytes.toString() });
+    const { attempt } = readBody(signSchema, request);
+    const { url, headers, body } = orRefuse(deliveries.signAgain(request.params.id, attempt)).request;
+    response.json({ object: "request", url, line: requestLine(url), headers, body: body.toString() });
   });
 
   router.post("/deliveries/:id/attempt", (request, response) => {
-    const hurried = deliveries.attemptNow(request.params.id);
-    if (!hurried.ok) return answerRefusal(response, hurried);
+    orRefuse(deliveries.attemptNow(request.params.id));
     answerSummary(response, request.params.id);
   });
 

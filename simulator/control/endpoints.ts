@@ -3,8 +3,7 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerList, answerRefusal, readBody } from "./answers.ts";
-import { notFound } from "../domain/refused.ts";
+import { answerList, orRefuse, readBody } from "./answers.ts";
 import { faultsSchema, nameSchema } from "./schemas.ts";
 import { answersView, emittedView, endpointView } from "./views.ts";
 
@@ -34,68 +33,51 @@ export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
   const router = Router();
 
   router.post("/endpoints", (request, response) => {
-    const body = readBody(registrationSchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(registrationSchema, request);
     const { url, secret } = body;
-    const registered = endpoints.register({ ...settingsOf(body), url, secret });
-    if (!registered.ok) return answerRefusal(response, registered);
+    const { endpoint } = orRefuse(endpoints.register({ ...settingsOf(body), url, secret }));
     // The only answer that has the secret.
-    response.status(201).json({ ...endpointView(registered.endpoint), secret: registered.endpoint.secret });
+    response.status(201).json({ ...endpointView(endpoint), secret: endpoint.secret });
   });
 
   // Says whether a URL would be accepted, and why not, and whether somebody listens there: for forms.
   router.post("/endpoints/check", async (request, response) => {
-    const body = readBody(checkSchema, request, response);
-    if (body !== undefined) response.json(await endpoints.probe(body.url));
+    response.json(await endpoints.probe(readBody(checkSchema, request).url));
   });
 
   router.get("/endpoints", (_request, response) => answerList(response, endpoints.list().map(endpointView)));
 
   router.get("/endpoints/:id", (request, response) => {
-    const endpoint = endpoints.find(request.params.id);
-    if (!endpoint) return answerRefusal(response, notFound("endpoint", request.params.id));
-    response.json(endpointView(endpoint));
+    response.json(endpointView(orRefuse(endpoints.get(request.params.id)).endpoint));
   });
 
   router.patch("/endpoints/:id", (request, response) => {
-    const { id } = request.params;
-    if (!endpoints.find(id)) return answerRefusal(response, notFound("endpoint", id));
-    const body = readBody(changeSchema, request, response);
-    if (body === undefined) return;
-    const changed = endpoints.change(id, settingsOf(body));
-    if (!changed.ok) return answerRefusal(response, changed);
-    response.json(endpointView(changed.endpoint));
+    const { id } = orRefuse(endpoints.get(request.params.id)).endpoint;
+    const changed = endpoints.change(id, settingsOf(readBody(changeSchema, request)));
+    response.json(endpointView(orRefuse(changed).endpoint));
   });
 
   router.post("/endpoints/:id/rotate", (request, response) => {
-    const body = readBody(rotationSchema, request, response);
-    if (body === undefined) return;
-    const { secret, overlap_seconds: overlapSeconds } = body;
-    const rotated = endpoints.rotate(request.params.id, {
-      secret,
-      overlapMs: Math.round(overlapSeconds * 1000),
-    });
-    if (!rotated.ok) return answerRefusal(response, rotated);
+    const { secret, overlap_seconds: overlapSeconds } = readBody(rotationSchema, request);
+    const overlapMs = Math.round(overlapSeconds * 1000);
+    const { endpoint } = orRefuse(endpoints.rotate(request.params.id, { secret, overlapMs }));
     // The only answer that has the new secret.
-    response.json({ ...endpointView(rotated.endpoint), secret: rotated.endpoint.secret });
+    response.json({ ...endpointView(endpoint), secret: endpoint.secret });
   });
 
   router.delete("/endpoints/:id", (request, response) => {
-    const removed = endpoints.remove(request.params.id);
-    if (!removed.ok) return answerRefusal(response, removed);
+    orRefuse(endpoints.remove(request.params.id));
     response.status(204).end();
   });
 
   router.get("/endpoints/:id/answers", (request, response) => {
-    if (!endpoints.find(request.params.id))
-      return answerRefusal(response, notFound("endpoint", request.params.id));
-    response.json(answersView(deliveries.answersOf(request.params.id)));
+    const { id } = orRefuse(endpoints.get(request.params.id)).endpoint;
+    response.json(answersView(deliveries.answersOf(id)));
   });
 
   router.post("/endpoints/:id/test", (request, response) => {
-    const tested = endpoints.test(request.params.id);
-    if (!tested.ok) return answerRefusal(response, tested);
-    response.status(202).json(emittedView([tested.emitted]));
+    const { emitted } = orRefuse(endpoints.test(request.params.id));
+    response.status(202).json(emittedView([emitted]));
   });
 
   return router;

@@ -17,7 +17,7 @@ import { parseExactly } from "../domain/exact-json.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
 import { notFound } from "../domain/refused.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerList, answerPage, answerRefusal, readBody, readQuery } from "./answers.ts";
+import { answerList, answerPage, orRefuse, readBody, readQuery } from "./answers.ts";
 import { faultsSchema, nameSchema, pageSchema } from "./schemas.ts";
 import { deliveryView, emittedView, eventView } from "./views.ts";
 
@@ -51,46 +51,38 @@ export function eventRoutes(simulator: Simulator): Router {
   const router = Router();
 
   router.post("/events", async (request, response) => {
-    const body = readBody(triggerSchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(triggerSchema, request);
     const { org_id: orgId, object, count, faults } = body;
-    const type = parseEventType(body.type);
-    if (!type.ok) return answerRefusal(response, type);
+    const { type } = orRefuse(parseEventType(body.type));
     const emitted: EmittedEvent[] = [];
     while (emitted.length < count) {
       const some = Math.min(MOST_A_TURN, count - emitted.length);
       // Whether it can be shows with the first.
-      const result = events.emit({ type: type.type, orgId, object, faults }, some);
-      if (!result.ok) return answerRefusal(response, result);
-      emitted.push(...result.emitted);
+      emitted.push(...orRefuse(events.emit({ type, orgId, object, faults }, some)).emitted);
       await setImmediate();
     }
     response.status(202).json(emittedView(emitted));
   });
 
   router.post("/replay", (request, response) => {
-    const body = readBody(replaySchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(replaySchema, request);
     const { envelopes, new_ids: newIds, endpoint_id: endpointId, faults } = body;
-    const replayed = events.replay(envelopes, { newIds, endpointId, faults });
-    if (!replayed.ok) return answerRefusal(response, replayed);
-    response.status(202).json(emittedView(replayed.emitted));
+    const { emitted } = orRefuse(events.replay(envelopes, { newIds, endpointId, faults }));
+    response.status(202).json(emittedView(emitted));
   });
 
   router.get("/events", (request, response) => {
-    const query = readQuery(listSchema, request, response);
-    if (query === undefined) return;
+    const query = readQuery(listSchema, request);
     const { limit, type, org_id: orgId, q: text, starting_after: after } = query;
-    if (after !== undefined && events.find(after) === undefined)
-      return answerRefusal(response, notFound("event", after));
+    if (after !== undefined && events.find(after) === undefined) orRefuse(notFound("event", after));
     const page = events.page({ limit, after, type, orgId, text });
     answerPage(response, page.events.map(eventView), page.next);
   });
 
   router.get("/events/:id", (request, response) => {
-    const event = events.find(request.params.id);
-    const summary = events.summary(request.params.id);
-    if (!event || !summary) return answerRefusal(response, notFound("event", request.params.id));
+    const { id } = request.params;
+    const [event, summary] = [events.find(id), events.summary(id)];
+    if (!event || !summary) return orRefuse(notFound("event", id));
     const own = deliveries.page({ eventId: event.id, limit: MOST_ENVELOPES });
     response.json(eventDetailView(summary, event.body, own.deliveries));
   });

@@ -2,7 +2,7 @@ import { Router } from "express";
 import { z } from "zod";
 import type { Listeners } from "../processes/listeners.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerRefusal, readBody } from "./answers.ts";
+import { orRefuse, readBody } from "./answers.ts";
 
 const LARGEST_PORT = 65_535;
 
@@ -18,11 +18,8 @@ export function receiverRoutes({ receivers }: Simulator): Router {
 
   // Sends requests, so that no page of another site may set it off: a POST, as every change is.
   router.post("/listeners/probe", async (request, response) => {
-    const body = readBody(probeSchema, request, response);
-    if (body === undefined) return;
-    const probed = await receivers.probe(body.port);
-    if (!probed.ok) return answerRefusal(response, probed);
-    response.json({ object: "probe", ...probed.probe });
+    const { probe } = orRefuse(await receivers.probe(readBody(probeSchema, request).port));
+    response.json({ object: "probe", ...probe });
   });
 
   return router;

@@ -1,6 +1,6 @@
 import { Router } from "express";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerError, jsonBody } from "./answers.ts";
+import { answerError, answerRefusals, jsonBody } from "./answers.ts";
 import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
@@ -41,5 +41,6 @@ export function createControl(simulator: Simulator): Router {
       `There is no ${request.method} ${request.baseUrl}${request.path}.`,
     );
   });
+  router.use(answerRefusals);
   return router;
 }

@@ -2,7 +2,7 @@ import { Router } from "express";
 import type { Story } from "../domain/stories.ts";
 import { parseScenario, type Scenario } from "../domain/world/scenario.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { answerList, answerRefusal } from "./answers.ts";
+import { answerList, orRefuse } from "./answers.ts";
 
 /** Stories of several events that belong together: list them, add one, set one off. */
 export function scenarioRoutes({ stories }: Simulator): Router {
@@ -13,18 +13,14 @@ export function scenarioRoutes({ stories }: Simulator): Router {
   });
 
   router.post("/scenarios", (request, response) => {
-    const parsed = parseScenario(request.body);
-    if (!parsed.ok) return answerRefusal(response, parsed);
-    const added = stories.add(parsed.scenario);
-    if (!added.ok) return answerRefusal(response, added);
-    const { name, summary } = parsed.scenario;
+    const { scenario } = orRefuse(parseScenario(request.body));
+    orRefuse(stories.add(scenario));
+    const { name, summary } = scenario;
     response.status(201).json({ object: "scenario", name, summary });
   });
 
   router.post("/scenarios/:name", (request, response) => {
-    const told = stories.tell(request.params.name);
-    if (!told.ok) return answerRefusal(response, told);
-    response.status(202).json(storyView(told.story));
+    response.status(202).json(storyView(orRefuse(stories.tell(request.params.name)).story));
   });
 
   return router;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { Verification } from "../verbs/verification.ts";
 import { checkValue } from "../verify/reports/json.ts";
-import { answerRefusal, readBody } from "./answers.ts";
+import { orRefuse, readBody } from "./answers.ts";
 
 const selectionSchema = z.strictObject({ only: z.array(z.string()).min(1).optional() });
 
@@ -12,10 +12,8 @@ export function verificationRoutes({ verification }: Simulator): Router {
   const router = Router();
 
   router.post("/endpoints/:id/verify", async (request, response) => {
-    const body = readBody(selectionSchema, request, response);
-    if (body === undefined) return;
-    const started = await verification.start(request.params.id, body);
-    if (!started.ok) return answerRefusal(response, started);
+    const selection = readBody(selectionSchema, request);
+    const started = orRefuse(await verification.start(request.params.id, selection));
     response.status(202).json(verificationView(started.verification));
   });
 

@@ -6,7 +6,7 @@ import { listReadings, parseReadings } from "../domain/readings.ts";
 import { ourProgram } from "../invocation.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { VERSION } from "../version.ts";
-import { answerList, answerRefusal, readBody } from "./answers.ts";
+import { answerList, orRefuse, readBody } from "./answers.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";
 
 const trafficSchema = z.strictObject({
@@ -28,8 +28,7 @@ export function worldRoutes(simulator: Simulator): Router {
   router.get("/traffic", (_request, response) => void response.json(trafficView(simulator)));
 
   router.patch("/traffic", (request, response) => {
-    const body = readBody(trafficSchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(trafficSchema, request);
     traffic.set(body.per_minute);
     response.json(trafficView(simulator));
   });
@@ -43,13 +42,12 @@ export function worldRoutes(simulator: Simulator): Router {
   });
 
   router.patch("/readings", (request, response) => {
-    const body = readBody(readingsSchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(readingsSchema, request);
     const merged = { ...simulator.readings(), ...body };
-    const parsed = parseReadings(Object.entries(merged).map(([name, choice]) => `${name}=${choice}`));
-    if (!parsed.ok) return answerRefusal(response, parsed);
-    simulator.setReadings(parsed.readings);
-    response.json(parsed.readings);
+    const assignments = Object.entries(merged).map(([name, choice]) => `${name}=${choice}`);
+    const { readings } = orRefuse(parseReadings(assignments));
+    simulator.setReadings(readings);
+    response.json(readings);
   });
 
   router.get("/faults", (_request, response) => {
@@ -57,8 +55,7 @@ export function worldRoutes(simulator: Simulator): Router {
   });
 
   router.post("/reset", async (request, response) => {
-    const body = readBody(resetSchema, request, response);
-    if (body === undefined) return;
+    const body = readBody(resetSchema, request);
     await simulator.reset({ endpoints: body.keep_endpoints });
     response.json({ reset: true });
   });

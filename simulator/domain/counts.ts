@@ -3,15 +3,6 @@ import type { DeliveryState } from "./outcome.ts";
 
 export type StateCounts = Record<DeliveryState, number>;
 
-export type DeliveryCounts = {
-  total: number;
-  byState: StateCounts;
-  byType: Map<string, StateCounts>;
-  byEndpoint: Map<string, StateCounts>;
-};
-
-export type EventCounts = { total: number; byType: Map<string, number> };
-
 type DeliveryRow = { endpoint_id: string; event_type: string; state: DeliveryState; count: number };
 type EventRow = { type: string; count: number };
 
@@ -34,7 +25,7 @@ export function createCounts(options: { database: Database }) {
   const events = options.database.prepare<[], EventRow>(EVENTS);
 
   return {
-    deliveries(): DeliveryCounts {
+    deliveries() {
       const [byType, byEndpoint] = [new Map<string, StateCounts>(), new Map<string, StateCounts>()];
       const counts = { total: 0, byState: none(), byType, byEndpoint };
       for (const { endpoint_id: endpointId, event_type: type, state, count } of deliveries.all()) {
@@ -52,7 +43,7 @@ export function createCounts(options: { database: Database }) {
       if (counted !== known?.of) known = { of: counted, lost: lost.get() ?? 0 };
       return known.lost;
     },
-    events(): EventCounts {
+    events() {
       const counts = { total: 0, byType: new Map<string, number>() };
       for (const { type, count } of events.all()) {
         counts.total += count;

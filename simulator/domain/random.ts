@@ -1,22 +1,10 @@
 import { hash } from "node:crypto";
 
 /** A reproducible stream of choices. */
-export type Random = {
-  /** A number in [0, 1). */
-  next(): number;
-  /** A whole number in [minimum, maximum]. */
-  int(minimum: number, maximum: number): number;
-  /** True with the given probability. */
-  chance(probability: number): boolean;
-  pick<Item>(items: readonly Item[]): Item;
-  /** One of the words, each as likely as its weight says. */
-  among<Word extends string>(weights: Readonly<Partial<Record<Word, number>>>): Word;
-  /** The same for items that are no words. */
-  weighted<Item>(entries: readonly (readonly [Item, number])[]): Item;
-};
+export type Random = ReturnType<typeof createRandom>;
 
 /** The same seed and purpose give the same stream, whatever was drawn for other purposes before. */
-export function createRandom(seed: number, ...purpose: (string | number)[]): Random {
+export function createRandom(seed: number, ...purpose: (string | number)[]) {
   const next = sfc32(hash("sha256", JSON.stringify([seed, ...purpose]), "buffer"));
 
   function int(minimum: number, maximum: number): number {
@@ -33,16 +21,21 @@ export function createRandom(seed: number, ...purpose: (string | number)[]): Ran
   }
 
   return {
+    /** A number in [0, 1). */
     next,
+    /** A whole number in [minimum, maximum]. */
     int,
-    chance: (probability) => next() < probability,
-    pick: (items) => at(items, int(0, items.length - 1)),
-    weighted,
+    /** True with the given probability. */
+    chance: (probability: number): boolean => next() < probability,
+    pick: <Item>(items: readonly Item[]): Item => at(items, int(0, items.length - 1)),
+    /** One of the words, each as likely as its weight says. */
     among<Word extends string>(weights: Readonly<Partial<Record<Word, number>>>): Word {
       const entries: [Word, number][] = [];
       for (const word in weights) entries.push([word, weights[word] ?? 0]);
       return weighted(entries);
     },
+    /** The same for items that are no words. */
+    weighted,
   };
 }
 

@@ -30,11 +30,7 @@ const RECORD = [
 export function createDeliveryControl(simulator: Simulator): DeliveryControl {
   const { deliveries, events, journal, settled } = simulator;
 
-  function get(id: string): DeliveryRecord {
-    const detail = deliveries.detail(id);
-    if (detail === undefined) throw new Error(deliveries.noDelivery(id).message);
-    return record(detail);
-  }
+  const get = (id: string): DeliveryRecord => record(orThrow(deliveries.detail(id)));
 
   function list(asked: DeliverySearch = {}): DeliveryRecord[] {
     refuseUnknown("simulator.deliveries.list()", asked, Object.keys(SEARCH));

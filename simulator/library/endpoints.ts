@@ -23,11 +23,7 @@ export function createEndpointControl({ endpoints, settled }: Simulator): Endpoi
       return record(orThrow(endpoints.register({ ...settingsOf(request), url: request.url })).endpoint);
     },
     list: () => endpoints.list().map(record),
-    get(id) {
-      const endpoint = endpoints.find(id);
-      if (endpoint === undefined) throw new Error(`There is no endpoint ${JSON.stringify(id)}.`);
-      return record(endpoint);
-    },
+    get: (id) => record(orThrow(endpoints.get(id)).endpoint),
     change(id, changes) {
       refuseUnknown("simulator.endpoints.change()", changes, CHANGEABLE);
       return record(orThrow(endpoints.change(id, settingsOf(changes))).endpoint);

@@ -1,13 +1,7 @@
 import type { LoadPlan, LoadResult } from "./run.ts";
 
 /** One rate that was tried, and how the receiver held up. */
-export type KneeStep = {
-  rate: number;
-  acknowledgedPerSecond: number;
-  p99Ms: number;
-  failed: number;
-  holds: boolean;
-};
+export type KneeStep = ReturnType<typeof judge>;
 
 export type Knee = {
   /** The highest rate at which it held up; undefined when even the lowest was too much. */
@@ -76,7 +70,7 @@ export async function findKnee(
   return { rate: good, steps, stopped: options.isStopped() };
 }
 
-function judge(rate: number, result: LoadResult, easyP99Ms: number | undefined): KneeStep {
+function judge(rate: number, result: LoadResult, easyP99Ms: number | undefined) {
   const seconds = result.elapsedMs / 1000;
   const acknowledgedPerSecond = result.acknowledged / seconds;
   const failed = result.sent - result.acknowledged + result.dropped;

@@ -24,20 +24,17 @@ const stateSchema = progressSchema.extend({ sources: z.array(z.string()), total:
 /** How far a replay has come, and how it went until there. */
 export type ReplayProgress = z.infer<typeof progressSchema>;
 
-export type OpenedState = { ok: true; progress: ReplayProgress; state: StateFile } | Refused;
-
-export type StateFile = {
-  save: (progress: ReplayProgress) => void;
-  /** Forgets everything: the replay has come to its end. */
-  remove: () => void;
-};
+export type StateFile = ReturnType<typeof stateFile>;
 
 /**
  * How far a replay has come and what failed of it, kept in `path` so that the same command goes on there after any
  * interruption, and ends as it would have ended without one. A file that belongs to another replay is refused; so is a
  * link, which somebody else may have put there, and none is followed where the file is written.
  */
-export function openStateFile(path: string, replay: { sources: string[]; total: number }): OpenedState {
+export function openStateFile(
+  path: string,
+  replay: { sources: string[]; total: number },
+): { ok: true; progress: ReplayProgress; state: StateFile } | Refused {
   const kept = read(path);
   if (kept === "broken") {
     return refused(`${path} is not the state of a replay: choose another file for --resume.`);
@@ -50,16 +47,18 @@ export function openStateFile(path: string, replay: { sources: string[]; total: 
       `${path} belongs to a replay of ${kept.sources.join(" ")} (${kept.total} envelopes): remove it to begin anew.`,
     );
   }
+  const progress = progressSchema.strip().parse(kept ?? { done: 0 });
+  return { ok: true, progress, state: stateFile(path, replay) };
+}
+
+function stateFile(path: string, replay: object) {
   return {
-    ok: true,
-    progress: progressSchema.strip().parse(kept ?? { done: 0 }),
-    state: {
-      save(progress) {
-        writeAnew(`${path}.new`, `${JSON.stringify({ ...replay, ...progress })}\n`);
-        renameSync(`${path}.new`, path);
-      },
-      remove: () => rmSync(path, { force: true }),
+    save(progress: ReplayProgress): void {
+      writeAnew(`${path}.new`, `${JSON.stringify({ ...replay, ...progress })}\n`);
+      renameSync(`${path}.new`, path);
     },
+    /** Forgets everything: the replay has come to its end. */
+    remove: () => rmSync(path, { force: true }),
   };
 }
 

@@ -26,6 +26,7 @@ const LONGEST_SEARCH_MS = 2_000;
 
 /** A delivery with everything. */
 export type DeliveryDetail = {
+  ok: true;
   summary: DeliverySummary;
   /** Undefined once it is removed. */
   endpoint: Endpoint | undefined;
@@ -75,6 +76,23 @@ export function createDeliveryVerbs(options: {
     );
   }
 
+  function get(id: string): { ok: true; delivery: Delivery } | Refused {
+    const delivery = deliveries.find(id);
+    return delivery === undefined ? noDelivery(id) : { ok: true, delivery };
+  }
+
+  /** The endpoint that a delivery goes to; `lost` ends the sentence of a refusal. */
+  function endpointOf({ endpointId }: Delivery, lost: string): { ok: true; endpoint: Endpoint } | Refused {
+    const endpoint = endpoints.find(endpointId);
+    return endpoint === undefined
+      ? refused(`The endpoint ${endpointId} was deleted${lost}`, "endpoint_deleted")
+      : { ok: true, endpoint };
+  }
+
+  function bodyOf({ body, eventId }: Delivery): Buffer {
+    return body ?? events.find(eventId)?.body ?? Buffer.alloc(0);
+  }
+
   function recoverOne({ id, state, nextAttemptAtMs }: DeliverySummary): string[] {
     const delivery = deliveries.find(id);
     if (delivery === undefined) return [];
@@ -99,8 +117,7 @@ export function createDeliveryVerbs(options: {
   }
 
   return {
-    /** What to tell somebody who asks for a delivery that is not here. */
-    noDelivery,
+    get,
     find: (id: string): Delivery | undefined => deliveries.find(id),
     /** As lists show it. */
     summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),
@@ -119,15 +136,15 @@ export function createDeliveryVerbs(options: {
       return { figures: answerFigures(ended), attempts: ended.slice(-RECENT_ATTEMPTS) };
     },
     /** With all that was sent and answered, byte for byte. */
-    detail(id: string): DeliveryDetail | undefined {
-      const summary = deliverySummaries.find(id);
-      if (summary === undefined) return undefined;
-      const body = deliveries.find(id)?.body ?? events.find(summary.eventId)?.body ?? Buffer.alloc(0);
-      const endpoint = endpoints.find(summary.endpointId);
+    detail(id: string): DeliveryDetail | Refused {
+      const [delivery, summary] = [deliveries.find(id), deliverySummaries.find(id)];
+      if (delivery === undefined || summary === undefined) return noDelivery(id);
+      const body = bodyOf(delivery);
       const judged = new Map(summary.attempts.map((attempt) => [attempt.number, attempt]));
       return {
+        ok: true,
         summary,
-        endpoint,
+        endpoint: endpoints.find(summary.endpointId),
         attempts: attempts.ofDelivery(id).flatMap((attempt) => {
           const known = judged.get(attempt.number);
           if (known === undefined) return [];
@@ -137,12 +154,10 @@ export function createDeliveryVerbs(options: {
     },
     /** Sends the same event to the same endpoint again, as a new delivery; answers its id. */
     resend(id: string): { ok: true; id: string } | Refused {
-      const delivery = deliveries.find(id);
-      if (delivery === undefined) return noDelivery(id);
-      const { endpointId } = delivery;
-      return endpoints.find(endpointId) === undefined
-        ? refused(`The endpoint ${endpointId} was deleted: register it again.`, "endpoint_deleted")
-        : { ok: true, id: emitter.resend(delivery) };
+      const found = get(id);
+      if (!found.ok) return found;
+      const target = endpointOf(found.delivery, ": register it again.");
+      return target.ok ? { ok: true, id: emitter.resend(found.delivery) } : target;
     },
     /**
      * Recovers what the search finds, or what gave up where it names no state and no verdict, as far as it was not sent
@@ -161,28 +176,31 @@ export function createDeliveryVerbs(options: {
     },
     /** An attempt as it would be made now, signed at this moment: what was sent then is too old by now. */
     signAgain(id: string, number: number): { ok: true; request: AttemptRequest } | Refused {
-      const delivery = deliveries.find(id);
-      const attempt = attempts.ofDelivery(id).find((made) => made.number === number);
-      if (delivery === undefined || attempt === undefined) return noDelivery(id);
-      const endpoint = endpoints.find(delivery.endpointId);
-      if (endpoint === undefined)
-        return refused(
-          `The endpoint ${delivery.endpointId} was deleted, and its secret with it.`,
-          "endpoint_deleted",
-        );
-      const { url } = endpoint;
+      const found = get(id);
+      if (!found.ok) return found;
+      const { delivery } = found;
+      const isMade = attempts.ofDelivery(id).some((made) => made.number === number);
+      if (!isMade) return noDelivery(id);
+      const target = endpointOf(delivery, ", and its secret with it.");
+      if (!target.ok) return target;
+      const { endpoint } = target;
       const readings = options.readings();
-      const secrets = signingSecrets(endpoint, now(), readings);
-      const body = delivery.body ?? events.find(delivery.eventId)?.body ?? Buffer.alloc(0);
-      const wallNowMs = options.wallNowMs();
-      const faults = faultsOnAttempt(delivery.faults, number);
-      const request = attemptRequest({ url, body, secrets, number, wallNowMs, faults, readings });
+      const request = attemptRequest({
+        url: endpoint.url,
+        body: bodyOf(delivery),
+        secrets: signingSecrets(endpoint, now(), readings),
+        number,
+        wallNowMs: options.wallNowMs(),
+        faults: faultsOnAttempt(delivery.faults, number),
+        readings,
+      });
       return { ok: true, request };
     },
     /** Makes the attempt that waits now. */
     attemptNow(id: string): { ok: true } | Refused {
-      const delivery = deliveries.find(id);
-      if (delivery === undefined) return noDelivery(id);
+      const found = get(id);
+      if (!found.ok) return found;
+      const { delivery } = found;
       if (delivery.nextAttemptAtMs === null) {
         const why = delivery.state === "attempting" ? "its attempt is under way" : `it is ${delivery.state}`;
         return refused(`No attempt of ${id} waits: ${why}.`, "nothing_due");

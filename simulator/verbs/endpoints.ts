@@ -1,12 +1,16 @@
 import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { EmittedEvent, Emitter } from "../domain/emitter.ts";
-import type { Endpoint, EndpointChanges, Endpoints, EndpointSettings } from "../domain/endpoints.ts";
+import type {
+  Endpoint,
+  EndpointChanges,
+  EndpointResult,
+  Endpoints,
+  EndpointSettings,
+} from "../domain/endpoints.ts";
 import type { World } from "../domain/world/world.ts";
 import { addressOf, isListening } from "../processes/listening.ts";
 import { notFound, type Refused, refused } from "../domain/refused.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
-
-export type EndpointResult = { ok: true; endpoint: Endpoint } | Refused;
 
 /** What one can do with endpoints: register, look, change, remove, test (SPEC §6 Registration). */
 export function createEndpointVerbs(options: {
@@ -17,7 +21,7 @@ export function createEndpointVerbs(options: {
 }) {
   const { endpoints, world, emitter, dispatcher } = options;
 
-  function existing(id: string): EndpointResult {
+  function get(id: string): EndpointResult {
     const endpoint = endpoints.find(id);
     return endpoint === undefined ? notFound("endpoint", id) : { ok: true, endpoint };
   }
@@ -29,6 +33,7 @@ export function createEndpointVerbs(options: {
   }
 
   return {
+    get,
     find: (id: string): Endpoint | undefined => endpoints.find(id),
     list: (): Endpoint[] => endpoints.list(),
     /** Whether a URL would be accepted, and why not; registers nothing. */
@@ -45,18 +50,18 @@ export function createEndpointVerbs(options: {
     },
     /** Changes all but the secret; what waits goes to the new address. */
     change(id: string, changes: EndpointChanges): EndpointResult {
-      const found = existing(id);
+      const found = get(id);
       if (!found.ok) return found;
       return organizationProblem(changes) ?? endpoints.change(found.endpoint, changes);
     },
     /** Gives an endpoint a new secret; the one before goes on signing for `overlapMs` of schedule time. */
     rotate(id: string, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult {
-      const found = existing(id);
+      const found = get(id);
       return found.ok ? endpoints.rotate(found.endpoint, settings) : found;
     },
     /** Removes an endpoint and ends what waits for it; its past deliveries stay visible. */
     remove(id: string): EndpointResult {
-      const found = existing(id);
+      const found = get(id);
       if (!found.ok) return found;
       endpoints.remove(id);
       dispatcher.abandon(id);
@@ -64,7 +69,7 @@ export function createEndpointVerbs(options: {
     },
     /** Sends a synthetic `call.completed` to this endpoint alone. */
     test(id: string): { ok: true; emitted: EmittedEvent } | Refused {
-      const found = existing(id);
+      const found = get(id);
       return found.ok ? emitter.test(found.endpoint) : found;
     },
   };

@@ -7,33 +7,30 @@ import type { CheckResult, Report } from "./report.ts";
 
 const BODY_SHOWN_CHARACTERS = 600;
 
-/** What was sent and what came back, ready for any format of report. */
-export type Evidence = {
-  sent: { method: "POST"; url: string; headers: [string, string][]; body: string; note?: string | undefined };
-  received:
-    | { status: number; headers: [string, string][]; body: string }
-    | { error: string; message: string };
-  durationMs: number;
-  /** Shell lines that repeat it, where curl can. */
-  curl?: string | undefined;
-};
+export type Evidence = ReturnType<typeof evidenceOf>;
 
-export function evidenceOf({ request, outcome, durationMs }: Exchange): Evidence {
-  const curl = curlFor(request);
+type Received =
+  | { status: number; headers: [string, string][]; body: string }
+  | { error: string; message: string };
+
+/** What was sent and what came back, ready for any format of report. */
+export function evidenceOf({ request, outcome, durationMs }: Exchange) {
+  const received: Received =
+    outcome.kind === "answered"
+      ? { status: outcome.status, headers: outcome.headers, body: shortened(outcome.body) }
+      : { error: outcome.error, message: outcome.message };
   return {
     sent: {
-      method: "POST",
+      method: "POST" as const,
       url: withoutUserInfo(request.url),
       headers: request.headers,
       body: shortened(request.body),
       note: request.note,
     },
-    received:
-      outcome.kind === "answered"
-        ? { status: outcome.status, headers: outcome.headers, body: shortened(outcome.body) }
-        : { error: outcome.error, message: outcome.message },
+    received,
     durationMs: Math.round(durationMs),
-    curl,
+    /** Shell lines that repeat it, where curl can. */
+    curl: curlFor(request),
   };
 }
 

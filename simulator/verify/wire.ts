@@ -30,21 +30,7 @@ export type NoAnswer = {
 };
 
 /** One connection to a receiver, written to byte by byte. Every method may be called in any state. */
-export type WireConnection = {
-  /** Whether the connection could be made; if not, every answer() says why. */
-  readonly connected: boolean;
-  /** Resolves when the bytes are on their way, or when waiting for a receiver that does not read is of no use. */
-  write(bytes: Uint8Array): Promise<void>;
-  /** Ends our side, as a client does that only waits for the answer. */
-  halfClose(): void;
-  /** Cuts the connection with a TCP reset. */
-  reset(): void;
-  close(): void;
-  /** The next final answer, with its body as far as it arrives within `bodyMs` (250 ms) of the headers. */
-  answer(options?: { timeoutMs?: number; bodyMs?: number }): Promise<Outcome>;
-  /** Resolves when an interim answer such as 100 arrived, or after `withinMs`. */
-  interim(withinMs: number): Promise<number | undefined>;
-};
+export type WireConnection = Awaited<ReturnType<typeof openWire>>;
 
 export function parseTarget(url: string): Target {
   const { pathname, search, host } = new URL(url);
@@ -62,7 +48,7 @@ const turns = createTurns();
  * Connects to `target`, and reads what comes back with the sender's own reader: what it could not deliver to has no answer
  * here. Answers are due `timeoutMs` after this call unless told otherwise, and writing ends then, too. Never throws.
  */
-export async function openWire(target: Target, timeoutMs: number): Promise<WireConnection> {
+export async function openWire(target: Target, timeoutMs: number) {
   const startedAt = performance.now();
   const changes = new EventEmitter();
   const changed = (): void => void changes.emit("changed");
@@ -140,8 +126,10 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
   if (failure !== undefined) close();
 
   return {
+    /** Whether the connection could be made; if not, every answer() says why. */
     connected: isReady,
-    async write(bytes) {
+    /** Resolves when the bytes are on their way, or when waiting for a receiver that does not read is of no use. */
+    async write(bytes: Uint8Array): Promise<void> {
       if (connection?.isOpen() !== true || bytes.byteLength === 0) return;
       let isFlushed = false;
       connection.write(bytes, () => {
@@ -152,14 +140,17 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
       const isOver = (): boolean => isFlushed || head !== undefined || failure !== undefined;
       await until(isOver, startedAt + timeoutMs);
     },
+    /** Ends our side, as a client does that only waits for the answer. */
     halfClose: () => connection?.halfClose(),
-    reset() {
+    /** Cuts the connection with a TCP reset. */
+    reset(): void {
       failure ??= noAnswer("cut");
       if (connection?.isOpen() === true) connection.reset();
       close();
     },
     close,
-    async answer({ timeoutMs: withinMs = timeoutMs, bodyMs = 250 } = {}) {
+    /** The next final answer, with its body as far as it arrives within `bodyMs` of the headers. */
+    async answer({ timeoutMs: withinMs = timeoutMs, bodyMs = 250 } = {}): Promise<Outcome> {
       const dueAt = withinMs === timeoutMs ? startedAt + timeoutMs : performance.now() + withinMs;
       await until(() => head !== undefined || failure !== undefined, dueAt);
       if (head === undefined || kept === undefined) return failure ?? notWithin(withinMs, "answer");
@@ -179,7 +170,8 @@ export async function openWire(target: Target, timeoutMs: number): Promise<WireC
       begin();
       return answer;
     },
-    async interim(withinMs) {
+    /** Resolves when an interim answer such as 100 arrived, or after `withinMs`. */
+    async interim(withinMs: number): Promise<number | undefined> {
       await until(() => interim !== undefined || failure !== undefined, performance.now() + withinMs);
       return interim;
     },

@@ -21,17 +21,13 @@ export type Played = {
   exchanges: Exchange[];
 };
 
-export type Player = {
-  /** Plays each schedule with an event of its own. */
-  play(schedules: readonly Schedule[]): Promise<Played[]>;
-  close(): Promise<void>;
-};
+export type Player = Awaited<ReturnType<typeof createPlayer>>;
 
 /** Simulators that play side by side, since each waits for the receiver. */
 const LANES = 6;
 
 /** Starts simulators that deliver to the receiver over a network of which the schedules are known. */
-export async function createPlayer(context: CheckContext): Promise<Player> {
+export async function createPlayer(context: CheckContext) {
   const { target, secret, timing } = context;
   // Loaded only when schedules are searched: the rest of verify does without the service.
   const { createSimulator } = await import("../../simulator.ts");
@@ -87,7 +83,8 @@ export async function createPlayer(context: CheckContext): Promise<Player> {
   }
 
   return {
-    async play(schedules) {
+    /** Plays each schedule with an event of its own. */
+    async play(schedules: readonly Schedule[]): Promise<Played[]> {
       const played: Played[] = [];
       const next = schedules.entries();
       await Promise.all(
@@ -97,7 +94,7 @@ export async function createPlayer(context: CheckContext): Promise<Player> {
       );
       return played;
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(lanes.map((simulator) => simulator.close()));
     },
   };

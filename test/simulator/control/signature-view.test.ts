@@ -19,6 +19,6 @@ test.each<[FaultName | "none", object]>([
   const id = emitOne(simulator);
   await simulator.settled();
   const detail = simulator.deliveries.detail(id);
-  const [attempt] = detail === undefined ? [] : deliveryDetailView(detail).attempts;
+  const [attempt] = detail.ok ? deliveryDetailView(detail).attempts : [];
   expect(attempt?.signature).toMatchObject({ ...shown, tolerance_seconds: 300 });
 });

@@ -58,7 +58,7 @@ describe("a rotated secret", () => {
     await simulator.clock.advance(OVERLAP_SECONDS);
     const [delivery] = simulator.deliveries.page({ limit: 1 }).deliveries;
     const detail = simulator.deliveries.detail(delivery?.id ?? "");
-    expect(detail && deliveryDetailView(detail).attempts).toMatchObject([
+    expect(detail.ok && deliveryDetailView(detail).attempts).toMatchObject([
       { signature: { matches: true, verdict: "accepted" } },
     ]);
     const signed = simulator.deliveries.signAgain(delivery?.id ?? "", 1);
@@ -77,7 +77,7 @@ describe("a rotated secret", () => {
     simulator.endpoints.rotate(id, { secret: "whsec_third", overlapMs: 0 });
     const [delivery] = simulator.deliveries.page({ limit: 1 }).deliveries;
     const detail = simulator.deliveries.detail(delivery?.id ?? "");
-    expect(detail && deliveryDetailView(detail).attempts).toMatchObject([
+    expect(detail.ok && deliveryDetailView(detail).attempts).toMatchObject([
       { signature: { matches: null, verdict: null } },
     ]);
   });
