@@ -32,7 +32,7 @@ export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES)
   }
 }
 
-/** To open one waits for a writer, and holds up even signals. One that is open already, as a shell's `<(…)`, has its writer. */
+/** Opening a named pipe waits for a writer, and no signal ends that. One that is open already, as `<(…)`, has its writer. */
 function isNamedPipe(path: string): boolean {
   return !/^\/(?:dev|proc\/self)\/(?:fd\/|stdin$)/.test(path) && statSync(path).isFIFO();
 }

@@ -40,7 +40,7 @@ import { createRetention, DEFAULT_RETENTION, type RetentionBounds } from "./doma
 import { createMemory, scheduleStartMs } from "./domain/memory.ts";
 import type { Simulator } from "./verbs/simulator.ts";
 
-/** The generated history when nobody asks for another size. */
+/** Number of calls in the generated history, unless told otherwise. */
 const DEFAULT_CALLS = 120;
 const DAY_MS = 86_400_000;
 /** Where history ends when a seed is given, since the same seed means the same data on every day. */
@@ -74,7 +74,7 @@ export type SimulatorOptions = {
   isLongLived?: boolean | undefined;
   /** How much of what was sent is kept; the last 100,000 deliveries or 1 GB, whichever is less, unless told otherwise. */
   retention?: Partial<RetentionBounds> | undefined;
-  /** For tests: how long an endpoint has to answer (the service gives it 10 s), the machine's time, the network, and who is there. */
+  /** For tests: the time that an endpoint has to answer, the machine's time, the network, and the listeners. */
   answerTimeoutMs?: number | undefined;
   wall?: WallTime;
   send?: Send;

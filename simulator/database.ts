@@ -45,7 +45,7 @@ export const NEWEST_VERSION = MIGRATIONS.length;
 /**
  * Opens the simulator's state: in memory, or in `file`, which then survives a kill -9 (but belongs to one simulator at a
  * time). The file holds endpoint secrets, so only its owner may read it. With `isTemporary` and no file, what does not fit
- * into a few megabytes of memory goes to a temporary file that nobody else sees, and that ends with the process.
+ * into a few megabytes of memory goes to an unnamed temporary file, which ends with the process.
  */
 export function openDatabase(file?: string, isTemporary = false): OpenedDatabase {
   const path = file === undefined ? placeWithoutFile(isTemporary) : resolve(file);

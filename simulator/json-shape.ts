@@ -1,4 +1,4 @@
-/** Nothing that people or receivers write is nested deeper, or has more values. */
+/** Maximum depth and number of values; what people and receivers write has far less. */
 const MOST_LEVELS = 64;
 const MOST_VALUES = 250_000;
 
@@ -11,8 +11,8 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * What is too much about the shape of a JSON text, or undefined. To be asked before the text is parsed: what is nested
- * very deeply breaks whoever walks through it, and a million keys keep everybody waiting.
+ * Why the shape of a JSON text is refused, or undefined. Asked before the text is parsed: very deep nesting overflows the
+ * stack of code that walks through it, and a million keys block the process.
  */
 export function jsonShapeProblem(text: Uint8Array, mostValues = MOST_VALUES): string | undefined {
   let levels = 0;

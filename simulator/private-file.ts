@@ -4,8 +4,8 @@ const OWNER_ONLY = 0o600;
 const BITS_OF_OTHERS = 0o077;
 
 /**
- * Sees to it that nobody but its owner can read `path`: makes an empty file where there is none, and takes from others
- * what they may do with one that is there. Answers what is wrong where a link stands: it might lead anywhere.
+ * Makes sure that only its owner can read `path`: creates an empty file where there is none, and removes the permissions of
+ * others from one that exists. Answers what is wrong where it is a symbolic link, which might lead anywhere.
  */
 export function keepPrivate(path: string): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)

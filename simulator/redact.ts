@@ -1,7 +1,7 @@
 /** Takes secrets out of what others say, before anything is cut, kept or shown. */
 export type Redact = ReturnType<typeof createRedactor>;
 
-/** Anything shorter would be found everywhere, and is no secret. */
+/** A shorter text is not redacted: it would be found in ordinary words. */
 const SHORTEST_SECRET_CHARACTERS = 8;
 /** A beginning of a secret that is this long, at the end of a text that was cut off, is redacted too. */
 const SHORTEST_REST_CHARACTERS = 6;

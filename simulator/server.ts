@@ -61,8 +61,8 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
 }
 
 /**
- * The routes take as long to load as all the rest of the simulator, and nobody has asked anything yet: they are loaded once
- * it listens, and a request that is there first waits for them.
+ * The routes take as long to load as the rest of the simulator, so they are loaded once it listens; a request that comes
+ * earlier waits for them.
  */
 function loadOnce(simulator: Simulator, options: AppOptions) {
   let loading: Promise<ReturnType<typeof createApp>> | undefined;

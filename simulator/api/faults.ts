@@ -2,7 +2,7 @@ import { createRandom } from "../domain/random.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
-/** Trouble that clients of the REST API have to live with; none of it unless asked for. Probabilities are between 0 and 1. */
+/** Faults of the REST API, for developers of clients; none unless asked for. Probabilities are between 0 and 1. */
 const NONE = {
   /** Every answer takes this long, somewhere between the two. */
   latencyMs: [0, 0] as readonly [number, number],

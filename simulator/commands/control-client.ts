@@ -99,7 +99,7 @@ export function createControlClient(flags: SimulatorFlags) {
     return noun === undefined ? "" : ` List them:  ${ourCommand(noun, flags)}`;
   }
 
-  /** The simulator finishes what it was asked for, though nobody waits for it any more. */
+  /** Message for a request that the user interrupted: the simulator goes on with it. */
   function interrupted(): string {
     return `Interrupted: the simulator goes on with what it was asked. How far it is:  ${ourCommand("clock", flags)}`;
   }
@@ -114,7 +114,7 @@ export function createControlClient(flags: SimulatorFlags) {
   };
 }
 
-/** The words that start a simulator where nobody answers. */
+/** The command that starts a simulator at an address where none answers. */
 function serveAt({ hostname, port }: URL): string[] {
   const isHere = isLoopbackHost(`http://${hostname}`);
   return isHere && port !== "" && port !== new URL(DEFAULT_SIMULATOR).port

@@ -37,7 +37,7 @@ export function createLocator(givenPort: number) {
       const search = await searchReceivers(({ pid, port }) =>
         pid === null || process.platform === "win32" ? port === givenPort : isInGroup(pid, group),
       );
-      // Where nobody can see who listens, it has the port that it was given, or --url says so.
+      // Where the system does not tell who listens: the receiver has the given port, or its user names it with --url.
       if (!search.ok) return isListening({ hostname: "localhost", port: givenPort });
       [found] = search.found;
       if (found === undefined) return false;
@@ -55,7 +55,7 @@ export function createLocator(givenPort: number) {
  */
 export async function findRunningReceiver(options: {
   pid: number | undefined;
-  /** What the user says that the receiver verifies with; whoever takes it is the one. */
+  /** The secret that the user's receiver verifies with: a listener that accepts it is the one. */
   secret: string | undefined;
   output: Output;
   signal: AbortSignal;
@@ -67,7 +67,7 @@ export async function findRunningReceiver(options: {
   while (!signal.aborted) {
     const search = await searchReceivers((listener) => {
       const id = `${listener.pid}:${listener.port}`;
-      // Nobody is asked twice.
+      // Each listener is asked once.
       const isNew = !asked.has(id);
       asked.add(id);
       return isNew && (pid === undefined ? listener.pid !== null : listener.pid === pid);

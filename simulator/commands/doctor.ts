@@ -53,7 +53,7 @@ export default function doctorCommand(): Command {
     });
 }
 
-/** The guard of every entry point has refused older ones; this is to be seen in reports. */
+/** For bug reports; an older Node.js was refused at the start already. */
 function checkNode(): Check {
   return fine("node", `Node.js ${process.versions.node}`);
 }

@@ -95,7 +95,7 @@ const SHOWN_LINES = 30;
 
 type Answer = DeliveryDetailValue["attempts"][number]["answer"];
 
-/** The lines of the body that a receiver answered with, as far as one reads them in a terminal. */
+/** The first lines of the body that a receiver answered with, for a terminal. */
 export function answerLines(answer: Answer | undefined): string[] {
   const text = answer?.body.trimEnd() ?? "";
   if (text === "") return [];

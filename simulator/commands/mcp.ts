@@ -18,7 +18,7 @@ export default function mcpCommand(): Command {
   return addSimulatorOptions(new Command("mcp"))
     .description("serve a running simulator to a developer's assistant: Model Context Protocol over stdio")
     .action(async (flags: SimulatorFlags) => {
-      // Whoever configures it hears of a mistake now, not an assistant later.
+      // A mistake in the configuration is said at the start, to the person who made it.
       simulatorUrl(flags.simulator, "/");
       const { McpServer, StdioServerTransport } = await loadSdk();
       const server = new McpServer({ name: "voice-agent-simulator", version: VERSION });
@@ -45,7 +45,7 @@ export default function mcpCommand(): Command {
     });
 }
 
-/** The official SDK brings a hundred packages along, which nobody needs who has no assistant: it is optional. */
+/** The official SDK is an optional dependency, since it brings a hundred packages that only assistants need. */
 async function loadSdk() {
   try {
     const [{ McpServer }, { StdioServerTransport }] = await Promise.all([

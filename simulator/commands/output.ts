@@ -9,8 +9,8 @@ export type Output = ReturnType<typeof createOutput>;
 
 /**
  * Where a command writes: results go to stdout, words about them to stderr. With `--json` stdout carries JSON alone.
- * Colours and redrawn progress only on a terminal, and never with NO_COLOR. Each text becomes one printable line here,
- * whatever is in it, so that nobody whose words are shown can steer the terminal or a build server that reads along.
+ * Colours and redrawn progress only on a terminal, and never with NO_COLOR. Each text becomes one printable line here, so
+ * that text from elsewhere (a receiver's answer) cannot control the terminal or a build server that reads the log.
  */
 export function createOutput(options: { json?: boolean | undefined }) {
   const { stdout, stderr } = process;

@@ -90,7 +90,7 @@ function exitCodeOf(error: unknown): number {
   return EXIT.couldNotRun;
 }
 
-/** Ends the program on a bug of ours with one line: nothing that a user did is to be read from a stack. */
+/** Ends the program with one line after a bug of ours; a user is not shown a stack. */
 export function endUnexpectedly(error: unknown): void {
   complain(`${unexpected(error)}\n`);
   process.exit(EXIT.couldNotRun);

@@ -9,7 +9,7 @@ export type ReplayResult = { eventId: string; outcome: number | string };
 export type ReplayReport = ReturnType<typeof createReplayReport>;
 
 const SHOWN_FAILURES = 10;
-/** Nothing listens, or no such host: the rest would fare no better. */
+/** Nothing listens, or there is no such host: the next requests would fail too. */
 const HOPELESS = new Set(["refused", "dns"]);
 
 /** Counts and shows how a replay goes. */
@@ -49,7 +49,7 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
     }),
     failed: () => sent - acknowledged,
     isComplete: () => done === total,
-    /** Nobody listens there: no use to go on. */
+    /** Whether no server listens there, so that going on is useless. */
     isHopeless: () => hopeless !== undefined,
     finish(target: string, firstAttempts?: Record<string, number>): void {
       output.clearProgress();

@@ -118,7 +118,7 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
   };
 }
 
-/** A token that nobody guesses; an unset variable of the shell is none. */
+/** A token that is too long to be guessed; empty where a variable of the shell is not set. */
 function accessToken(text: string): string {
   const isLongEnough = text.length >= SHORTEST_TOKEN_CHARACTERS && text.length <= LONGEST_TOKEN_CHARACTERS;
   if (isLongEnough && /^[\x21-\x7e]+$/.test(text)) return text;

@@ -17,7 +17,7 @@ export type VerifyTarget = {
 
 /**
  * Reads the words and options of `verify`: a URL, or a command after `--`. Ends the command on anything else, and on
- * hosts beyond this machine that no `--allow-host` names: what is not the user's own is not to be hit by mistake.
+ * hosts beyond this machine that no `--allow-host` names, so that nobody else's server is tested by mistake.
  */
 export function verifyTarget(words: readonly string[], given: Given): VerifyTarget {
   const receiver = receiverOf(words, given);

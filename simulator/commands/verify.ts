@@ -101,7 +101,7 @@ export default function verifyCommand(): Command {
     .action(async (words: string[], flags: Flags) => {
       await interruptible(async (signal) => {
         process.exitCode = await verify(words, flags, signal);
-        // What was under way goes on for a while, and has nobody left to tell.
+        // Requests that are still under way would keep the process alive, and their results are not needed.
         if (signal.aborted) process.exit();
       });
     });

@@ -8,7 +8,7 @@ const PREFIX_CHARACTERS = 120;
 
 /**
  * The signature of one attempt taken apart and checked, step by step (SPEC §6 Signature). The secret signs here and is
- * never part of the answer. `matches` is null where nobody knows the secret any more: the endpoint is gone, or it was rotated twice since.
+ * never part of the answer. `matches` is null where the secret is no longer known: the endpoint is gone, or was rotated twice.
  */
 export function signatureView(
   attempt: Attempt & Pick<JudgedAttempt, "injected">,

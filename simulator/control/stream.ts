@@ -23,8 +23,8 @@ type Message = { name: string; data: unknown };
 
 /**
  * What happens, as it happens (server-sent events): `event`, `delivery`, `endpoint`, `endpoint_deleted`, `clock`,
- * `verification` and `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync` where that is too
- * much or no longer known. One that reads too slowly gets `reset`, and its stream ends.
+ * `verification` and `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync`
+ * where that is too much or no longer known. One that reads too slowly gets `reset`, and its stream ends.
  */
 export function streamRoutes(simulator: Simulator): Router {
   const { journal } = simulator;
@@ -43,7 +43,7 @@ export function streamRoutes(simulator: Simulator): Router {
     }
     streams += 1;
     response.once("close", () => (streams -= 1));
-    // Loaded with the first stream: a run that nobody watches is to start at once.
+    // Loaded with the first stream, so that a simulator without a dashboard starts faster.
     const { createSession } = await import("better-sse");
     const session = await createSession(request, response, {
       // The library's own goes on after the end of a stream, where writing throws.

@@ -15,8 +15,8 @@ export type Ahead = { due: Due[]; hasMore: boolean };
 const MOST_LOOKED_AT = 20_000;
 
 /**
- * About what can be told apart on a line from now to 14 h 36 min: finer the sooner, a second or two in the next minute, five
- * minutes at the end.
+ * The group that a due time belongs to. Groups are what one can tell apart on a line of 14 h 36 min: one or two seconds wide
+ * in the next minute, five minutes at the end.
  */
 const MOMENT = `CAST(60 * ln(1 + max(0, due_at - @nowMs) / 60000.0) AS INTEGER)`;
 

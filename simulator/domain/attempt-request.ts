@@ -24,7 +24,7 @@ export function attemptRequest(options: {
   /** Whether the connection is to be used again. */
   keepAlive?: boolean;
   body: Buffer;
-  /** Each signs: one, or two while a rotated one overlaps. */
+  /** The secrets to sign with: one, or two while a rotated secret overlaps. */
   secrets: readonly string[];
   number: number;
   wallNowMs: number;
@@ -92,7 +92,7 @@ function reordered(value: unknown): unknown {
   return Object.fromEntries(entries.toReversed());
 }
 
-/** Says something else than what was signed, and is still an envelope: only the signature can tell. */
+/** Changes the body after signing into another valid envelope, so that only the signature shows it. */
 function tamper(body: Buffer): Buffer {
   const envelope = envelopeSchema.parse(parseExactly(body.toString()));
   return Buffer.from(

@@ -19,7 +19,7 @@ export function blameOf(
   return injected.length > 0 || error === "interrupted" ? "simulator" : "receiver";
 }
 
-/** How an endpoint has answered lately, as far as that is its own doing. */
+/** Figures of an endpoint's last answers, without the failures that faults caused. */
 export type AnswerFigures = {
   /** Attempts that ended, without those that failed because of us. */
   counted: number;

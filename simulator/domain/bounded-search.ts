@@ -41,8 +41,8 @@ export function searchPage<Row extends { id: string }>(options: {
 }
 
 /**
- * Whether a text has `query` in it, whatever the case of either; a phone number is found by its digits. In JSON a quotation mark or a line break is written
- * otherwise than somebody types it, so both forms are looked for.
+ * Whether a text has `query` in it, in any case; a phone number is found by its digits. JSON writes quotation marks and line
+ * breaks differently, so both forms are looked for.
  */
 export function textMatcher(query: string): (text: string) => boolean {
   const typed = query.toLowerCase();

@@ -16,7 +16,7 @@ const LOST = `
 const ENDPOINTS = `SELECT count(*) FROM endpoints WHERE deleted_at IS NULL`;
 const EVENTS = `SELECT * FROM event_counts WHERE count > 0`;
 
-/** How many deliveries and events there are of each kind. Kept, not counted: a million cost what one does. */
+/** How many deliveries and events there are of each kind. Triggers keep the numbers, so that nothing is counted. */
 export function createCounts(options: { database: Database }) {
   const deliveries = options.database.prepare<[], DeliveryRow>(DELIVERIES);
   const lost = options.database.prepare<[], number>(LOST).pluck();
@@ -38,7 +38,7 @@ export function createCounts(options: { database: Database }) {
     },
     /** How many gave up and were not sent again since, to endpoints that are still there. */
     lost(): number {
-      // Nothing else changes it.
+      // The count can only change together with these numbers.
       const counted = `${endpoints.get() ?? 0} ${JSON.stringify(deliveries.all())}`;
       if (counted !== known?.of) known = { of: counted, lost: lost.get() ?? 0 };
       return known.lost;

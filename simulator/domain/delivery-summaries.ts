@@ -103,7 +103,7 @@ const URLS = `SELECT id, url FROM endpoints`;
 
 export type DeliverySummaries = ReturnType<typeof createDeliverySummaries>;
 
-/** Lists and searches of deliveries, which give neither what was sent nor what was answered; a search for text looks into it. */
+/** Lists and searches of deliveries, without what was sent and answered; only a search for text reads the bodies. */
 export function createDeliverySummaries(options: {
   database: Database;
   attempts: Attempts;

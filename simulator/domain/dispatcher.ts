@@ -6,7 +6,7 @@ import { createSettlement, settleInterrupted } from "./settlement.ts";
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-/** Requests under way to one endpoint at a time, unless told otherwise: a slow one delays nobody but itself. */
+/** Maximum number of requests under way to one endpoint, unless told otherwise; a slow endpoint delays no other. */
 export const DEFAULT_CONCURRENCY = 16;
 
 /** The longest sleep: a suspended machine or a set clock is noticed within this. */

@@ -48,7 +48,8 @@ export function objectProblem(
 }
 
 /**
- * What of `object` makes no sense for a call of an organization with these agents; `call` is what came of it. Undefined where all does.
+ * Why `object` makes no sense for a call of an organization with these agents; undefined where it does. `call` is the call
+ * that was made from it.
  */
 export function callProblem(
   object: Readonly<Record<string, unknown>>,

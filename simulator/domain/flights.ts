@@ -44,7 +44,7 @@ export type FlightParts = {
   keepAlive: boolean;
   /** Makes a group of writes one: all of them are stored, or none. */
   transaction: <Result>(action: () => Result) => Result;
-  /** Called within each transaction, which is told to the journal in so many entries: keeps what goes with its times. */
+  /** Called in each transaction with the number of journal entries that follow it: stores the clock and the last entry. */
   remember: (entriesToCome: number) => void;
 };
 

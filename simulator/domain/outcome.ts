@@ -19,7 +19,7 @@ export type Outcome = { status: number } | Failure;
 /** What is kept of an answer: its headers, and its body up to 16 KiB. */
 export type Answer = { headers: Record<string, string | string[]>; body: Buffer; truncated: boolean };
 
-/** Whose doing a failed attempt is. */
+/** Who caused a failed attempt. */
 export type Blame = "receiver" | "simulator";
 
 /** SPEC §3: attempting until a 2xx (delivered) or the sixth failure (dead). */

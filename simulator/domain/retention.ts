@@ -10,7 +10,7 @@ export const DEFAULT_RETENTION: RetentionBounds = { deliveries: 100_000, bytes: 
 const BATCH_ROWS = 500;
 /** The same where the limit of bytes is exceeded: how many rows that is is not known. */
 const BATCH_ROWS_BY_BYTES = 100;
-/** Excess (more than one request creates) above which deliveries that wait for a retry are removed too, though attempts are due. */
+/** Above this excess, deliveries that wait for a retry are removed too, even while attempts are due. */
 const PATIENCE_ROWS = 10_000;
 const PATIENCE_BYTES = 1.1;
 

@@ -36,7 +36,7 @@ export function createSettlement(options: {
     }
     const readings = options.readings();
     const delaySeconds = delayAfterAttempt(number);
-    // Whoever made it fail: to the service a lost answer is a failure like any other.
+    // Failures by a fault count too: to the service a lost answer is a failure like any other.
     const isCounted = readings.flag_counts === "attempts" || delaySeconds === undefined;
     const isThere = isCounted ? endpoints.countFailure(endpointId) : endpoints.exists(endpointId);
     if (delaySeconds === undefined || !isThere) {

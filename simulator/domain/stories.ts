@@ -4,7 +4,7 @@ import { type Refused, refused } from "./refused.ts";
 import { type Scenario, SCENARIOS } from "./world/scenario.ts";
 import type { World } from "./world/world.ts";
 
-/** How many scenarios there are at most, and how many steps of their stories lie ahead. */
+/** Maximum number of scenarios, and of steps that wait for their time. */
 const MOST_SCENARIOS = 100;
 const MOST_STEPS_AHEAD = 100_000;
 

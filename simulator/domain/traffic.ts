@@ -6,7 +6,7 @@ import type { World } from "./world/world.ts";
 const LONGEST_WAIT_MS = 3_600_000;
 
 /**
- * Keeps the business alive: calls come in by themselves, so many a minute on average, at random moments. The minutes are
+ * Lets calls come in by themselves at random moments, at a given average number a minute. The minutes are
  * those of the wall clock, whatever schedule time does: a clock that skips would otherwise never come to rest.
  */
 export function createTraffic(options: { world: World; emitter: Emitter; wall: WallTime }) {

@@ -51,7 +51,7 @@ export function createVerdicts(options: {
       siblings.all(JSON.stringify(eventIds)),
     )) {
       const { changes } = set.run(verdict.meant, verdict.result, id, verdict.meant, verdict.result);
-      // Nothing happened to it, and it is another one all the same.
+      // Its own row did not change, but what is shown of it did: a later delivery recovered it.
       if (changes > 0 && recoveredBy !== null) journal.write({ kind: "delivery.changed", deliveryId: id });
     }
   });

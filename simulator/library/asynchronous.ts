@@ -1,6 +1,6 @@
 /**
- * A promise that explains itself to whoever uses its result without waiting for it: each of `names`, which the result
- * will have, throws with what to write instead.
+ * A promise that helps where `await` was forgotten: reading one of `names`, which the result will have, throws with what to
+ * write instead.
  */
 export function asynchronous<Result>(
   call: string,
@@ -19,5 +19,5 @@ export function asynchronous<Result>(
   return promise;
 }
 
-/** What somebody looks for first in a list. */
+/** Properties of a list that are used first. */
 export const NAMES_OF_A_LIST = [Symbol.iterator, "length", "at", "map", "find", "filter", "0"] as const;

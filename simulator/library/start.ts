@@ -122,7 +122,7 @@ function createClockControl(simulator: Simulator): ClockControl {
       refuseUnknownWord("simulator.clock.setMode(): the mode", mode, CLOCK_MODES);
       clock.setMode(mode);
     },
-    // A duration that is none rejects, as all else that fails does.
+    // A wrong duration rejects the promise, as every other failure does.
     advance: async (duration) => clock.advance(secondsFrom(duration)),
     next: () => clock.next(),
     run: () => clock.run(),

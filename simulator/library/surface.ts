@@ -5,7 +5,7 @@ import type { FaultName } from "../domain/faults.ts";
 import type { Answer, AttemptError, Blame, DeliveryState } from "../domain/outcome.ts";
 import type { Readings } from "../domain/readings.ts";
 
-// The library's types alone: whoever compiles against them needs zod's types and those of Node.js, and nobody else's.
+// The library's types alone: to compile against them, only the types of zod and of Node.js are needed.
 
 /** A fault by its name, on every attempt, or on the first N of each delivery: `drop-answer:1`. */
 export type FaultText = FaultName | `${FaultName}:${1 | 2 | 3 | 4 | 5 | 6}`;

@@ -1,6 +1,6 @@
 import { createHistogram } from "node:perf_hooks";
 
-/** Latencies in buckets a tenth of a percent wide: any number of them in a few kilobytes. */
+/** Latencies in buckets that are 0.1 % wide, so that any number of them takes a few kilobytes. */
 export type Latencies = ReturnType<typeof createLatencies>;
 
 /** The histogram counts whole numbers: these are a millisecond. */

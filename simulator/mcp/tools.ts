@@ -205,12 +205,12 @@ export function docsPage(link: string): string | undefined {
   return docsPages().includes(name) ? readFileSync(new URL(`${name}.md`, FOLDER), "utf8") : undefined;
 }
 
-/** What a tool answers: text, bounded, since whoever asks pays for each character. */
+/** The answer of a tool: text of limited length, since assistants pay for each character. */
 export type Answer = { content: { type: "text"; text: string }[]; isError?: boolean };
 
 const MOST_CHARACTERS = 20_000;
 
-/** A JSON value as an answer; of one that is too long the beginning, and that there is more. */
+/** A JSON value as an answer; one that is too long is cut, and says so. */
 export function answer(value: unknown): Answer {
   return { content: [{ type: "text", text: bounded(JSON.stringify(value, null, 1)) }] };
 }

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 
-/** Somebody who accepts TCP connections: at which address, and who it is as far as the system tells. */
+/** A listening TCP socket: its address and port, and its process where the system tells. */
 export type Listening = { address: string; port: number; pid: number | null; program: string | null };
 
 const LISTEN_STATE = "0A";
@@ -60,7 +60,7 @@ export function parseCommandLine(commandLine: string): string | null {
   return script === undefined ? basename(file) : `${basename(file)} ${basename(script)}`;
 }
 
-/** Addresses stand there as 32-bit words in the order of bytes of this machine, which is little-endian wherever Node.js runs but on s390x. */
+/** Addresses are 32-bit words in the byte order of the machine: little-endian, except on s390x. */
 function addressOfHex(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => [...Buffer.from(word, "hex")].toReversed());
   if (bytes.length === 4) return bytes.join(".");

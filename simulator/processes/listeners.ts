@@ -10,7 +10,7 @@ import {
 import { isWildcard } from "../../shared/host.ts";
 import { messageOf } from "../errors.ts";
 
-/** A port of this machine at which a receiver could be: where to connect to, and whose it is, as far as that is known. */
+/** A port of this machine that could be a receiver's: where to connect to, and its process where that is known. */
 export type Listener = { host: string; port: number; pid: number | null; program: string | null };
 
 export type Listeners = { ok: true; listeners: Listener[] } | { ok: false; message: string };
@@ -29,8 +29,8 @@ const OTHER_SERVICES = new Set([
 ]);
 
 /**
- * Who listens on this machine and can be reached over loopback, the usual ports of servers first. Nobody is connected to:
- * the system is asked. This process's own ports and well-known other services are left out.
+ * The servers of this machine that can be reached over loopback, the usual ports first. No connection is made: the
+ * operating system is asked. This process's own ports and well-known other services are left out.
  */
 export async function listListeners(): Promise<Listeners> {
   try {

@@ -28,7 +28,7 @@ export function isListening({ hostname, port }: Address): Promise<boolean> {
   });
 }
 
-/** A port that nobody listens at on this machine: `wanted`, or any where that is 0; undefined where somebody does. */
+/** Whether `wanted` is free on this machine: answers it, or undefined where it is taken; 0 answers any free port. */
 export function freePort(wanted: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -17,7 +17,7 @@ export type Probe = { finding: Finding; url: string; status: number | null; sent
 /** Where receivers take webhooks, the likeliest first. */
 export const USUAL_PATHS = ["/webhooks", "/webhook", "/api/webhooks", "/api/webhook", "/hooks", "/"] as const;
 
-/** A path that nobody has: what is answered here is no sign of anything. */
+/** A path that no receiver has: an answer that is the same here says nothing about the other paths. */
 const NO_PATH = "/.voice-agent-simulator/nothing-is-here";
 
 const TIMEOUT_MS = 2_000;
@@ -59,7 +59,7 @@ export async function takesSecret(url: string, secret: string): Promise<boolean>
   return status !== undefined && isSuccess(status);
 }
 
-/** What a receiver answers is what a delivery would be told: the sender asks. */
+/** The sender of deliveries asks: so a delivery later gets the same answer. */
 const send = createSender({ wall: systemTime, allowedHosts: [], timeoutMs: TIMEOUT_MS });
 
 async function statusAt(

@@ -44,7 +44,7 @@ export type StartOptions = {
   env?: Record<string, string>;
   /** Where the receiver will listen; it counts as ready when this address accepts a TCP connection. */
   url: string;
-  /** Asked instead, with the id of the command's group, where nobody said where it will listen: whether it was found. */
+  /** Says whether the receiver was found, for a command whose address is not known; gets the id of its process group. */
   locate?: ((group: number) => Promise<boolean>) | undefined;
   /** How long it has to get there; 30 s unless told. */
   readyTimeoutMs?: number;
@@ -56,7 +56,7 @@ export type StartOptions = {
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
-/** To look through a machine's sockets takes longer than to knock at one. */
+/** Pause between two searches through the machine's sockets, which take longer than one connection attempt. */
 const LOCATE_MS = 200;
 
 /**
@@ -141,7 +141,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     );
   }
 
-  /** In this order: what is left of the group would hold the pipes open. */
+  /** The group is killed first: processes that are left would keep the pipes open. */
   async function endWithLastWords(started: ChildProcess, group: number): Promise<void> {
     await killGroup(group);
     await tail.drained(started);

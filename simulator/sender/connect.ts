@@ -7,8 +7,8 @@ export const FORBIDDEN_ADDRESS = "ERR_FORBIDDEN_ADDRESS";
 
 /**
  * Begins to connect to the host of `url` and hands out the sockets at once, so that a deadline can destroy them at any
- * stage: that of TCP, and the one to write to, which is the same without TLS and is ready at `readyEvent`. The address is checked here again, after the name was resolved, since a name can point elsewhere by then; one
- * that is forbidden is never connected to.
+ * stage: the one of TCP, and the one to write to (the same without TLS), which is ready at `readyEvent`. The address is
+ * checked again after the name was resolved, since a name may point elsewhere by then; a forbidden one is not connected to.
  */
 export function connect(options: {
   url: URL;

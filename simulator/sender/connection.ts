@@ -77,7 +77,7 @@ export function openConnection(options: {
     parser.end();
     hangUp();
   });
-  // Whoever notices first: of the two sockets of TLS, either can.
+  // With TLS there are two sockets, and either can be the first to fail.
   for (const one of new Set([socket, tcp])) one.on("error", (error: Error) => fail(classifyError(error)));
   socket.on("close", hangUp);
 

@@ -33,7 +33,7 @@ export function classifyStatus(status: number): Outcome {
   return status >= 200 ? { status } : { error: "protocol", detail: `${status} is no final status` };
 }
 
-/** One word for whatever a request failed with. What is none of the known network failures is the answer's fault. */
+/** The word for an error of a request. An error that is no known network failure counts as a broken answer (`protocol`). */
 export function classifyError(error: unknown): Failure {
   const cause = rootCause(error);
   const code = codeOf(cause);

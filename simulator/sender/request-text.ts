@@ -11,7 +11,7 @@ const turns = createTurns();
 
 /**
  * Makes one request on a connection of its own and reads the whole text of its answer; rejects with why there is none. The
- * answer has at most `mostBytes`, and from its head on it may take `answerMs`; all else that limits it is `signal`.
+ * answer has at most `mostBytes` and ends at most `answerMs` after its head; `signal` ends the request earlier.
  */
 export async function requestText(
   url: URL,
@@ -29,7 +29,7 @@ export async function requestText(
   const pieces: Buffer[] = [];
   let status = 0;
   let leftBytes = mostBytes;
-  // Whoever is asked has been named by the user.
+  // The user has named this host.
   const connection = openConnection({ url, allowedHosts: [bareHost(url)], turns });
   void untilAborted(signal).then(() => reject(signal.reason));
 

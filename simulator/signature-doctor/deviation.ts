@@ -10,5 +10,5 @@ export type Deviation = {
   fix: string;
 };
 
-/** A way of signing that differs from the service's in one thing, and what is to be said about it. */
+/** A way of signing that differs from the service's in one step, and how it is explained to the user. */
 export type Departure = { deviation: Deviation; change: Omit<Digest, "kind"> };

@@ -21,7 +21,7 @@ import { type Refused, refused } from "../domain/refused.ts";
 
 /** Maximum number of deliveries that one request sends again. */
 const MOST_RESENT = 1_000;
-/** Nobody waits longer for a page. */
+/** Maximum duration of a search for one page. */
 const LONGEST_SEARCH_MS = 2_000;
 
 /** A delivery with everything. */
@@ -122,7 +122,7 @@ export function createDeliveryVerbs(options: {
     /** As lists show it. */
     summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),
     page: (search: DeliverySearch): DeliveryPage => deliverySummaries.page(search),
-    /** As `page`, but of the whole list, as far as two seconds suffice to look through it. */
+    /** As `page`, but looks through the whole list, for two seconds at most. */
     search: async (search: DeliverySearch): Promise<DeliveryPage> => lookOn(search, LONGEST_SEARCH_MS),
     history: options.history,
     attempts: (id: string): Attempt[] => attempts.ofDelivery(id),

@@ -38,7 +38,7 @@ export function createEndpointVerbs(options: {
     list: (): Endpoint[] => endpoints.list(),
     /** Whether a URL would be accepted, and why not; registers nothing. */
     checkUrl: endpoints.checkUrl,
-    /** The same, and whether somebody listens there now; only this machine is asked (null: nobody was). */
+    /** The same, and whether a server listens there now; null for other machines, which are not asked. */
     async probe(url: string): Promise<ReturnType<Endpoints["checkUrl"]> & { is_listening?: boolean | null }> {
       const checked = endpoints.checkUrl(url);
       if (!checked.ok) return checked;

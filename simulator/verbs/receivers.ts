@@ -6,7 +6,7 @@ import { type Refused, refused } from "../domain/refused.ts";
 export function createReceiverVerbs(options: { list: typeof listListeners; probe: typeof probeReceiver }) {
   const { list, probe } = options;
   return {
-    /** Who listens on this machine; nobody is connected to. */
+    /** The servers that listen on this machine; none of them is connected to. */
     listening: (): Promise<Listeners> => list(),
     /** Looks for the path at which the listener at `port` takes webhooks. Only one that is listed is asked. */
     async probe(port: number): Promise<{ ok: true; probe: Probe } | Refused> {

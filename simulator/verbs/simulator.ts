@@ -20,7 +20,7 @@ export type Simulator = {
   seed: number;
   /** How much of what was sent is kept. */
   retention: RetentionBounds;
-  /** What of the options has no effect, and why, for whoever asked for it. */
+  /** Options that were given and have no effect, each with the reason. */
   notes: string[];
   world: World;
   endpoints: ReturnType<typeof createEndpointVerbs>;

@@ -8,7 +8,7 @@ import type { CheckResult, Report } from "../verify/report.ts";
 import { notFound, type Refused, refused } from "../domain/refused.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
 
-/** Nobody waits longer for a verdict; it ends with what it has found by then. */
+/** Maximum duration of a run; it ends with what it has found by then. */
 const LONGEST_RUN_MS = 10 * 60 * 1000;
 const READY_TIMEOUT_MS = 5_000;
 
@@ -97,7 +97,7 @@ export function createVerificationVerbs(options: {
       endpointId: string,
       { only }: { only?: string[] | undefined } = {},
     ): Promise<StartedVerification> {
-      // Loaded at the first run; from here on nothing else can begin meanwhile.
+      // Loaded at the first run. After this `await` nothing is awaited, so that no second run can begin in between.
       const { selectChecks } = await import("../verify/catalogue.ts");
       const endpoint = endpoints.find(endpointId);
       if (endpoint === undefined) return notFound("endpoint", endpointId);

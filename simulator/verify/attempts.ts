@@ -38,12 +38,12 @@ export async function attempts(
   return exchanges;
 }
 
-/** Whether nobody waits as long as the service any more: a check has shown already that answers come too late. */
+/** Whether answers get less time than the service gives: a check has shown already that they come too late. */
 function isHurried({ timing, answerTimeoutMs }: Sending): boolean {
   return answerTimeoutMs() < timing.responseTimeoutMs;
 }
 
-/** The whole request is sent, and nobody waits for what comes back. */
+/** The whole request is sent, and the connection is cut without waiting for the answer. */
 export const ANSWER_LOST: DeliverOptions = {
   manner: {
     note: "The connection was cut right after the request.",

@@ -85,7 +85,7 @@ export function createContext(options: {
     events,
     ledger,
     deliver,
-    /** The receiver's clock, as far as its answers tell. */
+    /** What the Date headers of the answers tell about the receiver's clock. */
     clock,
     /** The same after deliveries made to find out, whose ids are none of this check's. */
     measureClock: (): Promise<ClockOffset | undefined> => clock.measure(() => deliver(samples.event())),

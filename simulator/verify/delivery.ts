@@ -52,7 +52,7 @@ export type SentRequest = {
   /** How its signature came about, so that the request can be signed afresh. */
   signature: { headerName: string; recipe: SignatureRecipe };
   httpVersion: "1.0" | "1.1";
-  /** How it was sent, or what happened at the same time, where that matters. Except for pieces, one request alone cannot repeat it. */
+  /** How it was sent, or what happened at the same time. With a note but no pieces, one request alone cannot repeat it. */
   note?: string | undefined;
   /** How its body was cut up on its way. */
   pieces?: Pieces | undefined;
@@ -160,7 +160,7 @@ export function isAcknowledged({ outcome }: Exchange): boolean {
   return outcome.kind === "answered" && isSuccess(outcome.status);
 }
 
-/** Whether nobody answered within the time that there is. */
+/** Whether no answer came in time. */
 export function hasTimedOut({ outcome }: Exchange): boolean {
   return outcome.kind === "no_answer" && outcome.error === "timeout";
 }

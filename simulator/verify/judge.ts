@@ -56,7 +56,7 @@ export function allAcknowledged(exchanges: Exchange[]): Verdict {
   return wrong === undefined ? { outcome: "passed" } : failedBy("be acknowledged", wrong);
 }
 
-/** Passed when each exchange ended otherwise than with a 2xx; unverified when nobody was there to refuse it. */
+/** Passed when no exchange ended with a 2xx; unverified when no server was there to refuse it. */
 export function allRefused(exchanges: Exchange[]): Verdict {
   for (const exchange of exchanges) {
     const { outcome } = exchange;

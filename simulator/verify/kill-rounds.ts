@@ -145,7 +145,7 @@ async function answeredAtOnce(
   return record(exchange, { forged: false, connected: wire.connected });
 }
 
-/** Sends the signal `delayMs` after so many deliveries were acknowledged. */
+/** Sends the signal `delayMs` after the delivery that is number `answers` of those acknowledged. */
 function createTrigger(
   receiver: ReceiverProcess | undefined,
   { answers, delayMs }: { answers: number; delayMs: number },

@@ -57,9 +57,9 @@ export function createLedger(options: {
       entry.acknowledgedAtMs = options.nowMs();
       options.onFirstAnswer?.(exchange.durationMs);
     },
-    /** Says that nobody can be expected to act on this event, only to acknowledge it. */
+    /** Marks an event that a receiver has to acknowledge, but need not handle. */
     undocumented: (eventId: string): void => void undocumented.add(eventId),
-    /** Says that a later event is about the object of this one, for a receiver that keeps one effect an object. */
+    /** Marks an event about whose object a later event came: a receiver may keep the effect of the later one only. */
     superseded: (eventId: string): void => void superseded.add(eventId),
     all: (): LedgerEntry[] =>
       [...entries.values()].map((entry) => ({ ...entry, superseded: superseded.has(entry.eventId) })),

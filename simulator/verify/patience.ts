@@ -30,7 +30,7 @@ export function createPatience({ timing, begunAtMs }: { timing: Timing; begunAtM
       if (usualMs < slowAnswerMs) return undefined;
       return `The receiver takes ${(usualMs / 1_000).toFixed(2)} s for an answer, and the time of a run was over: run it by --only, or all with --thorough.`;
     },
-    /** What can be said of a check: it has not failed where only nobody waited as long as the service does. */
+    /** The final verdict of a check: one that failed only because of the shorter wait is unverified instead. */
     judge(check: Pick<Check, "id" | "level">, verdict: Verdict): Verdict {
       if (verdict.outcome !== "failed" || !verdict.exchanges.some(hasTimedOut)) return verdict;
       if (timedOutIn !== undefined && verdict.exchanges.some(isCutShort)) {

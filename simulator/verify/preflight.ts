@@ -37,7 +37,7 @@ function question(name: string, about: Pick<Check, "title" | "spec" | "hint">): 
 }
 
 export type Preflight = {
-  /** Nobody was there, so nothing can be said about the receiver. */
+  /** No server answered, so nothing can be said about the receiver. */
   unreachable: boolean;
   /** The receiver says that it handled the first event before it was sent: in an earlier run with the same seed. */
   handledBefore: boolean;

@@ -9,7 +9,7 @@ export type ReceiverClock = ReturnType<typeof createReceiverClock>;
 /** How narrow the bounds should be, and how long to look for better ones: a Date header ticks once a second. */
 const NARROW_SECONDS = 0.15;
 const SAMPLES_MAXIMUM = 40;
-/** After this many answers that took longer than any bounds that would do, nobody looks on. */
+/** The measurement ends after this many answers that took too long to give narrow bounds. */
 const SLOW_SAMPLES = 3;
 const SLOW_SECONDS = 0.5;
 const SAMPLE_EVERY_MS = 40;

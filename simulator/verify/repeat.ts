@@ -4,7 +4,7 @@ import type { SentRequest } from "./delivery.ts";
 import { shellPieces } from "./pieces.ts";
 import { withoutUserInfo } from "../redact.ts";
 
-/** Maximum length of a printed curl command; a shell takes more, but nobody reads more. */
+/** Maximum length of a printed curl command; a shell takes more, but people do not read more. */
 const CURL_MAXIMUM_CHARACTERS = 32_768;
 const CURL_BODY_MAXIMUM_BYTES = 8_192;
 /** Headers that curl sets itself, or that do not matter. */

@@ -86,7 +86,7 @@ export const FAIL_ON = ["advice", "unverified"] as const;
 
 export type FailOn = (typeof FAIL_ON)[number];
 
-/** How a run ended that came to its end: `failed` when a `must` check failed that was not known, or something stands open that `failOn` names. */
+/** The verdict of a complete run: `failed` for a new failure of a `must` check, or for what `failOn` names. */
 export function verdictOf(
   results: readonly CheckResult[],
   failOn: readonly FailOn[] = [],

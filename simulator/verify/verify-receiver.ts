@@ -88,7 +88,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
     const verdict = report.incomplete === undefined ? verdictOf(results, options.failOn) : "incomplete";
     return { ...report, results, verdict };
   } finally {
-    // Whoever interrupts does not want to wait for an orderly end.
+    // After Ctrl-C the user does not want to wait for an orderly end.
     await receiver?.stop(signal?.aborted === true ? { graceMs: INTERRUPTED_GRACE_MS } : {});
   }
 }

@@ -14,7 +14,7 @@ export const OUTCOMES = ["completed", "transferred", "voicemail"] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What was said on a call and what came of it: all that its call, voicemail, order or booking are made from. */
+/** What was said on a call and how it ended: its call, voicemail, order or booking are made from this. */
 export type Conversation = {
   topic: Topic;
   outcome: Outcome;

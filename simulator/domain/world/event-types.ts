@@ -18,7 +18,7 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a call was about that ended in an event. */
+/** How a call ended that led to an event, and what it was about. */
 export type Story = { outcome: Outcome; topic?: Topic };
 
 /** How one event type happens in the simulated world, and how it is told. */

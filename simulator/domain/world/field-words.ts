@@ -1,4 +1,4 @@
-/** Fields of events in words; of a field that is missing or has another form, nothing is said. */
+/** Fields of events in words; a field that is missing or has another form is left out. */
 
 const MOMENT = new Intl.DateTimeFormat("en-US", {
   month: "short",

@@ -166,7 +166,7 @@ function withKind(fields: Record<string, unknown>): WorldObject {
   return { ...fields, object: inWords(fields["object"]) };
 }
 
-/** Text as it is, all else as JSON: an override may be an object that has no way to become text. */
+/** A text as it is, any other value as JSON: an override may be an object without a text form. */
 function inWords(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? null);
 }

@@ -22,7 +22,7 @@ export function createHistoryIds(seed: number, prefix: string) {
       for (const key of keys) [left, right] = [right, left ^ mix32(right ^ key)];
       return `${prefix}${hex(left)}${hex(right)}`;
     },
-    /** The numbers that `encode` was given; meaningless ones for an id that it never made, undefined for a text of another form. */
+    /** The numbers that `encode` was given; undefined for a text of another form, and any numbers for an unknown id. */
     decode: (id: string): { organization: number; index: number } | undefined => {
       const [, leftHex, rightHex] = form.exec(id) ?? [];
       if (leftHex === undefined || rightHex === undefined) return undefined;

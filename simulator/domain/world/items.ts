@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 
 export type ItemKind = "call" | "voicemail";
 
-/** Where an item stands in its list: later times are newer, and of one second the greater number. */
+/** The place of an item in its list: by time, and within one second by number. */
 export type Place = { createdAt: number; seq: number };
 
 /** A call or voicemail. `facet` is what its list can be filtered by: the outcome, or `reviewed`. */

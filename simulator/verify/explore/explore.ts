@@ -12,8 +12,8 @@ import { describeSchedule, randomSchedule, type Schedule, simplerSchedules } fro
 const SHRINK_TRIES = 3;
 
 /**
- * A check that plays `count` random schedules of failing attempts and copies, with the service's own delivery engine
- * on one side of a network with faults and the receiver on the other. A failure is shrunk to the smallest schedule that shows it.
+ * A check that plays `count` random schedules of failing attempts and copies: the service's own delivery engine sends over
+ * a network with faults to the receiver. A failure is shrunk to the smallest schedule that shows it.
  */
 export function exploreCheck(count: number): Check {
   return {

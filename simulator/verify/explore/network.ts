@@ -50,7 +50,7 @@ export function createNetwork(options: { target: Target; timeoutMs: number }) {
     attempt: number,
   ): Promise<AttemptOutcome> {
     if (fate === "4xx") return { status: 404 };
-    // Whether the service has given up or lost its connection is the same to the receiver, and nobody has to wait.
+    // Nothing is sent: for the receiver, an attempt that the service gave up before is the same, and takes no time.
     if (fate === "time-out") return { error: "timeout" };
     const sentHeaders = { ...headers, host: target.host };
     const sentAt = performance.now();

@@ -15,7 +15,7 @@ export type Played = {
   acknowledged: boolean;
   /** A whole, genuine delivery arrived at the receiver. */
   reached: boolean;
-  /** What the receiver said against the event until nobody repeated it any more. */
+  /** Why the event was not acknowledged, where it was repeated until the end. */
   refusal: string | undefined;
   /** What arrived at the receiver and what it answered, the telling exchange first. */
   exchanges: Exchange[];
