@@ -62,104 +62,97 @@ export default function devCommand(): Command {
       const command =
         words.length > 0 ? words : (flags.command ?? "").split(" ").filter((word) => word !== "");
       const output = createOutput(flags);
-      process.exitCode = await interruptible((signal) =>
-        command.length > 0 ? develop(command, flags, output, signal) : attend(flags, output, signal),
-      );
+      process.exitCode = await interruptible(async (interruption) => {
+        // Loaded only now, so that --help and a wrong option are answered at once.
+        const { startSimulatorForCommand } = await import("./running-simulator.ts");
+        const running = await startSimulatorForCommand(flags);
+        const context = { running, output, interruption };
+        try {
+          return await (command.length > 0 ? develop(command, flags, context) : attend(flags, context));
+        } finally {
+          await running.close();
+        }
+      });
     });
 }
 
-async function develop(
-  command: string[],
-  flags: Flags,
-  output: Output,
-  interruption: AbortSignal,
-): Promise<number> {
-  // Loaded only now, so that --help and a wrong option are answered at once.
-  const { startSimulatorForCommand } = await import("./running-simulator.ts");
-  const running = await startSimulatorForCommand(flags);
+type Context = { running: RunningSimulator; output: Output; interruption: AbortSignal };
+
+async function develop(command: string[], flags: Flags, context: Context): Promise<number> {
+  const { running, output, interruption } = context;
+  const port =
+    flags.url === undefined ? await portForReceiver(process.env["PORT"]) : addressOf(flags.url).port;
+  const url = flags.url ?? `http://localhost:${port}/webhooks`;
+  const { id, secret } = endpointFor(url, flags, running);
+  const locator = flags.url === undefined ? createLocator(port) : undefined;
+  output.note(`Starting your receiver: ${command.join(" ").replace(process.execPath, "node")}`);
+  const { quiet, readyTimeout } = flags;
+  const started = await startReceiver({
+    command,
+    url,
+    locate: locator?.locate,
+    readyTimeoutMs: readyTimeout * 1000,
+    signal: interruption,
+    env: {
+      PORT: String(addressOf(url).port),
+      SIGNING_SECRET: secret,
+      API_BASE_URL: running.server.url,
+      API_KEY: running.simulator.world.organizations()[0]?.apiKey ?? "",
+    },
+    onLine: quiet === true ? undefined : (line) => output.note(output.style("dim", `receiver | ${line}`)),
+  });
+  if (!started.ok) {
+    const lines = started.output.map((line) => `  receiver | ${line}`);
+    throw new CommandError([started.message, ...lines].join("\n"));
+  }
+  const { receiver } = started;
+  const found = locator?.found();
+  if (found !== undefined) {
+    output.note(`Found it at ${found.url}. ${found.sentence}`);
+    running.simulator.endpoints.change(id, { url: found.url });
+  }
   try {
-    const port =
-      flags.url === undefined ? await portForReceiver(process.env["PORT"]) : addressOf(flags.url).port;
-    const url = flags.url ?? `http://localhost:${port}/webhooks`;
-    const { id, secret } = endpointFor(url, flags, running);
-    const locator = flags.url === undefined ? createLocator(port) : undefined;
-    output.note(`Starting your receiver: ${command.join(" ").replace(process.execPath, "node")}`);
-    const { quiet, readyTimeout } = flags;
-    const started = await startReceiver({
-      command,
-      url,
-      locate: locator?.locate,
-      readyTimeoutMs: readyTimeout * 1000,
-      signal: interruption,
-      env: {
-        PORT: String(addressOf(url).port),
-        SIGNING_SECRET: secret,
-        API_BASE_URL: running.server.url,
-        API_KEY: running.simulator.world.organizations()[0]?.apiKey ?? "",
-      },
-      onLine: quiet === true ? undefined : (line) => output.note(output.style("dim", `receiver | ${line}`)),
-    });
-    if (!started.ok) {
-      const lines = started.output.map((line) => `  receiver | ${line}`);
-      throw new CommandError([started.message, ...lines].join("\n"));
-    }
-    const { receiver } = started;
-    const found = locator?.found();
-    if (found !== undefined) {
-      output.note(`Found it at ${found.url}. ${found.sentence}`);
-      running.simulator.endpoints.change(id, { url: found.url });
-    }
-    try {
-      return await accompany(receiver, flags, { output, running, endpointId: id, interruption });
-    } finally {
-      await receiver.stop({ graceMs: interruption.aborted ? INTERRUPTED_GRACE_MS : GRACE_MS });
-    }
+    return await accompany(receiver, flags, { ...context, endpointId: id });
   } finally {
-    await running.close();
+    await receiver.stop({ graceMs: interruption.aborted ? INTERRUPTED_GRACE_MS : GRACE_MS });
   }
 }
 
 /** The service for a receiver that somebody else starts: the one at `--url`, or the one that is found. */
-async function attend(flags: Flags, output: Output, interruption: AbortSignal): Promise<number> {
-  const { startSimulatorForCommand } = await import("./running-simulator.ts");
-  const running = await startSimulatorForCommand(flags);
-  try {
-    const secret =
-      flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
-    const search = {
-      pid: flags.pid,
-      secret: flags.secret === undefined ? undefined : secret,
-      output,
-      signal:
-        flags.once === true
-          ? AbortSignal.any([interruption, AbortSignal.timeout(flags.readyTimeout * 1000)])
-          : interruption,
-      onNone: () =>
-        output.note(
-          `No receiver listens yet: start yours${flags.secret === undefined ? ` with SIGNING_SECRET=${secret}` : ""}, or have it started:  ${ourCommand("dev -- node server.js")}`,
-        ),
-    };
-    const found = flags.url === undefined ? await findRunningReceiver(search) : undefined;
-    const url = flags.url ?? found?.url;
-    if (url === undefined) return EXIT.couldNotRun;
-    if (found !== undefined)
-      output.note(`Found ${found.listener.program ?? "a receiver"} at ${url}. ${found.sentence}`);
-    const endpoint = endpointFor(url, { secret }, running);
-    if (flags.secret === undefined)
-      output.note(`Its secret: SIGNING_SECRET=${endpoint.secret} (the one that it has: give it as --secret)`);
-    return await accompany(undefined, flags, { output, running, endpointId: endpoint.id, interruption });
-  } finally {
-    await running.close();
-  }
+async function attend(flags: Flags, context: Context): Promise<number> {
+  const { running, output, interruption } = context;
+  const secret =
+    flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
+  const search = {
+    pid: flags.pid,
+    secret: flags.secret === undefined ? undefined : secret,
+    output,
+    signal:
+      flags.once === true
+        ? AbortSignal.any([interruption, AbortSignal.timeout(flags.readyTimeout * 1000)])
+        : interruption,
+    onNone: () =>
+      output.note(
+        `No receiver listens yet: start yours${flags.secret === undefined ? ` with SIGNING_SECRET=${secret}` : ""}, or have it started:  ${ourCommand("dev -- node server.js")}`,
+      ),
+  };
+  const found = flags.url === undefined ? await findRunningReceiver(search) : undefined;
+  const url = flags.url ?? found?.url;
+  if (url === undefined) return EXIT.couldNotRun;
+  if (found !== undefined)
+    output.note(`Found ${found.listener.program ?? "a receiver"} at ${url}. ${found.sentence}`);
+  const endpoint = endpointFor(url, { secret }, running);
+  if (flags.secret === undefined)
+    output.note(`Its secret: SIGNING_SECRET=${endpoint.secret} (the one that it has: give it as --secret)`);
+  return accompany(undefined, flags, { ...context, endpointId: endpoint.id });
 }
 
 /** Sends the samples to a receiver that listens, and stays until it ends or somebody wants an end. */
 async function accompany(
   receiver: ReceiverProcess | undefined,
   flags: Flags,
-  context: { output: Output; running: RunningSimulator; endpointId: string; interruption: AbortSignal },
+  { output, running, endpointId, interruption }: Context & { endpointId: string },
 ): Promise<number> {
-  const { output, running, endpointId, interruption } = context;
   const death = new AbortController();
   const died = receiver?.exited().then((exit) => {
     death.abort();

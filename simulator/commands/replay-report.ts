@@ -15,9 +15,9 @@ const HOPELESS = new Set(["refused", "dns"]);
 /** Counts and shows how a replay goes. */
 export function createReplayReport(options: { total: number; before: ReplayProgress; output: Output }) {
   const { total, before, output } = options;
-  const outcomes = new Map(Object.entries(before.outcomes));
-  const failures: ReplayResult[] = [...before.failures];
-  let { done, sent, acknowledged } = before;
+  const progress: ReplayProgress = structuredClone(before);
+  const { outcomes, failures } = progress;
+  const failed = () => progress.sent - progress.acknowledged;
   let hopeless: ReplayResult | undefined;
 
   return {
@@ -28,27 +28,19 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
           return;
         }
         if (result.outcome === "interrupted") return;
-        done += 1;
-        sent += 1;
-        outcomes.set(String(result.outcome), (outcomes.get(String(result.outcome)) ?? 0) + 1);
-        if (isFine(result)) acknowledged += 1;
+        progress.done += 1;
+        progress.sent += 1;
+        outcomes[result.outcome] = (outcomes[result.outcome] ?? 0) + 1;
+        if (isFine(result)) progress.acknowledged += 1;
         else if (failures.length < SHOWN_FAILURES) failures.push(result);
       }
-      output.progress(
-        `${done} of ${total} sent${sent === acknowledged ? "" : `, ${sent - acknowledged} failed`}`,
-      );
+      output.progress(`${progress.done} of ${total} sent${failed() === 0 ? "" : `, ${failed()} failed`}`);
     },
-    done: () => done,
+    done: () => progress.done,
     /** Progress so far, for a later run that resumes. */
-    progress: (): ReplayProgress => ({
-      done,
-      sent,
-      acknowledged,
-      outcomes: Object.fromEntries(outcomes),
-      failures,
-    }),
-    failed: () => sent - acknowledged,
-    isComplete: () => done === total,
+    progress: (): ReplayProgress => progress,
+    failed,
+    isComplete: () => progress.done === total,
     /** Whether no server listens there, so that going on is useless. */
     isHopeless: () => hopeless !== undefined,
     finish(target: string, firstAttempts?: Record<string, number>): void {
@@ -57,23 +49,22 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
         object: "replay",
         target,
         total,
-        done,
-        sent,
-        acknowledged,
-        failed: sent - acknowledged,
-        outcomes: Object.fromEntries(outcomes),
+        done: progress.done,
+        sent: progress.sent,
+        acknowledged: progress.acknowledged,
+        failed: failed(),
+        outcomes,
         failures: failures.map(({ eventId, outcome }) => ({ event_id: eventId, outcome })),
         first_attempts: firstAttempts,
       });
       for (const { eventId, outcome } of failures)
         output.line(`${output.style("red", `[${outcome}]`)} ${eventId}`);
-      if (sent - acknowledged > failures.length)
-        output.line(`… and ${sent - acknowledged - failures.length} more`);
-      const failed = sent === acknowledged ? "" : `, ${sent - acknowledged} not acknowledged`;
+      if (failed() > failures.length) output.line(`… and ${failed() - failures.length} more`);
+      const notTaken = failed() === 0 ? "" : `, ${failed()} not acknowledged`;
       // A simulator takes all of them; what its endpoints answered stands in the next line.
-      const { accepted, ...answers } = Object.fromEntries(outcomes);
-      const answered = accepted === undefined && sent > 0 ? `: ${countsInWords(answers)}` : "";
-      output.line(`${sent} sent to ${target}${failed}${answered}.`);
+      const { accepted, ...answers } = outcomes;
+      const answered = accepted === undefined && progress.sent > 0 ? `: ${countsInWords(answers)}` : "";
+      output.line(`${progress.sent} sent to ${target}${notTaken}${answered}.`);
       if (firstAttempts !== undefined && Object.keys(firstAttempts).length > 0)
         output.line(`First attempts: ${countsInWords(firstAttempts)}`);
       if (hopeless !== undefined) output.note(`Nothing answers at ${target} (${hopeless.outcome}).`);

@@ -77,7 +77,7 @@ export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
 
   router.post("/endpoints/:id/test", (request, response) => {
     const { emitted } = orRefuse(endpoints.test(request.params.id));
-    response.status(202).json(emittedView([emitted]));
+    response.status(202).json(emittedView(emitted));
   });
 
   return router;

@@ -1,12 +1,11 @@
 import { Router } from "express";
 import { z } from "zod";
 import type { Listeners } from "../processes/listeners.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { orRefuse, readBody } from "./answers.ts";
 
-const LARGEST_PORT = 65_535;
-
-const probeSchema = z.strictObject({ port: z.int().min(1).max(LARGEST_PORT) });
+const probeSchema = z.strictObject({ port: z.int().min(1).max(OPTION_BOUNDS.port[1]) });
 
 /** Receivers that are not registered yet: who listens on this machine, and at which path one takes webhooks. */
 export function receiverRoutes({ receivers }: Simulator): Router {

@@ -1,5 +1,5 @@
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
-import { parseSignature, SIGNATURE_HEADER, sign, verify } from "../../shared/signature.ts";
+import { parseSignature, SIGNATURE_HEADER, verify } from "../../shared/signature.ts";
 import type { Attempt } from "../domain/attempts.ts";
 import type { JudgedAttempt } from "../domain/blame.ts";
 import { FAULTS } from "../domain/faults.ts";
@@ -21,7 +21,9 @@ export function signatureView(
   const sentAtSeconds = Math.floor(attempt.wallStartedAtMs / 1000);
   const text = body.toString();
   const isForged = attempt.injected.some(({ name }) => FAULTS[name].at === "signature");
-  const isMatch = parsed.ok && matches(parsed, body, secrets);
+  const judged = (nowSeconds: number) => verify({ headers, body, secrets, nowSeconds });
+  // At the moment of its `t` a signature is neither too old nor too new.
+  const isMatch = parsed.ok && judged(Number(parsed.timestamp)).ok;
   const isKnown = secrets.length > 0 && (isMatch || isForged);
   return {
     header,
@@ -33,22 +35,11 @@ export function signatureView(
     matches: parsed.ok && isKnown ? isMatch : null,
     age_at_send_seconds: sentAtSeconds - attempt.signatureTimestamp,
     tolerance_seconds: SIGNATURE_TOLERANCE_SECONDS,
-    verdict: !isKnown ? null : verdictOf(headers, body, secrets, sentAtSeconds),
+    verdict: isKnown ? verdictOf(judged(sentAtSeconds)) : null,
   };
 }
 
-function matches(
-  parsed: { timestamp: string; digests: string[] },
-  body: Buffer,
-  secrets: readonly string[],
-): boolean {
-  const timestampSeconds = Number(parsed.timestamp);
-  const expected = secrets.map((secret) => sign({ body, secret, timestampSeconds }));
-  return expected.some((header) => parsed.digests.includes(header.slice(header.indexOf("v1=") + 3)));
-}
-
 /** What a receiver has to say of it: `accepted`, or why not. */
-function verdictOf(headers: string[], body: Buffer, secrets: readonly string[], nowSeconds: number): string {
-  const verification = verify({ headers, body, secrets, nowSeconds });
+function verdictOf(verification: ReturnType<typeof verify>): string {
   return verification.ok ? "accepted" : verification.reason;
 }

@@ -7,20 +7,12 @@ import { type CreatedDelivery, fanOut } from "./fan-out.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
-import type { Caller } from "./world/callers.ts";
 import { EVENT_KINDS } from "./world/event-types.ts";
+import type { HappenOptions } from "./world/happenings.ts";
 import type { World } from "./world/world.ts";
 import { notFound, type Refused, refused } from "./refused.ts";
 
-export type Happening = {
-  type: EventType;
-  orgId?: string | undefined;
-  /** Fields that replace the made-up ones, merged deeply. */
-  object?: Record<string, unknown> | undefined;
-  /** Who calls; somebody of the world's choosing, if absent. */
-  caller?: Partial<Caller> | undefined;
-  faults?: readonly Fault[] | undefined;
-};
+export type Happening = HappenOptions & { type: EventType; faults?: readonly Fault[] | undefined };
 
 /** An event that was set off, and its deliveries. */
 export type EmittedEvent = { event: StoredEvent; deliveries: CreatedDelivery[] };
@@ -67,15 +59,22 @@ export function createEmitter(options: {
     return { event, deliveries: created };
   }
 
-  function announce(emitted: readonly EmittedEvent[]): void {
-    for (const one of emitted) {
+  /** Does it all or nothing, and tells of what was done. */
+  function announced(action: () => EmitResult): EmitResult {
+    const result = transaction(action);
+    for (const one of result.ok ? result.emitted : []) {
       journal.write({ kind: "event.created", eventId: one.event.id });
       for (const { id } of one.deliveries) journal.write({ kind: "delivery.changed", deliveryId: id });
     }
-    wake();
+    if (result.ok) wake();
+    return result;
   }
 
-  function happen(happening: Happening, origin: EventOrigin, withItsCall: boolean): EmitResult {
+  function happen(
+    happening: Happening,
+    origin: EventOrigin,
+    { withItsCall = false, to = endpoints.list() } = {},
+  ): EmitResult {
     const { type, orgId, object, caller, faults } = happening;
     const happened = world.happen(type, { orgId, object, caller });
     if (!happened.ok) return happened;
@@ -85,7 +84,6 @@ export function createEmitter(options: {
       if (options.readings().emission_order === "completed_first") news.unshift(completed);
       else news.push(completed);
     }
-    const to = endpoints.list();
     const emitted = news.map((told) => {
       const event = events.append({ ...told, orgId: happened.orgId, origin });
       world.tie(happened, event.id);
@@ -94,7 +92,10 @@ export function createEmitter(options: {
     return { ok: true, emitted };
   }
 
-  function oddCall(given: Record<string, unknown>, [emitted]: readonly EmittedEvent[]): string | undefined {
+  function oddCall(
+    given: Readonly<Record<string, unknown>>,
+    [emitted]: readonly EmittedEvent[],
+  ): string | undefined {
     if (emitted === undefined) return undefined;
     const call = envelopeSchema.parse(JSON.parse(emitted.event.body.toString())).data.object;
     const agentIds = world.agents(emitted.event.orgId).map(({ id }) => id);
@@ -110,10 +111,10 @@ export function createEmitter(options: {
       const { type, object = {} } = happening;
       const problem = objectProblem(type, object);
       if (problem !== undefined) return refused(`object.${problem}`);
-      const result = transaction((): EmitResult => {
+      return announced(() => {
         const emitted: EmittedEvent[] = [];
         for (let made = 0; made < count; made++) {
-          const happened = happen(happening, "trigger", false);
+          const happened = happen(happening, "trigger");
           if (!happened.ok) return happened;
           const odd =
             made === 0 && EVENT_KINDS[type].item === "call" ? oddCall(object, happened.emitted) : undefined;
@@ -122,17 +123,12 @@ export function createEmitter(options: {
         }
         return { ok: true, emitted };
       });
-      if (result.ok) announce(result.emitted);
-      return result;
     },
     /** What the business itself does: the event, and the `call.completed` that belongs to it, in the order that is read. */
-    live(happening: Happening): EmitResult {
-      const result = transaction(() => happen(happening, "world", true));
-      if (result.ok) announce(result.emitted);
-      return result;
-    },
+    live: (happening: Happening): EmitResult =>
+      announced(() => happen(happening, "world", { withItsCall: true })),
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
-    test(endpoint: Endpoint): { ok: true; emitted: EmittedEvent } | Refused {
+    test(endpoint: Endpoint): EmitResult {
       const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes("call.completed");
       if (!isSelected && options.readings().test_event_ignores_selection === "no") {
         return refused(
@@ -140,16 +136,8 @@ export function createEmitter(options: {
           "not_selected",
         );
       }
-      const tested = transaction(() => {
-        const happened = world.happen("call.completed", { orgId: endpoint.orgId ?? undefined });
-        if (!happened.ok) return happened;
-        const { object, orgId } = happened;
-        const event = events.append({ type: "call.completed", object, orgId, origin: "test" });
-        world.tie(happened, event.id);
-        return { ok: true as const, emitted: publish(event, [{ ...endpoint, eventTypes: [] }]) };
-      });
-      if (tested.ok) announce([tested.emitted]);
-      return tested;
+      const happening = { type: "call.completed", orgId: endpoint.orgId ?? undefined } as const;
+      return announced(() => happen(happening, "test", { to: [{ ...endpoint, eventTypes: [] }] }));
     },
     /**
      * Sends recorded envelopes to every endpoint that selected their type: under their own ids, or under new ones. All of
@@ -159,7 +147,7 @@ export function createEmitter(options: {
       const { endpointId } = settings;
       const only = endpointId === undefined ? undefined : endpoints.find(endpointId);
       if (endpointId !== undefined && only === undefined) return notFound("endpoint", endpointId);
-      const result = transaction((): EmitResult => {
+      return announced(() => {
         const emitted: EmittedEvent[] = [];
         const to = only ? [{ ...only, eventTypes: [], orgId: null }] : endpoints.list();
         for (const envelope of envelopes) {
@@ -170,8 +158,6 @@ export function createEmitter(options: {
         }
         return { ok: true, emitted };
       });
-      if (result.ok) announce(result.emitted);
-      return result;
     },
     /** A new delivery of the same event to the same endpoint, with six attempts of its own. */
     resend(delivery: Delivery): string {

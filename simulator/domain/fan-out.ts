@@ -3,7 +3,7 @@ import type { Deliveries } from "./deliveries.ts";
 import { isSubscribed, type Endpoint } from "./endpoints.ts";
 import type { StoredEvent } from "./events.ts";
 import { parseExactly } from "./exact-json.ts";
-import { faultsOnAttempt, type Fault, type FaultName } from "./faults.ts";
+import { FAULTS, faultsOnAttempt, type Fault, type FaultName } from "./faults.ts";
 import { createRandom, stableId } from "./random.ts";
 import type { Readings } from "./readings.ts";
 
@@ -76,12 +76,7 @@ export function faultyBody(
   faults: ReadonlySet<FaultName>,
   id?: string,
 ): Buffer | undefined {
-  const isChanged =
-    faults.has("unknown-type") ||
-    faults.has("unknown-fields") ||
-    faults.has("minimal-objects") ||
-    faults.has("next-version") ||
-    faults.has("large-event");
+  const isChanged = [...faults].some((name) => FAULTS[name].at === "body");
   if (!isChanged && id === undefined) return undefined;
   const envelope = envelopeSchema.parse(parseExactly(event.body.toString()));
   if (id !== undefined) envelope.id = id;

@@ -9,13 +9,8 @@ import { orThrow, refuseUnknown, refuseUnknownWord } from "./input.ts";
 import type { AttemptRecord, DeliveryControl, DeliveryRecord, DeliverySearch } from "./surface.ts";
 
 const MOST_LISTED = 1_000;
-const SEARCH: Record<keyof DeliverySearch, true> = {
-  state: true,
-  endpointId: true,
-  eventId: true,
-  limit: true,
-};
-const RECORD = [
+const SEARCH: (keyof DeliverySearch)[] = ["state", "endpointId", "eventId", "limit"];
+const RECORD: (keyof DeliveryRecord)[] = [
   "id",
   "eventId",
   "eventType",
@@ -24,7 +19,7 @@ const RECORD = [
   "nextAttemptAt",
   "resendOf",
   "attempts",
-] as const satisfies readonly (keyof DeliveryRecord)[];
+];
 
 /** What tests do with deliveries. */
 export function createDeliveryControl(simulator: Simulator): DeliveryControl {
@@ -33,7 +28,7 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
   const get = (id: string): DeliveryRecord => record(orThrow(deliveries.detail(id)));
 
   function list(asked: DeliverySearch = {}): DeliveryRecord[] {
-    refuseUnknown("simulator.deliveries.list()", asked, Object.keys(SEARCH));
+    refuseUnknown("simulator.deliveries.list()", asked, SEARCH);
     refuseUnknownWord("simulator.deliveries.list(): state", asked.state, DELIVERY_STATES);
     const { limit = MOST_LISTED, ...search } = asked;
     const records: DeliveryRecord[] = [];

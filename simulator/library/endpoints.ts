@@ -6,14 +6,8 @@ import type { Simulator } from "../verbs/simulator.ts";
 import { faultsFrom, orThrow, secondsFrom, refuseUnknown } from "./input.ts";
 import type { EndpointControl, EndpointRecord, EndpointRequest, Rotation } from "./surface.ts";
 
-const CHANGEABLE = [
-  "url",
-  "eventTypes",
-  "orgId",
-  "faults",
-] as const satisfies readonly (keyof EndpointRequest)[];
-
-const ROTATION = ["secret", "overlap"] as const satisfies readonly (keyof Rotation)[];
+const CHANGEABLE: (keyof EndpointRequest)[] = ["url", "eventTypes", "orgId", "faults"];
+const ROTATION: (keyof Rotation)[] = ["secret", "overlap"];
 
 /** What tests do with endpoints. */
 export function createEndpointControl({ endpoints, settled }: Simulator): EndpointControl {
@@ -38,7 +32,7 @@ export function createEndpointControl({ endpoints, settled }: Simulator): Endpoi
     async test(id) {
       const { emitted } = orThrow(endpoints.test(id));
       await settled();
-      return emitted.event.id;
+      return emitted[0]?.event.id ?? "";
     },
   };
 }

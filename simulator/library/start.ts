@@ -19,14 +19,9 @@ import { simulatorFrom } from "./start-options.ts";
 import type { ClockControl, EmitOptions, Emitted, RunningSimulator, StartOptions, Story } from "./surface.ts";
 
 const EMIT = "simulator.emit()";
-const EMIT_OPTIONS: Record<keyof EmitOptions, true> = {
-  object: true,
-  orgId: true,
-  count: true,
-  faults: true,
-};
-const EMITTED = ["events", "deliveries"] as const satisfies readonly (keyof Emitted)[];
-const STORY = ["name", "steps", "endsAt"] as const satisfies readonly (keyof Story)[];
+const EMIT_OPTIONS: (keyof EmitOptions)[] = ["object", "orgId", "count", "faults"];
+const EMITTED: (keyof Emitted)[] = ["events", "deliveries"];
+const STORY: (keyof Story)[] = ["name", "steps", "endsAt"];
 
 /** Starts the service as the library's options say, and answers what tests do with it. */
 export async function start(options: StartOptions): Promise<RunningSimulator> {
@@ -58,7 +53,7 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
 
   async function emit(type: string, given: EmitOptions): Promise<Emitted> {
     refuseClosed();
-    refuseUnknown(EMIT, given, Object.keys(EMIT_OPTIONS));
+    refuseUnknown(EMIT, given, EMIT_OPTIONS);
     const { object, orgId, count = 1, faults = [] } = given;
     refuseBeyondBounds(EMIT, { count });
     const known = orThrow(parseEventType(type)).type;

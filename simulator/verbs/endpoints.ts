@@ -1,5 +1,5 @@
 import type { Dispatcher } from "../domain/dispatcher.ts";
-import type { EmittedEvent, Emitter } from "../domain/emitter.ts";
+import type { EmitResult, Emitter } from "../domain/emitter.ts";
 import type {
   Endpoint,
   EndpointChanges,
@@ -68,7 +68,7 @@ export function createEndpointVerbs(options: {
       return found;
     },
     /** Sends a synthetic `call.completed` to this endpoint alone. */
-    test(id: string): { ok: true; emitted: EmittedEvent } | Refused {
+    test(id: string): EmitResult {
       const found = get(id);
       return found.ok ? emitter.test(found.endpoint) : found;
     },

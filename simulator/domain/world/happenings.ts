@@ -8,7 +8,6 @@ import { EVENT_KINDS } from "./event-types.ts";
 import { FIRST_STORED_SEQ, type Item, type ItemKind, type Items } from "./items.ts";
 import { createCall, createVoicemail, merge, withTransferForms, type WorldObject } from "./objects.ts";
 import type { Business } from "./organizations.ts";
-import type { Origins } from "./origins.ts";
 import { plotOf } from "./plot.ts";
 import type { Timeline } from "./timeline.ts";
 import { type Refused, refused } from "../refused.ts";
@@ -44,13 +43,13 @@ export function createHappenings(options: {
   businesses: readonly Business[];
   items: Items;
   timeline: Timeline;
-  origins: Origins;
+  nextHappening: () => number;
   show: (item: Item) => WorldObject;
   readings: () => Readings;
   nowMs: () => number;
   baseUrl: () => string;
 }) {
-  const { seed, businesses, items, timeline, origins, show, readings, nowMs, baseUrl } = options;
+  const { seed, businesses, items, timeline, nextHappening, show, readings, nowMs, baseUrl } = options;
 
   function happen(type: EventType, settings: HappenOptions = {}): HappenResult {
     const chosen = chooseBusiness(businesses, type, settings.orgId);
@@ -68,7 +67,7 @@ export function createHappenings(options: {
 
     const createdAtMs = nowMs();
     const at = Math.floor(createdAtMs / 1000);
-    const number = origins.nextHappening();
+    const number = nextHappening();
     const random = createRandom(seed, "happening", number);
     const knownCall = call.item && show(call.item);
     const gained = knownCall === undefined ? undefined : amend?.(knownCall, business);

@@ -2,19 +2,14 @@ import { z } from "zod";
 import type { EventType } from "../../../shared/events.ts";
 import { createRandom } from "../random.ts";
 import { type Caller, callerOf, pickCaller } from "./callers.ts";
+import type { HappenOptions } from "./happenings.ts";
 import { chooseBusiness } from "./choose-business.ts";
 import { type Business, USUAL_LANGUAGE } from "./organizations.ts";
 import { PLACEHOLDER, type Scenario, type ScenarioStep } from "./scenario.ts";
 import { type Refused, refused } from "../refused.ts";
 
 /** Something that is to happen `afterMs` of schedule time after the story begins; plain data, fit to be stored. */
-export type StoryStep = {
-  afterMs: number;
-  type: EventType;
-  orgId: string;
-  caller?: Partial<Caller> | undefined;
-  object?: Record<string, unknown> | undefined;
-};
+export type StoryStep = HappenOptions & { afterMs: number; type: EventType; orgId: string };
 
 export type StoryPlan = { ok: true; steps: StoryStep[] } | Refused;
 

@@ -4,11 +4,10 @@ import type { EventType } from "../../../shared/events.ts";
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import type { Readings } from "../readings.ts";
 import { type HappenResult, type Happened, type HappenOptions, createHappenings } from "./happenings.ts";
-import { createHistory, historyStart } from "./history.ts";
+import { createHistory, historyStart, type Origin } from "./history.ts";
 import { type Item, type ItemKind, createItems } from "./items.ts";
 import { type WorldObject, withTransferForms } from "./objects.ts";
 import { type Business, MINIMUM_ORGANIZATIONS, createBusinesses } from "./organizations.ts";
-import { createOrigins } from "./origins.ts";
 import type { Scenario } from "./scenario.ts";
 import { type StoryPlan, tellStory } from "./story.ts";
 import { type PageQuery, createTimeline } from "./timeline.ts";
@@ -19,6 +18,10 @@ export type WorldPage =
   | { ok: false; reason: "invalid_cursor" };
 
 type PageOptions = { limit: number; startingAfter?: string | undefined };
+
+const GET = `SELECT seed, calls, organizations, epoch FROM world`;
+const SET = `INSERT INTO world (one, seed, calls, organizations, epoch, happenings) VALUES (1, ?, ?, ?, ?, 0)`;
+const NEXT_HAPPENING = `UPDATE world SET happenings = happenings + 1 RETURNING happenings`;
 
 export type World = ReturnType<typeof createWorld>;
 
@@ -44,13 +47,15 @@ export function createWorld(options: {
 }) {
   const { database, readings, nowMs, baseUrl } = options;
   const items = createItems(database);
-  const origins = createOrigins(database);
-  const origin = origins.settle({
+  const origin = settledOrigin(database, {
     seed: options.seed,
     calls: options.calls,
     organizations: Math.max(MINIMUM_ORGANIZATIONS, options.organizations ?? MINIMUM_ORGANIZATIONS),
     epoch: Math.floor(options.epochMs / 1000),
   });
+  const happened = database.prepare<[], number>(NEXT_HAPPENING).pluck();
+  /** Counts from 1, through restarts and resets, so that no id is ever given twice. */
+  const nextHappening = (): number => happened.get() ?? 1;
   const { seed } = origin;
   const businesses = createBusinesses({
     seed,
@@ -64,7 +69,7 @@ export function createWorld(options: {
     businesses,
     items,
     timeline,
-    origins,
+    nextHappening,
     show,
     readings,
     nowMs,
@@ -124,7 +129,7 @@ export function createWorld(options: {
     happen: (type: EventType, settings?: HappenOptions): HappenResult => happenings.happen(type, settings),
     /** The steps of one telling of a scenario; each is to `happen` at its time. */
     tell: (scenario: Scenario): StoryPlan =>
-      tellStory({ scenario, businesses, seed, storyNumber: origins.nextHappening() }),
+      tellStory({ scenario, businesses, seed, storyNumber: nextHappening() }),
     /** What happens by itself, step by step, where `perMinute` calls come in a minute. */
     traffic: (index: number, perMinute: number): TrafficStep =>
       trafficStep({ seed, index, perMinute, businesses }),
@@ -157,6 +162,14 @@ export function createWorld(options: {
     /** Puts the world back to its history. What happens from then on has new ids. */
     reset: (): void => items.clear(),
   };
+}
+
+/** The origin that the database has, or else `fresh`, which it has from then on. */
+function settledOrigin(database: Database, fresh: Origin): Origin {
+  const known = database.prepare<[], Origin>(GET).get();
+  if (known !== undefined) return known;
+  database.prepare(SET).run(fresh.seed, fresh.calls, fresh.organizations, fresh.epoch);
+  return fresh;
 }
 
 /** How the name of a key ends that may read nothing. */
