@@ -179,7 +179,7 @@ export function compose(
       ...emitter,
       find: tables.events.find,
       summary: tables.eventSummaries.find,
-      page: tables.eventSummaries.page,
+      page: (search) => tables.eventSummaries.page(search),
     },
     deliveries: createDeliveryVerbs({
       ...parts,

@@ -12,39 +12,37 @@ type Source = { query: URLSearchParams; readings: Readings };
 
 /** The parameters of GET /api/v1/calls; unknown ones are left alone. */
 export function parseCallsQuery(source: Source): Parsed<PageQuery & { outcome?: string | undefined }> {
-  const page = parsePage(source);
+  const page = parsePage(source, "outcome");
   if (!page.ok) return page;
-  const outcome = single(source.query, "outcome");
-  if (!outcome.ok) return outcome;
-  const isKnown = outcome.value === undefined || OUTCOMES.some((known) => known === outcome.value);
+  const outcome = source.query.get("outcome") ?? undefined;
+  const isKnown = outcome === undefined || OUTCOMES.some((known) => known === outcome);
   if (!isKnown && source.readings.unknown_outcome === "reject") {
-    return refused(`outcome must be one of ${OUTCOMES.join(", ")}, not ${JSON.stringify(outcome.value)}.`);
+    return refused(`outcome must be one of ${OUTCOMES.join(", ")}, not ${JSON.stringify(outcome)}.`);
   }
-  return { ok: true, value: { ...page.value, outcome: outcome.value } };
+  return { ok: true, value: { ...page.value, outcome } };
 }
 
 /** The parameters of GET /api/v1/voicemails; unknown ones are left alone. */
 export function parseVoicemailsQuery(source: Source): Parsed<PageQuery & { reviewed?: boolean | undefined }> {
-  const page = parsePage(source);
-  if (!page.ok) return page;
-  const reviewed = single(source.query, "reviewed");
-  if (!reviewed.ok) return reviewed;
-  const { value } = reviewed;
-  if (value !== undefined && value !== "true" && value !== "false") {
-    if (source.readings.invalid_reviewed === "ignore") return page;
-    return refused(`reviewed must be true or false, not ${JSON.stringify(value)}.`);
+  const page = parsePage(source, "reviewed");
+  const text = source.query.get("reviewed");
+  if (!page.ok || text === null) return page;
+  if (text === "true" || text === "false") {
+    return { ok: true, value: { ...page.value, reviewed: text === "true" } };
   }
-  return { ok: true, value: { ...page.value, reviewed: value === undefined ? undefined : value === "true" } };
+  if (source.readings.invalid_reviewed === "ignore") return page;
+  return refused(`reviewed must be true or false, not ${JSON.stringify(text)}.`);
 }
 
-function parsePage({ query, readings }: Source): Parsed<PageQuery> {
-  const limit = single(query, "limit");
-  if (!limit.ok) return limit;
-  const startingAfter = single(query, "starting_after");
-  if (!startingAfter.ok) return startingAfter;
-  const items = parseLimit(limit.value, readings);
-  if (!items.ok) return items;
-  return { ok: true, value: { limit: items.value, startingAfter: startingAfter.value } };
+/** What every list takes. Which of two values the service would take is not stated, so a repeated one is refused. */
+function parsePage({ query, readings }: Source, filter: string): Parsed<PageQuery> {
+  const repeated = ["limit", "starting_after", filter].find((name) => query.getAll(name).length > 1);
+  if (repeated !== undefined) {
+    return refused(`${repeated} is given ${query.getAll(repeated).length} times; give it once.`);
+  }
+  const limit = parseLimit(query.get("limit") ?? undefined, readings);
+  const startingAfter = query.get("starting_after") ?? undefined;
+  return limit.ok ? { ok: true, value: { limit: limit.value, startingAfter } } : limit;
 }
 
 function parseLimit(text: string | undefined, readings: Readings): Parsed<number> {
@@ -59,12 +57,4 @@ function parseLimit(text: string | undefined, readings: Readings): Parsed<number
   const clamped = Math.min(LIST_LIMIT_MAXIMUM, Math.max(1, limit));
   if (limit !== clamped && readings.limit_out_of_range === "reject") return refused(rule);
   return { ok: true, value: clamped };
-}
-
-/** The one value of a parameter: which of two the service would take is not stated, so two are refused. */
-function single(query: URLSearchParams, name: string): Parsed<string | undefined> {
-  const values = query.getAll(name);
-  return values.length < 2
-    ? { ok: true, value: values[0] }
-    : refused(`${name} is given ${values.length} times; give it once.`);
 }

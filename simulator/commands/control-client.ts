@@ -36,6 +36,14 @@ export function addSimulatorOptions(command: Command): Command {
 
 export type ControlClient = ReturnType<typeof createControlClient>;
 
+/** The path of a list with the parameters that are given. */
+export function listPath(path: string, parameters: Record<string, string | number | undefined>): string {
+  const given = Object.entries(parameters).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return `${path}?${new URLSearchParams(given).toString()}`;
+}
+
 /** Where a path of a simulator is; what is no address of one ends the command. */
 export function simulatorUrl(simulator: string, path: string): URL {
   const url = URL.canParse(path, simulator) ? new URL(path, simulator) : undefined;

@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { STATE_WORDS } from "../control/schemas.ts";
-import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+import { addSimulatorOptions, createControlClient, listPath, type SimulatorFlags } from "./control-client.ts";
 import { answerLines } from "./first-attempts.ts";
 import {
   deliveryDetailSchema,
@@ -40,16 +40,11 @@ export default function deliveriesCommand(): Command {
     .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20)
     .action(async (flags: ListFlags) => {
       const output = createOutput(flags);
-      const query = new URLSearchParams({ limit: String(flags.limit) });
-      if (flags.state !== undefined) query.set("state", flags.state);
-      if (flags.endpoint !== undefined) query.set("endpoint_id", flags.endpoint);
-      if (flags.event !== undefined) query.set("event_id", flags.event);
-      const list = await createControlClient(flags).get(
-        `/deliveries?${query.toString()}`,
-        listOf(deliverySchema),
-      );
+      const { state, endpoint, event, limit } = flags;
+      const path = listPath("/deliveries", { limit, state, endpoint_id: endpoint, event_id: event });
+      const list = await createControlClient(flags).get(path, listOf(deliverySchema));
       output.value(list);
-      const isAsked = [flags.state, flags.endpoint, flags.event].some((word) => word !== undefined);
+      const isAsked = [state, endpoint, event].some((word) => word !== undefined);
       if (list.data.length === 0 && isAsked) {
         output.note(`No delivery is so. All there are:  ${ourCommand("deliveries list", flags)}`);
         return;

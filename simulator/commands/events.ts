@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+import { addSimulatorOptions, createControlClient, listPath, type SimulatorFlags } from "./control-client.ts";
 import { eventDetailSchema, eventSchema, listOf } from "./control-schemas.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
@@ -18,9 +18,8 @@ export default function eventsCommand(): Command {
     .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20)
     .action(async (flags: ListFlags) => {
       const output = createOutput(flags);
-      const query = new URLSearchParams({ limit: String(flags.limit) });
-      if (flags.type !== undefined) query.set("type", flags.type);
-      const list = await createControlClient(flags).get(`/events?${query.toString()}`, listOf(eventSchema));
+      const path = listPath("/events", { limit: flags.limit, type: flags.type });
+      const list = await createControlClient(flags).get(path, listOf(eventSchema));
       output.value(list);
       if (list.data.length === 0) {
         output.note(`No events. Let something happen:  ${ourCommand("trigger call.completed", flags)}`);

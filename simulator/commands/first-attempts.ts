@@ -6,7 +6,7 @@ import {
   type DeliveryValue,
   type DeliveryDetailValue,
 } from "./control-schemas.ts";
-import type { ControlClient } from "./control-client.ts";
+import { listPath, type ControlClient } from "./control-client.ts";
 import { interruptible } from "./interrupt.ts";
 import type { Output } from "./output.ts";
 
@@ -29,9 +29,7 @@ export function waitForFirstAttempts(
 ): Promise<DeliveryValue[]> {
   const ids = new Set(deliveries.map(({ id }) => id));
   if (ids.size === 0) return Promise.resolve([]);
-  const [first] = events;
-  const query = new URLSearchParams({ limit: String(MOST_LISTED) });
-  if (first !== undefined && events.length === 1) query.set("event_id", first.id);
+  const eventId = events.length === 1 ? events[0]?.id : undefined;
   return interruptible(async (signal) => {
     const deadlineMs = performance.now() + LONGEST_WAIT_MS;
     let pauseMs = SHORTEST_PAUSE_MS;
@@ -50,9 +48,8 @@ export function waitForFirstAttempts(
   async function findAll(): Promise<DeliveryValue[]> {
     const found = new Map<string, DeliveryValue>();
     for (let after: string | undefined; found.size < ids.size;) {
-      if (after !== undefined) query.set("starting_after", after);
-      else query.delete("starting_after");
-      const page = await client.get(`/deliveries?${query.toString()}`, listOf(deliverySchema));
+      const asked = { limit: MOST_LISTED, event_id: eventId, starting_after: after };
+      const page = await client.get(listPath("/deliveries", asked), listOf(deliverySchema));
       for (const delivery of page.data) if (ids.has(delivery.id)) found.set(delivery.id, delivery);
       after = page.data.at(-1)?.id;
       if (page.data.length < MOST_LISTED) break;

@@ -82,9 +82,9 @@ export function eventRoutes(simulator: Simulator): Router {
   router.get("/events/:id", (request, response) => {
     const { id } = request.params;
     const [event, summary] = [events.find(id), events.summary(id)];
-    if (!event || !summary) return orRefuse(notFound("event", id));
-    const own = deliveries.page({ eventId: event.id, limit: MOST_ENVELOPES });
-    response.json(eventDetailView(summary, event.body, own.deliveries));
+    const known = orRefuse(event && summary ? { ok: true as const, event, summary } : notFound("event", id));
+    const own = deliveries.page({ eventId: id, limit: MOST_ENVELOPES });
+    response.json(eventDetailView(known.summary, known.event.body, own.deliveries));
   });
 
   return router;

@@ -166,15 +166,15 @@ export function clockView(simulator: Simulator) {
 }
 
 /** What falls due at about one moment; of several, the first is named. */
-export function dueView(due: Due) {
+export function dueView({ kind, dueAtMs, count, eventType, deliveryId, number }: Due) {
   return {
     object: "due",
-    kind: due.kind,
-    due_at: iso(due.dueAtMs),
-    count: due.count,
-    event_type: due.eventType,
-    delivery_id: due.kind === "attempt" ? due.deliveryId : null,
-    attempt: due.kind === "attempt" ? due.number : null,
+    kind,
+    due_at: iso(dueAtMs),
+    count,
+    event_type: eventType,
+    delivery_id: deliveryId,
+    attempt: number,
   };
 }
 

@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv4 } from "node:net";
+import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
@@ -7,28 +7,23 @@ import ipaddr from "ipaddr.js";
  */
 export type AddressKind = "loopback" | "private" | "link-local" | "reserved" | "public";
 
-/** Ranges by kind, the first that holds an address says what it is. Those of IPv4 hold for its forms in IPv6, too. */
-const RANGES: readonly (readonly [AddressKind, readonly string[]])[] = [
-  ["loopback", ["127.0.0.0/8", "::1/128"]],
+/** Ranges by kind; the first kind with a range that holds an address is its kind. */
+const RANGES = {
+  loopback: ranges("127.0.0.0/8", "::1/128"),
   // The last three are where Alibaba, Oracle and AWS answer a machine's questions about itself.
-  [
-    "link-local",
-    ["169.254.0.0/16", "fe80::/10", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128"],
+  "link-local": [
+    ...ranges("169.254.0.0/16", "fe80::/10"),
+    ...ranges("100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128"),
   ],
-  ["private", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "fec0::/10"]],
-  ["private", ["198.18.0.0/15", "64:ff9b:1::/48"]],
-  ["reserved", ["0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"]],
-  ["reserved", ["224.0.0.0/4", "240.0.0.0/4", "::/128", "100::/64", "2001:db8::/32", "ff00::/8"]],
-];
-
-const KINDS = RANGES.map(([kind, ranges]) => {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [network = "", prefix] = range.split("/");
-    list.addSubnet(network, Number(prefix), isIPv4(network) ? "ipv4" : "ipv6");
-  }
-  return { kind, list };
-});
+  private: [
+    ...ranges("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15"),
+    ...ranges("fc00::/7", "fec0::/10", "64:ff9b:1::/48"),
+  ],
+  reserved: [
+    ...ranges("0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"),
+    ...ranges("224.0.0.0/4", "240.0.0.0/4", "::/128", "100::/64", "2001:db8::/32", "ff00::/8"),
+  ],
+};
 
 /** Which of two kinds says more against an address that is both. */
 const STRICTEST_FIRST: readonly AddressKind[] = ["link-local", "reserved", "private", "loopback", "public"];
@@ -38,18 +33,24 @@ const STRICTEST_FIRST: readonly AddressKind[] = ["link-local", "reserved", "priv
  * tunnelled) leads there, and is judged like it.
  */
 export function kindOfAddress(text: string): AddressKind | undefined {
-  const address = text.replace(/%.*$/, "");
-  if (isIP(address) === 0) return undefined;
-  if (isIPv4(address)) return kindOf(address, "ipv4");
-  const carried = carriedAddresses(ipaddr.IPv6.parse(address).parts).map((inner) => kindOf(inner, "ipv4"));
-  const own = kindOf(address, "ipv6");
+  const bare = text.replace(/%.*$/, "");
+  if (isIP(bare) === 0) return undefined;
+  const address = ipaddr.parse(bare);
+  const own = kindOf(address);
+  if (address.kind() === "ipv4") return own;
+  const carried = carriedAddresses(ipaddr.IPv6.parse(bare).parts).map((inner) => kindOf(ipaddr.parse(inner)));
   // A public wrapping says nothing about what is inside; any other is what it is.
   const kinds = own === "public" && carried.length > 0 ? carried : [own, ...carried];
   return STRICTEST_FIRST.find((kind) => kinds.includes(kind));
 }
 
-function kindOf(address: string, family: "ipv4" | "ipv6"): AddressKind {
-  return KINDS.find(({ list }) => list.check(address, family))?.kind ?? "public";
+function kindOf(address: ipaddr.IPv4 | ipaddr.IPv6): AddressKind {
+  const kind = ipaddr.subnetMatch(address, RANGES, "public");
+  return STRICTEST_FIRST.find((known) => known === kind) ?? "public";
+}
+
+function ranges(...texts: string[]): [ipaddr.IPv4 | ipaddr.IPv6, number][] {
+  return texts.map((text) => ipaddr.parseCIDR(text));
 }
 
 /** The IPv4 addresses that an IPv6 address stands for, by each way there is to carry one. */

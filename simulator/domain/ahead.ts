@@ -4,9 +4,15 @@ import type { Database } from "better-sqlite3";
  * What falls due at about one moment: attempts, or steps of stories. Nothing is due before `dueAtMs`, when the first of
  * `count` is: the one that is named.
  */
-export type Due =
-  | { kind: "attempt"; dueAtMs: number; count: number; deliveryId: string; eventType: string; number: number }
-  | { kind: "step"; dueAtMs: number; count: number; eventType: string };
+export type Due = {
+  kind: "attempt" | "step";
+  dueAtMs: number;
+  count: number;
+  eventType: string;
+  /** Which attempt of which delivery; null for a step. */
+  deliveryId: string | null;
+  number: number | null;
+};
 
 /** What falls due, by due time; with `hasMore`, only the first of it. */
 export type Ahead = { due: Due[]; hasMore: boolean };
@@ -28,7 +34,9 @@ const ATTEMPTS = `
     WHERE next_attempt_at <= @untilMs ORDER BY next_attempt_at LIMIT ${MOST_LOOKED_AT}
   ) GROUP BY ${MOMENT} ORDER BY dueAtMs`;
 const STEPS = `
-  SELECT 'step' AS kind, min(due_at) AS dueAtMs, count(*) AS count, json_extract(step, '$.type') AS eventType FROM (
+  SELECT 'step' AS kind, min(due_at) AS dueAtMs, count(*) AS count, json_extract(step, '$.type') AS eventType,
+    NULL AS deliveryId, NULL AS number
+  FROM (
     SELECT due_at, step FROM agenda WHERE due_at <= @untilMs ORDER BY due_at, seq LIMIT ${MOST_LOOKED_AT}
   ) GROUP BY ${MOMENT} ORDER BY dueAtMs`;
 

@@ -23,9 +23,10 @@ export function refuseBeyondBounds(
   call: string,
   numbers: { [Name in keyof typeof OPTION_BOUNDS]?: number | undefined },
 ): void {
-  for (const [name, value] of Object.entries(numbers)) {
-    if (value === undefined || !isBounded(name)) continue;
-    const problem = boundsProblem(value, OPTION_BOUNDS[name]);
+  const given: Record<string, number | undefined> = numbers;
+  for (const [name, bounds] of Object.entries(OPTION_BOUNDS)) {
+    const value = given[name];
+    const problem = value === undefined ? undefined : boundsProblem(value, bounds);
     if (problem !== undefined) throw new Error(`${call}: ${name} is ${JSON.stringify(value)}. ${problem}`);
   }
 }
@@ -45,10 +46,6 @@ export function untilClosed<Control extends object>(control: Control, refuseClos
       return value;
     },
   });
-}
-
-function isBounded(name: string): name is keyof typeof OPTION_BOUNDS {
-  return Object.hasOwn(OPTION_BOUNDS, name);
 }
 
 /** Reads faults; throws with the names that there are. */

@@ -7,9 +7,18 @@ import { createSender } from "../sender/sender.ts";
 
 /**
  * What was found at a port: a path that refuses what is unsigned, as a receiver should; one that takes it; one that fails
- * on it; the same answer at every path; no path of the usual ones; or nothing that speaks HTTP.
+ * on it; the same answer at every path; no path of the usual ones; or nothing that speaks HTTP. The surest receiver first.
  */
-export type Finding = "refuses_unsigned" | "takes_unsigned" | "fails" | "everywhere" | "no_path" | "not_http";
+export const FINDINGS = [
+  "refuses_unsigned",
+  "takes_unsigned",
+  "fails",
+  "everywhere",
+  "no_path",
+  "not_http",
+] as const;
+
+export type Finding = (typeof FINDINGS)[number];
 
 /** `url` is where the receiver most likely takes webhooks; `sentence` says what was found, and what that means. */
 export type Probe = { finding: Finding; url: string; status: number | null; sentence: string };

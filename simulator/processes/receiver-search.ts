@@ -1,23 +1,13 @@
 import { isRefusal } from "../domain/judgement.ts";
 import { listListeners, type Listener } from "./listeners.ts";
-import { probeReceiver, takesSecret, type Finding, type Probe } from "./receiver-probe.ts";
+import { FINDINGS, probeReceiver, takesSecret, type Probe } from "./receiver-probe.ts";
 
 /** What was found at a port, whose port it is, and whether it takes what is signed with the secret that was given. */
 export type FoundReceiver = Probe & { listener: Listener; hasSecret: boolean };
 
 export type SearchResult = { ok: true; found: FoundReceiver[] } | { ok: false; message: string };
 
-/** How sure a finding makes that this is a receiver, the surest first. */
-const BY_CERTAINTY: readonly Finding[] = [
-  "refuses_unsigned",
-  "takes_unsigned",
-  "fails",
-  "everywhere",
-  "no_path",
-  "not_http",
-];
-
-/** More of a machine's ports than these are not asked. */
+/** Maximum number of listeners that are asked. */
 const MOST_ASKED = 12;
 
 /**
@@ -39,8 +29,7 @@ export async function searchReceivers(
     found.push({ ...probe, listener, hasSecret });
     if (hasSecret || (secret === undefined && probe.finding === "refuses_unsigned")) break;
   }
-  const certainty = ({ finding, hasSecret }: FoundReceiver) =>
-    hasSecret ? -1 : BY_CERTAINTY.indexOf(finding);
+  const certainty = ({ finding, hasSecret }: FoundReceiver) => (hasSecret ? -1 : FINDINGS.indexOf(finding));
   return { ok: true, found: found.toSorted((left, right) => certainty(left) - certainty(right)) };
 }
 
