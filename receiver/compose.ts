@@ -145,7 +145,7 @@ async function within(ms: number, work: Promise<unknown>, clock: Clock): Promise
 async function startWork(options: ComposeOptions, metrics: () => Metrics): Promise<Work> {
   const { handlersHere: handlers } = options;
   if (!handlers) return superviseWorker(options, metrics);
-  return workHere({ ...options, handlers, onReport: (report) => metrics().worker.report(report) });
+  return workHere({ ...options, handlers, onHandled: (handled) => metrics().handled([handled]) });
 }
 
 function superviseWorker(options: ComposeOptions, metrics: () => Metrics): Work {
@@ -161,8 +161,8 @@ function superviseWorker(options: ComposeOptions, metrics: () => Metrics): Work 
     inspect: options.inspectHandlers,
     clock,
     log,
-    onReport: (report) => metrics().worker.report(report),
-    onDeath: () => metrics().worker.died(),
+    onEnded: (attempts) => metrics().handled(attempts),
+    onDeath: () => metrics().workerDied(),
     onFiles: (files) => watching?.follow(files),
   });
   if (options.watchHandlers === true) watching = watchFiles(supervisor.reload, clock);

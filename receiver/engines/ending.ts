@@ -10,6 +10,8 @@ export type Ending = {
   deferred?: boolean;
 };
 
+export const DONE: Ending = { state: "done", error: null };
+
 /** What is to wait for longer is tried after that long. */
 export const LONGEST_DELAY_MS = 20 * 86_400_000;
 
@@ -17,7 +19,7 @@ export type RetryPolicy = Pick<JobHandler, "maximumAttempts" | "backoffMs">;
 
 /** What follows from how the attempt number `attempt` ended. */
 export function endingOf(attempt: number, outcome: Outcome, policy: RetryPolicy): Ending {
-  if (outcome.kind === "done") return { state: "done", error: null };
+  if (outcome.kind === "done") return DONE;
   if (outcome.kind === "later") {
     return { state: "pending", error: outcome.reason, delayMs: wholeMs(outcome.delayMs), deferred: true };
   }

@@ -1,5 +1,5 @@
-import { createDeadlines, type Clock } from "../clock.ts";
-import type { Acceptance, AcceptResult, Intake, NewEvent, Refusal } from "../engine.ts";
+import type { Clock } from "../clock.ts";
+import type { Acceptance, Intake, NewEvent, Refusal } from "../engine.ts";
 
 /** Bounds on what waits for its commit or is in one, and on one commit. */
 const MAXIMUM_HELD_EVENTS = 10_000;
@@ -15,7 +15,7 @@ export type Stored = { ok: true; acceptance: Acceptance } | Refusal;
 /** Stores one event. The answer comes within 8 s of the call, always. */
 export type GroupCommit = (event: NewEvent) => Promise<Stored>;
 
-type Held = { event: NewEvent; answer: (stored: Stored) => void; inTime: () => void };
+type Held = { event: NewEvent; answer: (stored: Stored) => void; cancel: () => void };
 
 const OVERLOADED: Refusal = {
   ok: false,
@@ -31,7 +31,6 @@ const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database t
  * when its commit is running, that may yet succeed, and the sender's retry is then a duplicate.
  */
 export function createGroupCommit(options: { accept: Intake["accept"]; clock: Clock }): GroupCommit {
-  const limits = createDeadlines({ afterMs: LIMIT_MS, clock: options.clock });
   /** In the order in which they came. */
   const waiting = new Set<Held>();
   let heldEvents = 0;
@@ -46,7 +45,7 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
       }
       heldEvents += 1;
       heldBytes += event.body.byteLength;
-      const held: Held = { event, answer, inTime: limits(() => expire(held)) };
+      const held: Held = { event, answer, cancel: options.clock.after(LIMIT_MS, () => expire(held)) };
       waiting.add(held);
       if (running) return;
       running = true;
@@ -76,30 +75,13 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
   }
 
   async function commit(batch: readonly Held[]): Promise<void> {
-    const result = await accept(batch.map(({ event }) => event));
-    for (const [index, { answer, inTime }] of batch.entries()) {
-      inTime();
+    const result = await options.accept(batch.map(({ event }) => event)).catch(failed);
+    for (const [index, { answer, cancel }] of batch.entries()) {
+      cancel();
       // One that was answered `timeout` before keeps that answer: a promise is settled once.
       const acceptance = result.ok ? result.acceptances[index] : undefined;
       if (acceptance) answer({ ok: true, acceptance });
-      else
-        answer(
-          result.ok
-            ? { ok: false, reason: "io_error", detail: "The engine said nothing of this event." }
-            : result,
-        );
-    }
-  }
-
-  async function accept(batch: readonly NewEvent[]): Promise<AcceptResult> {
-    try {
-      return await options.accept(batch);
-    } catch (error) {
-      return {
-        ok: false,
-        reason: "io_error",
-        detail: error instanceof Error ? error.message : String(error),
-      };
+      else answer(result.ok ? failed("The engine said nothing of this event.") : result);
     }
   }
 
@@ -113,4 +95,9 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
     // An event whose commit is running is counted until the commit ends.
     if (waiting.delete(held)) release(held);
   }
+}
+
+/** A bug of the engine's, which is to throw nothing. */
+function failed(error: unknown): Refusal {
+  return { ok: false, reason: "io_error", detail: error instanceof Error ? error.message : String(error) };
 }

@@ -43,9 +43,15 @@ export async function examine(options: {
   ];
 }
 
-const ok = (check: string, message: string): Finding => ({ check, level: "ok", message });
-const warning = (check: string, message: string): Finding => ({ check, level: "warning", message });
-const problem = (check: string, message: string): Finding => ({ check, level: "problem", message });
+const at =
+  (level: Finding["level"]) =>
+  (check: string, message: string): Finding => ({ check, level, message });
+const [ok, warning, problem] = [at("ok"), at("warning"), at("problem")];
+
+/** What is to be warned of, or that all is well. */
+function warnings(check: string, messages: readonly string[], well: string): Finding[] {
+  return messages.length > 0 ? messages.map((message) => warning(check, message)) : [ok(check, well)];
+}
 
 const NO_API = "API_BASE_URL and API_KEY are not set: reconcile can heal nothing after an outage.";
 
@@ -53,23 +59,22 @@ const NO_API = "API_BASE_URL and API_KEY are not set: reconcile can heal nothing
 const FIX_DAMAGE =
   "Stop the receiver and restore both files from one backup; `reconcile` then brings what came since.";
 
-function secretFindings(config: Config): Finding[] {
-  const findings: Finding[] = [];
-  const warn = (message: string): void => void findings.push(warning("secrets", message));
-  for (const [index, secret] of config.signingSecrets.entries()) {
+function secretFindings({ signingSecrets: secrets }: Config): Finding[] {
+  const found = secrets.flatMap((secret, index) => {
     const which = `Secret ${String(index + 1)} in SIGNING_SECRET`;
-    if (secret.length < SHORT_SECRET)
-      warn(`${which} has fewer than ${String(SHORT_SECRET)} characters: is it the whole of it?`);
-    if (/^["'].*["']$/.test(secret))
-      warn(`${which} has quotation marks around it, which count as part of it. Remove them.`);
-    if (config.signingSecrets.indexOf(secret) !== index) warn(`${which} is there twice.`);
-  }
-  if (config.signingSecrets.length > 1) {
-    warn(
+    return [
+      secret.length < SHORT_SECRET &&
+        `${which} has fewer than ${String(SHORT_SECRET)} characters: is it the whole of it?`,
+      /^["'].*["']$/.test(secret) &&
+        `${which} has quotation marks around it, which count as part of it. Remove them.`,
+      secrets.indexOf(secret) !== index && `${which} is there twice.`,
+    ].filter((message) => message !== false);
+  });
+  if (secrets.length > 1)
+    found.push(
       "Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.",
     );
-  }
-  return findings.length > 0 ? findings : [ok("secrets", "One secret, whole.")];
+  return warnings("secrets", found, "One secret, whole.");
 }
 
 async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
@@ -109,40 +114,37 @@ async function engineFindings(engine: Engine, config: Config): Promise<Finding[]
 }
 
 async function databaseFindings(engine: Engine, config: Config): Promise<Finding[]> {
+  const fix = config.databaseFile === undefined ? "" : ` ${FIX_DAMAGE}`;
   const damage = (await engine.ledger.check?.()) ?? [];
-  if (damage.length > 0) {
-    const fix = config.databaseFile === undefined ? "" : ` ${FIX_DAMAGE}`;
-    return damage.map((message) => problem("database", message + fix));
-  }
+  if (damage.length > 0) return damage.map((message) => problem("database", message + fix));
   const probed = await engine.intake.probe();
   if (!probed.ok) {
-    const fix = probed.reason === "corrupt" && config.databaseFile !== undefined ? ` ${FIX_DAMAGE}` : "";
-    return [problem("database", `It takes no writes (${probed.reason}): ${probed.detail}${fix}`)];
+    const why = `It takes no writes (${probed.reason}): ${probed.detail}`;
+    return [problem("database", probed.reason === "corrupt" ? why + fix : why)];
   }
   return [ok("database", "Sound, and it takes writes.")];
 }
 
 async function backlogFindings(engine: Engine): Promise<Finding[]> {
   const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
-  const findings: Finding[] = [];
-  const warn = (message: string): void => void findings.push(warning("inbox", message));
+  const found: string[] = [];
   const whose = (state: "dead" | "ignored"): string => {
     const names = byHandler.filter((jobs) => jobs[state] > 0).map(({ handler }) => handler);
     return names.length === 0 ? "" : ` (${names.join(", ")})`;
   };
   if (byState.dead > 0)
-    warn(
+    found.push(
       `${String(byState.dead)} dead events${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
     );
   if (byState.ignored > 0)
-    warn(
+    found.push(
       `${String(byState.ignored)} events that no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`,
     );
   if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS)
-    warn(
+    found.push(
       "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?",
     );
-  return findings.length > 0 ? findings : [ok("inbox", "Nothing is stuck.")];
+  return warnings("inbox", found, "Nothing is stuck.");
 }
 
 async function diskFindings(config: Config): Promise<Finding[]> {

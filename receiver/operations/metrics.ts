@@ -1,19 +1,15 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "@prometheus-io/client";
-import type { Counts } from "../engine.ts";
+import type { Counts, Handled } from "../engine.ts";
 import type { Receipt } from "../intake/inbox.ts";
 import { knownType } from "./privacy.ts";
-import { createHandlingTotals, type HandlingTotals } from "./handling-metrics.ts";
 
 export type Metrics = {
   received: (receipt: Receipt, seconds: number) => void;
   /** A request that was refused before it became a delivery. */
   refused: (reason: string) => void;
-  worker: {
-    /** What the worker process counted since it started. */
-    report: HandlingTotals["report"];
-    /** It died: what it counted stays, and its restart is counted. */
-    died: () => void;
-  };
+  /** Attempts that have ended, in whichever process. */
+  handled: (attempts: readonly Pick<Handled, "handler" | "type" | "outcome" | "durationMs">[]) => void;
+  workerDied: () => void;
   text: () => Promise<{ contentType: string; body: string }>;
 };
 
@@ -64,7 +60,13 @@ export function createMetrics(options: {
   });
   gaugeDepths(registers, options.counts);
   gaugeWorker(registers, options.workerAlive);
-  const handling = createHandlingTotals();
+  const handling = new Histogram({
+    name: "receiver_handling_seconds",
+    help: "Duration of an attempt at a job, by handler, type and outcome.",
+    labelNames: ["handler", "type", "outcome"] as const,
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
+    registers,
+  });
 
   return {
     received: (receipt, seconds) => {
@@ -77,17 +79,12 @@ export function createMetrics(options: {
       }
     },
     refused: (reason) => reject(reason, OUR_REFUSALS.has(reason)),
-    worker: {
-      report: handling.report,
-      died: () => {
-        handling.end();
-        restarts.inc();
-      },
+    handled: (attempts) => {
+      for (const { handler, type, outcome, durationMs } of attempts)
+        handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
     },
-    text: async () => ({
-      contentType: registry.contentType,
-      body: `${await registry.metrics()}\n${await handling.text()}`,
-    }),
+    workerDied: () => restarts.inc(),
+    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
 }
 

@@ -163,15 +163,7 @@ function describeWhen(when: number | Date): string {
 function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {
   const definedAt = callerOf(define);
   const { name, object, backoff, migrations = [], type } = definition;
-  const { maxAttempts, timeoutSeconds, concurrency, rateLimit } = definition;
-  const checked = definitionSchema.safeParse({
-    name,
-    type,
-    maxAttempts,
-    timeoutSeconds,
-    concurrency,
-    rateLimit,
-  });
+  const checked = definitionSchema.safeParse(definition);
   if (!checked.success) {
     const problems = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
     throw new TypeError(`The handler "${name}" (${definedAt}): ${problems.join("; ")}`);
@@ -205,7 +197,7 @@ const seconds = z
 const typesSchema = z.array(z.string().regex(/^(?!\*$)./)).min(1);
 
 const definitionSchema = z
-  .strictObject({
+  .object({
     name: z
       .string()
       .regex(

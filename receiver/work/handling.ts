@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createDeadlines, type Clock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { Atomically, Claim, FailedJob, Outcome } from "../engine.ts";
 import { createHandlerLog } from "../operations/handler-log.ts";
 import type { Log } from "../operations/log.ts";
@@ -46,7 +46,6 @@ export function createHandling(options: {
   const handlers = new Map(options.handlers.map((handler) => [handler.name, handler]));
   const running = new AsyncLocalStorage<Claim>();
   const unended = new Set<Claim>();
-  const deadlines = new Map<number, ReturnType<typeof createDeadlines>>();
 
   return {
     handle: async (claim) => {
@@ -86,7 +85,7 @@ export function createHandling(options: {
     const onClaimLost = (): void => abort.abort(claim.signal.reason);
     claim.signal.addEventListener("abort", onClaimLost, { once: true });
     if (claim.signal.aborted) onClaimLost();
-    let cancel = deadlinesAfter(timeoutMs)(() => {
+    let cancel = clock.after(timeoutMs, () => {
       overdue = new DeadlinePassed(timeoutMs);
       abort.abort(overdue);
       cancel = clock.after(ENDING_MS, () => options.onStuck(stuck(claim, timeoutMs)));
@@ -124,13 +123,6 @@ export function createHandling(options: {
       throw reason;
     }
     if (overdue) throw overdue;
-  }
-
-  /** Deadlines that are equally far away share a timer. */
-  function deadlinesAfter(afterMs: number): ReturnType<typeof createDeadlines> {
-    let known = deadlines.get(afterMs);
-    if (!known) deadlines.set(afterMs, (known = createDeadlines({ afterMs, clock })));
-    return known;
   }
 
   function outcomeOf(thrown: unknown, claim: Claim): Outcome {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { handlingReportSchema } from "../operations/handling-metrics.ts";
+import type { Handled } from "../engine.ts";
 
 /** What the handlers' process is started with, as its only argument. */
 export const assignmentSchema = z.object({
@@ -7,6 +7,16 @@ export const assignmentSchema = z.object({
   handlersModule: z.url().optional(),
   workerId: z.string(),
 });
+
+/** What is counted of attempts that have ended. */
+const attemptsSchema = z.array(
+  z.object({
+    handler: z.string(),
+    type: z.string(),
+    outcome: z.enum(["done", "failed", "later", "dead", "lost"] satisfies Handled["outcome"][]),
+    durationMs: z.number(),
+  }),
+);
 
 /** What the handlers' process tells its supervisor. */
 export const childMessageSchema = z.discriminatedUnion("kind", [
@@ -16,11 +26,11 @@ export const childMessageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("broken"), problem: z.string(), files: z.array(z.string()) }),
   /** It handles jobs. */
   z.object({ kind: z.literal("started") }),
-  /** Sent every second; a handler that blocks the process keeps it from being sent. */
+  /** Sent every second at least; a handler that blocks the process keeps it from being sent. */
   z.object({
     kind: z.literal("alive"),
-    /** Left out where nothing was handled since it was last sent. */
-    handling: handlingReportSchema.optional(),
+    /** Since it was last sent. */
+    ended: attemptsSchema,
     /** What its handlers hold in memory, buffers included. */
     memoryBytes: z.number(),
   }),
@@ -35,6 +45,7 @@ export const supervisorMessageSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("drain"), graceMs: z.number() }),
 ]);
 
+export type EndedAttempt = z.infer<typeof attemptsSchema>[number];
 export type Assignment = z.infer<typeof assignmentSchema>;
 export type ChildMessage = z.infer<typeof childMessageSchema>;
 export type SupervisorMessage = z.infer<typeof supervisorMessageSchema>;

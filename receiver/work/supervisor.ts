@@ -1,8 +1,7 @@
 import type { Clock } from "../clock.ts";
-import type { HandlingReport } from "../operations/handling-metrics.ts";
 import type { Log } from "../operations/log.ts";
 import { forkChild, isRunning, tell, type Child, type Fork } from "./handlers-process.ts";
-import { childMessageSchema, type ChildMessage } from "./messages.ts";
+import { childMessageSchema, type ChildMessage, type EndedAttempt } from "./messages.ts";
 
 /** How long the process may not turn its event loop before it is taken for blocked. */
 const SILENCE_MS = 5_000;
@@ -44,7 +43,7 @@ export function startSupervisor(options: {
   inspect?: string | undefined;
   clock: Clock;
   log: Log;
-  onReport: (report: HandlingReport) => void;
+  onEnded: (attempts: readonly EndedAttempt[]) => void;
   onDeath: () => void;
   /** The files that the handlers came from, or that could not be used, each time that they are loaded. */
   onFiles?: ((files: readonly string[]) => void) | undefined;
@@ -85,7 +84,7 @@ export function startSupervisor(options: {
       child.process.on("message", (message) => hear(child, message));
       child.process.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
       // And not `exit`, which may come before the last that it said. One that could not be started says `close`, too.
-      child.process.on("close", (code, signal) => ended(child, { code, signal }));
+      child.process.on("close", (code, signal) => closed(child, { code, signal }));
       return child;
     } catch (error) {
       log.error({ err: error, restart_in_ms: restartMs }, "the handlers' process cannot be started");
@@ -143,14 +142,11 @@ export function startSupervisor(options: {
     lastProblem = problem;
   }
 
-  function keepAlive(
-    child: Child,
-    { handling, memoryBytes }: Extract<ChildMessage, { kind: "alive" }>,
-  ): void {
+  function keepAlive(child: Child, { ended, memoryBytes }: Extract<ChildMessage, { kind: "alive" }>): void {
     if (child !== current) return;
     aliveAtMs = child.heardAtMs;
-    if (handling) options.onReport(handling);
-    if (handling || child.heardAtMs - child.forkedAtMs >= LIVED_MS) restartMs = FIRST_RESTART_MS;
+    options.onEnded(ended);
+    if (ended.length > 0 || child.heardAtMs - child.forkedAtMs >= LIVED_MS) restartMs = FIRST_RESTART_MS;
     if (memoryBytes <= options.memoryMegabytes * MEGABYTE) return;
     log.error(
       { bytes: memoryBytes },
@@ -159,7 +155,7 @@ export function startSupervisor(options: {
     child.process.kill("SIGKILL");
   }
 
-  function ended(child: Child, how: object): void {
+  function closed(child: Child, how: object): void {
     if (child.state !== "loading" && child.state !== "ready") gone.push(child.workerId);
     if (child === next) {
       next = undefined;

@@ -10,10 +10,18 @@ import type { FailedJob } from "../engine.ts";
 import { siblingFile } from "../sibling-file.ts";
 import { describeLoadError } from "./code-place.ts";
 import { importHandlers } from "./handlers-module.ts";
-import { assignmentSchema, supervisorMessageSchema, type Assignment, type ChildMessage } from "./messages.ts";
+import {
+  assignmentSchema,
+  supervisorMessageSchema,
+  type Assignment,
+  type ChildMessage,
+  type EndedAttempt,
+} from "./messages.ts";
 import { startWorking, type Working } from "./working.ts";
 
 const ALIVE_INTERVAL_MS = 1_000;
+/** So many attempts are told of at once; more of them would keep the supervisor from its requests. */
+const MOST_ENDED = 250;
 const EXIT_BUG = 1;
 const EXIT_STUCK = 70;
 const EXIT_BROKEN = 78;
@@ -36,6 +44,7 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   const { config } = loaded;
   const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });
   const files = new Set<string>();
+  let ended: EndedAttempt[] = [];
   const begun = Promise.withResolvers<string[]>();
   let working: Working | undefined;
   let closeServices = async (): Promise<void> => undefined;
@@ -67,6 +76,10 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
       services: made?.services,
       workerId,
       predecessors,
+      onHandled: (handled) => {
+        ended.push(handled);
+        if (ended.length >= MOST_ENDED) tellAlive();
+      },
       onStuck: (job) => {
         log.error(
           { handler: job.handler, event_id: job.id },
@@ -79,7 +92,7 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
     return endBroken(error);
   }
   tell({ kind: "started" });
-  setInterval(() => void tellAlive(), ALIVE_INTERVAL_MS);
+  setInterval(tellAlive, ALIVE_INTERVAL_MS);
 
   /** Whatever a handler's dependency may be sent comes here too, and is none of our business. */
   function obey(message: unknown): void {
@@ -119,14 +132,15 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
       log.error({ err: error }, "the services could not be closed"),
     );
     await Promise.race([closing, closed]);
-    await tellAlive();
+    tellAlive();
     await new Promise((written) => log.flush(written));
     process.exit(code);
   }
 
-  async function tellAlive(): Promise<void> {
+  function tellAlive(): void {
     const { heapUsed, external } = process.memoryUsage();
-    tell({ kind: "alive", handling: await working?.news(), memoryBytes: heapUsed + external });
+    tell({ kind: "alive", ended, memoryBytes: heapUsed + external });
+    ended = [];
   }
 }
 

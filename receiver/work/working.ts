@@ -1,12 +1,7 @@
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import type { Engine, FailedJob } from "../engine.ts";
+import type { Engine, FailedJob, Handled } from "../engine.ts";
 import { openEngine } from "../engines/open.ts";
-import {
-  createHandlingMetrics,
-  type HandlingMetrics,
-  type HandlingReport,
-} from "../operations/handling-metrics.ts";
 import type { Log } from "../operations/log.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { createRedactor, secretsOf } from "../operations/secrets.ts";
@@ -17,15 +12,14 @@ import type { Supervisor } from "./supervisor.ts";
 
 const RETENTION_INTERVAL_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-const REPORT_MS = 1_000;
 
-export type Working = Pick<HandlingMetrics, "news"> & {
+export type Working = {
   loop: Loop;
   /** Drains the loop, then closes the database. */
   stop: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
 };
 
-/** All that whoever handles jobs does: its loop, what it counts, and the retention of what is finished. */
+/** All that whoever handles jobs does: its loop, and the retention of what is finished. */
 export async function startWorking(options: {
   /** Its own: closed when it stops. */
   engine: Engine;
@@ -35,11 +29,11 @@ export async function startWorking(options: {
   services: unknown;
   workerId: string;
   predecessors: readonly string[];
+  onHandled: (handled: Handled) => void;
   onStuck: (job: FailedJob) => void;
 }): Promise<Working> {
   const { config, engine, log } = options;
   const clock = systemClock;
-  const metrics = createHandlingMetrics();
   const loop = await startLoop({
     ...options,
     defaults: config,
@@ -49,7 +43,7 @@ export async function startWorking(options: {
     redact: createRedactor(secretsOf(config)),
     onHandled: (handled) => {
       logHandled(log, handled);
-      metrics.handled(handled);
+      options.onHandled(handled);
     },
   });
   const prune = async (): Promise<void> => {
@@ -68,7 +62,6 @@ export async function startWorking(options: {
 
   return {
     loop,
-    news: metrics.news,
     stop: async (graceMs, failed) => {
       clearInterval(retention);
       await loop.drain(graceMs, failed);
@@ -85,7 +78,7 @@ export async function workHere(options: {
   handlers: readonly Handler[];
   config: Config;
   log: Log;
-  onReport: (report: HandlingReport) => void;
+  onHandled: (handled: Handled) => void;
 }): Promise<Pick<Supervisor, "alive" | "wake" | "stop">> {
   const working = await startWorking({
     ...options,
@@ -99,18 +92,5 @@ export async function workHere(options: {
         "a handler goes on past its deadline and ignores its signal; only the end of this process would end it",
       ),
   });
-  const report = async (): Promise<void> => {
-    const news = await working.news();
-    if (news) options.onReport(news);
-  };
-  const reporting = setInterval(() => void report(), REPORT_MS).unref();
-
-  return {
-    alive: () => true,
-    wake: working.loop.wake,
-    stop: async (graceMs) => {
-      clearInterval(reporting);
-      await working.stop(graceMs);
-    },
-  };
+  return { alive: () => true, wake: working.loop.wake, stop: working.stop };
 }

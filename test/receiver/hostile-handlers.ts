@@ -32,7 +32,7 @@ const behaviours: Record<string, (context: HandlerContext) => Promise<void> | vo
   "sends-strangely": () => {
     process.send?.("ready");
     process.send?.({ kind: "started" });
-    process.send?.({ kind: "alive", handling: "none" });
+    process.send?.({ kind: "alive", ended: "none" });
   },
   "tells-secrets": () => {
     const names = Object.keys(process.env).filter((name) => name.startsWith("SIGNING_SECRET"));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Counts, Handled } from "../../receiver/engine.ts";
-import { createHandlingMetrics, handlingReportSchema } from "../../receiver/operations/handling-metrics.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
+import { childMessageSchema } from "../../receiver/work/messages.ts";
 
 const handled = (type: string): Handled => ({
   handler: "log-call",
@@ -27,24 +27,18 @@ test("what worker processes count is summed over all that come and go, and never
   const count = `receiver_handling_seconds_count{handler="log-call",type="call.completed",outcome="done"}`;
   expect(await line(metrics, "# TYPE receiver_handling_seconds ")).toContain("histogram");
 
-  const first = createHandlingMetrics();
-  first.handled(handled("call.completed"));
-  metrics.worker.report((await first.news())!);
-  first.handled(handled("call.completed"));
-  metrics.worker.report((await first.news())!);
+  metrics.handled([handled("call.completed")]);
+  metrics.handled([handled("call.completed")]);
   expect(await line(metrics, count)).toBe(`${count} 2`);
 
-  metrics.worker.died();
+  metrics.workerDied();
   expect(await line(metrics, count)).toBe(`${count} 2`);
   expect(await line(metrics, "receiver_worker_restarts_total")).toBe("receiver_worker_restarts_total 1");
 
-  const second = createHandlingMetrics();
-  second.handled(handled("call.completed"));
-  second.handled(handled("a type that somebody made up"));
-  metrics.worker.report((await second.news())!);
+  metrics.handled([handled("call.completed"), handled("a type that somebody made up")]);
   expect(await line(metrics, count)).toBe(`${count} 3`);
-  metrics.worker.died();
-  metrics.worker.died();
+  metrics.workerDied();
+  metrics.workerDied();
   expect(await line(metrics, count)).toBe(`${count} 3`);
   expect(await line(metrics, `receiver_handling_seconds_count{handler="log-call",type="other"`)).toMatch(
     / 1$/,
@@ -57,21 +51,11 @@ test("what worker processes count is summed over all that come and go, and never
   ).toMatch(/ 3$/);
 });
 
-test("a report is what the library writes, and nothing else that a handler may send", async () => {
-  const counting = createHandlingMetrics();
-  counting.handled(handled("call.completed"));
-  const report = (await counting.news())!;
-  expect(handlingReportSchema.safeParse(report).success).toBe(true);
-  for (const other of ["ready", [{ name: "process_cpu_seconds_total" }], [{ ...report[0], name: "up" }]])
-    expect(handlingReportSchema.safeParse(other).success).toBe(false);
-});
-
-test("there is nothing to report where nothing was handled since the last report", async () => {
-  const counting = createHandlingMetrics();
-  expect(await counting.news()).toBeUndefined();
-  counting.handled(handled("call.completed"));
-  expect(await counting.news()).toHaveLength(1);
-  expect(await counting.news()).toBeUndefined();
+test("what a process has to say of its attempts is nothing else that a handler may send", () => {
+  const alive = { kind: "alive", memoryBytes: 0 };
+  expect(childMessageSchema.safeParse({ ...alive, ended: [handled("call.completed")] }).success).toBe(true);
+  for (const ended of [undefined, "none", [{}], [{ ...handled("x"), outcome: "up" }]])
+    expect(childMessageSchema.safeParse({ ...alive, ended }).success).toBe(false);
 });
 
 test("the worker is up or not where there is one, and neither where there is none", async () => {

@@ -60,7 +60,7 @@ function setUp(options: Partial<Pick<Parameters<typeof startSupervisor>[0], "for
     memoryMegabytes: 512,
     clock,
     log,
-    onReport: () => undefined,
+    onEnded: () => undefined,
     onDeath: () => (deaths += 1),
     onFiles: (files) => void followed.push([...files]),
     fork: (_, assignment) => {
@@ -76,7 +76,7 @@ function setUp(options: Partial<Pick<Parameters<typeof startSupervisor>[0], "for
     ready(child);
     child.says({ kind: "started" });
   };
-  const beat = (memoryBytes = 0): void => last().says({ kind: "alive", memoryBytes });
+  const beat = (memoryBytes = 0): void => last().says({ kind: "alive", ended: [], memoryBytes });
   return {
     clock,
     children,
@@ -173,15 +173,7 @@ describe("a process that dies", () => {
         last().says({
           kind: "alive",
           memoryBytes: 0,
-          handling: [
-            {
-              name: "receiver_handling_seconds",
-              help: "",
-              type: "histogram",
-              aggregator: "sum",
-              values: [{ value: 1, metricName: "receiver_handling_seconds_count", labels: {} }],
-            },
-          ],
+          ended: [{ handler: "pos", type: "order.created", outcome: "done", durationMs: 1 }],
         }),
     ],
     [
@@ -285,7 +277,7 @@ describe("a process that is silent", () => {
     started();
     for (let second = 0; second < 10; second += 1) {
       children[0]?.says("ready");
-      children[0]?.says({ kind: "alive", handling: "none" });
+      children[0]?.says({ kind: "alive", ended: "none" });
       await clock.pass(1_000);
     }
     expect(deaths()).toBe(1);
@@ -385,7 +377,7 @@ describe("handlers that have changed", () => {
     for (let second = 0; second < 120; second += 1) {
       await clock.pass(1_000);
       if (fresh?.killed === true) break;
-      old?.says({ kind: "alive", handling: [], memoryBytes: 0 });
+      old?.says({ kind: "alive", ended: [], memoryBytes: 0 });
     }
     beat();
     expect({ fresh: fresh?.killed, old: old?.killed, deaths: deaths() }).toEqual({

@@ -49,6 +49,7 @@ test("who begins to work prunes at once, bodies and ids each by their own age", 
     services: undefined,
     workerId: "the worker",
     predecessors: [],
+    onHandled: () => undefined,
     onStuck: () => undefined,
   });
   await until(

@@ -7,7 +7,7 @@ import {
   type Outcome,
   type ProcessOptions,
 } from "../../engine.ts";
-import { endingOf, handledAs, type Ending, type RetryPolicy } from "../ending.ts";
+import { DONE, endingOf, handledAs, type Ending, type RetryPolicy } from "../ending.ts";
 import type { HandlerTransaction } from "./handler-transaction.ts";
 import type { Settling } from "./settling.ts";
 import type { ClaimedJob } from "./taking.ts";
@@ -42,51 +42,44 @@ export function createAttempts(
       const startedAtMs = clock.monotonicMs();
       const { atomically, committed } = engine.handlerTransaction(job, release);
       const outcome = await options.handle(toClaim(job, signal, atomically));
-      const report = (as: Handled["outcome"], error: string | null = null): void =>
-        reportEnd(job, startedAtMs, as, error);
-      if (committed()) return report("done");
+      if (committed()) return report(job, startedAtMs, DONE);
       const failure = failureOf(job);
       const ending = endingOf(job.attempts, failure ?? outcome, policyOf(job));
       // Aborted by a drain, the job is given back; after a lost lease that changes nothing.
-      const written =
-        signal.aborted && !failure
-          ? await writeDown(() => (settling.return(job) ? "returned" : undefined))
-          : await writeDown(() =>
-              settling.settle(job, ending, clock.nowMs()) ? handledAs(ending) : undefined,
-            );
+      const isReturned = signal.aborted && !failure;
+      const isWritten = await writeDown(() =>
+        isReturned ? settling.return(job) : settling.settle(job, ending, clock.nowMs()),
+      );
       // The commit that its writes share with those of others may come after its deadline: then it is done.
-      if (written === undefined && committed()) return report("done");
+      if (!isWritten && committed()) return report(job, startedAtMs, DONE);
       // Without a valid lease nothing was written: the attempt is reported as lost, with its error.
-      if (written !== "returned") report(written ?? "lost", ending.error);
+      if (!isWritten) return report(job, startedAtMs, ending, "lost");
+      if (!isReturned) report(job, startedAtMs, ending);
     },
 
     /** Returns jobs, or writes them down as failed where that is certain. Wants a transaction; what it answers reports it. */
     giveUp(jobs: readonly ClaimedJob[]): () => void {
-      const ends = jobs.flatMap((job): { job: ClaimedJob; ending: Ending }[] => {
+      const reports = jobs.map((job) => {
         const failure = failureOf(job);
-        if (!failure) {
-          settling.return(job);
-          return [];
-        }
-        const ending = endingOf(job.attempts, failure, policyOf(job));
-        return settling.settle(job, ending, clock.nowMs()) ? [{ job, ending }] : [];
+        const ending = failure && endingOf(job.attempts, failure, policyOf(job));
+        if (!ending) settling.return(job);
+        else if (settling.settle(job, ending, clock.nowMs()))
+          return () => report(job, clock.monotonicMs(), ending);
+        return () => undefined;
       });
-      return () => {
-        for (const { job, ending } of ends)
-          reportEnd(job, clock.monotonicMs(), handledAs(ending), ending.error);
-      };
+      return () => reports.forEach((tell) => tell());
     },
   };
 
-  function reportEnd(
+  function report(
     job: ClaimedJob,
     startedAtMs: number,
-    outcome: Handled["outcome"],
-    error: string | null,
+    ending: Ending,
+    outcome: Handled["outcome"] = handledAs(ending),
   ): void {
     const { id, type, attempts: attempt } = job;
     const durationMs = clock.monotonicMs() - startedAtMs;
-    const reason = error === null ? {} : { error };
+    const reason = ending.error === null ? {} : { error: ending.error };
     options.onHandled({ handler: job.handler.name, id, type, attempt, outcome, durationMs, ...reason });
   }
 

@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically } from "../../engine.ts";
+import { DONE } from "../ending.ts";
 import { createHandlerQuery } from "../handler-query.ts";
 import { withinLimit } from "../within-limit.ts";
 import type { Settling } from "./settling.ts";
@@ -40,8 +41,7 @@ export function createHandlerTransaction(options: {
           try {
             const written = await withinLimit(async () => work({ query }), { signals: [signal], clock });
             end();
-            if (!settling.settle(job, { state: "done", error: null }, clock.nowMs()))
-              throw new LeaseLost(job.id);
+            if (!settling.settle(job, DONE, clock.nowMs())) throw new LeaseLost(job.id);
             onWritten();
             return written;
           } finally {

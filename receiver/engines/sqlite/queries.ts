@@ -4,40 +4,34 @@ import { summaryOf } from "../event-state.ts";
 import { HANDLERS_PER_EVENT } from "./handlers.ts";
 import { idOf, keyOf } from "./inbox-file.ts";
 
-type EventRow = {
-  seq: number;
+type EventRow = Pick<InboxEvent, "seq" | "duplicates" | "receivedAtMs"> & {
   key: Buffer;
   type: string;
   source: EventSource;
-  received_at_ms: number;
-  duplicates: number;
   handled: number | null;
-  pruned: number;
+  pruned: 0 | 1;
 };
 
-type JobRow = {
-  handler: number;
+type JobRow = Pick<InboxJob, "attempts" | "handled" | "lastError" | "finishedAtMs"> & {
+  number: number;
   name: string | null;
   state: string;
-  attempts: number;
-  handled: number;
-  due_at_ms: number | null;
-  deferred: number;
-  finished_at_ms: number | null;
-  last_error: string | null;
+  dueAtMs: number | null;
+  deferred: 0 | 1;
 };
 
-const EVENT_COLUMNS = `seq, key, type, source, received_at_ms, duplicates, handled, body IS NULL AS pruned`;
-const FIND_EVENT_BY_KEY = `SELECT ${EVENT_COLUMNS} FROM events WHERE key = ?`;
+const EVENT_COLUMNS = `
+  seq, key, type, source, received_at_ms AS receivedAtMs, duplicates, handled, body IS NULL AS pruned`;
+const FIND_SEQ = `SELECT seq FROM events WHERE key = $key UNION ALL SELECT seq FROM aliases WHERE key = $key`;
 const FIND_EVENT = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`;
-const FIND_ALIAS = `SELECT seq FROM aliases WHERE key = ?`;
 const FIND_BODY = `SELECT body FROM events WHERE seq = ?`;
 const LIST_DOWN = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
 const LIST_UP = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`;
 
 const LIST_JOBS = `
-  SELECT handler, name, state, attempts, handled, due_at_ms, deferred, finished_at_ms, last_error
-  FROM jobs LEFT JOIN handlers ON number = handler WHERE job BETWEEN ? AND ? ORDER BY name`;
+  SELECT handler AS number, name, state, attempts, handled, due_at_ms AS dueAtMs, deferred,
+    finished_at_ms AS finishedAtMs, last_error AS lastError
+  FROM jobs LEFT JOIN handlers ON handlers.number = handler WHERE job BETWEEN ? AND ? ORDER BY name`;
 // Dead and ignored jobs are few among many: their index goes to them at once.
 const SET_ASIDE = `SELECT job FROM jobs INDEXED BY jobs_set_aside WHERE state IN ('dead', 'ignored') AND state = ?`;
 const SET_ASIDE_DOWN = `${SET_ASIDE} AND job < ? ORDER BY job DESC LIMIT ?`;
@@ -48,9 +42,8 @@ const SCAN = 500;
 
 /** What can be asked of the two files together. Reads only, through connections of any kind. */
 export function createQueries({ inbox, db }: { inbox: Database.Database; db: Database.Database }) {
-  const findEventByKey = inbox.prepare<[Buffer], EventRow>(FIND_EVENT_BY_KEY);
+  const findSeq = inbox.prepare<[{ key: Buffer }], number>(FIND_SEQ).pluck();
   const findEvent = inbox.prepare<[number], EventRow>(FIND_EVENT);
-  const findAlias = inbox.prepare<[Buffer], number>(FIND_ALIAS).pluck();
   const findBody = inbox.prepare<[number], Buffer | null>(FIND_BODY).pluck();
   const listDown = inbox.prepare<[number, number], EventRow>(LIST_DOWN);
   const listUp = inbox.prepare<[number, number], EventRow>(LIST_UP);
@@ -67,8 +60,7 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
   }
 
   function seqOf(id: string): number | undefined {
-    const key = keyOf(id);
-    return findEventByKey.get(key)?.seq ?? findAlias.get(key);
+    return findSeq.get({ key: keyOf(id) });
   }
 
   function body(seq: number): Uint8Array | undefined {
@@ -76,15 +68,15 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
   }
 
   function withJobs(event: EventRow): InboxEvent {
-    if (event.pruned === 1) return pruned(event);
-    const { seq, type, source, duplicates, received_at_ms: receivedAtMs } = event;
+    const { seq, type, source, duplicates, receivedAtMs, handled } = event;
     const known = { seq, id: idOf(event.key), type, source, duplicates, receivedAtMs };
+    if (event.pruned === 1) return { ...known, ...UNTOUCHED, ...PRUNED, handled: handled ?? 0, jobs: [] };
     const first = seq * HANDLERS_PER_EVENT;
     const rows = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
     const jobs = rows.map((row) => toJob(row, event));
     // Without one it has just arrived: no worker has looked at it yet.
-    if (jobs.length === 0) return { ...known, ...NOBODY_LOOKED, nextAttemptAtMs: receivedAtMs, jobs };
-    const isSplit = rows.some(({ handler, state }) => handler !== 0 || state === "done" || state === "dead");
+    if (jobs.length === 0) return { ...known, ...UNTOUCHED, nextAttemptAtMs: receivedAtMs, jobs };
+    const isSplit = rows.some(({ number, state }) => number !== 0 || state === "done" || state === "dead");
     return { ...known, ...summaryOf(jobs), jobs: isSplit ? jobs : [] };
   }
 
@@ -119,14 +111,17 @@ export function createQueries({ inbox, db }: { inbox: Database.Database; db: Dat
   }
 }
 
-const NOBODY_LOOKED = {
+const UNTOUCHED = {
   state: "pending",
   attempts: 0,
   handled: 0,
   finishedAtMs: null,
+  nextAttemptAtMs: null,
   deferredUntilMs: null,
   lastError: null,
 } as const;
+
+const PRUNED = { state: "pruned", type: null, source: null, duplicates: 0 } as const;
 
 function hasState(event: InboxEvent, { state, handler }: EventFilter): boolean {
   if (handler === undefined) return state === undefined || event.state === state;
@@ -134,39 +129,20 @@ function hasState(event: InboxEvent, { state, handler }: EventFilter): boolean {
 }
 
 /** One from before there were jobs has the name of its type. */
-function toJob(row: JobRow, event: EventRow): InboxJob {
-  const isWaiting = ["offered", "fresh", "pending", "suspect"].includes(row.state);
+function toJob(
+  { number: _number, name, state, dueAtMs, deferred, ...row }: JobRow,
+  event: EventRow,
+): InboxJob {
+  const isDue = ["offered", "fresh", "pending", "suspect"].includes(state);
   return {
-    handler: row.name ?? event.type,
-    state: isWaiting || row.state === "held" ? "pending" : finishedState(row.state),
-    attempts: row.attempts,
-    handled: row.handled,
-    lastError: row.last_error,
-    nextAttemptAtMs: isWaiting ? Math.max(row.due_at_ms ?? 0, event.received_at_ms) : null,
-    deferred: row.deferred === 1,
-    finishedAtMs: row.finished_at_ms,
+    ...row,
+    handler: name ?? event.type,
+    state: isDue || state === "held" ? "pending" : finishedState(state),
+    nextAttemptAtMs: isDue ? Math.max(dueAtMs ?? 0, event.receivedAtMs) : null,
+    deferred: deferred === 1,
   };
 }
 
 function finishedState(state: string): Exclude<InboxJob["state"], "pending"> {
   return state === "claimed" || state === "dead" || state === "ignored" ? state : "done";
-}
-
-function pruned(event: EventRow): InboxEvent {
-  return {
-    seq: event.seq,
-    id: idOf(event.key),
-    type: null,
-    state: "pruned",
-    source: null,
-    attempts: 0,
-    handled: event.handled ?? 0,
-    duplicates: 0,
-    receivedAtMs: event.received_at_ms,
-    finishedAtMs: null,
-    nextAttemptAtMs: null,
-    deferredUntilMs: null,
-    lastError: null,
-    jobs: [],
-  };
 }

@@ -12,9 +12,9 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R1: an event is acknowledged before its commit, and a crash between the two loses it.",
     file: "receiver/intake/group-commit.ts",
-    find: "    const result = await accept(batch.map(({ event }) => event));\n",
+    find: "    const result = await options.accept(batch.map(({ event }) => event)).catch(failed);\n",
     replace:
-      "    for (const { answer } of batch) answer({ ok: true, acceptance: { duplicate: false } });\n    const result = await accept(batch.map(({ event }) => event));\n",
+      "    for (const { answer } of batch) answer({ ok: true, acceptance: { duplicate: false } });\n    const result = await options.accept(batch.map(({ event }) => event)).catch(failed);\n",
     tests: ["test/simulation/receiver.test.ts"],
   },
   {
