@@ -160,7 +160,7 @@ program
     withConfig(async (config, options: { json?: boolean; verbose?: boolean }) => {
       const { runDoctor } = await commands.doctor();
       const run = async (engine?: Engine) => runDoctor(config, engine, options, terminal);
-      return isUnbegun(config) ? run() : onEngine(config, run);
+      return isUnbegun(config) ? run() : onEngine({ config, terminal }, run);
     }),
   );
 

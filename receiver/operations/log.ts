@@ -29,7 +29,7 @@ export function createLog(options: {
     {
       level: options.level,
       base: options.name === undefined ? null : { part: options.name },
-      timestamp: createTimestamp(systemClock.nowMs),
+      timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       serializers: { err: describeError },
       // Paths, types and errors come from others, and logs are read on terminals and by build servers.
@@ -77,18 +77,6 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
 }
 
 type Page = { write(line: string | Buffer): boolean; flush(done: (error?: Error) => void): void };
-
-/** The time as a part of a line, made once for all the lines of a millisecond. */
-function createTimestamp(nowMs: () => number): () => string {
-  let atMs: number | undefined;
-  let text = "";
-  return () => {
-    const ms = nowMs();
-    if (ms !== atMs) text = `,"time":"${new Date(ms).toISOString()}"`;
-    atMs = ms;
-    return text;
-  };
-}
 
 /** Of an error that may say anything about anybody: what kind it is, and where in the code it arose. */
 export function describePlace(error: unknown): { error: string; at: string[] } {

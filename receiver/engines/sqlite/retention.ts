@@ -7,14 +7,18 @@ const BATCH = 200;
 type Of = { seq: number };
 type Finished = { seq: number; handled: number; receivedAtMs: number | undefined };
 
-// The next event that has a job, from one row to the next by the primary key.
 const FIND_NEXT = `SELECT min(job) / 1024 FROM jobs WHERE job >= ? * 1024`;
 const OF_EVENT = `job BETWEEN $seq * 1024 AND $seq * 1024 + 1023`;
-const IS_FINISHED = `
-  SELECT min(state = 'done' OR state = 'ignored' OR state = 'pruned') AS finished, max(handled) AS handled
-  FROM jobs WHERE ${OF_EVENT}`;
+const IS_FINISHED = `(state = 'done' OR state = 'ignored' OR state = 'pruned')`;
+// Events all of whose jobs are finished, and none of them dead.
+const LIST_FINISHED = `
+  SELECT job / 1024 AS seq, max(handled) AS handled FROM jobs
+  WHERE job BETWEEN $first * 1024 AND ($first + ${String(BATCH)}) * 1024 - 1 GROUP BY 1 HAVING min(${IS_FINISHED})`;
 const FIND_RECEIVED_AT = `SELECT received_at_ms FROM events WHERE seq = ? AND body IS NOT NULL`;
-const MARK = `UPDATE jobs SET state = 'pruned' WHERE ${OF_EVENT}`;
+// Whatever was requeued since we looked is not marked, and stays.
+const MARK = `
+  UPDATE jobs SET state = 'pruned'
+  WHERE ${OF_EVENT} AND NOT EXISTS (SELECT 1 FROM jobs WHERE ${OF_EVENT} AND NOT ${IS_FINISHED})`;
 // What reconcile found keeps its object for as long as its id: the service's own event may still come, with another id.
 const FORGET = `
   UPDATE events SET body = NULL, trace = NULL, handled = ?, duplicates = 0,
@@ -53,7 +57,7 @@ export function createRetention(options: {
 }) {
   const { inbox, db, write, pause, sync = () => syncCommits(db.name) } = options;
   const findNext = db.prepare<[number], number | null>(FIND_NEXT).pluck();
-  const isFinished = db.prepare<[Of], { finished: 0 | 1; handled: number }>(IS_FINISHED);
+  const listFinished = db.prepare<[{ first: number }], Of & { handled: number }>(LIST_FINISHED);
   const findReceivedAt = inbox.prepare<[number], number>(FIND_RECEIVED_AT).pluck();
   const mark = db.prepare<[Of]>(MARK);
   const forget = inbox.prepare<[number, number]>(FORGET);
@@ -70,41 +74,22 @@ export function createRetention(options: {
   /** Forgets the bodies of finished events received before `beforeMs`. */
   async function pruneBodies(beforeMs: number): Promise<number> {
     let pruned = 0;
-    for (let afterSeq = 0; ;) {
-      const seqs = nextEvents(afterSeq);
-      const finished = seqs.flatMap((seq) => find(seq) ?? []);
+    for (let first = findNext.get(0); typeof first === "number"; first = findNext.get(first + BATCH)) {
+      const finished = listFinished
+        .all({ first })
+        .map(({ seq, handled }) => ({ seq, handled, receivedAtMs: findReceivedAt.get(seq) }));
       // Without a body it was forgotten by a run that ended before its last step.
       const old = finished.filter(({ receivedAtMs = 0 }) => receivedAtMs < beforeMs);
       if (old.length > 0) pruned += await pruneBatch(old, beforeMs);
-      const last = seqs.at(-1);
       // Events stand in the order in which they were received, so the first batch with a younger one is the last.
-      if (last === undefined || old.length < finished.length) return pruned;
-      afterSeq = last;
+      if (old.length < finished.length) break;
       await pause();
     }
-  }
-
-  function nextEvents(afterSeq: number): number[] {
-    const seqs: number[] = [];
-    for (let seq = findNext.get(afterSeq + 1); typeof seq === "number"; seq = findNext.get(seq + 1)) {
-      seqs.push(seq);
-      if (seqs.length === BATCH) break;
-    }
-    return seqs;
-  }
-
-  /** The event, if all its jobs are finished and none of them dead. */
-  function find(seq: number): Finished | undefined {
-    const row = isFinished.get({ seq });
-    if (row?.finished !== 1) return undefined;
-    return { seq, handled: row.handled, receivedAtMs: findReceivedAt.get(seq) };
+    return pruned;
   }
 
   async function pruneBatch(batch: readonly Finished[], beforeMs: number): Promise<number> {
-    // Whatever was requeued since we looked is not marked, and stays.
-    const marked = await write(() =>
-      batch.filter(({ seq }) => isFinished.get({ seq })?.finished === 1 && mark.run({ seq }).changes > 0),
-    );
+    const marked = await write(() => batch.filter(({ seq }) => mark.run({ seq }).changes > 0));
     sync();
     const forgetAll = inbox.transaction(() => {
       for (const { seq, handled, receivedAtMs } of marked) {

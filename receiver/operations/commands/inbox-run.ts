@@ -2,7 +2,7 @@ import inspector from "node:inspector";
 import { z } from "zod";
 import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
-import type { Engine, FailedJob, Handled, InboxEvent, InboxJob } from "../../engine.ts";
+import type { Engine, FailedJob, Handled, InboxEvent } from "../../engine.ts";
 import { createHandlerBench } from "../../work/handler-bench.ts";
 import { describeLoadError } from "../../work/code-place.ts";
 import type { Handler } from "../../work/handler.ts";
@@ -10,7 +10,7 @@ import { importHandlers } from "../../work/handlers-module.ts";
 import { startLoop } from "../../work/loop.ts";
 import { createWorkerId } from "../../work/handlers-process.ts";
 import { createLog } from "../log.ts";
-import { createRestClient } from "../rest-client.ts";
+import { createRestClient, type RestClient } from "../rest-client.ts";
 import { createRedactor, NOT_FOR_HANDLERS, secretsOf } from "../secrets.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
@@ -37,42 +37,34 @@ export async function runJob(
   for (const name of NOT_FOR_HANDLERS) Reflect.deleteProperty(process.env, name);
   const event = await engine.ledger.find(id);
   const body = event && (await engine.ledger.body(event.seq));
-  if (!event || !body) {
-    terminal.complain(
+  if (!event || !body)
+    return refuse(
       `${id} is not in this inbox, or pruned. See \`inbox list\`, and DATABASE_URL if it should be.`,
+      EXIT.usage,
     );
-    return EXIT.usage;
-  }
   if (options.inspect !== undefined && !waitForDebugger(options.inspect, terminal)) return EXIT.usage;
   const loaded = await load(handlersModule);
-  if (typeof loaded === "string") {
-    terminal.complain(`the handlers cannot be started: ${loaded}`);
-    return EXIT.couldNotRun;
-  }
+  if (typeof loaded === "string")
+    return refuse(`the handlers cannot be started: ${loaded}`, EXIT.couldNotRun);
   const { handlers, services } = loaded;
   const api = config.api && createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   try {
     const handler = chosen(handlers, event, options.handler);
-    if (typeof handler === "string") {
-      terminal.complain(handler);
-      return EXIT.usage;
-    }
-    const context = { engine, config, handlers, handler, services, api, terminal };
-    const result = options.dryRun === true ? await runDry(context, body) : await runForGood(context, event);
-    if (typeof result === "string") {
-      terminal.complain(result);
-      return EXIT.somethingIsWrong;
-    }
-    const { outcome, attempt, error } = result;
-    if (options.json === true) terminal.value({ handler: handler.name, outcome, attempt, error });
-    else
-      terminal.print(
-        `${handler.name}, attempt ${String(attempt)}${error === undefined ? "" : `: ${error}`}`,
-        {
-          word: outcome,
-          colour: outcome === "done" ? "green" : "red",
-        },
+    if (typeof handler === "string") return refuse(handler, EXIT.usage);
+    const means = { handlers, services, api };
+    const result =
+      options.dryRun === true
+        ? await runDry(handler, body, means, terminal)
+        : await runForGood({ engine, config, ...means }, handler, event, terminal);
+    if (!result)
+      return refuse(
+        `${handler.name} is done with this event: \`--dry-run\` runs it for show.`,
+        EXIT.somethingIsWrong,
       );
+    const { outcome, attempt, error } = result;
+    const line = `${handler.name}, attempt ${String(attempt)}${error === undefined ? "" : `: ${error}`}`;
+    if (options.json === true) terminal.value({ handler: handler.name, outcome, attempt, error });
+    else terminal.print(line, { word: outcome, colour: outcome === "done" ? "green" : "red" });
     return outcome === "done" ? EXIT.ok : EXIT.somethingIsWrong;
   } finally {
     await loaded
@@ -81,6 +73,11 @@ export async function runJob(
         terminal.complain(`the services could not be closed: ${describeLoadError(error)}`),
       );
     await api?.close();
+  }
+
+  function refuse(problem: string, exitCode: number): number {
+    terminal.complain(problem);
+    return exitCode;
   }
 }
 
@@ -95,15 +92,8 @@ async function load(handlersModule: URL | undefined) {
   }
 }
 
-type Context = {
-  engine: Engine;
-  config: Config;
-  handlers: readonly Handler[];
-  handler: Handler;
-  services: unknown;
-  api: ReturnType<typeof createRestClient> | undefined;
-  terminal: Terminal;
-};
+/** What handlers run with. */
+type Means = { handlers: readonly Handler[]; services: unknown; api: RestClient | undefined };
 
 /** It was stored, so it is an object. */
 const eventSchema = z.record(z.string(), z.unknown());
@@ -120,12 +110,14 @@ function chosen(handlers: readonly Handler[], { type }: InboxEvent, name?: strin
   return names === "" ? `no handler wants this event.` : `name one of its handlers with --handler: ${names}.`;
 }
 
-async function runDry({ handler, services, api, terminal }: Context, body: Uint8Array): Promise<Result> {
-  const bench = await createHandlerBench(handler, {
-    services,
-    ...(api ? { api } : {}),
-    environment: process.env,
-  });
+async function runDry(
+  handler: Handler,
+  body: Uint8Array,
+  { services, api }: Means,
+  terminal: Terminal,
+): Promise<Result> {
+  const environment = process.env;
+  const bench = await createHandlerBench(handler, { services, ...(api ? { api } : {}), environment });
   try {
     const event = eventSchema.parse(JSON.parse(Buffer.from(body).toString("utf8")));
     const result = await bench.run(event);
@@ -136,24 +128,27 @@ async function runDry({ handler, services, api, terminal }: Context, body: Uint8
   }
 }
 
-async function runForGood(context: Context, event: InboxEvent): Promise<Result | string> {
-  const { engine, config, handler } = context;
+/** What became of the job; undefined where it is done already. */
+async function runForGood(
+  means: Means & { engine: Engine; config: Config },
+  handler: Handler,
+  event: InboxEvent,
+  terminal: Terminal,
+): Promise<Result | undefined> {
+  const { engine, config } = means;
   const before = event.jobs.find((job) => job.handler === handler.name);
-  const isDone = `${handler.name} is done with this event: \`--dry-run\` runs it for show.`;
-  if (before?.state === "done") return isDone;
+  if (before?.state === "done") return undefined;
   const ended = Promise.withResolvers<Result>();
   const stuck: FailedJob[] = [];
+  const secrets = secretsOf(config);
+  const destination = { write: (line: string) => terminal.say(line.trimEnd()) };
   const loop = await startLoop({
-    ...context,
+    ...means,
     defaults: config,
     clock: systemClock,
     random: Math.random,
-    log: createLog({
-      level: config.logLevel,
-      secrets: secretsOf(config),
-      destination: { write: (line) => context.terminal.say(line.trimEnd()) },
-    }),
-    redact: createRedactor(secretsOf(config)),
+    log: createLog({ level: config.logLevel, secrets, destination }),
+    redact: createRedactor(secrets),
     workerId: createWorkerId(),
     only: { handler: handler.name, id: event.id },
     onHandled: ended.resolve,
@@ -167,41 +162,33 @@ async function runForGood(context: Context, event: InboxEvent): Promise<Result |
     // Only now: a handler that is new has been made known by the loop.
     if (before?.state !== "pending" && before?.state !== "claimed")
       await engine.ledger.requeue([event.id], handler.name);
-    return (await Promise.race([ended.promise, elsewhere(context, event.id, before, stop.signal)])) ?? isDone;
+    return await Promise.race([ended.promise, elsewhere(stop.signal)]);
   } finally {
     stop.abort();
     await loop.drain(0, stuck);
   }
-}
 
-/**
- * What became of the job without an attempt here: a receiver that runs was faster, or its key could not be told. Undefined
- * where there is nothing to be done.
- */
-async function elsewhere(
-  { engine, handler, terminal }: Context,
-  id: string,
-  before: InboxJob | undefined,
-  signal: AbortSignal,
-): Promise<Result | undefined> {
-  const attemptsBefore = before?.state === "pending" ? before.attempts : 0;
-  for (let look = 1; ; look += 1) {
-    await systemClock.sleep(LOOK_MS, signal);
-    if (signal.aborted) return undefined;
-    const event = await engine.ledger.find(id);
-    // Done by a version that had no jobs.
-    if (event?.state === "done" && event.jobs.every((job) => job.handler !== handler.name)) return undefined;
-    const job = event?.jobs.find((one) => one.handler === handler.name);
-    if (look === LOOKS_BEFORE_A_WORD)
-      terminal.say("It runs, or waits for an event with the same key that is before it …");
-    if (!job || job.state === "claimed") continue;
-    const { state, attempts, lastError } = job;
-    if (state === "pending" && attempts <= attemptsBefore) continue;
-    return {
-      outcome: state === "pending" ? "failed" : state,
-      attempt: attempts,
-      ...(lastError === null ? {} : { error: lastError }),
-    };
+  /**
+   * What became of the job without an attempt here: a receiver that runs was faster, or its key could not be told.
+   * Undefined where there is nothing to be done.
+   */
+  async function elsewhere(signal: AbortSignal): Promise<Result | undefined> {
+    const attemptsBefore = before?.state === "pending" ? before.attempts : 0;
+    for (let look = 1; ; look += 1) {
+      await systemClock.sleep(LOOK_MS, signal);
+      if (signal.aborted) return undefined;
+      const now = await engine.ledger.find(event.id);
+      const job = now?.jobs.find((one) => one.handler === handler.name);
+      // Done by a version that had no jobs.
+      if (now?.state === "done" && !job) return undefined;
+      if (look === LOOKS_BEFORE_A_WORD)
+        terminal.say("It runs, or waits for an event with the same key that is before it …");
+      if (!job || job.state === "claimed") continue;
+      const { state, attempts: attempt, lastError } = job;
+      if (state === "pending" && attempt <= attemptsBefore) continue;
+      const outcome = state === "pending" ? "failed" : state;
+      return { outcome, attempt, ...(lastError === null ? {} : { error: lastError }) };
+    }
   }
 }
 

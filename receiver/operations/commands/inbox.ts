@@ -22,7 +22,7 @@ export async function listInbox(engine: Engine, options: ListOptions, terminal: 
     return 0;
   }
   for (const event of events) {
-    const state = stateOf(event, options.handler);
+    const { state } = meant(event, options.handler);
     terminal.print(line(event, options.handler), { word: state.padEnd(8), colour: COLOURS[state] });
   }
   if (events.length === 0) terminal.say("No event matches.");
@@ -172,22 +172,19 @@ export async function inboxStatistics(
 type Requeued = { chosen: number; requeued: number };
 
 async function requeueThese(
-  engine: Engine,
+  { ledger }: Engine,
   ids: readonly string[],
   handler: string | undefined,
 ): Promise<Requeued> {
   let requeued = 0;
-  for (let from = 0; from < ids.length; from += PAGE) {
-    requeued += await engine.ledger.requeue(ids.slice(from, from + PAGE), handler);
-  }
+  for (let from = 0; from < ids.length; from += PAGE)
+    requeued += await ledger.requeue(ids.slice(from, from + PAGE), handler);
   return { chosen: ids.length, requeued };
 }
 
-async function requeueAll(
-  engine: Engine,
-  { state, type, handler, since }: RequeueOptions,
-): Promise<Requeued> {
-  const sinceMs = momentAgo(since);
+async function requeueAll(engine: Engine, options: RequeueOptions): Promise<Requeued> {
+  const { state, type, handler } = options;
+  const sinceMs = momentAgo(options.since);
   const total = { chosen: 0, requeued: 0 };
   // Without a state also those that have no job of the handler yet.
   const filter = state === undefined ? { type } : { state, type, handler };
@@ -219,18 +216,14 @@ const COLOURS: Record<EventState, Colour> = {
   pruned: "gray",
 };
 
-/** The event's, or that of its job for `handler`. */
-function stateOf(event: InboxEvent, handler: string | undefined): EventState {
-  return jobOf(event, handler)?.state ?? event.state;
-}
-
-function jobOf(event: InboxEvent, handler: string | undefined): InboxJob | undefined {
-  return handler === undefined ? undefined : event.jobs.find((job) => job.handler === handler);
+/** The job of `handler`, or else the event. */
+function meant(event: InboxEvent, handler: string | undefined): InboxEvent | InboxJob {
+  return event.jobs.find((job) => job.handler === handler) ?? event;
 }
 
 function line(event: InboxEvent, handler: string | undefined): string {
   const received = new Date(event.receivedAtMs).toISOString();
-  const { attempts: made, lastError } = jobOf(event, handler) ?? event;
+  const { attempts: made, lastError } = meant(event, handler);
   const attempts = made === 1 ? "1 attempt" : `${String(made)} attempts`;
   const error = lastError === null ? "" : `  ${lastError}`;
   const type = event.type === null ? "" : shownType(event.type);

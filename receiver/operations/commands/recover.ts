@@ -1,7 +1,7 @@
 import type { Config } from "../../config.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
-import { openEngineOrComplain } from "./with-engine.ts";
+import { onEngine } from "./with-engine.ts";
 
 /**
  * Begins a new work file where the old one is lost, once somebody has said what to think of the events in the inbox; and
@@ -18,14 +18,10 @@ export async function recover(
     );
     return EXIT.usage;
   }
-  const engine = await openEngineOrComplain(
-    config,
-    terminal,
-    options.handleAgain === true ? "handle-again" : "consider-handled",
-  );
-  if (!engine) return EXIT.couldNotRun;
-  const { byState } = await engine.ledger.counts();
-  await engine.close();
-  terminal.print(`${String(byState.pending)} events are pending, ${String(byState.done)} done.`);
-  return 0;
+  const whenLost = options.handleAgain === true ? "handle-again" : "consider-handled";
+  return onEngine({ config, terminal, whenLost }, async ({ ledger }) => {
+    const { byState } = await ledger.counts();
+    terminal.print(`${String(byState.pending)} events are pending, ${String(byState.done)} done.`);
+    return EXIT.ok;
+  });
 }

@@ -42,7 +42,7 @@ export function withEngine<Arguments extends unknown[]>(
         );
         return EXIT.couldNotRun;
       }
-      return onEngine(config, async (engine) => command({ engine, config }, ...rest));
+      return onEngine({ config, terminal }, async (engine) => command({ engine, config }, ...rest));
     },
     { needsSecret: false },
   );
@@ -53,12 +53,14 @@ export function isUnbegun({ databaseFile }: Config): boolean {
   return databaseFile !== undefined && !existsSync(databaseFile);
 }
 
+type WhenLost = "handle-again" | "consider-handled";
+
 /** Does something with the engine and closes it; complains where it cannot be opened, or fails meanwhile. */
 export async function onEngine(
-  config: Config,
+  { config, terminal, whenLost }: { config: Config; terminal: Terminal; whenLost?: WhenLost },
   command: (engine: Engine) => Promise<number>,
 ): Promise<number> {
-  const engine = await openEngineOrComplain(config, terminal);
+  const engine = await openEngineOrComplain(config, terminal, whenLost);
   if (!engine) return EXIT.couldNotRun;
   try {
     return await command(engine);
@@ -75,7 +77,7 @@ export async function onEngine(
 export async function openEngineOrComplain(
   config: Config,
   terminal: Terminal,
-  whenLost?: "handle-again" | "consider-handled",
+  whenLost?: WhenLost,
 ): Promise<Engine | undefined> {
   try {
     return await openConfigured(config, { whenLost });
