@@ -34,3 +34,18 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** What `work` resolves to, or undefined where that takes longer. */
+export async function within<Result>(
+  ms: number,
+  work: Promise<Result>,
+  clock: Clock,
+): Promise<Result | undefined> {
+  const over = new AbortController();
+  const late = clock.sleep(ms, over.signal).then(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    over.abort();
+  }
+}

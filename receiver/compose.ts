@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Clock } from "./clock.ts";
+import { within, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Engine } from "./engine.ts";
 import { createFetch, createMiddleware, type Fetch, type Middleware } from "./intake/adapters.ts";
@@ -134,12 +134,6 @@ function countAnswers(webhook: Webhook): { webhook: Webhook; answered: () => Pro
     },
     answered: () => Promise.all(unanswered),
   };
-}
-
-async function within(ms: number, work: Promise<unknown>, clock: Clock): Promise<void> {
-  const over = new AbortController();
-  await Promise.race([work, clock.sleep(ms, over.signal)]);
-  over.abort();
 }
 
 async function startWork(options: ComposeOptions, metrics: () => Metrics): Promise<Work> {

@@ -2,10 +2,8 @@ import { Command } from "commander";
 import { duration, handler, json, state, type, wholeNumber } from "./operations/commands/arguments.ts";
 import type { ExportOptions, ListOptions, RequeueOptions, ShowOptions } from "./operations/commands/inbox.ts";
 import type { RunOptions } from "./operations/commands/inbox-run.ts";
-import { backup } from "./operations/commands/backup.ts";
-import { EXIT } from "./operations/commands/exit-codes.ts";
 import { start } from "./operations/commands/start.ts";
-import { processTerminal as terminal } from "./operations/commands/terminal.ts";
+import { EXIT, processTerminal as terminal } from "./operations/commands/terminal.ts";
 import type { Engine } from "./engine.ts";
 import { serverRoom } from "./engines/open.ts";
 import { isUnbegun, onEngine, withConfig, withEngine } from "./operations/commands/with-engine.ts";
@@ -16,8 +14,7 @@ const commands = {
   inbox: async () => import("./operations/commands/inbox.ts"),
   run: async () => import("./operations/commands/inbox-run.ts"),
   reconcile: async () => import("./operations/commands/reconcile.ts"),
-  doctor: async () => import("./operations/commands/doctor.ts"),
-  recover: async () => import("./operations/commands/recover.ts"),
+  care: async () => import("./operations/commands/care.ts"),
   health: async () => import("./operations/commands/health.ts"),
 };
 
@@ -158,7 +155,7 @@ program
   .addOption(json())
   .action(
     withConfig(async (config, options: { json?: boolean; verbose?: boolean }) => {
-      const { runDoctor } = await commands.doctor();
+      const { runDoctor } = await commands.care();
       const run = async (engine?: Engine) => runDoctor(config, engine, options, terminal);
       return isUnbegun(config) ? run() : onEngine({ config, terminal }, run);
     }),
@@ -174,7 +171,11 @@ program
 program
   .command("backup <directory>")
   .description("copy the database while it is in use")
-  .action(withEngine(async ({ engine }, directory: string) => backup(engine, directory, terminal)));
+  .action(
+    withEngine(async ({ engine }, directory: string) =>
+      (await commands.care()).backup(engine, directory, terminal),
+    ),
+  );
 
 (await serverRoom())?.addCommands(program);
 
@@ -186,7 +187,7 @@ program
   .action(
     withConfig(
       async (config, options: { handleAgain?: boolean; considerHandled?: boolean }) =>
-        (await commands.recover()).recover(config, options, terminal),
+        (await commands.care()).recover(config, options, terminal),
       { needsSecret: false },
     ),
   );

@@ -3,12 +3,12 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import type { Clock } from "../clock.ts";
-import { EVENT_STATES, type InboxEvent, type InboxJob, type Ledger } from "../engine.ts";
+import { EVENT_STATES, type Ledger } from "../engine.ts";
 import type { Health } from "./health.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { createOperatorPage } from "./page/index.ts";
-import { shownType } from "./privacy.ts";
+import { presentEvent } from "./present.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -121,41 +121,4 @@ function credentialsOf(authorization: string): { name?: string; secret: string }
 /** Of equal length, whatever the texts are. */
 function sha256(text: string): Buffer {
   return createHash("sha256").update(text).digest();
-}
-
-/** An event as the admin port and the `inbox` commands show it: snake_case, points in time as ISO 8601. */
-export function presentEvent(event: InboxEvent): Record<string, unknown> {
-  return {
-    id: event.id,
-    type: event.type === null ? null : shownType(event.type),
-    state: event.state,
-    attempts: event.attempts,
-    handled: event.handled,
-    duplicates: event.duplicates,
-    source: event.source,
-    received_at: iso(event.receivedAtMs),
-    finished_at: event.finishedAtMs === null ? null : iso(event.finishedAtMs),
-    next_attempt_at: event.nextAttemptAtMs === null ? null : iso(event.nextAttemptAtMs),
-    ...(event.deferredUntilMs === null ? {} : { deferred_until: iso(event.deferredUntilMs) }),
-    last_error: event.lastError,
-    jobs: event.jobs.map(presentJob),
-    seq: event.seq,
-  };
-}
-
-function presentJob(job: InboxJob): Record<string, unknown> {
-  return {
-    handler: job.handler,
-    state: job.state,
-    attempts: job.attempts,
-    handled: job.handled,
-    deferred: job.deferred,
-    next_attempt_at: job.nextAttemptAtMs === null ? null : iso(job.nextAttemptAtMs),
-    finished_at: job.finishedAtMs === null ? null : iso(job.finishedAtMs),
-    last_error: job.lastError,
-  };
-}
-
-function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

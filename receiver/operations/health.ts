@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { within, type Clock } from "../clock.ts";
 import type { Intake } from "../engine.ts";
 
 /** How long an answer about the database or the disk stays good. */
@@ -85,14 +85,9 @@ export function createHealth(options: {
   }
 
   async function probe(): Promise<Check> {
-    const answeredInTime = new AbortController();
-    const answered = options.probe().then((result) => (result.ok ? "ok" : result.reason));
-    const result = await Promise.race([
-      answered,
-      clock.sleep(PROBE_LIMIT_MS, answeredInTime.signal).then(() => "timeout"),
-    ]);
-    answeredInTime.abort();
-    return result;
+    const result = await within(PROBE_LIMIT_MS, options.probe(), clock);
+    if (!result) return "timeout";
+    return result.ok ? "ok" : result.reason;
   }
 
   async function watchDisk(): Promise<void> {

@@ -27,7 +27,7 @@ export type ReconcileReport = {
   /** Set where pruning made it look back less far than was asked. */
   prunedBefore: string | null;
   /** Why it did not finish; running it again continues there. */
-  problem?: string;
+  problem: string | null;
   objectsRead: number;
   /** Events that nobody had brought: enqueued now, or would be without `dryRun`. */
   healed: Healed[];
@@ -58,6 +58,7 @@ export async function reconcile(options: {
     dryRun,
     since: "",
     prunedBefore: null,
+    problem: null,
     objectsRead: 0,
     healed: [],
     alreadyThere: 0,

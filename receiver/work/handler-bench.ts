@@ -10,10 +10,9 @@ import { openEngine } from "../engines/open.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
 import { createLog } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import { createRedactor, secretsOf } from "../operations/secrets.ts";
+import { secretsOf } from "../operations/secrets.ts";
 import { defineHandler, PermanentFailure, type Handler } from "./handler.ts";
 import { startLoop } from "./loop.ts";
-import { createWorkerId } from "./handlers-process.ts";
 
 /** What came of an attempt, or of an event that led to none. */
 export type BenchResult = {
@@ -61,6 +60,7 @@ export async function createHandlerBench<Services>(
   const loaded = loadConfig({ ...options.environment, DATABASE_URL: url }, { needsSecret: false });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const { config } = loaded;
+  const secrets = secretsOf(config);
   const clock = benchClock();
   const logs: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void logs.push(lineSchema.parse(JSON.parse(line))) };
@@ -74,10 +74,9 @@ export async function createHandlerBench<Services>(
     defaults: config,
     clock,
     random: () => 0,
-    log: createLog({ level: "debug", destination, secrets: secretsOf(config) }),
+    log: createLog({ level: "debug", destination, secrets }),
     api: options.api,
-    redact: createRedactor(secretsOf(config)),
-    workerId: createWorkerId(),
+    secrets,
     onHandled: attempts.ended,
     // The receiver would replace its process.
     onStuck: (job) => attempts.ended({ ...job, type: "", attempt: 0, outcome: "failed", durationMs: 0 }),

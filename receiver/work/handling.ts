@@ -3,8 +3,6 @@ import type { Clock } from "../clock.ts";
 import type { Atomically, Claim, FailedJob, Outcome } from "../engine.ts";
 import { createHandlerLog } from "../operations/handler-log.ts";
 import type { Log } from "../operations/log.ts";
-import type { Redact } from "../operations/secrets.ts";
-import { scrub } from "../operations/scrubber.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 import { PermanentFailure, RetryAfter, type Handler, type HandlerContext } from "./handler.ts";
 import { timeoutMsOf, type PolicyDefaults } from "./policies.ts";
@@ -33,16 +31,16 @@ export type Handling = {
  */
 export function createHandling(options: {
   handlers: readonly Handler[];
-  services: unknown;
+  services?: unknown;
   defaults: PolicyDefaults & { maximumAgeMs: number };
   clock: Clock;
   log: Log;
-  api: RestClient | undefined;
-  /** Takes secrets out of what handlers throw, before it is kept. */
-  redact: Redact;
+  api?: RestClient | undefined;
+  /** Takes secrets, and what is personal in the event, out of what handlers throw, before it is kept. */
+  clean: (text: string, body: string) => string;
   onStuck: (job: FailedJob) => void;
 }): Handling {
-  const { clock, defaults } = options;
+  const { clock, defaults, clean } = options;
   const handlers = new Map(options.handlers.map((handler) => [handler.name, handler]));
   const running = new AsyncLocalStorage<Claim>();
   const unended = new Set<Claim>();
@@ -152,10 +150,6 @@ export function createHandling(options: {
 
   function stuck({ handler, id }: Claim, timeoutMs: number): FailedJob {
     return { handler, id, error: textOf(new DeadlinePassed(timeoutMs)) };
-  }
-
-  function clean(text: string, body: string): string {
-    return scrub(options.redact(text), body);
   }
 }
 

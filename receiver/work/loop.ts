@@ -3,10 +3,11 @@ import type { Engine, FailedJob, Handled, Processor, ProcessOptions } from "../e
 import type { Log } from "../operations/log.ts";
 import { knownType } from "../operations/privacy.ts";
 import { scrub } from "../operations/scrubber.ts";
-import type { Redact } from "../operations/secrets.ts";
+import { createRedactor } from "../operations/secrets.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 import { createHandling, type Handling } from "./handling.ts";
 import type { Handler } from "./handler.ts";
+import { createWorkerId } from "./handlers-process.ts";
 import { checkNames } from "./handlers-module.ts";
 import { jobHandler, type PolicyDefaults } from "./policies.ts";
 
@@ -19,28 +20,31 @@ export type Loop = Processor & Pick<Handling, "blame">;
 export async function startLoop(options: {
   engine: Engine;
   handlers: readonly Handler[];
-  services: unknown;
+  services?: unknown;
   defaults: PolicyDefaults & { maximumAgeMs: number };
   clock: Clock;
-  random: () => number;
+  random?: () => number;
   log: Log;
-  api: RestClient | undefined;
-  redact: Redact;
-  workerId: string;
+  api?: RestClient | undefined;
+  /** Taken out of what handlers throw, before it is kept. */
+  secrets?: readonly string[];
+  /** Unique among all workers there ever were; made where none is given. */
+  workerId?: string;
   predecessors?: readonly string[];
   only?: ProcessOptions["only"];
   onHandled: (handled: Handled) => void;
   /** Some goes on past its deadline and ignores its signal; only the end of the process helps. */
   onStuck: (job: FailedJob) => void;
 }): Promise<Loop> {
-  const { handlers, defaults, log, redact } = options;
+  const { handlers, defaults, log, random = Math.random, workerId = createWorkerId() } = options;
   checkNames(handlers);
+  const redact = createRedactor(options.secrets ?? []);
   const clean = (text: string, body: string): string => scrub(redact(text), body);
-  const { handle, blame } = createHandling(options);
+  const { handle, blame } = createHandling({ ...options, clean });
   const processor = await options.engine.work.process({
-    handlers: handlers.map((handler) => jobHandler(handler, { defaults, random: options.random, clean })),
+    handlers: handlers.map((handler) => jobHandler(handler, { defaults, random, clean })),
     handle,
-    workerId: options.workerId,
+    workerId,
     predecessors: options.predecessors,
     concurrency: defaults.workerConcurrency,
     only: options.only,

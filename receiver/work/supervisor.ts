@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { within, type Clock } from "../clock.ts";
 import type { Log } from "../operations/log.ts";
 import { forkChild, isRunning, tell, type Child, type Fork } from "./handlers-process.ts";
 import { childMessageSchema, type ChildMessage, type EndedAttempt } from "./messages.ts";
@@ -229,12 +229,10 @@ export function startSupervisor(options: {
     next?.process.kill("SIGKILL");
     if (!current || !isRunning(current)) return;
     const stopped = current.process;
-    const over = new AbortController();
     const exited = new Promise<void>((resolve) => stopped.once("exit", () => resolve()));
-    void exited.then(() => over.abort());
     tell(current, { kind: "drain", graceMs });
     // A little more than it takes: it has its claims to return.
-    await Promise.race([exited, clock.sleep(graceMs + 1_000, over.signal)]);
+    await within(graceMs + 1_000, exited, clock);
     stopped.kill("SIGKILL");
     await exited;
   }

@@ -4,9 +4,8 @@ import type { Engine, FailedJob, Handled } from "../engine.ts";
 import { openEngine } from "../engines/open.ts";
 import type { Log } from "../operations/log.ts";
 import { createRestClient } from "../operations/rest-client.ts";
-import { createRedactor, secretsOf } from "../operations/secrets.ts";
+import { secretsOf } from "../operations/secrets.ts";
 import type { Handler } from "./handler.ts";
-import { createWorkerId } from "./handlers-process.ts";
 import { logHandled, startLoop, type Loop } from "./loop.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -26,9 +25,9 @@ export async function startWorking(options: {
   config: Config;
   log: Log;
   handlers: readonly Handler[];
-  services: unknown;
-  workerId: string;
-  predecessors: readonly string[];
+  services?: unknown;
+  workerId?: string;
+  predecessors?: readonly string[];
   onHandled: (handled: Handled) => void;
   onStuck: (job: FailedJob) => void;
 }): Promise<Working> {
@@ -38,9 +37,8 @@ export async function startWorking(options: {
     ...options,
     defaults: config,
     clock,
-    random: Math.random,
     api: config.api && createRestClient({ ...config.api, clock, random: Math.random }),
-    redact: createRedactor(secretsOf(config)),
+    secrets: secretsOf(config),
     onHandled: (handled) => {
       logHandled(log, handled);
       options.onHandled(handled);
@@ -83,9 +81,6 @@ export async function workHere(options: {
   const working = await startWorking({
     ...options,
     engine: await openEngine({ ...options.config, clock: systemClock }),
-    services: undefined,
-    workerId: createWorkerId(),
-    predecessors: [],
     onStuck: ({ handler, id }) =>
       options.log.error(
         { handler, event_id: id },

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { backup } from "../../receiver/operations/commands/backup.ts";
-import { runDoctor } from "../../receiver/operations/commands/doctor.ts";
+import { backup, runDoctor } from "../../receiver/operations/commands/care.ts";
 import {
   inboxStatistics,
   listInbox,

@@ -3,7 +3,7 @@ import { systemClock } from "../../receiver/clock.ts";
 import { loadConfig, type Config } from "../../receiver/config.ts";
 import type { InboxEvent } from "../../receiver/engine.ts";
 import type { Receipt } from "../../receiver/intake/inbox.ts";
-import { presentEvent } from "../../receiver/operations/admin.ts";
+import { presentEvent } from "../../receiver/operations/present.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createRequestLog } from "../../receiver/operations/request-log.ts";
 import { RestError } from "../../receiver/operations/rest-error.ts";

@@ -6,11 +6,9 @@ import {
   requeueEvents,
   showEvent,
 } from "../../receiver/operations/commands/inbox.ts";
-import { backup } from "../../receiver/operations/commands/backup.ts";
-import { runDoctor } from "../../receiver/operations/commands/doctor.ts";
+import { backup, runDoctor, recover } from "../../receiver/operations/commands/care.ts";
 import { move } from "../../receiver/engines/postgres/move/command.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
-import { recover } from "../../receiver/operations/commands/recover.ts";
 import { openEngineOrComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { sampleOrganization } from "../../shared/samples.ts";

@@ -126,7 +126,6 @@ export function startProcess(options: {
         return await startLoop({
           engine: { ...engine, work, nowMs: async () => clock.nowMs(), close: async () => undefined },
           handlers,
-          services: undefined,
           defaults: {
             maximumAttempts: options.maximumAttempts,
             handlerTimeoutMs: HANDLER_TIMEOUT_MS,
@@ -136,8 +135,6 @@ export function startProcess(options: {
           clock,
           random: options.random,
           log: pino({ level: "silent" }),
-          api: undefined,
-          redact: (text) => text,
           workerId: name,
           predecessors: options.predecessors,
           onHandled: (handled) => {

@@ -2,8 +2,7 @@ import { fetch } from "undici";
 import { z } from "zod";
 import { localHostInUrl } from "../../../shared/host.ts";
 import type { Config } from "../../config.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
+import { EXIT, type Terminal } from "./terminal.ts";
 
 const LONGEST_MS = 4_000;
 

@@ -8,12 +8,10 @@ import { describeLoadError } from "../../work/code-place.ts";
 import type { Handler } from "../../work/handler.ts";
 import { importHandlers } from "../../work/handlers-module.ts";
 import { startLoop } from "../../work/loop.ts";
-import { createWorkerId } from "../../work/handlers-process.ts";
 import { createLog } from "../log.ts";
 import { createRestClient, type RestClient } from "../rest-client.ts";
-import { createRedactor, NOT_FOR_HANDLERS, secretsOf } from "../secrets.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
+import { NOT_FOR_HANDLERS, secretsOf } from "../secrets.ts";
+import { EXIT, type Terminal } from "./terminal.ts";
 
 export type RunOptions = { handler?: string; dryRun?: boolean; inspect?: string | true; json?: boolean };
 
@@ -146,10 +144,8 @@ async function runForGood(
     ...means,
     defaults: config,
     clock: systemClock,
-    random: Math.random,
     log: createLog({ level: config.logLevel, secrets, destination }),
-    redact: createRedactor(secrets),
-    workerId: createWorkerId(),
+    secrets,
     only: { handler: handler.name, id: event.id },
     onHandled: ended.resolve,
     onStuck: (job) => {

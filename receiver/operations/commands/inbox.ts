@@ -1,10 +1,9 @@
-import { presentEvent } from "../admin.ts";
 import type { Config } from "../../config.ts";
 import type { Engine, EventFilter, EventState, InboxEvent, InboxJob } from "../../engine.ts";
+import { inSnakeCase, presentEvent } from "../present.ts";
 import { redactEnvelope, shownType } from "../privacy.ts";
 import { momentAgo } from "./arguments.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Colour, Terminal } from "./terminal.ts";
+import { EXIT, type Colour, type Terminal } from "./terminal.ts";
 
 const DAY_MS = 86_400_000;
 const PAGE = 500;
@@ -149,11 +148,7 @@ export async function inboxStatistics(
   const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
   const ageSeconds = oldestUnfinishedAgeMs === null ? null : oldestUnfinishedAgeMs / 1_000;
   if (options.json === true) {
-    terminal.value({
-      by_state: byState,
-      by_handler: byHandler,
-      oldest_unfinished_age_seconds: ageSeconds,
-    });
+    terminal.value(inSnakeCase({ byState, byHandler, oldestUnfinishedAgeSeconds: ageSeconds }));
     return 0;
   }
   for (const [state, events] of Object.entries(byState))

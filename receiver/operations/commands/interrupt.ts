@@ -1,5 +1,5 @@
+import { EXIT } from "./terminal.ts";
 import { Worker } from "node:worker_threads";
-import { EXIT } from "./exit-codes.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 /** What a shell shows of a program that Ctrl-C ended. */

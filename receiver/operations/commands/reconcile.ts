@@ -1,12 +1,12 @@
 import { systemClock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
+import { inSnakeCase } from "../present.ts";
 import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
 import { momentAgo } from "./arguments.ts";
-import { EXIT } from "./exit-codes.ts";
 import { interruptible } from "./interrupt.ts";
-import type { Terminal } from "./terminal.ts";
+import { EXIT, type Terminal } from "./terminal.ts";
 
 /** Runs `reconcile` and prints its report. Answers 0 only when it looked at everything. */
 export async function runReconcile(
@@ -21,7 +21,7 @@ export async function runReconcile(
   }
   const api = createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   const tell = (report: ReconcileReport): void => {
-    if (options.json === true) terminal.value(present(report));
+    if (options.json === true) terminal.value(inSnakeCase(report));
     else describe(report, terminal);
   };
   let soFar: ReconcileReport | undefined;
@@ -49,29 +49,6 @@ export async function runReconcile(
   return report.finished ? 0 : 1;
 }
 
-function present(report: ReconcileReport): Record<string, unknown> {
-  return {
-    finished: report.finished,
-    dry_run: report.dryRun,
-    since: report.since,
-    pruned_before: report.prunedBefore,
-    problem: report.problem ?? null,
-    objects_read: report.objectsRead,
-    healed: report.healed.map(({ id, type, objectId, createdAt }) => ({
-      id,
-      type,
-      object_id: objectId,
-      created_at: createdAt,
-    })),
-    already_there: report.alreadyThere,
-    cannot_be_healed: report.cannotBeHealed.map(({ type, reason, whatToDo }) => ({
-      type,
-      reason,
-      what_to_do: whatToDo,
-    })),
-  };
-}
-
 function describe(report: ReconcileReport, terminal: Terminal): void {
   const verb = report.dryRun ? "Would be healed" : "Healed";
   terminal.print(`${verb}: ${String(report.healed.length)}`);
@@ -88,7 +65,7 @@ function describe(report: ReconcileReport, terminal: Terminal): void {
   for (const { type, reason, whatToDo } of report.cannotBeHealed) {
     terminal.print(`  ${type.padEnd(17)}  ${reason} ${whatToDo}`);
   }
-  if (report.problem !== undefined) {
+  if (report.problem !== null) {
     terminal.complain(
       `reconcile did not finish: ${report.problem} Run it again: it goes on where it stopped.`,
     );

@@ -1,14 +1,13 @@
 import closeWithGrace from "close-with-grace";
-import { systemClock } from "../../clock.ts";
+import { systemClock, within } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import { filesOf } from "../../engines/open.ts";
 import { createLog, type Log } from "../log.ts";
 import { protectFiles } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
 import type { Receiver } from "../../receiver.ts";
-import { EXIT } from "./exit-codes.ts";
 import { endAtSecondInterrupt, endWithin, listenForSignals } from "./interrupt.ts";
-import type { Terminal } from "./terminal.ts";
+import { EXIT, type Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
 /** Of the time for shutting down, what is left to the last lines of the log. */
@@ -77,7 +76,7 @@ function stopInOrder(
 /** Resolves when the log is written, also what was on its way; a reader that has stopped reading is not waited for long. */
 async function written(log: Log): Promise<void> {
   const flushed = new Promise<void>((resolve) => log.flush(() => resolve()));
-  await Promise.race([flushed, systemClock.sleep(LAST_LINES_MS)]);
+  await within(LAST_LINES_MS, flushed, systemClock);
 }
 
 function describeListenError(error: unknown, terminal: Terminal): void {

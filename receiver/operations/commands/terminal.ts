@@ -3,6 +3,9 @@ import { styleText } from "node:util";
 import { printable, printableJson } from "../../../shared/printable.ts";
 import { createRedactor } from "../secrets.ts";
 
+/** What a command's exit code means: the same as the simulator's. */
+export const EXIT = { ok: 0, somethingIsWrong: 1, usage: 2, couldNotRun: 3 } as const;
+
 /**
  * Where commands write: data to standard output, words to standard error. Each text becomes one printable line here,
  * whatever is in it: nobody whose words are shown can steer the terminal, or a build server that reads along.

@@ -3,8 +3,7 @@ import { loadConfig, type Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
 import { CannotOpen, openConfigured } from "../../engines/open.ts";
 import { secretsOf } from "../secrets.ts";
-import { EXIT } from "./exit-codes.ts";
-import { processTerminal as terminal, type Terminal } from "./terminal.ts";
+import { EXIT, processTerminal as terminal, type Terminal } from "./terminal.ts";
 
 type Action<Arguments extends unknown[]> = (...rest: Arguments) => Promise<void>;
 

@@ -82,7 +82,6 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
   const processor = await startLoop({
     engine,
     handlers: countingHandlers({ end: () => undefined }),
-    services: undefined,
     defaults: {
       maximumAttempts: 10,
       handlerTimeoutMs: 10_000,
@@ -92,8 +91,6 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
     clock,
     random: () => 1,
     log: createLog({ level: "silent" }),
-    api: undefined,
-    redact: (text) => text,
     workerId: "judge",
     onHandled: () => undefined,
     onStuck: () => undefined,

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { runDoctor } from "../../../receiver/operations/commands/doctor.ts";
-import { backup } from "../../../receiver/operations/commands/backup.ts";
+import { runDoctor, backup } from "../../../receiver/operations/commands/care.ts";
 import {
   exportEvents,
   inboxStatistics,

@@ -161,8 +161,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "Readiness says that all is well while the database does not answer.",
     file: "receiver/operations/health.ts",
-    find: '.then(() => "timeout")',
-    replace: '.then(() => "ok")',
+    find: 'return "timeout";',
+    replace: 'return "ok";',
     tests: ["test/receiver/health.test.ts"],
   },
   {

@@ -2,9 +2,8 @@ import { existsSync } from "node:fs";
 import { systemClock } from "../../../clock.ts";
 import { loadConfig, type Config } from "../../../config.ts";
 import { moveInbox, StillRunning, type MoveReport } from "./move.ts";
-import { EXIT } from "../../../operations/commands/exit-codes.ts";
+import { EXIT, type Terminal } from "../../../operations/commands/terminal.ts";
 import { interruptible } from "../../../operations/commands/interrupt.ts";
-import type { Terminal } from "../../../operations/commands/terminal.ts";
 import { openEngineOrComplain } from "../../../operations/commands/with-engine.ts";
 
 export type MoveOptions = { to: string; finish?: boolean; json?: boolean };

@@ -1,0 +1,37 @@
+import type { InboxEvent, InboxJob } from "../engine.ts";
+import { isRecord, shownType } from "./privacy.ts";
+
+/** An event as the admin port and the `inbox` commands show it. */
+export function presentEvent(event: InboxEvent): Record<string, unknown> {
+  const { id, type, state, attempts, handled, duplicates, source, lastError, jobs, seq } = event;
+  const { receivedAtMs, finishedAtMs, nextAttemptAtMs, deferredUntilMs } = event;
+  const times = { receivedAtMs, finishedAtMs, nextAttemptAtMs };
+  const deferred = deferredUntilMs === null ? {} : { deferredUntilMs };
+  const known = { id, type: type === null ? null : shownType(type), state, attempts, handled, duplicates };
+  return inSnakeCase({ ...known, source, ...times, ...deferred, lastError, jobs: jobs.map(inOrder), seq });
+}
+
+function inOrder({ handler, state, attempts, handled, deferred, lastError, ...times }: InboxJob): InboxJob {
+  const { nextAttemptAtMs, finishedAtMs } = times;
+  return { handler, state, attempts, handled, deferred, nextAttemptAtMs, finishedAtMs, lastError };
+}
+
+/** As programs read it: names in snake_case, points in time as ISO 8601. */
+export function inSnakeCase(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      const [, moment] = /^(.*(?:At|Until))Ms$/.exec(name) ?? [];
+      const shown = moment === undefined ? within(value) : iso(value);
+      return [(moment ?? name).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), shown];
+    }),
+  );
+}
+
+function within(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(within);
+  return isRecord(value) ? inSnakeCase(value) : value;
+}
+
+function iso(atMs: unknown): string | null {
+  return typeof atMs === "number" ? new Date(atMs).toISOString() : null;
+}
