@@ -215,6 +215,8 @@ export type Processor = {
    * as such, with what is returned, and the process ends.
    */
   drain: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
+  /** One statement in a transaction of its own, by the rules of `atomically`: to look at what handlers have written. */
+  query: HandlerDatabase["query"];
 };
 
 /** A job that has failed while its handler may go on. */

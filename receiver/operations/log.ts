@@ -29,7 +29,7 @@ export function createLog(options: {
     {
       level: options.level,
       base: options.name === undefined ? null : { part: options.name },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${new Date(systemClock.nowMs()).toISOString()}"`,
       formatters: { level: (level) => ({ level }) },
       serializers: { err: describeError },
       // Paths, types and errors come from others, and logs are read on terminals and by build servers.

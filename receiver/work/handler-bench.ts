@@ -1,17 +1,16 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { systemClock, type Clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
-import type { Handled, HandlerDatabase, InboxEvent, InboxJob, NewEvent, SqlValue } from "../engine.ts";
+import type { Handled, HandlerDatabase, InboxEvent, InboxJob, NewEvent } from "../engine.ts";
 import { openEngine } from "../engines/open.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
 import { createLog } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 import { secretsOf } from "../operations/secrets.ts";
-import { defineHandler, PermanentFailure, type Handler } from "./handler.ts";
+import type { Handler } from "./handler.ts";
 import { startLoop } from "./loop.ts";
 
 /** What came of an attempt, or of an event that led to none. */
@@ -32,14 +31,11 @@ export type HandlerBench = {
   /** How the handler's job of this event stands. */
   job: (eventId: string) => Promise<InboxJob | undefined>;
   /** Rows of the handler's tables, or of anything else that it can see. */
-  rows: (sql: string, parameters?: readonly SqlValue[]) => Promise<Record<string, unknown>[]>;
+  rows: HandlerDatabase["query"];
   /** What the handler has logged, as it would come out. */
   logs: Record<string, unknown>[];
   close: () => Promise<void>;
 };
-
-/** The type of the events by which the bench looks into the database. */
-const LOOK = "bench.look";
 
 /**
  * Runs one handler as the receiver does: the same engine, policies, rules of `atomically` and log, on a database of its
@@ -66,10 +62,9 @@ export async function createHandlerBench<Services>(
   const destination = { write: (line: string) => void logs.push(lineSchema.parse(JSON.parse(line))) };
   const engine = await openEngine({ ...config, clock });
   const attempts = createAttempts();
-  const looking = createLooking();
   const loop = await startLoop({
     engine,
-    handlers: [looking.handler, withoutLooks(handler)],
+    handlers: [handler],
     services: options.services,
     defaults: config,
     clock,
@@ -106,15 +101,7 @@ export async function createHandlerBench<Services>(
       return Promise.all(ended.map(async (attempt) => withNext(await attempt)));
     },
     job: async (id) => jobOf(await engine.ledger.find(id)),
-    rows: async (sql, parameters) => {
-      const event = newEvent({ ...ENVELOPE, id: `evt_${randomBytes(16).toString("hex")}`, type: LOOK });
-      const looked = looking.query(event.id, sql, parameters);
-      const ended = attempts.of(LOOK, event.id);
-      await store(event);
-      const { error } = await ended;
-      if (error !== undefined) throw new Error(error);
-      return looked();
-    },
+    rows: loop.query,
     close: async () => {
       await loop.drain(0);
       await engine.close();
@@ -146,8 +133,6 @@ export async function createHandlerBench<Services>(
   }
 }
 
-const ENVELOPE = { created: 0, api_version: "v1", org_id: "org", data: { object: { object: "look" } } };
-
 const lineSchema = z.record(z.string(), z.unknown());
 
 function newEvent(event: object): NewEvent {
@@ -171,40 +156,6 @@ function createAttempts() {
       const key = `${handled.handler} ${handled.id}`;
       for (const resolve of waiting.get(key) ?? []) resolve(handled);
       waiting.delete(key);
-    },
-  };
-}
-
-/** A handler by which the bench sees what the one under test sees. */
-function createLooking() {
-  const queries = new Map<string, (db: HandlerDatabase) => Promise<void>>();
-  return {
-    handler: defineHandler({
-      name: LOOK,
-      type: LOOK,
-      handle: async ({ id }, { atomically }) => {
-        await atomically(async (db) => queries.get(id)?.(db)).catch((error: unknown) => {
-          throw new PermanentFailure(error instanceof Error ? error.message : String(error));
-        });
-      },
-    }),
-    query: (id: string, sql: string, parameters?: readonly SqlValue[]) => {
-      let rows: Record<string, unknown>[] = [];
-      queries.set(id, async (db) => {
-        rows = await db.query(sql, parameters);
-      });
-      return () => rows;
-    },
-  };
-}
-
-/** A handler of all types is not asked about the bench's own events. */
-function withoutLooks<Services>(handler: Handler<Services>): Handler<Services> {
-  return {
-    ...handler,
-    prepare: (envelope) => {
-      const isLook = z.object({ type: z.literal(LOOK) }).safeParse(envelope).success;
-      return isLook ? { ok: true, key: () => LOOK, run: async () => undefined } : handler.prepare(envelope);
     },
   };
 }

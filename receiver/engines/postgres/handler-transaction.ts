@@ -64,6 +64,19 @@ async function transact<Result>(
   });
 }
 
+/** One statement as a handler makes it, in a transaction that belongs to no job. */
+export async function queryOnce(
+  { pool, schema }: Pick<Means, "pool" | "schema">,
+  sql: string,
+  parameters?: readonly SqlValue[],
+): Promise<Record<string, unknown>[]> {
+  return withClient(pool, async (client) => {
+    const rows = await createHandlerQuery(statementsOn(client, schema)).query(sql, parameters);
+    await client.query("COMMIT");
+    return rows;
+  });
+}
+
 /** Runs statements of one transaction, which begins with the first of them. */
 function statementsOn(client: Client, schema: string) {
   let hasBegun = false;

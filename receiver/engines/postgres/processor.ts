@@ -9,7 +9,7 @@ import {
 import { createTurns } from "../turns.ts";
 import { SUSPECT } from "./boss.ts";
 import { NoLease, type Claims, type Look } from "./claims.ts";
-import type { Means } from "./handler-transaction.ts";
+import { queryOnce, type Means } from "./handler-transaction.ts";
 import { createHands } from "./hands.ts";
 import type { ClaimedJob, Jobs } from "./jobs.ts";
 import type { Listener } from "./listener.ts";
@@ -62,7 +62,11 @@ export function createProcessor(
   let lastRound: Promise<number> = Promise.resolve(0);
   const loop = runLoop();
   let drained: Promise<void> | undefined;
-  return { wake, drain: async (graceMs, failed = []) => (drained ??= drain(graceMs, failed)) };
+  return {
+    wake,
+    drain: async (graceMs, failed = []) => (drained ??= drain(graceMs, failed)),
+    query: async (sql, parameters) => queryOnce(engine, sql, parameters),
+  };
 
   function wake(): void {
     // Without a reason of its own, an abort makes an error each time.

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
-import { LeaseLost, type Atomically } from "../../engine.ts";
+import { LeaseLost, type Atomically, type HandlerDatabase } from "../../engine.ts";
 import { DONE } from "../ending.ts";
 import { createHandlerQuery } from "../handler-query.ts";
 import { withinLimit } from "../within-limit.ts";
@@ -22,11 +22,11 @@ export function createHandlerTransaction(options: {
   settling: Settling;
   transactions: Transactions;
   clock: Clock;
-}): HandlerTransaction {
+}): { handlerTransaction: HandlerTransaction; query: HandlerDatabase["query"] } {
   const { settling, transactions, clock } = options;
   const run = createStatements(options.db);
 
-  return (job, onWritten) => {
+  const handlerTransaction: HandlerTransaction = (job, onWritten) => {
     let begun = false;
     let committed = false;
     return {
@@ -36,22 +36,36 @@ export function createHandlerTransaction(options: {
           throw new Error("atomically() commits the job together with its writes: call it once, last.");
         }
         begun = true;
-        const result = await transactions.run(async () => {
-          const { query, end, close } = createHandlerQuery(run);
-          try {
-            const written = await withinLimit(async () => work({ query }), { signals: [signal], clock });
-            end();
-            if (!settling.settle(job, DONE, clock.nowMs())) throw new LeaseLost(job.id);
-            onWritten();
-            return written;
-          } finally {
-            // Also what was aborted writes nothing more.
-            close();
-          }
+        const result = await transact([signal], work, () => {
+          if (!settling.settle(job, DONE, clock.nowMs())) throw new LeaseLost(job.id);
+          onWritten();
         });
         committed = true;
         return result;
       },
     };
   };
+  return {
+    handlerTransaction,
+    query: async (sql, parameters) => transact([], async ({ query }) => query(sql, parameters)),
+  };
+
+  /** Runs `work`, which nothing follows once its time is up or it was aborted, and `finish`, and commits both. */
+  async function transact<Result>(
+    signals: AbortSignal[],
+    work: (db: HandlerDatabase) => Promise<Result>,
+    finish: () => void = () => undefined,
+  ): Promise<Result> {
+    return transactions.run(async () => {
+      const { query, end, close } = createHandlerQuery(run);
+      try {
+        const written = await withinLimit(async () => work({ query }), { signals, clock });
+        end();
+        finish();
+        return written;
+      } finally {
+        close();
+      }
+    });
+  }
 }

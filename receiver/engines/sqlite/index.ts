@@ -98,7 +98,7 @@ export function createParts(options: {
     clock,
     claims: createClaims({ db, inbox, handlers }),
     workers: createWorkers(db, clock),
-    handlerTransaction: createHandlerTransaction({ db, settling, transactions, clock }),
+    ...createHandlerTransaction({ db, settling, transactions, clock }),
     look: createLook(inbox),
   };
 }

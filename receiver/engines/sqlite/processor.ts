@@ -1,5 +1,11 @@
 import type { Clock } from "../../clock.ts";
-import { LeaseLost, type FailedJob, type ProcessOptions, type Processor } from "../../engine.ts";
+import {
+  LeaseLost,
+  type FailedJob,
+  type HandlerDatabase,
+  type ProcessOptions,
+  type Processor,
+} from "../../engine.ts";
 import { createTurns } from "../turns.ts";
 import { createAttempts, TROUBLE_MS } from "./attempts.ts";
 import type { Claimant, Claims } from "./claims.ts";
@@ -39,6 +45,7 @@ export function createProcessor(
     workers: Workers;
     transactions: Transactions;
     handlerTransaction: HandlerTransaction;
+    query: HandlerDatabase["query"];
     /** Whether something was written to the inbox since the last time. */
     look: () => boolean;
     clock: Clock;
@@ -63,7 +70,7 @@ export function createProcessor(
   let wake = (): void => undefined;
 
   const loop = runLoop();
-  return { wake: wakeUp, drain };
+  return { wake: wakeUp, drain, query: engine.query };
 
   /** Something may be there to claim. */
   function wakeUp(): void {

@@ -86,6 +86,7 @@ function engineOfOne() {
           return statements();
         },
       },
+      query: never,
       handlerTransaction: () => ({ atomically: () => never, committed: () => committed }),
       clock: systemClock,
     },
