@@ -28,29 +28,30 @@ export async function interruptible<Result>(
 }
 
 /** What tells a receiver to stop. */
-const STOP_SIGNALS = [...SIGNALS, "SIGHUP"] as const;
+const STOP_SIGNALS = [...SIGNALS, "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
 /**
- * From here on somebody listens at every moment, also while one listener takes the place of another: a second signal at
- * that moment, as npm passes one on, would end the process in the middle of its requests.
+ * Has `stop` called once, at the first such signal or at an error that nobody caught, and ends the process with the exit
+ * code that it answers. Meanwhile a second Ctrl-C ends it at once, as another error does; further signals, such as npm and
+ * supervisors send, are no reason to break requests.
  */
-export function listenForSignals(): void {
-  for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);
-}
-
-/**
- * While the receiver finishes what is running: a second Ctrl-C ends it at once, and further signals of supervisors are no
- * reason to break requests.
- */
-export function endAtSecondInterrupt(): void {
-  const firstMs = performance.now();
-  for (const signal of STOP_SIGNALS) {
-    const earlier = process.listeners(signal);
+export function stopWhenTold(stop: (why: { signal?: string; err?: unknown }) => Promise<number>): void {
+  let firstMs: number | undefined;
+  const end = async (why: { signal?: string; err?: unknown }): Promise<void> => {
+    firstMs = performance.now();
+    process.exit(await stop(why).catch(() => EXIT.somethingIsWrong));
+  };
+  const onError = (err: unknown): void => {
+    if (firstMs !== undefined) process.exit(EXIT.somethingIsWrong);
+    void end({ err });
+  };
+  process.on("uncaughtException", onError);
+  process.on("unhandledRejection", onError);
+  for (const signal of STOP_SIGNALS)
     process.on(signal, () => {
-      if (signal === "SIGINT" && performance.now() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
+      if (firstMs === undefined) void end({ signal });
+      else if (signal === "SIGINT" && performance.now() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
     });
-    for (const listener of earlier) process.off(signal, listener);
-  }
 }
 
 /**

@@ -1,4 +1,3 @@
-import closeWithGrace from "close-with-grace";
 import { systemClock, within } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import { filesOf } from "../../engines/open.ts";
@@ -6,7 +5,7 @@ import { createLog, type Log } from "../log.ts";
 import { protectFiles } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
 import type { Receiver } from "../../receiver.ts";
-import { endAtSecondInterrupt, endWithin, listenForSignals } from "./interrupt.ts";
+import { endWithin, stopWhenTold } from "./interrupt.ts";
 import { EXIT, type Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
@@ -40,37 +39,31 @@ export async function start(
     watchHandlers: options.watch,
   });
   // Not only once it has started: who reads that it listens may stop it at that moment.
-  const grace = stopInOrder(starting, config, log);
+  stopInOrder(starting, config, log);
   try {
     await starting;
     return undefined;
   } catch (error) {
-    grace.uninstall();
     describeListenError(error, terminal);
     return EXIT.couldNotRun;
   }
 }
 
 /** At a signal or at a bug, ends the process when the receiver has stopped, or SHUTDOWN_TIMEOUT_SECONDS have passed. */
-function stopInOrder(
-  starting: Promise<Receiver>,
-  { shutdownTimeoutMs }: Config,
-  log: Log,
-): ReturnType<typeof closeWithGrace> {
-  listenForSignals();
-  return closeWithGrace(
-    { delay: shutdownTimeoutMs - LAST_LINES_MS, logger: false },
-    async ({ signal, err }) => {
-      endWithin(shutdownTimeoutMs);
-      if (err) log.fatal({ err }, "a bug: shutting down");
-      else log.info({ signal }, "shutting down");
-      endAtSecondInterrupt();
-      const started = await starting;
+function stopInOrder(starting: Promise<Receiver>, { shutdownTimeoutMs }: Config, log: Log): void {
+  stopWhenTold(async ({ signal, err }) => {
+    endWithin(shutdownTimeoutMs);
+    if (err) log.fatal({ err }, "a bug: shutting down");
+    else log.info({ signal }, "shutting down");
+    const stopped = starting.then(async (started) => {
       await started.stop();
       log.info("stopped");
       await written(log);
-    },
-  );
+      return true;
+    });
+    const isStopped = await within(shutdownTimeoutMs - LAST_LINES_MS, stopped, systemClock);
+    return isStopped && !err ? EXIT.ok : EXIT.somethingIsWrong;
+  });
 }
 
 /** Resolves when the log is written, also what was on its way; a reader that has stopped reading is not waited for long. */
