@@ -42,6 +42,13 @@ export async function importHandlers(
   }
 }
 
+/** The same, with the services that the handlers need, and what closes those. */
+export async function startHandlers(named: URL | string | undefined, onFile?: (path: string) => void) {
+  const { handlers, createServices } = await importHandlers(named, onFile);
+  const made = await createServices?.();
+  return { handlers, services: made?.services, close: async () => made?.close?.() };
+}
+
 /** Throws where two handlers have one name: their jobs could not be told apart. */
 export function checkNames(handlers: readonly Handler[]): void {
   const byName = new Map<string, Handler>();

@@ -9,7 +9,7 @@ import { secretsOf } from "../operations/secrets.ts";
 import type { FailedJob } from "../engine.ts";
 import { siblingFile } from "../sibling-file.ts";
 import { describeLoadError } from "./code-place.ts";
-import { importHandlers } from "./handlers-module.ts";
+import { startHandlers } from "./handlers-module.ts";
 import {
   assignmentSchema,
   supervisorMessageSchema,
@@ -63,17 +63,16 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   try {
     // Before the handlers, so that tsx has nothing to do with it: it looks at each module that comes after them.
     const engine = await openEngine({ ...config, clock: systemClock });
-    const module = await importHandlers(handlersModule, (file) => files.add(file));
-    const made = await module.createServices?.();
-    closeServices = async () => made?.close?.();
+    const { handlers, services, close } = await startHandlers(handlersModule, (file) => files.add(file));
+    closeServices = close;
     tell({ kind: "ready", files: [...files] });
     const predecessors = await begun.promise;
     working = await startWorking({
       config,
       engine,
       log,
-      handlers: module.handlers,
-      services: made?.services,
+      handlers,
+      services,
       workerId,
       predecessors,
       onHandled: (handled) => {

@@ -6,7 +6,7 @@ import type { Engine, FailedJob, Handled, InboxEvent } from "../../engine.ts";
 import { createHandlerBench } from "../../work/handler-bench.ts";
 import { describeLoadError } from "../../work/code-place.ts";
 import type { Handler } from "../../work/handler.ts";
-import { importHandlers } from "../../work/handlers-module.ts";
+import { startHandlers } from "../../work/handlers-module.ts";
 import { startLoop } from "../../work/loop.ts";
 import { createLog } from "../log.ts";
 import { createRestClient, type RestClient } from "../rest-client.ts";
@@ -41,7 +41,7 @@ export async function runJob(
       EXIT.usage,
     );
   if (options.inspect !== undefined && !waitForDebugger(options.inspect, terminal)) return EXIT.usage;
-  const loaded = await load(handlersModule);
+  const loaded = await startHandlers(handlersModule).catch(describeLoadError);
   if (typeof loaded === "string")
     return refuse(`the handlers cannot be started: ${loaded}`, EXIT.couldNotRun);
   const { handlers, services } = loaded;
@@ -76,17 +76,6 @@ export async function runJob(
   function refuse(problem: string, exitCode: number): number {
     terminal.complain(problem);
     return exitCode;
-  }
-}
-
-/** The handlers and their services, or what is wrong with them. */
-async function load(handlersModule: URL | undefined) {
-  try {
-    const { handlers, createServices } = await importHandlers(handlersModule);
-    const made = await createServices?.();
-    return { handlers, services: made?.services, close: async () => made?.close?.() };
-  } catch (error) {
-    return describeLoadError(error);
   }
 }
 

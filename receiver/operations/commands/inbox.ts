@@ -1,12 +1,12 @@
 import type { Config } from "../../config.ts";
 import type { Engine, EventFilter, EventState, InboxEvent, InboxJob } from "../../engine.ts";
+import { PAGE, pagesOf } from "../pages.ts";
 import { inSnakeCase, presentEvent } from "../present.ts";
 import { redactEnvelope, shownType } from "../privacy.ts";
 import { momentAgo } from "./arguments.ts";
 import { EXIT, type Colour, type Terminal } from "./terminal.ts";
 
 const DAY_MS = 86_400_000;
-const PAGE = 500;
 
 export type ShowOptions = { body?: boolean; json?: boolean };
 export type ListOptions = EventFilter & { limit: number; json?: boolean };
@@ -108,7 +108,7 @@ export async function exportEvents(
 ): Promise<number> {
   const whole = options.includePersonalData === true;
   const sinceMs = momentAgo(options.since);
-  for await (const page of oldestFirst(engine, options)) {
+  for await (const page of pagesOf(engine.ledger, options, "oldest first")) {
     for (const event of page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs)) {
       const body = await engine.ledger.body(event.seq);
       if (!body) continue;
@@ -183,23 +183,12 @@ async function requeueAll(engine: Engine, options: RequeueOptions): Promise<Requ
   const total = { chosen: 0, requeued: 0 };
   // Without a state also those that have no job of the handler yet.
   const filter = state === undefined ? { type } : { state, type, handler };
-  for await (const page of oldestFirst(engine, filter)) {
+  for await (const page of pagesOf(engine.ledger, filter, "oldest first")) {
     const ids = page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs).map(({ id }) => id);
     total.chosen += ids.length;
     total.requeued += await engine.ledger.requeue(ids, handler);
   }
   return total;
-}
-
-/** Page by page, so that a million of them hold up nobody. */
-async function* oldestFirst(engine: Engine, filter: EventFilter): AsyncGenerator<InboxEvent[]> {
-  for (let afterSeq = 0; ;) {
-    const page = await engine.ledger.list(filter, { limit: PAGE, afterSeq });
-    yield page;
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    afterSeq = last.seq;
-  }
 }
 
 const COLOURS: Record<EventState, Colour> = {

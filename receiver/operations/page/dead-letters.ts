@@ -1,6 +1,5 @@
 import type { EventFilter, InboxEvent, InboxJob, Ledger } from "../../engine.ts";
-
-const PAGE = 500;
+import { pagesOf } from "../pages.ts";
 
 /** Dead letters that are looked at for the overview: the newest. */
 const MOST_LOOKED_AT = 5_000;
@@ -15,7 +14,7 @@ export type DeadGroup = { handler: string; error: string; jobs: number; newestRe
 export async function groupDeadLetters(ledger: Ledger): Promise<{ groups: DeadGroup[]; isWhole: boolean }> {
   const groups = new Map<string, DeadGroup>();
   let lookedAt = 0;
-  for await (const events of newestFirst(ledger, { state: "dead" })) {
+  for await (const events of pagesOf(ledger, { state: "dead" }, "newest first")) {
     for (const { jobs, receivedAtMs } of events) {
       for (const job of jobs.filter(({ state }) => state === "dead")) {
         const error = errorKind(job);
@@ -39,7 +38,7 @@ export async function groupDeadLetters(ledger: Ledger): Promise<{ groups: DeadGr
 /** Ids of the events that have a dead or ignored job in the selection, a page at a time. */
 export async function* selectRequeueable(ledger: Ledger, selection: Selection): AsyncGenerator<string[]> {
   const { error, ...filter } = selection;
-  for await (const events of newestFirst(ledger, filter))
+  for await (const events of pagesOf(ledger, filter, "newest first"))
     yield events.filter((event) => isMeant(event, selection)).map(({ id }) => id);
 
   function isMeant({ state, jobs }: InboxEvent, { handler }: Selection): boolean {
@@ -59,14 +58,4 @@ const DIFFERING = /\b[a-z]{2,8}_[0-9a-f]{16,}\b|(?!\b[1-5]\d\d\b(?! ?m?s\b))\b\d
 /** An error without what differs between events, so that what failed alike stands together. */
 export function errorKind({ lastError }: Pick<InboxJob, "lastError">): string {
   return (lastError ?? "no error is known").replaceAll(DIFFERING, "…").slice(0, 200);
-}
-
-async function* newestFirst(ledger: Ledger, filter: EventFilter): AsyncGenerator<InboxEvent[]> {
-  for (let beforeSeq: number | undefined; ;) {
-    const page = await ledger.list(filter, { limit: PAGE, beforeSeq });
-    yield page;
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    beforeSeq = last.seq;
-  }
 }

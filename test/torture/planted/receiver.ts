@@ -54,7 +54,7 @@ export const plantedInReceiver: PlantedBug[] = [
   },
   {
     breaks: "R4: of a thousand dead events, 500 are requeued and the others forgotten.",
-    file: "receiver/operations/commands/inbox.ts",
+    file: "receiver/operations/pages.ts",
     find: "if (!last || page.length < PAGE) return;",
     replace: "if (!last || page.length <= PAGE) return;",
     tests: ["test/receiver/commands.test.ts"],
