@@ -4,6 +4,7 @@ import { defineHandler, type HandlerContext } from "../../receiver/work/handler.
 /** Handlers that do what handlers must not do, each for the type that it is called after. */
 const behaviours: Record<string, (context: HandlerContext) => Promise<void> | void> = {
   works: () => undefined,
+  "is-counted": () => undefined,
   blocks: () => {
     for (;;);
   },

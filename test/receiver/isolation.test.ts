@@ -124,6 +124,18 @@ describe("a handler", () => {
     },
   );
 
+  test("is counted once for each attempt, however often its process tells of what it did", async () => {
+    const receiver = shared();
+    for (let more = 1; more <= 3; more += 1) {
+      await stateOf(receiver, await send(receiver, "is-counted"), "done");
+      const count = await until(
+        () => counted(receiver, "is-counted"),
+        (now) => now >= more,
+      );
+      expect(count).toBe(more);
+    }
+  });
+
   test("sees neither the secret nor the file that it stands in", async () => {
     const receiver = shared();
     const id = await send(receiver, "tells-secrets");
@@ -194,4 +206,14 @@ async function stateOf({ engine }: TestReceiver, id: string, state: string) {
 async function workerRestarts({ adminUrl }: TestReceiver): Promise<number> {
   const metrics = await (await get(`${adminUrl}/metrics`)).text();
   return Number(/^receiver_worker_restarts_total (\d+)$/m.exec(metrics)?.[1]);
+}
+
+/** Attempts of a handler that are done, as the metrics have them. */
+async function counted({ adminUrl }: TestReceiver, handler: string): Promise<number> {
+  const metrics = await (await get(`${adminUrl}/metrics`)).text();
+  const line = new RegExp(
+    `^receiver_handling_seconds_count\\{handler="${handler}",type="other",outcome="done"\\} (\\d+)$`,
+    "m",
+  );
+  return Number(line.exec(metrics)?.[1] ?? 0);
 }
