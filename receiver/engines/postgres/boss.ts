@@ -1,4 +1,4 @@
-import type { BackendProfile, ConstructorOptions, Db } from "pg-boss";
+import type { BackendProfile, ConstructorOptions, Db, JobWithMetadata } from "pg-boss";
 import type { JobHandler } from "../../engine.ts";
 import { naming, type Client, type Pool } from "./connection.ts";
 import type { Packages } from "./packages.ts";
@@ -16,15 +16,11 @@ const CARE_SECONDS = 3_600;
 /** The priority of a job that waits: new, a retry (or put off), or suspected of having felled its worker. */
 export const [RETRY, SUSPECT] = [1, 2];
 
-/** A claim without its event. `token`, exact to the microsecond, is the moment at which it was made. */
-export type Fetched = {
-  handler: string;
-  job: string;
-  token: string;
-  attempt: number;
-  suspect: boolean;
-  requeuedAtMs: number | null;
-};
+/** pg-boss's row of a job, as far as it is read. */
+export type Fetched = Pick<
+  JobWithMetadata<{ requeuedAtMs?: number } | null>,
+  "id" | "name" | "retryCount" | "priority" | "data"
+>;
 
 /** A handler has got a key, or has none any more: what waits is looked at once more. */
 const SET_POLICY = `
@@ -88,24 +84,14 @@ export function createBoss(
       }
     },
     /** Claims what is due, on a connection whose transaction it becomes part of. */
-    fetch: async (client: Client, queue: string, priority: number, limit: number): Promise<Fetched[]> => {
-      const claimed = await boss.fetch<{ requeuedAtMs?: number } | null>(queue, {
+    fetch: async (client: Client, queue: string, priority: number, limit: number): Promise<Fetched[]> =>
+      boss.fetch(queue, {
         batchSize: limit,
         includeMetadata: true,
         minPriority: priority,
         maxPriority: priority,
         db: executor(client),
-      });
-      return claimed.map(({ id, name, retryCount, data, startedOn }) => ({
-        handler: name,
-        job: id,
-        // On connections that answer timestamps as they are written.
-        token: String(startedOn),
-        attempt: retryCount + 1,
-        suspect: priority === SUSPECT,
-        requeuedAtMs: data?.requeuedAtMs ?? null,
-      }));
-    },
+      }),
     /** pg-boss's own care of its tables: it looks at their statistics, and rebuilds bloated indexes where they are its role's. */
     care: async (): Promise<void> => boss.supervise(),
   };

@@ -2,15 +2,7 @@ import { LEASE_MS, type JobHandler } from "../../engine.ts";
 import { fateOf, VANISHED } from "../ending.ts";
 import { SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Say } from "./connection.ts";
-import {
-  isHeld,
-  keyOf,
-  NOT_SYNCED,
-  settle,
-  type ClaimedJob,
-  type ClaimKey,
-  type Settlement,
-} from "./jobs.ts";
+import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
 import type { Wanted } from "./share.ts";
 import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
 
@@ -47,19 +39,26 @@ const ADD_STARTS = `
     || array_fill(clock_timestamp(), ARRAY[$3::integer])
   WHERE name = $1`;
 
-/** What the worker holds from now on; answers what is new of it, with its events. */
+/**
+ * What the worker holds from now on; answers what is new of it, with its events. Its token is the moment at which this
+ * transaction began: pg-boss, too, writes that to each job that it hands out.
+ */
 const HOLD = `
-  WITH worker AS (UPDATE receiver.workers SET held = $2 WHERE id = $1 RETURNING id)
+  WITH claimed AS MATERIALIZED (
+    SELECT n, name AS handler, id AS job, now()::text AS token, "retryCount" + 1 AS attempt,
+      priority = ${String(SUSPECT)} AS suspect, (data->>'requeuedAtMs')::bigint AS requeued
+    FROM json_to_recordset($3) AS fetched(n integer, id uuid, name text, "retryCount" integer, priority integer, data json)
+  ), worker AS (
+    UPDATE receiver.workers SET held = $2::jsonb || (
+      SELECT jsonb_agg(jsonb_build_object('handler', handler, 'job', job, 'token', token)) FROM claimed)
+    WHERE id = $1 RETURNING 1)
   SELECT handler, job, token, attempt, suspect, seq, ${ID} AS id, type, body, trace,
-    ${milliseconds("received_at")} AS "receivedAtMs", coalesce("requeuedAtMs", ${milliseconds("received_at")}) AS "waitingSinceMs"
-  FROM worker, json_to_recordset($3) AS claimed(
-    n integer, handler text, job uuid, token text, attempt integer, suspect boolean, "requeuedAtMs" bigint)
-  JOIN receiver.events ON seq = ${eventSeq("job")} ORDER BY n`;
+    ${milliseconds("received_at")} AS "receivedAtMs", coalesce(requeued, ${milliseconds("received_at")}) AS "waitingSinceMs"
+  FROM worker, claimed JOIN receiver.events ON seq = ${eventSeq("job")} ORDER BY n`;
 const CLAIM_ONLY = `
   UPDATE boss.job SET state = 'active', started_on = now(), retry_count = retry_count + (started_on IS NOT NULL)::integer
   WHERE name = $1 AND id = (SELECT ${jobId("ids.seq")} FROM receiver.ids WHERE ids.id = $2) AND state < 'active'
-  RETURNING name AS handler, id AS job, started_on AS token, retry_count + 1 AS attempt, false AS suspect,
-    data->'requeuedAtMs' AS "requeuedAtMs"`;
+  RETURNING id, name, retry_count AS "retryCount", 0 AS priority, data`;
 
 const KEEP = `
   WITH ${NOT_SYNCED} INSERT INTO receiver.workers AS worker (id, lease_until)
@@ -73,10 +72,10 @@ const FORGET_GONE = `
       SELECT id FROM receiver.workers WHERE (lease_until < clock_timestamp() OR id = ANY ($2)) AND id <> $1
       FOR UPDATE SKIP LOCKED))
     RETURNING id, held)
-  SELECT name AS handler, job.id AS job, started_on AS token, retry_count + 1 AS attempt,
+  SELECT name AS handler, job.id AS job, held.token, retry_count + 1 AS attempt,
     count(*) OVER (PARTITION BY gone.id) = 1 AS alone, CASE WHEN gone.id = ANY ($2) THEN 'crashed' ELSE 'expired' END AS why
-  FROM gone CROSS JOIN LATERAL jsonb_to_recordset(gone.held) AS held(handler text, job uuid, token timestamptz)
-  JOIN boss.job ON job.name = held.handler AND job.id = held.job AND ${isHeld("held.token")}`;
+  FROM gone CROSS JOIN LATERAL jsonb_to_recordset(gone.held) AS held(handler text, job uuid, token text)
+  JOIN boss.job ON job.name = held.handler AND job.id = held.job AND ${isHeld("held.token::timestamptz")}`;
 
 export type Claims = ReturnType<typeof createClaims>;
 
@@ -172,9 +171,10 @@ async function hold(
   fetched: readonly Fetched[],
 ): Promise<ClaimedJob[]> {
   if (fetched.length === 0) return [];
-  const all = JSON.stringify([...held, ...fetched.map(keyOf)]);
-  const claimed = fetched.map((one, n) => ({ ...one, n }));
-  const rows = await say<ClaimedJob>(HOLD, [worker, all, JSON.stringify(claimed)]);
+  const claimed = fetched.map(({ id, name, retryCount, priority, data }, n) => {
+    return { n, id, name, retryCount, priority, data };
+  });
+  const rows = await say<ClaimedJob>(HOLD, [worker, JSON.stringify(held), JSON.stringify(claimed)]);
   if (rows.length === 0) throw new NoLease();
   return rows;
 }

@@ -31,8 +31,6 @@ export type PoolOptions = {
   connectTimeoutMs: number;
   /** Statements go out before those before them are answered. */
   pipeline?: boolean;
-  /** Timestamps are answered as PostgreSQL writes them. */
-  exactTimes?: boolean;
   /** Until a statement is answered; after that its connection is given up. */
   answerTimeoutMs?: number;
 };
@@ -42,8 +40,6 @@ export function createPool({ pg }: Packages, options: PoolOptions): Pool {
   const types = new pg.TypeOverrides();
   // As SQLite answers them: counts and sums are numbers, as long as a number can hold them.
   types.setTypeParser(pg.types.builtins.INT8, safeInteger);
-  // With its microseconds, which a Date has none of: a claim is known by the moment that it was made at.
-  if (options.exactTimes === true) types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, String);
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connections,

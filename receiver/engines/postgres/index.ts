@@ -57,7 +57,7 @@ export async function openPostgresEngine(options: {
   /** With so many connections at the most, of which none is opened before it is needed. */
   const pools = {
     intake: pool("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
-    jobs: pool("jobs", 3, { pipeline: true, exactTimes: true }),
+    jobs: pool("jobs", 3, { pipeline: true }),
     handlers: pool("handlers", 20, { pipeline: true }),
     operators: pool("operators", 3),
     listener: pool("listener", 1),

@@ -4,7 +4,7 @@ import { RETRY, SUSPECT } from "./boss.ts";
 import { sqlState, type Database, type Say } from "./connection.ts";
 import { storable } from "./text.ts";
 
-/** Which claim, for whoever has to prove it: `token` is the moment at which it was made. */
+/** Which claim, for whoever has to prove it: `token` is the moment at which it was made, to the microsecond. */
 export type ClaimKey = { handler: string; job: string; token: string };
 
 /** A claimed job with its event. */

@@ -181,12 +181,12 @@ export function createProcessor(
 
   /** What is due of our handlers whose rate isn't used up. */
   function dueOf({ due }: Look): Due[] {
-    return options.handlers.flatMap((handler) => {
-      if ((limitedUntilMs.get(handler.name) ?? 0) > clock.monotonicMs()) return [];
-      return due.flatMap((one) =>
-        one.handler === handler.name ? [{ handler, priority: one.priority }] : [],
-      );
-    });
+    const free = options.handlers.filter(
+      ({ name }) => (limitedUntilMs.get(name) ?? 0) <= clock.monotonicMs(),
+    );
+    return free.flatMap((handler) =>
+      due.filter((one) => one.handler === handler.name).map(({ priority }) => ({ handler, priority })),
+    );
   }
 
   /** How many more of its jobs may be held: claimed ahead only where nothing limits them. */
