@@ -1,11 +1,6 @@
-import type { BackendProfile, ConstructorOptions, Db, JobWithMetadata } from "pg-boss";
-import type { JobHandler } from "../../engine.ts";
-import { naming, type Client, type Pool } from "./connection.ts";
+import type { BackendProfile, Db, JobWithMetadata } from "pg-boss";
+import type { Client, Pool } from "./connection.ts";
 import type { Packages } from "./packages.ts";
-
-/** Databases that speak PostgreSQL's protocol, by the names of pg-boss's profiles for them. */
-export const POSTGRES_BACKENDS = ["postgres", "cockroachdb", "yugabytedb", "citus"] as const;
-export type PostgresBackend = (typeof POSTGRES_BACKENDS)[number];
 
 /** Of the tables that this version of pg-boss works on. */
 const SCHEMA_VERSION = 40;
@@ -22,12 +17,6 @@ export type Fetched = Pick<
   "id" | "name" | "retryCount" | "priority" | "data"
 >;
 
-/** A handler has got a key, or has none any more: what waits is looked at once more. */
-const SET_POLICY = `
-  WITH changed AS (UPDATE boss.queue SET policy = $2 WHERE name = $1 AND policy <> $2 RETURNING name)
-  UPDATE boss.job SET blocked = $3, policy = NULL FROM changed
-  WHERE job.name = changed.name AND state < 'active' AND (policy IS NOT NULL OR blocked) <> $3`;
-
 export type Boss = ReturnType<typeof createBoss>;
 
 /** pg-boss on our connections: its tables, its queues, and what is due in them. */
@@ -36,26 +25,16 @@ export function createBoss(
   options: { pool: Pool; schema: string; backend: BackendProfile },
 ) {
   const { pool, schema, backend } = options;
-  const create = (more: ConstructorOptions) => {
-    const boss = new PgBoss({
-      db: executor(pool),
-      schema: `${schema}_boss`,
-      backend,
-      schedule: false,
-      supervise: false,
-      monitorIntervalSeconds: CARE_SECONDS,
-      ...more,
-    });
-    // What matters is thrown as well. Without a listener, it would end the process.
-    boss.on("error", () => undefined);
-    return boss;
-  };
-  const boss = create({ migrate: false });
-  const named = naming(schema);
-  const addQueues = async (names: readonly string[]): Promise<void> => {
-    const there = new Set((await boss.getQueues()).map(({ name }) => name));
-    for (const name of names) if (!there.has(name)) await boss.createQueue(name);
-  };
+  const boss = new PgBoss({
+    db: executor(pool),
+    schema: `${schema}_boss`,
+    backend,
+    schedule: false,
+    supervise: false,
+    monitorIntervalSeconds: CARE_SECONDS,
+  });
+  // What matters is thrown as well. Without a listener, it would end the process.
+  boss.on("error", () => undefined);
 
   return {
     /** Whether its tables are there, as this version wants them. Throws when they are a newer version's. */
@@ -69,19 +48,15 @@ export function createBoss(
       }
       return version === SCHEMA_VERSION;
     },
+    /** Started it makes its tables, or upgrades them; all that is asked of it afterwards it does without. */
     install: async (): Promise<void> => {
-      const installing = create({});
-      await installing.start();
-      await installing.stop({ graceful: false });
+      await boss.start();
+      await boss.stop({ graceful: false });
     },
-    addQueues,
     /** A queue for each handler, by its name. */
-    makeQueues: async (handlers: readonly JobHandler[]): Promise<void> => {
-      await addQueues(handlers.map(({ name }) => name));
-      for (const { name, key } of handlers) {
-        const policy = key ? "key_strict_fifo" : "standard";
-        await pool.query(named(SET_POLICY), [name, policy, key !== undefined]);
-      }
+    addQueues: async (names: readonly string[]): Promise<void> => {
+      const there = new Set((await boss.getQueues()).map(({ name }) => name));
+      for (const name of names) if (!there.has(name)) await boss.createQueue(name);
     },
     /** Claims what is due, on a connection whose transaction it becomes part of. */
     fetch: async (client: Client, queue: string, priority: number, limit: number): Promise<Fetched[]> =>

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
-import { createBoss, type PostgresBackend } from "./boss.ts";
+import { createBoss } from "./boss.ts";
+import type { EngineOptions } from "../open.ts";
 import { createClaims } from "./claims.ts";
 import {
   adviceOn,
@@ -44,7 +45,7 @@ export async function openPostgresEngine(options: {
   clock: Clock;
   /** Of the inbox's tables; pg-boss's and the handlers' are in schemas beside it. */
   schema?: string | undefined;
-  backend?: PostgresBackend | undefined;
+  backend?: EngineOptions["postgresBackend"];
   signingSecrets?: readonly string[] | undefined;
   /** Other times than the usual, for tests. */
   times?: Partial<typeof TIMES>;

@@ -1,9 +1,15 @@
 import { createHash } from "node:crypto";
 import type { JobHandler } from "../../engine.ts";
 import type { Boss } from "./boss.ts";
+import type { Look } from "./claims.ts";
 import type { Database } from "./connection.ts";
 import { eventSeq, ID, jobId, storable } from "./text.ts";
 
+/** A handler has got a key, or has none any more: what waits is looked at once more. */
+const SET_POLICY = `
+  WITH changed AS (UPDATE boss.queue SET policy = $2 WHERE name = $1 AND policy <> $2 RETURNING name)
+  UPDATE boss.job SET blocked = $3, policy = NULL FROM changed
+  WHERE job.name = changed.name AND state < 'active' AND (policy IS NOT NULL OR blocked) <> $3`;
 const ANNOUNCE = `
   WITH others AS (UPDATE receiver.handlers SET current = false WHERE current AND name <> ALL ($1))
   INSERT INTO receiver.handlers (name, types, keyed, current)
@@ -66,7 +72,10 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
   return {
     /** Makes known which handlers there are, from now on. */
     announce: async (handlers: readonly JobHandler[]): Promise<void> => {
-      await boss.makeQueues(handlers);
+      await boss.addQueues(handlers.map(({ name }) => name));
+      for (const { name, key } of handlers) {
+        await run(SET_POLICY, [name, key ? "key_strict_fifo" : "standard", key !== undefined]);
+      }
       await run(ANNOUNCE, [
         handlers.map(({ name }) => name),
         handlers.map(({ types }) => (types === "*" ? types : types.join("\n"))),
@@ -74,13 +83,13 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
       ]);
       await run(IGNORE_GONE);
     },
-    /** Makes the jobs of events that came before anybody was there to want them. */
-    offerWaiting: async (): Promise<void> => {
-      await run(OFFER_WAITING);
-    },
-    /** Also of events that were being stored while their handlers went. */
-    ignoreGone: async (): Promise<void> => {
-      await run(IGNORE_GONE);
+    /**
+     * Makes the jobs of events that came before anybody was there to want them, and ends those whose handlers are gone,
+     * also of events that were being stored while they went.
+     */
+    offer: async ({ waiting, gone }: Pick<Look, "waiting" | "gone">): Promise<void> => {
+      if (gone) await run(IGNORE_GONE);
+      if (waiting) await run(OFFER_WAITING);
     },
     /**
      * Finds the keys of jobs, in the order of their events and one worker at a time, so that none is overtaken. Answers

@@ -126,8 +126,7 @@ export function createProcessor(
       predecessors = [];
       return 0;
     }
-    if (look.gone) await jobs.ignoreGone();
-    if (look.waiting) await jobs.offerWaiting();
+    await jobs.offer(look);
     await findKeys(look);
     // What was claimed ahead of handlers that have become slow is for others to begin.
     if (clock.monotonicMs() - lastMoveMs > lookMs) await hands.returnWaiting();
