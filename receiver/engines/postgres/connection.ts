@@ -88,6 +88,7 @@ export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
   return (text, values = []) => {
     let statement = statements.get(text);
     if (!statement) {
+      // By its text: were sessions not our own after all, a name would still be no other statement.
       const name = `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
       statement = { text: named(text), ...(areOurs ? { name } : {}) };
       statements.set(text, statement);

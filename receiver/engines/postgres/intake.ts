@@ -57,8 +57,7 @@ const ACCEPT = `
   ), told AS (
     SELECT pg_notify($3, '') FROM (SELECT FROM events LIMIT 1) AS anything WHERE $3 IS NOT NULL
   )
-  SELECT given.n, events.seq IS NULL AS duplicate
-  FROM given LEFT JOIN events ON events.seq = given.seq LEFT JOIN told ON true`;
+  SELECT n FROM given JOIN events USING (seq) LEFT JOIN told ON true`;
 
 /** In the order of their rows, like everybody who locks several. */
 const COUNT_DUPLICATES = `
@@ -70,28 +69,24 @@ const COUNT_DUPLICATES = `
   FROM known JOIN locked USING (seq) WHERE events.seq = known.seq
   RETURNING replace(events.id::text, '-', '') AS id, encode(sha256(events.body), 'hex') AS hash`;
 
-type AcceptedRow = { n: number; duplicate: boolean };
-
 /** The way in: a batch is one statement, and a second one when there were duplicates to count. */
 export function createIntake(pool: Pool, prepare: Prepare, channel: string | null): Intake {
   return {
-    accept: async (batch) => {
-      if (pool.ending) return CLOSED;
-      if (batch.length === 0) return { ok: true, acceptances: [] };
-      return onConnection(async (client) => acceptAll(client, { prepare, channel }, batch));
-    },
-    probe: async () => {
-      if (pool.ending) return CLOSED;
-      return onConnection(async (client) => {
+    accept: async (batch) =>
+      batch.length === 0
+        ? { ok: true, acceptances: [] }
+        : onConnection(async (client) => acceptAll(client, { prepare, channel }, batch)),
+    probe: async () =>
+      onConnection(async (client) => {
         await client.query("BEGIN");
         await acceptAll(client, { prepare, channel }, [PROBE]);
         await client.query("ROLLBACK");
         return { ok: true };
-      });
-    },
+      }),
   };
 
   async function onConnection<Result>(work: (client: Client) => Promise<Result>): Promise<Result | Refusal> {
+    if (pool.ending) return CLOSED;
     let connected = false;
     try {
       return await retryingConflicts(async () =>
@@ -161,10 +156,9 @@ async function insert(
     };
   });
   const bodies = Buffer.concat(events.map(({ event }) => event.body));
-  const { rows: accepted } = await client.query<AcceptedRow>(
-    prepare(ACCEPT, [JSON.stringify(rows), bodies, channel]),
-  );
-  return new Set(accepted.flatMap(({ n, duplicate }) => (duplicate ? [] : [n])));
+  const values = [JSON.stringify(rows), bodies, channel];
+  const { rows: fresh } = await client.query<{ n: number }>(prepare(ACCEPT, values));
+  return new Set(fresh.map(({ n }) => n));
 }
 
 /** Answers the hashes of the stored bodies, by id; none for an id that is another's alias or whose event was pruned. */

@@ -106,7 +106,8 @@ const COUNT = `
     (SELECT reltuples::bigint FROM pg_class WHERE oid = 'receiver.events'::regclass) AS estimate,
     ${milliseconds(`clock_timestamp() - (${OLDEST})`)} AS "oldestUnfinishedAgeMs"`;
 
-const FIND_HANDLERS = `SELECT name, types FROM receiver.handlers WHERE current ORDER BY name`;
+const FIND_HANDLERS = `
+  SELECT name, coalesce(to_json(types), '"*"') AS types FROM receiver.handlers WHERE current ORDER BY name`;
 const FIND_KNOWN = `SELECT replace(key::text, '-', '') AS key FROM receiver.objects WHERE key = ANY ($1::uuid[])`;
 const FIND_PRUNED_BEFORE = `SELECT coalesce(${milliseconds("pruned_before")}, 0) AS at FROM receiver.facts`;
 const FIND_BOOKMARK = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
@@ -142,10 +143,7 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
     },
     requeue: async (ids, handler) =>
       (await run<{ count: number }>(REQUEUE, [ids.map(uuidOf), handler, channel]))[0]?.count ?? 0,
-    handlers: async () => {
-      const rows = await run<{ name: string; types: string[] | null }>(FIND_HANDLERS);
-      return rows.map(({ name, types }) => ({ name, types: types ?? "*" }));
-    },
+    handlers: async () => run(FIND_HANDLERS),
     prune: createPrune(database, boss),
     counts: async () => {
       const [row] = await run<CountsRow>(COUNT);
