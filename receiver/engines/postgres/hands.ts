@@ -1,9 +1,7 @@
 import { LeaseLost, type Claim, type FailedJob, type JobHandler, type ProcessOptions } from "../../engine.ts";
-import { endingOf, handledAs, type Ending } from "../ending.ts";
+import { DONE, endingOf, handledAs } from "../ending.ts";
 import { createHandlerTransaction, type Means } from "./handler-transaction.ts";
 import { keyOf, type ClaimedJob, type ClaimKey, type Jobs, type Settlement } from "./jobs.ts";
-
-const DONE: Ending = { state: "done", error: null };
 
 type Held = { job: ClaimedJob; handler: JobHandler; over: AbortController };
 

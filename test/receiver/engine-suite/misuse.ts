@@ -51,6 +51,21 @@ export function describeMisuse(name: string, createBackend: CreateBackend): void
       expect(await rows("SELECT * FROM effects")).toHaveLength(1);
     });
 
+    test("is not begun again in an attempt in which it failed", async () => {
+      const { engine, processing, ended, rows } = await setUp(createBackend);
+      await accept(engine, [newEvent()]);
+      const second = signalled<string>();
+      await processing(async (claim) => {
+        const first = claim.atomically(claim.signal)(async () => Promise.reject(new Error("Not yet.")));
+        await first.catch(() => undefined);
+        await record(claim).catch((error: unknown) => second.give(String(error)));
+        return { kind: "dead", error: "given up" };
+      });
+      expect(await second.promise).toContain("once");
+      expect(await ended(1)).toMatchObject([{ outcome: "dead" }]);
+      expect(await rows("SELECT * FROM effects")).toEqual([]);
+    });
+
     test("writes once when it is called twice at the same time", async () => {
       const { engine, processing, ended, rows } = await setUp(createBackend);
       const event = newEvent();

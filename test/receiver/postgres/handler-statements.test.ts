@@ -95,6 +95,28 @@ test("a transaction begins once, with the first of the statements sent at once; 
   expect(await rows("SELECT count(*)::int AS effects FROM effects")).toEqual([{ effects: 15 }]);
 });
 
+test("of a statement that failed unawaited, the job says what it failed of", async () => {
+  const { url } = await postgresBackend();
+  const engine = await opened(url);
+  const event = newEvent();
+  await accept(engine, [event]);
+  const { handled } = await driven(
+    engine,
+    async (claim) =>
+      outcomeOf(
+        claim.atomically(claim.signal)(async (db) => {
+          db.query("INSERT INTO no_such_table VALUES (1)").catch(() => undefined);
+        }),
+      ),
+    { maximumAttempts: 1 },
+  );
+  await until(
+    () => handled.length,
+    (length) => length === 1,
+  );
+  expect(handled).toMatchObject([{ outcome: "dead", error: expect.stringContaining("no_such_table") }]);
+});
+
 test("a claim ends by its event's key: the index of what is claimed can't be taken for it", async () => {
   const { url } = await postgresBackend();
   await opened(url);
