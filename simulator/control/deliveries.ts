@@ -14,7 +14,10 @@ const stateSchema = z.enum(STATE_WORDS);
 /** A moment of schedule time, or how long before now. */
 const momentSchema = z
   .string()
-  .refine(isMoment, 'expected a time such as "2026-01-31T18:00:00Z", or "1h" for an hour ago');
+  .refine(
+    (text) => Number.isFinite(momentMs(text, 0)),
+    'expected a time such as "2026-01-31T18:00:00Z", or "1h" for an hour ago',
+  );
 
 const searchSchema = pageSchema.extend({
   endpoint_id: z.string().optional(),
@@ -108,10 +111,6 @@ export function deliveryRoutes(simulator: Simulator): Router {
   }
 
   return router;
-}
-
-function isMoment(text: string): boolean {
-  return Number.isFinite(momentMs(text, 0));
 }
 
 function momentMs(text: string, nowMs: number): number {

@@ -91,6 +91,14 @@ export function createEndpoints(options: {
   const exists = database.prepare<[string], number>(EXISTS).pluck();
   const lastSeq = database.prepare<[], number>(LAST_SEQ).pluck();
 
+  function problemOf({ url, secret }: Pick<EndpointSettings, "url" | "secret">): Refused | undefined {
+    if (secret !== undefined && !/^\S+$/.test(secret)) {
+      return refused("A signing secret has at least one character and no white space.");
+    }
+    const checked = checkEndpointUrl(url, allowedHosts);
+    return checked.ok ? undefined : checked;
+  }
+
   function read(id: string): Endpoint | undefined {
     const row = find.get(id);
     return row && fromRow(row);
@@ -112,8 +120,8 @@ export function createEndpoints(options: {
   return {
     /** Registers an endpoint; the message of a refusal says what to change. */
     register(settings: EndpointSettings): EndpointResult {
-      const problem = settingsProblem(settings, allowedHosts);
-      if (problem !== undefined) return refused(problem);
+      const problem = problemOf(settings);
+      if (problem !== undefined) return problem;
       const index = (lastSeq.get() ?? 0) + 1;
       const id = stableId("ep_", 16, { seed: options.seed, purpose: "endpoint", index });
       const { orgId = null, eventTypes = [], secret = options.newSecret(), faults = [] } = settings;
@@ -125,8 +133,8 @@ export function createEndpoints(options: {
     change(endpoint: Endpoint, changes: EndpointChanges): EndpointResult {
       const { url = endpoint.url, orgId = endpoint.orgId, eventTypes = endpoint.eventTypes } = changes;
       const { faults = endpoint.faults } = changes;
-      const problem = settingsProblem({ url, secret: endpoint.secret }, allowedHosts);
-      if (problem !== undefined) return refused(problem);
+      const problem = problemOf({ url });
+      if (problem !== undefined) return problem;
       update.run(orgId, new URL(url).href, JSON.stringify(eventTypes), faultList(faults), endpoint.id);
       return written(endpoint.id);
     },
@@ -137,11 +145,9 @@ export function createEndpoints(options: {
     rotate(endpoint: Endpoint, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult {
       const { id, url, secret: previous } = endpoint;
       const secret = settings.secret ?? options.newSecret();
-      const problem =
-        secret === previous
-          ? "The endpoint has this secret already: give another, or none."
-          : settingsProblem({ url, secret }, allowedHosts);
-      if (problem !== undefined) return refused(problem);
+      if (secret === previous) return refused("The endpoint has this secret already: give another, or none.");
+      const problem = problemOf({ url, secret });
+      if (problem !== undefined) return problem;
       rotate.run(clock.now() + settings.overlapMs, secret, id);
       return written(id);
     },
@@ -164,17 +170,6 @@ export function createEndpoints(options: {
 export function isSubscribed(endpoint: Endpoint, event: { type: string; orgId: string }): boolean {
   const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes(event.type);
   return isSelected && (endpoint.orgId === null || endpoint.orgId === event.orgId);
-}
-
-function settingsProblem(
-  settings: Pick<EndpointSettings, "url" | "secret">,
-  allowedHosts: readonly string[],
-): string | undefined {
-  if (settings.secret !== undefined && !/^\S+$/.test(settings.secret)) {
-    return "A signing secret has at least one character and no white space.";
-  }
-  const checked = checkEndpointUrl(settings.url, allowedHosts);
-  return checked.ok ? undefined : checked.message;
 }
 
 function faultList(faults: readonly Fault[]): string {

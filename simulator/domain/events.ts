@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Database } from "better-sqlite3";
 import type { Envelope } from "../../shared/events.ts";
 import type { ScheduleClock } from "./clock.ts";
-import { isSameJson, parseExactly } from "./exact-json.ts";
+import { parseExactly } from "./exact-json.ts";
 import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
 import { eventSummary } from "./world/event-summary.ts";
@@ -75,8 +76,9 @@ export function createEventLog(options: {
     adopt(envelope: Envelope): StoredEvent | undefined {
       const known = find.get(envelope.id);
       if (known === undefined) return store(envelope, "replay", clock.now());
-      const isSame = isSameJson(parseExactly(known.body.toString()), parseExactly(JSON.stringify(envelope)));
-      return isSame ? known : undefined;
+      // Whatever the order of the keys.
+      const contents = [known.body.toString(), JSON.stringify(envelope)].map(parseExactly);
+      return isDeepStrictEqual(contents[0], contents[1]) ? known : undefined;
     },
     newId,
     find: (id: string): StoredEvent | undefined => find.get(id),

@@ -29,14 +29,8 @@ export type HistorySearch = {
 
 export type History = ReturnType<typeof createHistory>;
 
-type SlotRow = {
-  slot: number;
-  sent: number;
-  ended: number;
-  acknowledged: number;
-  totalMs: number;
-  longestMs: number;
-};
+const NOTHING = { sent: 0, ended: 0, acknowledged: 0, totalMs: 0, longestMs: 0 };
+type SlotRow = typeof NOTHING & { slot: number };
 
 const SLOTS = 60;
 const SHORTEST_SLOT_MS = 1_000;
@@ -70,48 +64,29 @@ export function createHistory(database: Database, giveWay: () => Promise<unknown
     const { untilMs, sinceMs = Math.min(first.get() ?? untilMs, untilMs) } = period;
     const slotMs = Math.max(SHORTEST_SLOT_MS, Math.ceil((untilMs - sinceMs + 1) / SLOTS));
     const count = Math.floor((untilMs - sinceMs) / slotMs) + 1;
-    const sums = Array.from({ length: count }, () => ({
-      sent: 0,
-      ended: 0,
-      acknowledged: 0,
-      totalMs: 0,
-      longestMs: 0,
-    }));
-    const answer: HistoryAnswer = {
-      sinceMs,
-      slotMs,
-      slots: [],
-      created: { attempting: 0, delivered: 0, dead: 0 },
-    };
+    const sums = Array.from({ length: count }, () => ({ ...NOTHING }));
+    const total = { attempting: 0, delivered: 0, dead: 0 };
+    const asked = { sinceMs, untilMs, slotMs, endpointId: endpointId ?? null, type: type ?? null };
     for (let at = newest.get(Number.MAX_SAFE_INTEGER); at !== undefined;) {
       if (at.createdAtMs < sinceMs - LONGEST_DELIVERY_MS) break;
-      const [from, to] = [at.seq - SLICE, at.seq];
-      const asked = {
-        from,
-        to,
-        sinceMs,
-        untilMs,
-        slotMs,
-        endpointId: endpointId ?? null,
-        type: type ?? null,
-      };
-      for (const row of attempts.all(asked)) {
+      const slice = { ...asked, from: at.seq - SLICE, to: at.seq };
+      for (const row of attempts.all(slice)) {
         const sum = sums[row.slot];
         if (sum === undefined) continue;
         for (const name of ["sent", "ended", "acknowledged", "totalMs"] as const) sum[name] += row[name];
         sum.longestMs = Math.max(sum.longestMs, row.longestMs);
       }
-      for (const { state, count: more } of created.all(asked)) answer.created[state] += more;
+      for (const { state, count: more } of created.all(slice)) total[state] += more;
       await giveWay();
-      at = newest.get(from);
+      at = newest.get(slice.from);
     }
-    answer.slots = sums.map(({ sent, ended, acknowledged, totalMs, longestMs }) => ({
+    const slots = sums.map(({ sent, ended, acknowledged, totalMs, longestMs }) => ({
       sent,
       acknowledged,
       failed: ended - acknowledged,
       meanMs: ended === 0 ? null : Math.round(totalMs / ended),
       longestMs: ended === 0 ? null : longestMs,
     }));
-    return answer;
+    return { sinceMs, slotMs, slots, created: total };
   };
 }
