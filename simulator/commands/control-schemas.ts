@@ -5,7 +5,6 @@ import { envelopeSchema } from "../../shared/events.ts";
 
 export const attemptSchema = z.looseObject({
   number: z.number(),
-  scheduled_at: z.string(),
   started_at: z.string(),
   ended_at: z.string().nullable(),
   duration_ms: z.number().nullable(),

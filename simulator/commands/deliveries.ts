@@ -5,7 +5,6 @@ import { answerLines } from "./first-attempts.ts";
 import {
   deliveryDetailSchema,
   deliverySchema,
-  endpointSchema,
   listOf,
   recoverySchema,
   type DeliveryDetailValue,
@@ -75,15 +74,13 @@ export default function deliveriesCommand(): Command {
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
       const output = createOutput(flags);
-      const client = createControlClient(flags);
-      const delivery = await client.get(`/deliveries/${encodeURIComponent(id)}`, deliveryDetailSchema);
+      const path = `/deliveries/${encodeURIComponent(id)}`;
+      const delivery = await createControlClient(flags).get(path, deliveryDetailSchema);
       output.value(delivery);
-      const { data: endpoints } = await client.get("/endpoints", listOf(endpointSchema));
-      const endpoint = endpoints.find((one) => one.id === delivery.endpoint_id);
       const rows = [
         ["Delivery", delivery.id],
         ["Event", `${delivery.event_id}  ${delivery.event_type ?? ""}`],
-        ["Endpoint", `${delivery.endpoint_id}  ${endpoint?.url ?? "deleted"}`],
+        ["Endpoint", `${delivery.endpoint_id}  ${delivery.url ?? "deleted"}`],
         ["State", stateText(delivery, output)],
         ["Verdict", delivery.verdict.sentence],
       ];

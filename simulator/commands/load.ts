@@ -108,15 +108,8 @@ function planOf(url: string, flags: Flags): LoadPlan {
   if (!(seconds > 0 && seconds <= LONGEST_SECONDS)) {
     throw usageError("--duration: give something from 1s to 1h.");
   }
-  return {
-    url,
-    secret,
-    allowedHosts: flags.allowHost,
-    durationMs: seconds * 1000,
-    connections: flags.connections,
-    duplicates: flags.duplicates,
-    rate: flags.rate,
-  };
+  const { connections, duplicates, rate, allowHost: allowedHosts } = flags;
+  return { url, secret, allowedHosts, durationMs: seconds * 1000, connections, duplicates, rate };
 }
 
 function printResult(url: string, result: LoadResult, output: Output): number {

@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import type { Observer } from "../observer/observer.ts";
 import { bannerValue, printBanner } from "./banner.ts";
 import { endpointView } from "../control/views.ts";
 import { usageError } from "./command-error.ts";
@@ -33,7 +32,9 @@ export default function serveCommand(): Command {
       const { startSimulatorForCommand } = await import("./running-simulator.ts");
       const running = await startSimulatorForCommand(flags);
       const target = flags.forwardTo;
-      const observer = flags.observe === undefined ? undefined : await observerOf(flags.observe);
+      const { observe } = flags;
+      const observer =
+        observe === undefined ? undefined : (await import("../observer/observer.ts")).createObserver(observe);
       const forwarded =
         target === undefined
           ? undefined
@@ -61,10 +62,6 @@ export default function serveCommand(): Command {
       await untilInterrupted();
       await running.close();
     });
-}
-
-async function observerOf(urlTemplate: string): Promise<Observer> {
-  return (await import("../observer/observer.ts")).createObserver(urlTemplate);
 }
 
 /**

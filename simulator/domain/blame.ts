@@ -19,17 +19,11 @@ export function blameOf(
   return injected.length > 0 || error === "interrupted" ? "simulator" : "receiver";
 }
 
-/** Figures of an endpoint's last answers, without the failures that faults caused. */
-export type AnswerFigures = {
-  /** Attempts that ended, without those that failed because of us. */
-  counted: number;
-  acknowledged: number;
-  /** What 95 of 100 answers took at most, whatever they said; null where there was none. */
-  p95Ms: number | null;
-};
-
-/** The figures of some attempts of one endpoint; what the simulator made fail on purpose says nothing about it. */
-export function answerFigures(attempts: readonly JudgedAttempt[]): AnswerFigures {
+/**
+ * The figures of some attempts of one endpoint; those that the simulator made fail on purpose are left out. `p95Ms` is what
+ * 95 of 100 answers took at most, whatever they said; null where there was none.
+ */
+export function answerFigures(attempts: readonly JudgedAttempt[]) {
   const counted = attempts.filter(({ endedAtMs, blame }) => endedAtMs !== null && blame !== "simulator");
   const acknowledged = counted.filter(({ httpStatus }) => httpStatus !== null && isSuccess(httpStatus));
   const tookMs = counted

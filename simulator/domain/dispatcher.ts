@@ -37,23 +37,16 @@ export function createDispatcher(
   let isPaused = false;
   let isAwake = false;
   let cancelSleep = () => {};
-  const walk = createAdvance({
-    clock,
-    journal,
-    nextDueMs,
-    settled,
-    wake,
-    isStopped: () => stopping.signal.aborted,
-  });
+  const walk = createAdvance({ ...options, nextDueMs, settled, wake, isStopped: () => signal.aborted });
 
   /** Looks at what is due, soon; many calls in a row look once. */
   function wake(): void {
-    if (isAwake || stopping.signal.aborted) return;
+    if (isAwake || signal.aborted) return;
     isAwake = true;
     cancelSleep();
     setImmediate(() => {
       isAwake = false;
-      if (!stopping.signal.aborted) work();
+      if (!signal.aborted) work();
     });
   }
 
@@ -111,7 +104,7 @@ export function createDispatcher(
 
   /** Resolves when nothing is in flight and nothing is due now. */
   function settled(): Promise<void> {
-    if (stopping.signal.aborted) return Promise.resolve();
+    if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       settledWaiters.push(resolve);
       wake();

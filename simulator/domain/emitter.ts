@@ -163,15 +163,12 @@ export function createEmitter(options: {
     resend(delivery: Delivery): string {
       const nowMs = options.now();
       const id = deliveries.create({
-        eventId: delivery.eventId,
-        eventType: delivery.eventType,
-        endpointId: delivery.endpointId,
+        ...delivery,
         createdAtMs: nowMs,
         dueAtMs: nowMs,
         // What made the bytes what they are stays with them.
         faults: delivery.faults.filter(({ name }) => FAULTS[name].at === "body"),
         resendOf: delivery.id,
-        body: delivery.body,
       });
       journal.write({ kind: "delivery.changed", deliveryId: id });
       wake();

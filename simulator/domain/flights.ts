@@ -77,10 +77,8 @@ export function createFlights(
     const readings = options.readings();
     const wallNowMs = wall.nowMs();
     const faults = faultsOnAttempt(delivery.faults, number);
-    const { body } = delivery;
-    const { url } = endpoint;
+    const [{ body }, { url }, { keepAlive }] = [delivery, endpoint, options];
     const secrets = signingSecrets(endpoint, startedAtMs, readings);
-    const { keepAlive } = options;
     const request = attemptRequest({ url, keepAlive, body, secrets, number, wallNowMs, faults, readings });
     deliveries.take(delivery);
     const row = attempts.open(delivery, {

@@ -160,19 +160,16 @@ async function verify(control: Control, asked: z.infer<z.ZodObject<typeof verify
   }
   const { state, verdict, done, total, checks } = run;
   const passed = checks.filter(({ outcome }) => outcome === "passed").map((check) => check.id);
-  const others = checks.filter(({ outcome }) => outcome !== "passed");
+  const failed = checks.filter(({ outcome }) => outcome === "failed");
+  const others = checks.filter(({ outcome }) => outcome !== "passed" && outcome !== "failed");
   return answer({
     state,
     verdict,
     done,
     total,
-    not_passed: others.toSorted((left, right) => rank(left.outcome) - rank(right.outcome)),
+    not_passed: [...failed, ...others],
     passed,
   });
-}
-
-function rank(outcome: string): number {
-  return outcome === "failed" ? 0 : 1;
 }
 
 async function onlyEndpoint(control: Control): Promise<string> {

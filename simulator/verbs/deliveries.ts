@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { attemptRequest, type AttemptRequest } from "../domain/attempt-request.ts";
-import { type AnswerFigures, answerFigures, type JudgedAttempt } from "../domain/blame.ts";
+import { answerFigures, type JudgedAttempt } from "../domain/blame.ts";
 import type { Attempt, Attempts } from "../domain/attempts.ts";
 import type { Deliveries, Delivery } from "../domain/deliveries.ts";
 import type {
@@ -34,11 +34,7 @@ export type DeliveryDetail = {
 };
 
 /** How an endpoint has answered lately. */
-export type EndpointAnswers = {
-  figures: AnswerFigures;
-  /** The last ones that ended, oldest first. */
-  attempts: JudgedAttempt[];
-};
+export type EndpointAnswers = ReturnType<ReturnType<typeof createDeliveryVerbs>["answersOf"]>;
 
 /** Which deliveries to recover. */
 export type RecoverySearch = Omit<DeliverySearch, "limit" | "after" | "isLast">;
@@ -127,7 +123,7 @@ export function createDeliveryVerbs(options: {
     history: options.history,
     attempts: (id: string): Attempt[] => attempts.ofDelivery(id),
     /** How an endpoint has answered in its last 200 deliveries. */
-    answersOf(endpointId: string): EndpointAnswers {
+    answersOf(endpointId: string) {
       const recent = deliverySummaries.page({ endpointId, limit: RECENT_DELIVERIES }).deliveries;
       const ended = recent
         .flatMap((delivery) => delivery.attempts)

@@ -48,23 +48,14 @@ export function createContext(options: {
   observe?: Observer | undefined;
   receiver?: ReceiverProcess | undefined;
 }) {
-  const { checkId, clock, ledger, now, timing } = options;
+  const { checkId, clock, ledger, now, timing, answerTimeoutMs, seed, events } = options;
   const target = parseTarget(options.url);
   const nowSeconds = (): number => Math.floor(now() / 1_000);
-  const { answerTimeoutMs } = options;
-  const { seed, events } = options;
   const material = createMaterial({ seed, scope: checkId, events, nowSeconds });
   // How many samples it takes differs from run to run, which must not change what else is sent.
   const samples = createMaterial({ seed, scope: `${checkId}/clock`, events, nowSeconds });
 
-  const delivery = createDelivery({
-    target,
-    secret: options.secret,
-    answerTimeoutMs,
-    checkId,
-    ledger,
-    nowSeconds,
-  });
+  const delivery = createDelivery({ ...options, target, nowSeconds });
 
   async function deliver(...parts: Parameters<typeof delivery.deliver>): Promise<Exchange> {
     const sentAtMs = now();

@@ -81,7 +81,9 @@ export function createDelivery(options: {
     const body = Buffer.from(what instanceof Uint8Array ? what : JSON.stringify(what));
     const note = changes.manner?.note ?? changes.note;
     const headerName = changes.signatureHeaderName ?? SIGNATURE_HEADER;
-    const recipe = recipeOf(changes);
+    const { secret: key, ageSeconds = 0, timestamp, signature, signedBody } = changes;
+    const t = timestamp ?? [moment(ageSeconds)];
+    const recipe = { t, headers: signature ?? GENUINE.headers, key, signedBody };
     const nowSeconds = options.nowSeconds();
     const signatures = evaluate(recipe, { secret: options.secret, body, nowSeconds });
 
@@ -170,22 +172,6 @@ export function isLastOfConnection({ headers }: Extract<Outcome, { kind: "answer
   return headers.some(
     ([name, value]) => name.toLowerCase() === "connection" && value.toLowerCase() === "close",
   );
-}
-
-/** What these changes make of the service's own recipe. */
-function recipeOf({
-  secret,
-  ageSeconds = 0,
-  timestamp,
-  signature,
-  signedBody,
-}: DeliverOptions): SignatureRecipe {
-  return {
-    t: timestamp ?? [moment(ageSeconds)],
-    headers: signature ?? GENUINE.headers,
-    key: secret,
-    signedBody,
-  };
 }
 
 function chunk(body: Buffer): Buffer {

@@ -38,7 +38,7 @@ export type HappenResult = Happened | Refused;
 type Found = { ok: true; item: Item | undefined } | Refused;
 
 /** Lets events happen in the world: a voicemail, an order or a booking comes with the call that brought it about. */
-export function createHappenings(options: {
+export function createHappen(options: {
   seed: number;
   businesses: readonly Business[];
   items: Items;
@@ -51,7 +51,7 @@ export function createHappenings(options: {
 }) {
   const { seed, businesses, items, timeline, nextHappening, show, readings, nowMs, baseUrl } = options;
 
-  function happen(type: EventType, settings: HappenOptions = {}): HappenResult {
+  return function happen(type: EventType, settings: HappenOptions = {}): HappenResult {
     const chosen = chooseBusiness(businesses, type, settings.orgId);
     if (!chosen.ok) return chosen;
     const { business } = chosen;
@@ -98,7 +98,7 @@ export function createHappenings(options: {
     const { object, ...fields } = create({ ...source, id: id(`${type.split(".")[0]}_`) });
     const shown = isMinimal() ? { object } : { object, ...fields };
     return { ...result, object: withKind(merge(shown, overrides)) };
-  }
+  };
 
   function isMinimal(): boolean {
     return readings().order_and_booking_shape === "minimal";
@@ -140,8 +140,6 @@ export function createHappenings(options: {
     });
     return object;
   }
-
-  return { happen };
 }
 
 /** What a voicemail, order or booking says about its call, whether it is overridden or known already. */

@@ -1,9 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
-import type { EventType } from "../../../shared/events.ts";
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import type { Readings } from "../readings.ts";
-import { type HappenResult, type Happened, type HappenOptions, createHappenings } from "./happenings.ts";
+import { type Happened, createHappen } from "./happenings.ts";
 import { createHistory, historyStart, type Origin } from "./history.ts";
 import { type Item, type ItemKind, createItems } from "./items.ts";
 import { type WorldObject, withTransferForms } from "./objects.ts";
@@ -45,7 +44,7 @@ export function createWorld(options: {
   /** Where recordings are served, without a slash at the end. */
   baseUrl: () => string;
 }) {
-  const { database, readings, nowMs, baseUrl } = options;
+  const { database, readings, baseUrl } = options;
   const items = createItems(database);
   const origin = settledOrigin(database, {
     seed: options.seed,
@@ -64,17 +63,7 @@ export function createWorld(options: {
   });
   const history = createHistory({ origin, businesses, baseUrl });
   const timeline = createTimeline({ history, items });
-  const happenings = createHappenings({
-    seed,
-    businesses,
-    items,
-    timeline,
-    nextHappening,
-    show,
-    readings,
-    nowMs,
-    baseUrl,
-  });
+  const happen = createHappen({ ...options, seed, businesses, items, timeline, nextHappening, show });
 
   function show(item: Item): WorldObject {
     if (item.object !== null) return storedSchema.parse(JSON.parse(item.object));
@@ -126,7 +115,7 @@ export function createWorld(options: {
      * Changes the world as an event of `type` does that happens now, and returns what the event carries. The world keeps
      * the very same object, so that REST answers what the webhook says.
      */
-    happen: (type: EventType, settings?: HappenOptions): HappenResult => happenings.happen(type, settings),
+    happen,
     /** The steps of one telling of a scenario; each is to `happen` at its time. */
     tell: (scenario: Scenario): StoryPlan =>
       tellStory({ scenario, businesses, seed, storyNumber: nextHappening() }),
