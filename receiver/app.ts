@@ -39,14 +39,10 @@ export function createApp(
     logRequest({ method: request.method, path: pathOf(request), status: 404 });
     response.status(404).json({ error: "not_found", message: `Send events to ${webhookPath}.` });
   });
-  app.use(createErrorHandler(log));
-  return app;
-}
-
-function createErrorHandler(log: Log): ErrorRequestHandler {
-  return (error: unknown, _request, response, next) => {
+  app.use(((error: unknown, _request, response, next) => {
     log.error({ err: error }, "a request failed");
     if (response.headersSent) return next(error);
     response.status(500).json({ error: "server_error", message: "The request failed. Its log says why." });
-  };
+  }) satisfies ErrorRequestHandler);
+  return app;
 }

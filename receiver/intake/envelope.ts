@@ -34,12 +34,17 @@ export type ParsedEnvelope =
 export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
   if (!isUtf8(body)) return refuse("invalid_json", "The body is not UTF-8.");
   // A byte order mark stays in the text, where JSON.parse refuses it.
-  const json = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
-  if (!json.ok) return refuse("invalid_json", "The body is not JSON.");
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return refuse("invalid_json", "The body is not JSON.");
+  }
   if (isNestedDeeper(body, MAXIMUM_LEVELS))
     return refuse("invalid_event", `The body is nested deeper than ${String(MAXIMUM_LEVELS)} levels.`);
 
-  const event = eventSchema.safeParse(json.value);
+  const event = eventSchema.safeParse(json);
   if (!event.success) {
     const [{ path, message } = { path: [], message: "invalid" }] = event.error.issues;
     return refuse("invalid_event", `The body is no event: ${path.join(".") || "it"}: ${message}.`);
@@ -50,14 +55,6 @@ export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
 
 function refuse(error: "invalid_json" | "invalid_event", message: string): ParsedEnvelope {
   return { ok: false, error, message };
-}
-
-function parseJson(text: string): { ok: true; value: unknown } | { ok: false } {
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch {
-    return { ok: false };
-  }
 }
 
 /** Whether JSON is nested deeper than `levels`. By its bytes: a megabyte of brackets takes long to walk as objects. */

@@ -86,7 +86,8 @@ export function createHandling(options: {
     let cancel = clock.after(timeoutMs, () => {
       overdue = new DeadlinePassed(timeoutMs);
       abort.abort(overdue);
-      cancel = clock.after(ENDING_MS, () => options.onStuck(stuck(claim, timeoutMs)));
+      const stuck = { handler: claim.handler, id: claim.id, error: textOf(overdue) };
+      cancel = clock.after(ENDING_MS, () => options.onStuck(stuck));
     });
     const { atomically, open } = watchOpen(claim.atomically(signal));
     const context: HandlerContext = {
@@ -146,10 +147,6 @@ export function createHandling(options: {
       reason,
       delayMs: Math.max(SHORTEST_LATER_MS, Math.min(dueMs, latestMs) - nowMs),
     };
-  }
-
-  function stuck({ handler, id }: Claim, timeoutMs: number): FailedJob {
-    return { handler, id, error: textOf(new DeadlinePassed(timeoutMs)) };
   }
 }
 

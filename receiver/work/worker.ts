@@ -75,8 +75,8 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
       services,
       workerId,
       predecessors,
-      onHandled: (handled) => {
-        ended.push(handled);
+      onHandled: ({ handler, type, outcome, durationMs }) => {
+        ended.push({ handler, type, outcome, durationMs });
         if (ended.length >= MOST_ENDED) tellAlive();
       },
       onStuck: (job) => {

@@ -61,7 +61,6 @@ export function createProcessor(
   let batchLimit = options.concurrency;
   let claimedAtMs = 0;
   let nextLookAtMs = -Infinity;
-  let suspectRunning = false;
   let isOnlyClaimed = false;
   const draining = new AbortController();
   const held = (): ClaimedJob[] => [...batch, ...running.keys()];
@@ -114,7 +113,9 @@ export function createProcessor(
   /** Claims a batch when the last one is used up. Answers whether there was anything. */
   async function fill(): Promise<boolean> {
     const free = options.concurrency - busy;
-    if (batch.length > 0 || suspectRunning) return false;
+    // A suspect runs alone.
+    const [first] = running.keys();
+    if (batch.length > 0 || first?.suspect === true) return false;
     if (free <= 0) return splitAhead();
     if (!engine.look() && clock.monotonicMs() < nextLookAtMs) return false;
     nextLookAtMs = clock.monotonicMs() + DUE_MS;
@@ -155,7 +156,7 @@ export function createProcessor(
   }
 
   function begin(claimed: ClaimedJob[]): boolean {
-    batch = claimed;
+    batch = [...claimed];
     claimedAtMs = clock.monotonicMs();
     startAll();
     return claimed.length > 0;
@@ -169,16 +170,14 @@ export function createProcessor(
   }
 
   function startAll(): void {
-    let next = 0;
+    const had = batch.length;
     while (busy < options.concurrency && running.size < LARGEST_BATCH && !draining.signal.aborted) {
-      const job = batch[next];
+      const job = batch.shift();
       if (!job) break;
-      next += 1;
       start(job);
     }
-    if (next > 0) batch = batch.slice(next);
     if (batch.length > 0) return;
-    if (next > 0) fitBatch();
+    if (had > 0) fitBatch();
     if (busy < options.concurrency) wake();
   }
 
@@ -199,16 +198,12 @@ export function createProcessor(
       if (draining.signal.aborted) wake();
       else startAll();
     };
-    if (job.suspect) suspectRunning = true;
     void attempts
       .run(job, abort.signal, release)
       .catch(options.onTrouble)
       .finally(() => {
         running.delete(job);
-        if (job.suspect) {
-          suspectRunning = false;
-          turns.suspectHadIts();
-        }
+        if (job.suspect) turns.suspectHadIts();
         // What has ended may be due again, or let another one go.
         nextLookAtMs = -Infinity;
         release();
