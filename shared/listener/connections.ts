@@ -37,24 +37,7 @@ export type Connection = {
   stopLingering: (() => void) | undefined;
 };
 
-export type Connections = {
-  admit: (socket: Socket) => void;
-  /** Whether this request is to be handled: not behind an answer that said `Connection: close`. */
-  begin: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Whether nothing more that it sends is parsed. */
-  isEnding: (socket: Socket) => boolean;
-  /**
-   * Closes a connection whose bytes cannot be parsed. Calls `explain` to write an error, but not while earlier requests
-   * wait for their answers: the client would take the error for one of those.
-   */
-  fail: (socket: Socket, explain: () => void) => void;
-  all: ReadonlyMap<Socket, Connection>;
-  /** How many connections were accepted so far, and how long ago the latest was. */
-  accepted: () => number;
-  sinceAcceptedMs: () => number;
-  /** Destroys one at once. */
-  cut: (socket: Socket) => void;
-};
+export type Connections = ReturnType<typeof createConnections>;
 
 export type ConnectionLimits = { maximumConnections?: number; maximumPerAddress?: number };
 
@@ -66,7 +49,7 @@ export function createConnections({
   clock,
   maximumConnections = MAXIMUM_CONNECTIONS,
   maximumPerAddress = MAXIMUM_PER_ADDRESS,
-}: { clock: Clock } & ConnectionLimits): Connections {
+}: { clock: Clock } & ConnectionLimits) {
   const connections = new Map<Socket, Connection>();
   const perAddress = new Map<string, number>();
   let accepted = 0;
@@ -78,6 +61,7 @@ export function createConnections({
     isEnding,
     fail,
     all: connections,
+    /** How many connections were accepted so far, and how long ago the latest was. */
     accepted: () => accepted,
     sinceAcceptedMs: () => clock.monotonicMs() - acceptedAtMs,
     cut,
@@ -124,6 +108,7 @@ export function createConnections({
     return oldest(({ inFlight }) => inFlight === 0) ?? oldest(isReceiving);
   }
 
+  /** Whether this request is to be handled: not behind an answer that said `Connection: close`. */
   function begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
     const connection = connections.get(socket);
@@ -142,6 +127,7 @@ export function createConnections({
     return true;
   }
 
+  /** Whether nothing more that it sends is parsed. */
   function isEnding(socket: Socket): boolean {
     const connection = connections.get(socket);
     if (!connection || connection.failed || connection.stopLingering) return true;
@@ -150,6 +136,10 @@ export function createConnections({
     return request?.complete === true && response?.shouldKeepAlive === false;
   }
 
+  /**
+   * Closes a connection whose bytes cannot be parsed. Calls `explain` to write an error, but not while earlier requests
+   * wait for their answers: the client would take the error for one of those.
+   */
   function fail(socket: Socket, explain: () => void): void {
     const connection = connections.get(socket);
     if (!connection || connection.failed || connection.stopLingering) return;
@@ -167,6 +157,7 @@ export function createConnections({
     socket.end();
   }
 
+  /** Destroys one at once. */
   function cut(socket: Socket): void {
     socket.destroy();
     // At once, and not at its `close` event: many new connections in one turn must not all find the list full.

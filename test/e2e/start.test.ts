@@ -47,7 +47,7 @@ describe("the whole, running", () => {
     expect(comparable(said)).toBe(comparable(blockUnder("README.md", heading, "text")));
   });
 
-  test("dev says so, and ends with 3, when the receiver dies at its start", async () => {
+  test.runIf(ALL)("dev says so, and ends with 3, when the receiver dies at its start", async () => {
     const { url } = await receiverSettings();
     const command = ["--", process.execPath, "-e", "console.error('no such luck'); process.exit(7)"];
     const dev = run("simulator/main.ts", ["dev", "--port", "0", "--once", "--url", url, ...command]);

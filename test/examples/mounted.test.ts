@@ -13,7 +13,7 @@ import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { until } from "../receiver/helpers/until.ts";
 import { APPS, command, FOLDER } from "./mounted.ts";
 
-test.each(ALL ? APPS : APPS.slice(0, 1))(
+test.runIf(ALL).each(APPS)(
   "an event that came through %s is handled in a process of its own, which ends with the app",
   async (app) => {
     const port = await freePort();

@@ -8,9 +8,11 @@ import { createRestClient } from "../../receiver/operations/rest-client.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
 import { movableClock } from "./helpers/clock.ts";
 import { API_KEY, startRestService } from "./helpers/rest-service.ts";
-import { startTestReceiver, testConfig, type TestReceiver } from "./helpers/receiver.ts";
+import { startTestReceiver, testConfig, useReceiver, type TestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
+
+const healthy = useReceiver();
 
 async function diagnose(
   options: {
@@ -20,7 +22,7 @@ async function diagnose(
     receiver?: TestReceiver;
   } = {},
 ) {
-  const { engine, config } = options.receiver ?? (await startTestReceiver());
+  const { engine, config } = options.receiver ?? healthy();
   const { baseUrl } = await startRestService();
   const clock = {
     ...systemClock,

@@ -39,7 +39,7 @@ const HOSTILE = {
     MAX_ATTEMPTS: "1",
     SHUTDOWN_TIMEOUT_SECONDS: "1",
   },
-  handlersModule: new URL("./hostile-handlers.ts", import.meta.url),
+  handlersModule: new URL("./hostile-handlers.mjs", import.meta.url),
 };
 
 describe("a handler", () => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { CRASHING_RECEIVER, judge, loadUntilGone, type Ledger } from "./crash/cycles.ts";
 import { randomFrom, SEED } from "../helpers/seed.ts";
 import { EndedEarly, startProcess, type ReceiverProcess } from "./helpers/process.ts";
-import { sized } from "../helpers/run/sizes.ts";
+import { ALL, sized } from "../helpers/run/sizes.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 /** Promises R1, R3 to R6 against kill -9: what was acknowledged is handled, and its database effects happen once. */
@@ -13,17 +13,20 @@ const RANDOM_CYCLES = sized("KILL_CYCLES", { quick: 1, all: 4 });
 
 type Load = Omit<Parameters<typeof loadUntilGone>[2], "where">;
 
-/** Where the receiver ends, and what it takes to end it there. */
-const POINTS: readonly (readonly [string, Record<string, string>, Load])[] = [
+type Point = readonly [string, Record<string, string>, Load];
+
+/** Where the receiver ends, and what it takes to end it there; the second half with `npm run test:all`. */
+const ALL_POINTS: readonly Point[] = [
   ["before the commit", { CRASH_AT: "before-commit" }, {}],
   ["between the commit and the answer", { CRASH_AT: "after-commit" }, {}],
+  ["between a handler's writes and done", {}, { type: "before-done" }],
   ["between the answer and the claim", { RECEIVER_ROLE: "ingest" }, { killAfter: { acknowledgements: 20 } }],
   ["in the middle of a handler", {}, { type: "mid-handler" }],
-  ["between a handler's writes and done", {}, { type: "before-done" }],
   ["right after done", {}, { type: "after-done" }],
 ];
+const POINTS = ALL ? ALL_POINTS : ALL_POINTS.slice(0, 3);
 
-const cycleOf = (cycle: number): (typeof POINTS)[number] => [
+const cycleOf = (cycle: number): Point => [
   `at random moment ${String(cycle + 1)}`,
   {},
   { killAfter: { ms: random() * 300, handled: cycle % 2 === 0 } },

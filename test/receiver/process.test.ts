@@ -14,13 +14,17 @@ const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db
 /** How often the receiver is drained under load. */
 const DRAINS = Array.from({ length: Number(process.env["DRAINS"] ?? 1) }, (_, index) => index + 1);
 
+type Mistake = [string, string[], Record<string, string>, number, RegExp];
+
 describe("the command line", () => {
-  test.for<[string, string[], Record<string, string>, number, RegExp]>([
+  const mistakes: Mistake[] = [
     ["without a secret", [], {}, 2, /^voice-agent-receiver: SIGNING_SECRET: is missing\. Set it .*\n$/],
     ["with a misspelt command", ["strat"], {}, 2, /Did you mean start\?/],
+    ["with nobody to ask", ["health"], { PORT: "1" }, 3, /^voice-agent-receiver: no receiver .*:1\/readyz\./],
+  ];
+  const more: Mistake[] = [
     ["with an unknown option", ["inbox", "list", "--jsn"], {}, 2, /Did you mean --json\?/],
     ["with a wrong choice", ["inbox", "list", "--state", "gone"], {}, 2, /Allowed choices are pending/],
-    ["with nobody to ask", ["health"], { PORT: "1" }, 3, /^voice-agent-receiver: no receiver .*:1\/readyz\./],
     [
       "with no worker to ask",
       ["health"],
@@ -36,12 +40,16 @@ describe("the command line", () => {
       3,
       /there is no inbox at/,
     ],
-  ])("%s says what to do and exits with the right code", async ([, words, environment, code, expected]) => {
-    const result = await runCommand(words, environment);
-    expect({ code: result.code, stdout: result.stdout }).toEqual({ code, stdout: "" });
-    expect(result.stderr).toMatch(expected);
-    expect(result.stderr).not.toContain("    at ");
-  });
+  ];
+  test.for(ALL ? [...mistakes, ...more] : mistakes)(
+    "%s says what to do and exits with the right code",
+    async ([, words, environment, code, expected]) => {
+      const result = await runCommand(words, environment);
+      expect({ code: result.code, stdout: result.stdout }).toEqual({ code, stdout: "" });
+      expect(result.stderr).toMatch(expected);
+      expect(result.stderr).not.toContain("    at ");
+    },
+  );
 
   test("says which port is taken", async () => {
     const { port } = await listen(createServer());
@@ -49,6 +57,7 @@ describe("the command line", () => {
       SIGNING_SECRET: "s",
       PORT: String(port),
       ADMIN_PORT: "0",
+      RECEIVER_ROLE: "ingest",
       DATABASE_URL: database(),
     });
     expect(result.code).toBe(3);
@@ -115,7 +124,7 @@ describe("the process", () => {
       expect(broken).toEqual([]);
       expect(refused.every((status) => status === 503)).toBe(true);
 
-      const again = await startProcess({ environment });
+      const again = await startProcess({ environment: { ...environment, RECEIVER_ROLE: "ingest" } });
       for (const id of acknowledged) {
         const event = (await (await get(`${again.adminUrl}/inbox/${id}`)).json()) as { state: string };
         expect(["pending", "claimed", "done"]).toContain(event.state);
@@ -136,7 +145,8 @@ describe("the process", () => {
   });
 
   test("is not ready while it drains", async () => {
-    const receiver = await startProcess({ environment: { DATABASE_URL: database() } });
+    const environment = { DATABASE_URL: database(), RECEIVER_ROLE: "ingest" };
+    const receiver = await startProcess({ environment });
     // A keep-alive connection that a request is being sent on when the signal comes.
     const socket = open(receiver.url);
     const request = rawRequest(receiver.url, { body: newBody() });

@@ -9,6 +9,8 @@ import { ALL } from "../helpers/run/sizes.ts";
 /** The environment of a receiver in which this runs before anything of its own. */
 const preloaded = (source: string): Record<string, string> => ({
   DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+  // Handlers have a process of their own, which costs more than all the rest, and hears of no signal.
+  RECEIVER_ROLE: ALL ? "all" : "ingest",
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
 });
 

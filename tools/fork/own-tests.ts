@@ -38,7 +38,7 @@ function reached(
     if (!/^test\/(?:receiver|shared|helpers|vectors)\//.test(path)) return undefined;
     const text = readFileSync(kit + path, "utf8");
     found.set(path, text);
-    if (!path.endsWith(".ts")) continue;
+    if (!/\.m?[jt]s$/.test(path)) continue;
     const { files, packages } = needsOf(path, text);
     if (packages.some((name) => !fork.packages.includes(name))) return undefined;
     waiting.push(...files);

@@ -8,7 +8,7 @@ export const LONGEST = [
   "test/receiver/engines/postgres.test.ts",
   "test/library/package.slow.test.ts",
   "test/examples/twins.slow.test.ts",
-  "test/examples/receivers.test.ts",
+  "test/examples/receivers.slow.test.ts",
   "test/dashboard/accessibility.test.ts",
   "test/receiver/postgres/servers.slow.test.ts",
   "test/mutants/right.slow.test.ts",

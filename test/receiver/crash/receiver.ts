@@ -28,5 +28,5 @@ await startReceiver({
   clock: systemClock,
   log: createLog({ level: config.logLevel }),
   environment: process.env,
-  handlersModule: new URL("./deadly-handlers.ts", import.meta.url),
+  handlersModule: new URL("./deadly-handlers.mjs", import.meta.url),
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { freePort } from "../../helpers/free-port.ts";
 import { run as spawnRun } from "../../helpers/process.ts";
 import { run } from "./in-process.ts";
@@ -7,31 +7,22 @@ import { run } from "./in-process.ts";
 const RECEIVER = "test/simulator/commands/dev-receiver.ts";
 
 test("without a URL, the port that the command chose and its path are found", async () => {
-  const started = spawnRun("simulator/main.ts", [
-    "dev",
-    "--port",
-    "0",
-    "--calls",
-    "0",
-    "--once",
-    "--",
-    process.execPath,
-    RECEIVER,
-    "own-port",
-  ]);
-  expect(await started.exited).toEqual({ code: 0, signal: null });
-  const errors = started.errors.join("\n");
-  const port = /receiver \| at .*"port":(\d+)/.exec(errors)?.[1];
-  expect(errors).toContain(`Found it at http://localhost:${port}/api/webhooks. Good: /api/webhooks is there`);
-  expect(started.out.join("\n")).toContain("All 5 event types acknowledged");
+  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--", process.execPath, RECEIVER, "own-port"];
+  const { code, out, err } = await run(...dev);
+  expect(code).toBe(0);
+  const port = /receiver \| at .*"port":(\d+)/.exec(err)?.[1];
+  expect(err).toContain(`Found it at http://localhost:${port}/api/webhooks. Good: /api/webhooks is there`);
+  expect(out).toContain("All 5 event types acknowledged");
 });
 
 test("without a URL, the command gets the PORT of the user's environment", async () => {
   const port = String(await freePort());
   const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--", process.execPath, RECEIVER, "verifies"];
-  const started = spawnRun("simulator/main.ts", dev, { PORT: port });
-  expect(await started.exited).toEqual({ code: 0, signal: null });
-  expect(started.errors.join("\n")).toContain(`Found it at http://localhost:${port}/webhooks.`);
+  vi.stubEnv("PORT", port);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { code, err } = await run(...dev);
+  expect(code).toBe(0);
+  expect(err).toContain(`Found it at http://localhost:${port}/webhooks.`);
 });
 
 test("without a command, the receiver that runs is found, and its secret is used or made up", async () => {
