@@ -6,20 +6,15 @@ import { z } from "zod";
 import { siblingFile } from "../sibling-file.ts";
 import type { CreateServices, Handler } from "./handler.ts";
 
-/** What a module of handlers exports. */
-export type HandlersModule = {
-  handlers: readonly Handler[];
-  createServices?: CreateServices | undefined;
-};
-
 /**
- * Imports a module of handlers, receiver/handlers unless another is named, with any TypeScript in it. `onFile` hears of each of one's own files that comes with it,
- * also of those before one that is broken. Throws where it cannot be used.
+ * Imports a module of handlers, receiver/handlers unless another is named, with any TypeScript in it, and makes the services
+ * that they need. `onFile` hears of each of one's own files that comes with it, also of those before one that is broken.
+ * Throws where it cannot be used.
  */
-export async function importHandlers(
+export async function startHandlers(
   named: URL | string | undefined,
   onFile: (path: string) => void = () => undefined,
-): Promise<HandlersModule> {
+) {
   const module = new URL(named ?? siblingFile(import.meta.url, "../handlers/index"));
   if (/\.[cm]?tsx?$/.test(module.pathname)) await understandTypeScript(module);
   const hooks = registerHooks({
@@ -29,22 +24,13 @@ export async function importHandlers(
       return next(url, context);
     },
   });
-  try {
-    const exported = moduleSchema.safeParse(await import(module.href));
-    if (!exported.success) {
-      const problems = exported.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
-      throw new TypeError(`${fileURLToPath(module)}: ${problems.join("; ")}`);
-    }
-    checkNames(exported.data.handlers);
-    return exported.data;
-  } finally {
-    hooks.deregister();
+  const exported = moduleSchema.safeParse(await import(module.href).finally(() => hooks.deregister()));
+  if (!exported.success) {
+    const problems = exported.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+    throw new TypeError(`${fileURLToPath(module)}: ${problems.join("; ")}`);
   }
-}
-
-/** The same, with the services that the handlers need, and what closes those. */
-export async function startHandlers(named: URL | string | undefined, onFile?: (path: string) => void) {
-  const { handlers, createServices } = await importHandlers(named, onFile);
+  const { handlers, createServices } = exported.data;
+  checkNames(handlers);
   const made = await createServices?.();
   return { handlers, services: made?.services, close: async () => made?.close?.() };
 }
