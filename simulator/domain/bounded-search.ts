@@ -55,13 +55,21 @@ export function textMatcher(query: string): (text: string) => boolean {
   };
 }
 
+/**
+ * A pattern for SQL's LIKE that lets through whatever `textMatcher` finds, and little else, unless it is a phone number: the
+ * database looks at a row in a tenth of the time that it takes to read it. LIKE knows the case of ASCII letters alone.
+ */
+export function roughPattern(query: string): string {
+  return PHONE.test(query) ? "%" : `%${query.replaceAll(/[^\w .:@+-]+/g, "%")}%`;
+}
+
 /** A phone number as people print it: `(212) 555-0194`. */
 const PHONE = /^\s*\+?(?:[\s()./-]*\d){7,15}\s*$/;
 /** What people write between the digits of a phone number. */
-const BETWEEN_DIGITS = /(?<=\d)[\s()./-]{1,3}(?=\d)/g;
+const BETWEEN_DIGITS = String.raw`[\s()./-]{0,3}`;
 
 /** Whether a text has a number with the digits of `query` in it, however either is written. */
 export function phoneMatcher(query: string): (text: string) => boolean {
-  const digits = query.replaceAll(/\D/g, "");
-  return (text) => text.replaceAll(BETWEEN_DIGITS, "").includes(digits);
+  const pattern = new RegExp(query.replaceAll(/\D/g, "").split("").join(BETWEEN_DIGITS));
+  return (text) => pattern.test(text);
 }
