@@ -124,11 +124,12 @@ export function recoveryView({ found, hasMore }: Recovery, sent: readonly Delive
 }
 
 /** What was sent over a period, slot by slot. */
-export function historyView({ sinceMs, slotMs, slots, created }: HistoryAnswer) {
+export function historyView({ sinceMs, slotMs, slots, created, lost }: HistoryAnswer) {
   return {
     object: "history",
     slot_seconds: slotMs / 1_000,
     deliveries: created,
+    lost,
     slots: slots.map(({ sent, acknowledged, failed, meanMs, longestMs }, index) => ({
       started_at: iso(sinceMs + index * slotMs),
       sent,

@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { LAST } from "./delivery-summaries.ts";
 import type { DeliveryState } from "./outcome.ts";
 
 export type StateCounts = Record<DeliveryState, number>;
@@ -7,12 +8,7 @@ type DeliveryRow = { endpoint_id: string; event_type: string; state: DeliverySta
 type EventRow = { type: string; count: number };
 
 const DELIVERIES = `SELECT * FROM delivery_counts WHERE count > 0`;
-const LOST = `
-  SELECT count(*) FROM deliveries d WHERE d.state = 'dead'
-    AND EXISTS (SELECT 1 FROM endpoints WHERE id = d.endpoint_id AND deleted_at IS NULL)
-    AND NOT EXISTS (
-      SELECT 1 FROM deliveries l WHERE l.event_id = d.event_id AND +l.endpoint_id = d.endpoint_id AND l.seq > d.seq
-    )`;
+const LOST = `SELECT count(*) FROM deliveries d WHERE d.state = 'dead' AND ${LAST}`;
 const ENDPOINTS = `SELECT count(*) FROM endpoints WHERE deleted_at IS NULL`;
 const EVENTS = `SELECT * FROM event_counts WHERE count > 0`;
 

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
+import { LAST } from "./delivery-summaries.ts";
 import type { DeliveryState } from "./outcome.ts";
 
 /** What was sent in one slot of a period. `…AtMs` are schedule time; how long answers took is wall time. */
@@ -11,12 +12,13 @@ export type HistorySlot = {
   longestMs: number | null;
 };
 
-/** Slots of one length from `sinceMs` on, and how many deliveries were created within the period, by state. */
+/** Slots of one length from `sinceMs` on; how many deliveries were created within the period, by state, and are lost. */
 export type HistoryAnswer = {
   sinceMs: number;
   slotMs: number;
   slots: HistorySlot[];
   created: Record<DeliveryState, number>;
+  lost: number;
 };
 
 export type HistorySearch = {
@@ -48,7 +50,7 @@ const COUNT_ATTEMPTS = `
   FROM deliveries d JOIN attempts a ON a.delivery_seq = d.seq
   WHERE ${FITS} AND a.started_at >= @sinceMs AND a.started_at <= @untilMs GROUP BY 1`;
 const COUNT_CREATED = `
-  SELECT d.state, count(*) AS count FROM deliveries d
+  SELECT d.state, count(*) AS count, sum(d.state = 'dead' AND ${LAST}) AS lost FROM deliveries d
   WHERE ${FITS} AND d.created_at >= @sinceMs AND d.created_at <= @untilMs GROUP BY 1`;
 const NEWEST = `SELECT seq, created_at AS createdAtMs FROM deliveries WHERE seq <= ? ORDER BY seq DESC LIMIT 1`;
 const FIRST = `SELECT created_at FROM deliveries ORDER BY seq LIMIT 1`;
@@ -56,7 +58,9 @@ const FIRST = `SELECT created_at FROM deliveries ORDER BY seq LIMIT 1`;
 /** What was sent, acknowledged and failed over a period, in 60 slots; after each slice, attempts that are due go first. */
 export function createHistory(database: Database, giveWay: () => Promise<unknown>) {
   const attempts = database.prepare<[object], SlotRow>(COUNT_ATTEMPTS);
-  const created = database.prepare<[object], { state: DeliveryState; count: number }>(COUNT_CREATED);
+  const created = database.prepare<[object], { state: DeliveryState; count: number; lost: number }>(
+    COUNT_CREATED,
+  );
   const newest = database.prepare<[number], { seq: number; createdAtMs: number }>(NEWEST);
   const first = database.prepare<[], number>(FIRST).pluck();
 
@@ -66,6 +70,7 @@ export function createHistory(database: Database, giveWay: () => Promise<unknown
     const count = Math.floor((untilMs - sinceMs) / slotMs) + 1;
     const sums = Array.from({ length: count }, () => ({ ...NOTHING }));
     const total = { attempting: 0, delivered: 0, dead: 0 };
+    let lost = 0;
     const asked = { sinceMs, untilMs, slotMs, endpointId: endpointId ?? null, type: type ?? null };
     for (let at = newest.get(Number.MAX_SAFE_INTEGER); at !== undefined;) {
       if (at.createdAtMs < sinceMs - LONGEST_DELIVERY_MS) break;
@@ -76,7 +81,10 @@ export function createHistory(database: Database, giveWay: () => Promise<unknown
         for (const name of ["sent", "ended", "acknowledged", "totalMs"] as const) sum[name] += row[name];
         sum.longestMs = Math.max(sum.longestMs, row.longestMs);
       }
-      for (const { state, count: more } of created.all(slice)) total[state] += more;
+      for (const row of created.all(slice)) {
+        total[row.state] += row.count;
+        lost += row.lost;
+      }
       await giveWay();
       at = newest.get(slice.from);
     }
@@ -87,6 +95,6 @@ export function createHistory(database: Database, giveWay: () => Promise<unknown
       meanMs: ended === 0 ? null : Math.round(totalMs / ended),
       longestMs: ended === 0 ? null : longestMs,
     }));
-    return { sinceMs, slotMs, slots, created: total };
+    return { sinceMs, slotMs, slots, created: total, lost };
   };
 }

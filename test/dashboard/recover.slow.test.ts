@@ -19,6 +19,7 @@ test("recovering keeps to the filters of the page, counts first, and what was re
 
   const page = await browser.openPage(`${url}?type=order.created`);
   await page.locator(".feed-row").first().waitFor();
+  await page.getByRole("button", { name: "Gave up 5" }).waitFor();
   await page.getByRole("button", { name: "Recover…" }).click();
   const dialog = page.getByRole("dialog", { name: "Recover what was lost" });
   await dialog.getByText("2 order.created to 1 endpoint.").waitFor();
@@ -36,11 +37,19 @@ test("recovering keeps to the filters of the page, counts first, and what was re
   expect(types).toEqual(["order.created", "order.created"]);
 
   await expect.poll(() => page.locator(".feed-row .how").getByText("recovered").count()).toBe(2);
+  expect(await page.getByRole("group", { name: "Deliveries by state" }).getByText("Gave up").count()).toBe(0);
   await page.getByRole("button", { name: "Still lost 3" }).click();
   await expect.poll(() => page.locator(".feed-row .voicemail-created").count()).toBe(0);
   await page.getByLabel("Type").selectOption("");
   await expect.poll(() => page.locator(".feed-row .voicemail-created").count()).toBe(3);
   await page.locator(".verdict-part.not").getByText("3").waitFor();
+  // Sent again it is lost no more, or not yet: what became of it is told by the other one.
+  receiver.behave(500);
+  await page.getByRole("button", { name: "Still lost 3" }).waitFor();
+  const { body } = await control<{ data: { id: string }[] }>(origin, "GET", "/deliveries?state=lost");
+  await control(origin, "POST", `/deliveries/${body.data[0]?.id}/resend`, {});
+  await expect.poll(() => page.locator(".feed-row .voicemail-created").count()).toBe(2);
+  await page.getByRole("button", { name: "Still lost 2" }).waitFor();
   await page.getByRole("button", { name: "All" }).click();
   await page.locator(".feed-row", { hasText: "recovered" }).first().click();
   await page.getByText("Gave up, recovered by a later delivery").last().waitFor();

@@ -40,18 +40,22 @@ test("what is recovered goes out in the order in which it came, and what its end
   const { ask, simulator, mend } = await startWithFailures();
   const { body: before } = await ask("GET", "/deliveries");
   const oldestFirst = (before.data ?? []).map(({ id }) => id).toReversed();
-  const lost = async () => (await ask("GET", "/clock")).body["lost"];
-  expect(await lost()).toBe(3);
+  const lost = async () => {
+    const [clock, history] = await Promise.all([ask("GET", "/clock"), ask("GET", "/history")]);
+    return [clock.body["lost"], history.body["lost"]];
+  };
+  expect(await lost()).toEqual([3, 3]);
   mend();
   const { body } = await ask("POST", RESEND, {});
   expect((body.data ?? []).map((sent) => sent["resend_of"])).toEqual(oldestFirst);
   await simulator.settled();
-  expect(await lost()).toBe(0);
+  expect(await lost()).toEqual([0, 0]);
 
   const other = await startWithFailures();
   expect((await other.ask("GET", "/clock")).body["lost"]).toBe(3);
   await other.ask("DELETE", `/endpoints/${other.all.id}`);
   expect((await other.ask("GET", "/clock")).body["lost"]).toBe(1);
+  expect((await other.ask("GET", "/history")).body).toMatchObject({ deliveries: { dead: 3 }, lost: 1 });
 });
 
 test("each filter narrows what is sent, two of them more than one", async () => {

@@ -197,7 +197,11 @@ test("a period is told in slots: what was sent, acknowledged and failed, and how
   const all = await history("");
   // Four attempts of the voicemail fall due within the hour, at each of the two endpoints.
   expect(sums(all["slots"])).toEqual({ sent: 12, acknowledged: 4, failed: 8 });
-  expect(all).toMatchObject({ object: "history", deliveries: { attempting: 2, delivered: 4, dead: 0 } });
+  expect(all).toMatchObject({
+    object: "history",
+    deliveries: { attempting: 2, delivered: 4, dead: 0 },
+    lost: 0,
+  });
   expect((all["slots"] as unknown[])[0]).toMatchObject({
     started_at: new Date(begunAt).toISOString(),
     // The first retries are due when this slot ends.

@@ -68,16 +68,12 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
     if (text && (await copyText(text))) toast("ok", "Copied as curl, signed now: good for 5 minutes.");
   }
   useActions([
-    { words: "Resend this delivery", icon: "resend", run: resend },
-    { words: "Make its next attempt now", icon: "next", run: attemptNow },
-    { words: "Edit and send this event again", icon: "edit", run: () => shown && setEditing(true) },
-    { words: "Copy this attempt as curl", icon: "copy", run: copyCurl },
+    { key: "r", words: "Resend this delivery", icon: "resend", run: resend },
+    { key: "a", words: "Make its next attempt now", icon: "next", run: attemptNow },
+    { key: "e", words: "Edit and send this event again", icon: "edit", run: () => shown && setEditing(true) },
+    { key: "c", words: "Copy this attempt as curl", icon: "copy", run: copyCurl },
   ]);
   useKeys({
-    a: attemptNow,
-    r: resend,
-    e: () => shown && setEditing(true),
-    c: copyCurl,
     u: () => navigate(listPath()),
     Escape: () => navigate(listPath()),
     ArrowLeft: () => setChosen(Math.max(1, number - 1)),

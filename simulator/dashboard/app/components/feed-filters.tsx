@@ -1,30 +1,16 @@
 import type { ComponentChildren, Ref } from "preact";
 import type { StateCounts } from "../core/types.ts";
-import type { DeliveryState } from "../core/types.ts";
-import { type Filter, type Filters as FilterValues, SEARCH_FIELDS } from "../core/filters.ts";
+import { type Filter, type Filters as FilterValues, PERIODS, SEARCH_FIELDS } from "../core/filters.ts";
 import { useId, useState } from "preact/hooks";
 import { numberOf } from "../core/format.ts";
-import { eventTypes, useLive } from "../core/live.ts";
-import { LOST_TITLE, placeOf, STATE_TITLES } from "../core/words.ts";
+import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
+import { STATE_TITLES, STATE_WORDS } from "../core/words.ts";
 import { Select } from "./field.tsx";
 import { Icon } from "./icon.tsx";
 
+const LOST_TITLE = "Gave up, and was not sent again since (state lost).";
+
 export type FilterProps = { filters: FilterValues; onChange: (filters: FilterValues) => void };
-
-const STATES: [state: DeliveryState | "lost" | "", words: string][] = [
-  ["", "All"],
-  ["attempting", "In progress"],
-  ["delivered", "Delivered"],
-  ["dead", "Gave up"],
-  ["lost", "Still lost"],
-];
-
-const PERIODS: [since: string, words: string][] = [
-  ["15m", "the last 15 minutes"],
-  ["1h", "the last hour"],
-  ["24h", "the last 24 hours"],
-  ["7d", "the last 7 days"],
-];
 
 /** What is searched for, of which type, at which endpoint, created when. */
 export function Filters({
@@ -40,7 +26,7 @@ export function Filters({
   onPause: () => void;
   onView: () => void;
 }) {
-  const { endpoints } = useLive();
+  useLive();
   const offersId = useId();
   const periods = PERIODS.some(([since]) => since === filters.since)
     ? PERIODS
@@ -96,11 +82,7 @@ export function Filters({
         "Type",
         eventTypes().map((type) => [type, type]),
       )}
-      {select(
-        "endpoint",
-        "Endpoint",
-        [...(endpoints?.values() ?? [])].map((endpoint) => [endpoint.id, placeOf(endpoint.url)]),
-      )}
+      {select("endpoint", "Endpoint", endpointChoices())}
       {select("since", "Time", periods, (since) => onChange({ ...filters, since, until: "" }))}
       <button
         type="button"
@@ -138,36 +120,33 @@ function offersFor(q: string): string[] {
   return values.filter((one) => one.startsWith(value)).map((one) => `${before}${name}:${one}`);
 }
 
-/** The states with how many deliveries are in each, of the period `within` which `counts` are, or of all. */
+/** The states with how many deliveries are in each; what gave up counts until it was sent again, and is lost until then. */
 export function StateTabs({
   filters,
   onChange,
   within,
   children,
 }: FilterProps & { within: StateCounts | undefined; children?: ComponentChildren }) {
-  const { clock } = useLive();
-  const counts = clock && { ...(within ?? clock.deliveries), lost: clock.lost };
-  const countOf = (state: DeliveryState | "lost" | "") => {
-    if (counts === undefined) return "";
-    return numberOf(state === "" ? counts.attempting + counts.delivered + counts.dead : counts[state]);
-  };
-  // What gave up is all lost, or some of it is not.
-  const states = STATES.filter(
-    ([state]) =>
-      state !== "lost" || filters.state === "lost" || (clock && clock.lost !== clock.deliveries.dead),
-  );
+  const { attempting = 0, delivered = 0, dead = 0 } = within?.deliveries ?? {};
+  const { lost = 0 } = within ?? {};
+  const tabs: [state: string, words: string, count: number, title?: string][] = [
+    ["", "All", attempting + delivered + dead],
+    ["attempting", STATE_WORDS.attempting, attempting, STATE_TITLES.attempting],
+    ["delivered", STATE_WORDS.delivered, delivered, STATE_TITLES.delivered],
+    ["lost", lost === dead ? STATE_WORDS.dead : "Still lost", lost, LOST_TITLE],
+  ];
   return (
     <div class="state-tabs flex" role="group" aria-label="Deliveries by state">
-      {states.map(([state, words]) => (
+      {tabs.map(([state, words, count, title]) => (
         <button
           type="button"
           key={state}
-          class={`choice edge ${state}`}
-          title={state === "" ? undefined : state === "lost" ? LOST_TITLE : STATE_TITLES[state]}
+          class="choice edge"
+          title={title}
           aria-pressed={filters.state === state}
           onClick={() => onChange({ ...filters, state })}
         >
-          {words} <b class="faint">{state === "lost" && within ? "" : countOf(state)}</b>
+          {words} <b class="faint">{within && numberOf(count)}</b>
         </button>
       ))}
       <span class="spacer" />

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { IconName } from "../components/icon.tsx";
 import { control } from "./api.ts";
+import { useKeys } from "./keys.ts";
 import { clockFrom, eventTypes } from "./live.ts";
 import { PLACES } from "./places.ts";
 import { listPath, navigate } from "./route.ts";
@@ -19,8 +20,9 @@ export type Action = {
 /** What can be done with what is open, by the components that show it. */
 const opened: { current: Action[] }[] = [];
 
-/** Offers these in the palette while the component is shown. */
-export function useActions(actions: Action[]): void {
+/** Offers these in the palette while the component is shown, and by their keys. */
+export function useActions(actions: (Action & { key: string })[]): void {
+  useKeys(Object.fromEntries(actions.map(({ key, run }) => [key, run])));
   const latest = useRef(actions);
   latest.current = actions;
   useEffect(() => {
@@ -42,8 +44,12 @@ export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
       run: () => navigate(path === "/" ? listPath() : path),
     })),
     { words: "Show what is not right", icon: "cross", run: () => navigate("/?verdict=not") },
-    { words: "Show what gave up", also: "dead failed", icon: "flag", run: () => navigate("/?state=dead") },
-    { words: "Show what is still lost", also: "dead", icon: "flag", run: () => navigate("/?state=lost") },
+    {
+      words: "Show what gave up",
+      also: "dead failed still lost",
+      icon: "flag",
+      run: () => navigate("/?state=lost"),
+    },
     {
       words: "Show what timed out",
       also: "slow timeout",

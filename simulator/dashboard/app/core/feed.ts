@@ -25,6 +25,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   const heard = new Map<string, Delivery>();
   /** When each was last told of, by `performance.now()`. */
   const litAt = new Map<string, number>();
+  const sentAgain = new Set<string>();
   let list = emptyList(NO_FILTERS);
   let latest: Delivery | undefined;
   const latestOf = new Map<string, Delivery>();
@@ -95,15 +96,23 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   }
 
   function place(delivery: Delivery): void {
-    const { listed, filters, byId } = list;
+    const { filters, byId } = list;
     list.lonely.delete(delivery.event_id);
-    if (listed.has(delivery.id)) {
+    const original = byId.get(delivery.resend_of ?? "");
+    if (original !== undefined && !fits(original)) remove(original.id);
+    if (byId.has(delivery.id)) {
       byId.set(delivery.id, delivery);
-      if (!passes(filters, delivery)) remove(delivery.id);
-    } else if (passes(filters, delivery)) {
+      if (!fits(delivery)) remove(delivery.id);
+    } else if (fits(delivery)) {
       if (filters.q.trim() === "") insert(delivery);
       else askAgainSoon();
     }
+  }
+
+  /** What was sent again since is lost no more. */
+  function fits(delivery: Delivery): boolean {
+    const { filters } = list;
+    return passes(filters, delivery) && !(filters.state === "lost" && sentAgain.has(delivery.id));
   }
 
   function placeEvent(event: EventRecord): void {
@@ -116,6 +125,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     heard.delete(delivery.id);
     heard.set(delivery.id, delivery);
     litAt.set(delivery.id, performance.now());
+    if (delivery.resend_of !== null) sentAgain.add(delivery.resend_of);
     if (delivery.attempts.at(-1)?.ended_at) {
       latest = delivery;
       latestOf.set(delivery.endpoint_id, delivery);
@@ -128,19 +138,17 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
 
   /** Puts one where its time belongs; below what is loaded it comes with its page. */
   function insert(delivery: Delivery): void {
-    const { ids, byId, listed, hasMore } = list;
+    const { ids, byId, hasMore } = list;
     let at = 0;
     const createdAt = (id = "") => byId.get(id)?.created_at ?? "";
     while (at < ids.length && createdAt(ids[at]) > delivery.created_at) at++;
     if (at === ids.length && hasMore) return;
     ids.splice(at, 0, delivery.id);
-    listed.add(delivery.id);
     byId.set(delivery.id, delivery);
   }
 
   function remove(id: string): void {
     list.ids.splice(list.ids.indexOf(id), 1);
-    list.listed.delete(id);
     list.byId.delete(id);
   }
 
@@ -152,7 +160,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
       const page = await read(own.filters).catch((): List<Delivery> => ({ data: [] }));
       if (own !== list) return;
       for (const delivery of page.data.toReversed()) {
-        if (!own.listed.has(delivery.id)) insert(heard.get(delivery.id) ?? delivery);
+        if (!own.byId.has(delivery.id)) insert(heard.get(delivery.id) ?? delivery);
       }
       tell();
     }, ASK_AGAIN_MS);

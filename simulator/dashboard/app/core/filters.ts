@@ -17,6 +17,14 @@ export const NO_FILTERS: Filters = {
   until: "",
 };
 
+/** How long ago, to choose from. */
+export const PERIODS: [since: string, words: string][] = [
+  ["15m", "the last 15 minutes"],
+  ["1h", "the last hour"],
+  ["24h", "the last 24 hours"],
+  ["7d", "the last 7 days"],
+];
+
 /** What a search may ask for between its words, with some of what can be asked: `status:500`. */
 export const SEARCH_FIELDS: Record<string, readonly string[]> = {
   status: ["500", "401", "404", "503", "timeout", "refused", "reset", "closed"],

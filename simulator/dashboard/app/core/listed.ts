@@ -9,7 +9,6 @@ export type Listed = {
   filters: Filters;
   ids: string[];
   byId: Map<string, Delivery>;
-  listed: Set<string>;
   lonely: Map<string, EventRecord>;
   cursor: string | undefined;
   hasMore: boolean;
@@ -25,7 +24,6 @@ export function emptyList(filters: Filters): Listed {
     filters,
     ids: [],
     byId: new Map(),
-    listed: new Set(),
     lonely: new Map(),
     cursor: undefined,
     hasMore: false,
@@ -39,9 +37,8 @@ export function emptyList(filters: Filters): Listed {
 /** Adds a page below what is loaded. */
 export function append(list: Listed, page: Page<Delivery>): void {
   for (const delivery of page.data) {
-    if (list.listed.has(delivery.id)) continue;
+    if (list.byId.has(delivery.id)) continue;
     list.ids.push(delivery.id);
-    list.listed.add(delivery.id);
     list.byId.set(delivery.id, delivery);
     list.lonely.delete(delivery.event_id);
   }

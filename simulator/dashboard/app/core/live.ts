@@ -7,6 +7,7 @@ import { control, watchSlow } from "./api.ts";
 import { createFeed } from "./feed.ts";
 import { createMeanwhile, createNewest } from "./late-answers.ts";
 import { openStream } from "./stream.ts";
+import { placeOf } from "./words.ts";
 
 /** How often a tab that nobody sees is brought up to date: frames stop in it. */
 const HIDDEN_REFRESH_MS = 150;
@@ -118,6 +119,16 @@ export function setReach(reachMs: number | undefined): void {
 /** The event types of the service. */
 export function eventTypes(): readonly string[] {
   return live.about?.event_types ?? [];
+}
+
+/** Endpoints by their addresses, to choose from. */
+export function endpointChoices(): [id: string, place: string][] {
+  return [...(live.endpoints?.values() ?? [])].map(({ id, url }) => [id, placeOf(url)]);
+}
+
+/** Organizations by their names, to choose from. */
+export function organizationChoices(): [id: string, name: string][] {
+  return (live.organizations ?? []).map(({ id, name }) => [id, name]);
 }
 
 export function endpointOf(id: string): Endpoint | undefined {

@@ -82,8 +82,6 @@ export const STATE_TITLES: Record<DeliveryState, string> = {
   dead: "Gave up after six attempts (state dead).",
 };
 
-export const LOST_TITLE = "Gave up and was not sent again since (state lost).";
-
 /** What happened, in one line. */
 export function lineOf({ summary, event_type: type }: { summary: string; event_type: string }): string {
   return withControlsShown(summary === "" ? type : summary);

@@ -124,7 +124,7 @@ function ListPane({
         onView={() => setChoosingView(true)}
       />
       {isChoosingView && <ListView {...view} onClose={() => setChoosingView(false)} />}
-      <StateTabs filters={filters} onChange={change} within={isInPeriod ? history?.deliveries : undefined}>
+      <StateTabs filters={filters} onChange={change} within={isInPeriod ? history : clock}>
         {clock !== undefined && clock.lost > 0 && (
           <Button icon="resend" kind="small" title="Send again what gave up (R)" onClick={recover}>
             Recover…
