@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Locator } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { verify } from "../../shared/signature.ts";
 import { isHere, LANGUAGES, snippet } from "../examples/languages.ts";
@@ -16,6 +17,50 @@ const browser = useBrowser();
 const FILES = ["node", "python", "go", "php", "ruby"];
 const SECRET = "whsec_of_the_debugging_test";
 const HOSTILE = { customer_name: `Žofia 李 🎉 "'\\ $(id) #{1} \${2}` };
+
+test("the answer stands beside the request, the list beside both, and its JSON folds", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const receiver = await startEndpoint((response) => {
+    response
+      .writeHead(500, { "content-type": "application/json" })
+      .end('{"why":{"code":"{boom"},"ids":[1,[]]}');
+  });
+  await control(new URL(url).origin, "POST", "/endpoints", { url: receiver.url });
+  await control(new URL(url).origin, "POST", "/events", { type: "call.completed" });
+  const [delivery] = simulator.deliveries.page({ limit: 1 }).deliveries;
+  const page = await browser.openPage(`${url}/deliveries/${delivery?.id}`, {
+    viewport: { width: 1440, height: 900 },
+  });
+  const answer = page.getByRole("region", { name: "Answer body" });
+  await answer.waitFor();
+  const boxOf = async (place: Locator) => (await place.boundingBox()) ?? { x: 0, y: 0, width: 0 };
+  const [left, right] = await Promise.all(
+    ["Answer", "Request"].map((name) =>
+      boxOf(page.locator(".panel", { has: page.getByRole("heading", { name, exact: true }) })),
+    ),
+  );
+  expect(right?.y).toBe(left?.y);
+  expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0));
+  expect(await page.locator(".list-pane").isVisible()).toBe(true);
+
+  expect((await answer.innerText()).split("\n")).toEqual([
+    "{",
+    '  "why": {',
+    '    "code": "{boom"',
+    "  },",
+    '  "ids": [',
+    "    1,",
+    "    []",
+    "  ]",
+    "}",
+  ]);
+  await answer.getByText('"why": {').click();
+  expect((await answer.innerText()).split("\n").slice(0, 3)).toEqual(["{", '  "why": {', '  "ids": [']);
+  await page.keyboard.press("Enter");
+  expect(await answer.innerText()).toContain("{boom");
+  await answer.getByText("{", { exact: true }).first().click();
+  expect(await answer.innerText()).toBe("{");
+});
 
 test("a failed attempt is compared with the one before, and its event is edited and sent again", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });

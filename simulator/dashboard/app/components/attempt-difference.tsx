@@ -3,6 +3,7 @@ import { differenceOf, linesOf } from "../core/difference.ts";
 import { useState } from "preact/hooks";
 import { Segments } from "./code-view.tsx";
 import { Panel } from "./page.tsx";
+import { Table } from "./table.tsx";
 
 const LINES = "What is otherwise in the answer";
 const MARKS = { gone: "−", new: "+", same: " " };
@@ -37,26 +38,11 @@ export function AttemptDifference({
         )
       }
     >
-      <table>
-        <thead>
-          <tr>
-            <td />
-            <th scope="col">Attempt {before.number}</th>
-            <th scope="col">Attempt {attempt.number}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {other.map(({ name, before: was, after: is }) => (
-            <tr key={name}>
-              <th scope="row" class="foreign">
-                {name}
-              </th>
-              <td class="foreign">{was}</td>
-              <td class="foreign">{is}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        label={`Attempts ${before.number} and ${attempt.number}`}
+        head={["", `Attempt ${before.number}`, `Attempt ${attempt.number}`]}
+        rows={other.map(({ name, before: was, after: is }) => [name, was, is])}
+      />
       {attempt.ended_at !== null && (
         <AnswerBodies was={before.answer?.body ?? ""} is={attempt.answer?.body ?? ""} />
       )}

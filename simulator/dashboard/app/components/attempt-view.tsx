@@ -8,6 +8,7 @@ import { BodyView } from "./code-view.tsx";
 import { type AttemptTools, DebugKit } from "./debug-kit.tsx";
 import { Panel } from "./page.tsx";
 import { SignatureView } from "./signature-view.tsx";
+import { Table } from "./table.tsx";
 
 /**
  * One of the `attempts`: how it ended and why, what is otherwise than in another one, what was sent, what came back, and whether the
@@ -23,7 +24,7 @@ export function AttemptView({
   return (
     <div class="attempt">
       <div class="attempt-head flex wraps">
-        <h3>Attempt {attempt.number}</h3>
+        <h2>Attempt {attempt.number}</h2>
         <OutcomeChip attempt={attempt} />
         <p>
           {outcomeSentence(attempt)}{" "}
@@ -63,28 +64,14 @@ export function AttemptView({
 }
 
 function Headers({ headers, label }: { headers: Record<string, string | string[]>; label: string }) {
-  const rows = Object.entries(headers).flatMap(([name, value]) =>
-    [value].flat().map((one) => [name, one] as const),
-  );
+  const rows = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
   if (rows.length === 0) return <p class="muted none">No headers.</p>;
   return (
     <details>
       <summary>
         {label} <span class="muted">({rows.length})</span>
       </summary>
-      <table class="headers">
-        <caption class="visually-hidden">{label}</caption>
-        <tbody>
-          {rows.map(([name, value], index) => (
-            <tr key={`${name} ${index}`}>
-              <th scope="row" class="foreign">
-                {name}
-              </th>
-              <td class="foreign">{value}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table className="headers" label={label} rows={rows} />
     </details>
   );
 }

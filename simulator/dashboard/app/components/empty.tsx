@@ -32,6 +32,18 @@ export function Problem({ error, children }: { error: Error; children?: Componen
   );
 }
 
+/** What is asked for in each of its states: on its way, failed, or there. */
+export function Loaded<Value>({
+  from: { value, error },
+  children,
+}: {
+  from: { value: Value | undefined; error: Error | undefined };
+  children: (value: Value) => ComponentChildren;
+}) {
+  if (value !== undefined) return <>{children(value)}</>;
+  return error === undefined ? <Loading /> : <Problem error={error} />;
+}
+
 /** Keeps the place of something that is on its way, and stays silent when it comes at once. */
 export function Loading() {
   return (

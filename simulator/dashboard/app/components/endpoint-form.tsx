@@ -2,7 +2,7 @@ import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts"
 import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
 import { useLater } from "../core/later.ts";
-import { useLive } from "../core/live.ts";
+import { organizationChoices, useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { toast } from "../core/toasts.ts";
 import { FormDialog } from "./dialog.tsx";
@@ -24,7 +24,7 @@ type Props = { firstUrl?: string | undefined; onClose: () => void } & (
 /** Registers an endpoint, at first for `firstUrl`, or changes the one that is given. */
 export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...props }: Props) {
   const { endpoint, onClose } = props;
-  const { organizations } = useLive();
+  useLive();
   const { value: types } = useLoaded("event-types", async () => (await control.get("/event-types")).data);
   const [url, setUrl] = useState(endpoint?.url ?? firstUrl);
   const [eventTypes, setEventTypes] = useState<readonly string[]>(endpoint?.event_types ?? []);
@@ -90,10 +90,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
         label="Organization"
         value={orgId}
         onChange={setOrgId}
-        options={[
-          ["", "All organizations"],
-          ...(organizations ?? []).map(({ id, name }) => [id, name] as const),
-        ]}
+        options={[["", "All organizations"], ...organizationChoices()]}
       />
       {endpoint === undefined && (
         <details>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
 import { commandLine } from "../core/curl.ts";
 import { countOf } from "../core/format.ts";
-import { useLive } from "../core/live.ts";
+import { organizationChoices, useLive } from "../core/live.ts";
 import { fieldsOf, type OverrideField, type Overrides, overridesOf } from "../core/overrides.ts";
 import { hrefTo } from "../core/route.ts";
 import { toast } from "../core/toasts.ts";
@@ -16,7 +16,7 @@ import { Button } from "./button.tsx";
 
 /** A form for one event type, made from its schema: what is left empty is made up. */
 export function EventForm({ type }: { type: EventTypeForm }) {
-  const { organizations, endpoints } = useLive();
+  const { endpoints } = useLive();
   const [values, setValues] = useState<Record<string, string>>({});
   const [extra, setExtra] = useState("");
   const [orgId, setOrgId] = useState("");
@@ -95,10 +95,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
               label="Organization"
               value={orgId}
               onChange={setOrgId}
-              options={[
-                ["", "Whichever fits"],
-                ...(organizations ?? []).map(({ id, name }) => [id, name] as const),
-              ]}
+              options={[["", "Whichever fits"], ...organizationChoices()]}
             />
             <TextField
               label="How many"

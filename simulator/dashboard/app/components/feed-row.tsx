@@ -23,8 +23,12 @@ export function FeedRow({
   isChosen: boolean;
   isPicked: boolean;
 }) {
-  if (row.kind === "event") return <EventRow delivery={row.delivery} count={row.count} />;
-  if (row.kind === "lonely") return <LonelyRow event={row.event} />;
+  if (row.kind === "lonely")
+    return <EventRow event={row.event} words="No endpoint has selected it: it went to nobody." />;
+  if (row.kind === "event") {
+    const { event_id: id, event_type: type, summary, created_at } = row.delivery;
+    return <EventRow event={{ id, type, summary, created_at }} words={`${row.count} deliveries`} />;
+  }
   const { delivery, isGrouped } = row;
   return <DeliveryRow {...{ delivery, isGrouped, query, isChosen, isPicked }} />;
 }
@@ -87,22 +91,14 @@ function gaveUpWords({ recovered_by: recoveredBy }: Delivery): string {
   return recoveredBy === null ? "gave up" : "recovered";
 }
 
-/** An event with the deliveries below it. */
-function EventRow({ delivery, count }: { delivery: Delivery; count: number }) {
-  return (
-    <a class="feed-row edge flex event" href={hrefTo(`/events/${delivery.event_id}`)}>
-      <span class="no-mark" /> <TypeMark type={delivery.event_type} />{" "}
-      <span class="line flex">
-        <span class="foreign">{lineOf(delivery)}</span>
-      </span>{" "}
-      <code class="type-word faint foreign">{withControlsShown(delivery.event_type)}</code>{" "}
-      <span class="where muted">{count} deliveries</span> <When at={delivery.created_at} />
-    </a>
-  );
-}
-
-/** An event that no endpoint wanted. */
-function LonelyRow({ event }: { event: EventRecord }) {
+/** An event: with the deliveries below it, or one that no endpoint wanted. */
+function EventRow({
+  event,
+  words,
+}: {
+  event: Omit<EventRecord, "object" | "org_id" | "origin">;
+  words: string;
+}) {
   return (
     <a class="feed-row edge flex event" href={hrefTo(`/events/${event.id}`)}>
       <span class="no-mark" /> <TypeMark type={event.type} />{" "}
@@ -110,8 +106,7 @@ function LonelyRow({ event }: { event: EventRecord }) {
         <span class="foreign">{lineOf({ summary: event.summary, event_type: event.type })}</span>
       </span>{" "}
       <code class="type-word faint foreign">{withControlsShown(event.type)}</code>{" "}
-      <span class="where muted">No endpoint has selected it: it went to nobody.</span>{" "}
-      <When at={event.created_at} />
+      <span class="where muted">{words}</span> <When at={event.created_at} />
     </a>
   );
 }

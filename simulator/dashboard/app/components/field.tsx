@@ -36,15 +36,17 @@ export function Field({
   );
 }
 
+type Text = Labelled & { value: string; onInput: (value: string) => void };
+
 /** A line of text. */
 export function TextField({
-  value,
+  label,
+  hint,
+  problem,
+  className,
   onInput,
-  type = "text",
-  ...rest
-}: Labelled & {
-  value: string;
-  onInput: (value: string) => void;
+  ...input
+}: Text & {
   type?: "text" | "number" | "password" | "datetime-local";
   placeholder?: string;
   required?: boolean;
@@ -54,24 +56,17 @@ export function TextField({
   autofocus?: boolean;
 }) {
   // The types of inputs tell apart which attributes each kind has.
-  const kind: object = { type };
+  const own: object = input;
   return (
     <Field
-      {...pick(rest)}
+      {...{ label, hint, problem, className }}
       render={(id, note) => (
         <input
           id={id}
-          {...kind}
           aria-describedby={note}
-          value={value}
-          placeholder={rest.placeholder}
-          required={rest.required}
-          min={rest.min}
-          max={rest.max}
-          inputmode={rest.inputmode}
-          autofocus={rest.autofocus}
           spellcheck={false}
           autocomplete="off"
+          {...own}
           onInput={(event) => onInput(event.currentTarget.value)}
         />
       )}
@@ -81,29 +76,22 @@ export function TextField({
 
 /** Several lines of text. */
 export function TextArea({
-  value,
+  label,
+  hint,
+  problem,
+  className,
   onInput,
-  rows = 4,
-  ...rest
-}: Labelled & {
-  value: string;
-  onInput: (value: string) => void;
-  rows?: number;
-  placeholder?: string;
-  autofocus?: boolean;
-}) {
+  ...input
+}: Text & { rows?: number; placeholder?: string; autofocus?: boolean }) {
   return (
     <Field
-      {...pick(rest)}
+      {...{ label, hint, problem, className }}
       render={(id, note) => (
         <textarea
           id={id}
-          rows={rows}
           aria-describedby={note}
-          placeholder={rest.placeholder}
           spellcheck={false}
-          autofocus={rest.autofocus}
-          value={value}
+          {...input}
           onInput={(event) => onInput(event.currentTarget.value)}
         />
       )}
@@ -135,10 +123,10 @@ export function Select({
 }
 
 /** The same with its label. */
-export function SelectField({ value, onChange, options, ...rest }: Labelled & Choices) {
+export function SelectField({ value, onChange, options, ...labelled }: Labelled & Choices) {
   return (
     <Field
-      {...pick(rest)}
+      {...labelled}
       render={(id, note) => <Select id={id} aria-describedby={note} {...{ value, onChange, options }} />}
     />
   );
@@ -174,8 +162,4 @@ export function Checkboxes({
       {hint && <p class="field-note small">{hint}</p>}
     </fieldset>
   );
-}
-
-function pick({ label, hint, problem, className }: Labelled): Labelled {
-  return { label, hint, problem, className };
 }

@@ -94,19 +94,17 @@ export function Fact({
   name,
   title,
   wide = false,
-  className = "",
   children,
 }: {
   name: string;
   title?: string;
   wide?: boolean;
-  className?: string;
   children: ComponentChildren;
 }) {
   return (
     <div class={wide ? "wide" : ""} title={title}>
       <dt class="small faint">{name}</dt>
-      <dd class={`flex wraps ${className}`}>{children}</dd>
+      <dd class="flex wraps foreign">{children}</dd>
     </div>
   );
 }

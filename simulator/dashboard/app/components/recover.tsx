@@ -1,11 +1,10 @@
 import { useRef, useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
-import type { Filters } from "../core/filters.ts";
+import { type Filters, PERIODS } from "../core/filters.ts";
 import { countOf } from "../core/format.ts";
 import { useLater } from "../core/later.ts";
-import { eventTypes, useLive } from "../core/live.ts";
+import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
 import type { Delivery, Recovery } from "../core/types.ts";
-import { placeOf } from "../core/words.ts";
 import { Dialog, FormDialog } from "./dialog.tsx";
 import { Problem } from "./empty.tsx";
 import { SelectField, TextField } from "./field.tsx";
@@ -14,16 +13,13 @@ import { Button } from "./button.tsx";
 const COUNT_AFTER_MS = 150;
 const SPANS: [since: string, words: string][] = [
   ["", "any time"],
-  ["15m", "the last 15 minutes"],
-  ["1h", "the last hour"],
-  ["24h", "the last 24 hours"],
-  ["7d", "the last 7 days"],
+  ...PERIODS,
   ["moment", "a moment of your own"],
 ];
 
 /** Sends again what was lost: as the list is filtered, since when, to whom; counted before anything goes. */
 export function Recover({ filters, onClose }: { filters: Filters; onClose: () => void }) {
-  const { endpoints } = useLive();
+  useLive();
   const [type, setType] = useState(filters.type);
   const [endpoint, setEndpoint] = useState(filters.endpoint);
   const [q, setQ] = useState(filters.q);
@@ -82,10 +78,7 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
           label="Endpoint"
           value={endpoint}
           onChange={setEndpoint}
-          options={[
-            ["", "all endpoints"],
-            ...[...(endpoints?.values() ?? [])].map(({ id, url }) => [id, placeOf(url)] as const),
-          ]}
+          options={[["", "all endpoints"], ...endpointChoices()]}
         />
         <SelectField
           label="Type"

@@ -33,13 +33,12 @@ export function Shell({
   const { connection, isSlow, clock, problem, endpoints } = useLive();
   const state = connection === "open" && isSlow ? "slow" : connection;
   const { theme, toggle } = useTheme();
-  const [isHelpOpen, setHelpOpen] = useState(false);
-  const [isMoreOpen, setMoreOpen] = useState(false);
-  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [opened, open] = useState<"help" | "more" | "palette">();
+  const close = () => open(undefined);
   useKeys({
-    "?": () => setHelpOpen(true),
+    "?": () => open("help"),
     d: toggle,
-    "mod k": () => setPaletteOpen(true),
+    "mod k": () => open("palette"),
     "g d": () => navigate("/docs"),
     ...Object.fromEntries(PLACES.map(({ path: to, key }) => [`g ${key}`, () => navigate(placePath(to))])),
   });
@@ -51,7 +50,7 @@ export function Shell({
 
   const foot = (
     <>
-      <button type="button" class="side-link flex phone-only" onClick={() => setPaletteOpen(true)}>
+      <button type="button" class="side-link flex phone-only" onClick={() => open("palette")}>
         <Icon name="search" size={16} />
         <span class="words">Go to, or do…</span>
       </button>
@@ -64,7 +63,7 @@ export function Shell({
         <Icon name="book" size={16} />
         <span class="words">API docs</span>
       </a>
-      <button type="button" class="side-link flex" title="Shortcuts (?)" onClick={() => setHelpOpen(true)}>
+      <button type="button" class="side-link flex" title="Shortcuts (?)" onClick={() => open("help")}>
         <Icon name="keyboard" size={16} />
         <span class="words">Shortcuts</span>
         <kbd>?</kbd>
@@ -108,21 +107,16 @@ export function Shell({
       <div class="top flex">
         <ClockBar />
         <div class="top-tools flex">
-          <button
-            type="button"
-            class="palette-button well flex"
-            aria-label="Go to, or do…"
-            onClick={() => setPaletteOpen(true)}
-          >
+          <button type="button" class="palette-button well flex" onClick={() => open("palette")}>
             <Icon name="search" size={15} />
             <span>Go to, or do…</span>
-            <kbd aria-hidden="true">{MOD}K</kbd>
+            <kbd>{MOD}K</kbd>
           </button>
           <button
             type="button"
             class="icon-button top-more"
             aria-label="More: go to, docs, shortcuts, theme"
-            onClick={() => setMoreOpen(true)}
+            onClick={() => open("more")}
           >
             <Icon name="more" size={17} />
           </button>
@@ -143,24 +137,15 @@ export function Shell({
       </main>
       <Toasts />
       <SecretOnce />
-      {isPaletteOpen && (
-        <Palette
-          onClose={() => setPaletteOpen(false)}
-          toggleTheme={toggle}
-          openHelp={() => setHelpOpen(true)}
-        />
-      )}
-      {isMoreOpen && (
-        <Dialog title="More" onClose={() => setMoreOpen(false)}>
-          <div
-            class="dialog-body stack"
-            onClick={(event) => event.target !== event.currentTarget && setMoreOpen(false)}
-          >
+      {opened === "palette" && <Palette onClose={close} toggleTheme={toggle} openHelp={() => open("help")} />}
+      {opened === "more" && (
+        <Dialog title="More" onClose={close}>
+          <div class="dialog-body stack" onClickCapture={close}>
             {foot}
           </div>
         </Dialog>
       )}
-      {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
+      {opened === "help" && <Help onClose={close} />}
     </div>
   );
 }

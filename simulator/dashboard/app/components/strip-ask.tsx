@@ -22,19 +22,11 @@ export function StripAsk({
   onMove: () => void;
   onCancel: () => void;
 }) {
-  const box = useRef<HTMLDivElement>(null);
   const move = useRef<HTMLButtonElement>(null);
   // Before the next key can come: a second Enter is meant for this button.
   useLayoutEffect(() => {
     if (isAsking) move.current?.focus();
   }, [isAsking]);
-  // The policy of the page forbids styles in markup, not setting one.
-  useLayoutEffect(() => {
-    const { style } = box.current ?? {};
-    if (style === undefined) return;
-    style.left = place <= MIDDLE ? `${place * 100}%` : "";
-    style.right = place <= MIDDLE ? "" : `${(1 - place) * 100}%`;
-  }, [place]);
   function press(event: KeyboardEvent) {
     event.stopPropagation();
     if (event.key === "Escape") onCancel();
@@ -44,7 +36,7 @@ export function StripAsk({
   const isOtherDay = dayAndTimeOf(nowMs).slice(0, 6) !== dayAndTimeOf(target).slice(0, 6);
   return (
     <div
-      ref={box}
+      style={place <= MIDDLE ? { left: `${place * 100}%` } : { right: `${(1 - place) * 100}%` }}
       class="strip-ask box stack small"
       role={isAsking ? "alertdialog" : undefined}
       aria-label={isAsking ? "Move schedule time?" : undefined}

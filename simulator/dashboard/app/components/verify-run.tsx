@@ -1,7 +1,7 @@
 import type { Verification } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
-import { useLive } from "../core/live.ts";
+import { endpointChoices, useLive } from "../core/live.ts";
 import { navigate } from "../core/route.ts";
 import { attempt } from "../core/toasts.ts";
 import { placeOf } from "../core/words.ts";
@@ -33,11 +33,7 @@ export function VerifyStart() {
       {all.length > 1 && (
         <label class="inline-field flex muted">
           <span>Endpoint</span>{" "}
-          <Select
-            value={endpoint.id}
-            options={all.map(({ id, url }) => [id, placeOf(url)] as const)}
-            onChange={setChosen}
-          />
+          <Select value={endpoint.id} options={endpointChoices()} onChange={setChosen} />
         </label>
       )}
       <Button

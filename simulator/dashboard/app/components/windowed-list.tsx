@@ -86,20 +86,19 @@ export function WindowedList({
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
-    const scrolled = () => {
+    const ended = new AbortController();
+    const listen = (input: string, heard: () => void) =>
+      element.addEventListener(input, heard, { passive: true, signal: ended.signal });
+    listen("scroll", () => {
       latest.current.rememberPlace();
       latest.current.measure();
-    };
-    const stay = () => (left.current = undefined);
-    for (const input of ["wheel", "pointerdown", "keydown"])
-      element.addEventListener(input, stay, { passive: true });
+    });
+    for (const input of ["wheel", "pointerdown", "keydown"]) listen(input, () => (left.current = undefined));
     const watcher = new ResizeObserver(() => latest.current.measure());
     watcher.observe(element);
-    element.addEventListener("scroll", scrolled, { passive: true });
     return () => {
       watcher.disconnect();
-      element.removeEventListener("scroll", scrolled);
-      for (const input of ["wheel", "pointerdown", "keydown"]) element.removeEventListener(input, stay);
+      ended.abort();
     };
   }, [label]);
 

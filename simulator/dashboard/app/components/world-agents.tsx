@@ -18,18 +18,10 @@ export function AgentList({ organization }: { organization: Organization }) {
               <Chip>{agent.status}</Chip>
             </header>
             <dl class="facts flex wraps">
-              <Fact name="Phone" className="foreign">
-                {agent.phone_number}
-              </Fact>
-              <Fact name="Voice" className="foreign">
-                {agent.voice_id}
-              </Fact>
-              <Fact name="Persona" className="foreign">
-                {agent.persona_id}
-              </Fact>
-              <Fact name="Greeting" className="foreign">
-                {agent.greeting_style}
-              </Fact>
+              <Fact name="Phone">{agent.phone_number}</Fact>
+              <Fact name="Voice">{agent.voice_id}</Fact>
+              <Fact name="Persona">{agent.persona_id}</Fact>
+              <Fact name="Greeting">{agent.greeting_style}</Fact>
               <Fact name="Since">{fullTimeOf(agent.created_at)}</Fact>
             </dl>
             <ObjectDetails object={agent} />

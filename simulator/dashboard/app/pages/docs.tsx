@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { DocsTable, Fields } from "../components/docs-fields.tsx";
 import { EndpointDocs, EventDocs } from "../components/docs-operations.tsx";
 import { SignatureDocs } from "../components/docs-signature.tsx";
-import { Loading, Problem } from "../components/empty.tsx";
+import { Loaded } from "../components/empty.tsx";
 import { PageHead } from "../components/page.tsx";
 import { readServed } from "../core/api.ts";
 import { useLoaded } from "../core/load.ts";
@@ -14,9 +14,8 @@ type Chapter = [id: string, words: string, parts: [id: string, words: string][]]
 
 /** The service, to read: its REST API, its webhooks, their signature, and every object (SPEC §4 to §9). Prints whole. */
 export function DocsPage() {
-  const { value: docs, error } = useLoaded("docs", async () =>
-    readOpenApi(await readServed<OpenApi>("/openapi.json")),
-  );
+  const loaded = useLoaded("docs", async () => readOpenApi(await readServed<OpenApi>("/openapi.json")));
+  const { value: docs } = loaded;
   useEffect(() => {
     if (docs !== undefined && location.hash !== "")
       document.getElementById(location.hash.slice(1))?.scrollIntoView();
@@ -32,8 +31,7 @@ export function DocsPage() {
           Print
         </Button>
       </PageHead>
-      {error && <Problem error={error} />}
-      {docs === undefined ? error === undefined && <Loading /> : <Docs docs={docs} />}
+      <Loaded from={loaded}>{(all) => <Docs docs={all} />}</Loaded>
     </>
   );
 }

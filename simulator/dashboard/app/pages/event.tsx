@@ -33,22 +33,19 @@ export function EventPage({ id }: { id: string }) {
   } = useLoaded(id, () => control.get(`/events/${encodeURIComponent(id)}`));
   useKeys({ u: () => navigate(listPath()) });
 
-  if (error !== undefined && event === undefined)
-    return (
-      <>
-        <PageHead title="Event" />
-        <Problem error={error}>
-          <p>
-            <a href={hrefTo(listPath())}>Back to Live</a>
-          </p>
-        </Problem>
-      </>
-    );
   if (event === undefined)
     return (
       <>
         <PageHead title="Event" />
-        <Loading />
+        {error === undefined ? (
+          <Loading />
+        ) : (
+          <Problem error={error}>
+            <p>
+              <a href={hrefTo(listPath())}>Back to Live</a>
+            </p>
+          </Problem>
+        )}
       </>
     );
 

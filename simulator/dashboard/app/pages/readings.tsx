@@ -1,7 +1,7 @@
 import type { Reading } from "../core/types.ts";
 import { Chip } from "../components/chips.tsx";
 import { Segments } from "../components/code-view.tsx";
-import { Loading, Problem } from "../components/empty.tsx";
+import { Loaded } from "../components/empty.tsx";
 import { Marked } from "../components/marked.tsx";
 import { PageHead } from "../components/page.tsx";
 import { control } from "../core/api.ts";
@@ -11,21 +11,18 @@ import { Button } from "../components/button.tsx";
 
 /** What the specification leaves open, each as a switch. */
 export function ReadingsPage() {
-  const {
-    value: readings,
-    error,
-    reload,
-  } = useLoaded("readings", async () => (await control.get("/readings")).data);
+  const loaded = useLoaded("readings", async () => (await control.get("/readings")).data);
+  const { value: readings = [], reload } = loaded;
 
   async function choose(changes: Record<string, string>) {
     await attempt(() => control.patch("/readings", changes));
     await reload();
   }
   async function useDefaults() {
-    await choose(Object.fromEntries((readings ?? []).map((reading) => [reading.name, reading.default])));
+    await choose(Object.fromEntries(readings.map((reading) => [reading.name, reading.default])));
     toast("ok", "Every open question has its default answer again.");
   }
-  const changed = (readings ?? []).filter((reading) => reading.choice !== reading.default).length;
+  const changed = readings.filter((reading) => reading.choice !== reading.default).length;
 
   return (
     <>
@@ -37,17 +34,19 @@ export function ReadingsPage() {
           Defaults for all{changed > 0 ? ` (${changed} changed)` : ""}
         </Button>
       </PageHead>
-      {error && <Problem error={error} />}
-      {readings === undefined && error === undefined && <Loading />}
-      <div class="readings box">
-        {readings?.map((reading) => (
-          <ReadingSwitch
-            key={reading.name}
-            reading={reading}
-            onChoose={(choice) => choose({ [reading.name]: choice })}
-          />
-        ))}
-      </div>
+      <Loaded from={loaded}>
+        {() => (
+          <div class="box">
+            {readings.map((reading) => (
+              <ReadingSwitch
+                key={reading.name}
+                reading={reading}
+                onChoose={(choice) => choose({ [reading.name]: choice })}
+              />
+            ))}
+          </div>
+        )}
+      </Loaded>
     </>
   );
 }

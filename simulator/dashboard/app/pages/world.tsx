@@ -8,7 +8,7 @@ import { AgentList } from "../components/world-agents.tsx";
 import { CallList } from "../components/world-calls.tsx";
 import { OrganizationList } from "../components/world-organizations.tsx";
 import { VoicemailList } from "../components/world-voicemails.tsx";
-import { useLive } from "../core/live.ts";
+import { organizationChoices, useLive } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
 
 type ListProps = { organization: Organization; organizations: Organization[]; query: URLSearchParams };
@@ -41,11 +41,7 @@ export function WorldPage({
         {organizations && organization && section !== "organizations" && (
           <label class="inline-field flex muted">
             <span>Organization</span>{" "}
-            <Select
-              value={organization.id}
-              options={organizations.map(({ id, name }) => [id, name] as const)}
-              onChange={setOrgId}
-            />
+            <Select value={organization.id} options={organizationChoices()} onChange={setOrgId} />
           </label>
         )}
       </PageHead>
