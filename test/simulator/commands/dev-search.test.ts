@@ -1,4 +1,7 @@
+import { createServer } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { portForReceiver } from "../../../simulator/commands/dev-search.ts";
+import { listen } from "../../helpers/listen.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { run as spawnRun } from "../../helpers/process.ts";
 import { run } from "./in-process.ts";
@@ -23,6 +26,13 @@ test("without a URL, the command gets the PORT of the user's environment", async
   const { code, err } = await run(...dev);
   expect(code).toBe(0);
   expect(err).toContain(`Found it at http://localhost:${port}/webhooks.`);
+});
+
+test("where somebody else has the PORT of the user's environment, the command gets another", async () => {
+  const { port } = await listen(createServer());
+  const given = await portForReceiver(String(port));
+  expect(given).toBeGreaterThan(0);
+  expect(given).not.toBe(port);
 });
 
 test("without a command, the receiver that runs is found, and its secret is used or made up", async () => {

@@ -20,6 +20,22 @@ import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 const FAILS = async () => ({ outcome: { status: 500 }, durationMs: 1 });
 const SUCCEEDS = async () => ({ outcome: { status: 200 }, durationMs: 1 });
 
+test("an event is sent at once, not at the next look at what is due", async () => {
+  const sent = Promise.withResolvers<string>();
+  const wall = createVirtualWall();
+  const simulator = openSimulator({
+    wall,
+    send: async ({ url }) => {
+      sent.resolve(url);
+      return SUCCEEDS();
+    },
+  });
+  register(simulator, "http://localhost:9/");
+  await loopTurns(5);
+  emitOne(simulator);
+  expect(await sent.promise).toBe("http://localhost:9/");
+});
+
 test("of several that wait for one endpoint, the clock goes to the first", async () => {
   const simulator = openSimulator({ clock: "manual", send: FAILS });
   register(simulator, "http://localhost:9/");
