@@ -31,9 +31,9 @@ const ALLOWED: { part: RegExp; parts: RegExp; modules?: RegExp }[] = [
   {
     part: /^simulator\/domain\//,
     parts: /^(?:simulator\/domain|shared)\//,
-    // No I/O: it hashes, it emits, and its database is handed in.
+    // No I/O: it hashes, it emits, it compares, and its database is handed in.
     modules:
-      /^(?:zod|node:crypto|node:events|node:net|node:timers|better-sqlite3|ipaddr\.js|@faker-js\/faker(?:\/.*)?)$/,
+      /^(?:zod|node:crypto|node:events|node:net|node:timers|node:util|better-sqlite3|ipaddr\.js|@faker-js\/faker(?:\/.*)?)$/,
   },
   { part: /^simulator\//, parts: /^(?:simulator|shared)\// },
 ];

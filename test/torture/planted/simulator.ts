@@ -75,8 +75,8 @@ export const plantedInSimulator: PlantedBug[] = [
   {
     breaks: "S4: an edited event goes out under its old id with the old bytes.",
     file: "simulator/domain/events.ts",
-    find: "return isSame ? known : undefined;",
-    replace: "return isSame || known ? known : undefined;",
+    find: "return isDeepStrictEqual(contents[0], contents[1]) ? known : undefined;",
+    replace: "return isDeepStrictEqual(contents[0], contents[1]) || known ? known : undefined;",
     tests: ["test/simulator/delivery/ids.test.ts"],
   },
   {
