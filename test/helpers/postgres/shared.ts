@@ -15,7 +15,8 @@ export async function newDatabase(): Promise<{ url: string; drop: () => Promise<
   const server = await sharedServer();
   await template(server);
   const name = `test_${randomBytes(8).toString("hex")}`;
-  await administer(server, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+  // By its files: written to the log block by block, it costs the server three times as much.
+  await administer(server, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY = FILE_COPY`);
   return {
     url: databaseUrl(server, name),
     drop: async () => administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

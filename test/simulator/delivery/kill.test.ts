@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { startSimulator } from "../../../simulator/index.ts";
 import { control } from "../../helpers/control.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { serve } from "../../helpers/process.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
 import { ALL } from "../../helpers/run/sizes.ts";
+import { run } from "../commands/in-process.ts";
 
 type Delivery = {
   state: string;
@@ -68,7 +70,11 @@ describe("serve --data, killed with SIGKILL", () => {
 
   test("is one simulator's file at a time: a second one says so and ends with 3", async () => {
     const file = join(temporaryDirectory(), "simulator.db");
-    await serve(["--data", file]);
-    await expect(serve(["--data", file])).rejects.toThrow(/ended \(3\):[^]*is in use by another simulator/);
+    await using first = await startSimulator({ dataFile: file, calls: 0 });
+    expect(await run("serve", "--port", "0", "--data", file)).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("is in use by another simulator"),
+    });
+    expect((await fetch(`${first.url}/control/clock`)).status).toBe(200);
   });
 });
