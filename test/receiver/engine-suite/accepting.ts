@@ -102,6 +102,16 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(found).toMatchObject({ duplicates: 3 });
     });
 
+    test("knows no object by a body that it didn't keep", async () => {
+      const { engine } = await setUp(createBackend);
+      const event = newEvent({ objectId: "kept" });
+      await accept(engine, [newEvent()]);
+      expect(await engine.intake.accept([event, { ...event, objectId: "other" }])).toMatchObject({
+        acceptances: [{ duplicate: false }, { duplicate: true }],
+      });
+      expect(await engine.ledger.known(event.type, ["kept", "other"])).toEqual(new Set(["kept"]));
+    });
+
     test("takes whatever type and object a signed envelope may name", async () => {
       const { engine, processing, ended } = await setUp(createBackend);
       const odd = ["zero\0byte", "half a pair \ud83d", "x".repeat(100_000), "", "quote'\"\\%_", "\u202e名前"];

@@ -6,6 +6,7 @@ import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { Pool, TypeOverrides, types } from "pg";
 import { createDatabase, naming } from "../../../receiver/engines/postgres/connection.ts";
 import { createPrune } from "../../../receiver/engines/postgres/retention.ts";
+import { administer } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { sized } from "../../helpers/run/sizes.ts";
 import { newEventId } from "../helpers/events.ts";
@@ -92,6 +93,26 @@ test("an event that is requeued between being found finished and being pruned st
   expect(requeued).toBe(1);
   expect(await engine.ledger.find(id)).toMatchObject({ state: "pending", attempts: 0 });
   expect(await engine.ledger.find(other!.id)).toMatchObject({ state: "pruned" });
+});
+
+test("the job of a handler that went while its event was being stored is ignored", async () => {
+  const { url } = await postgresBackend();
+  const engine = await opened(url);
+  const { processor } = await driven(engine, done, { name: "former" });
+  await processor.drain(0);
+  await driven(engine, done, { name: "present", types: ["another"], workerId: "another" });
+  const current = (is: boolean): string =>
+    `UPDATE receiver.handlers SET current = ${String(is)} WHERE name = 'former'`;
+  // As an intake still saw it that had begun before the worker said which handlers there are.
+  await administer(url, current(true));
+  const event = newEvent();
+  await accept(engine, [event]);
+  await administer(url, current(false));
+  const found = await until(
+    () => engine.ledger.find(event.id),
+    (seen) => seen?.state === "ignored",
+  );
+  expect(found?.jobs).toMatchObject([{ handler: "former", state: "ignored" }]);
 });
 
 /** Retention on connections of its own; `between` runs after each of its looks, before it acts on what it saw. */
