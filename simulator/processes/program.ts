@@ -16,7 +16,7 @@ export type Machine = {
   isFile: (path: string) => boolean;
 };
 
-/** Programs that Windows starts by themselves; of all others it asks its shell. */
+/** Extensions of programs that Windows starts without its shell. */
 const STARTS_BY_ITSELF = new Set([".exe", ".com"]);
 const BATCH = new Set([".cmd", ".bat"]);
 

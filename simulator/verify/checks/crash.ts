@@ -17,7 +17,7 @@ const usual: Pick<Check, "spec" | "hint" | "phase" | "needs"> = {
   needs: ["command", "observe"],
 };
 
-/** What is left of acknowledged events when the process is killed; the command form only. */
+/** Whether acknowledged events survive when the process is killed; only for a receiver that verify has started. */
 export const crashChecks: Check[] = checksOf("crash", usual, {
   restarts: {
     title: "comes back after kill -9 and acknowledges again",
