@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
+
 import { emit, register } from "../helpers/simulator.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
@@ -69,6 +70,34 @@ test("the list, its counts and its chart are of a period, and a slot of the char
   await page.reload();
   await expect.poll(() => rows.count()).toBe(2);
   expect(await page.locator(".feed-row .type-word").first().isVisible()).toBe(false);
+});
+
+test("what is loaded again by a timer is the period that is shown by then", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const receiver = await startEndpoint(200);
+  register(simulator, receiver.url);
+  const page = await browser.openPage("about:blank");
+  await page.clock.install();
+  await page.goto(url);
+  await page.getByRole("button", { name: "What the list shows" }).click();
+  await page.getByLabel("A chart of what was sent").check();
+  await page.getByRole("button", { name: "Done" }).click();
+  emit(simulator, "order.created", 2);
+  await simulator.settled();
+  await page.getByRole("button", { name: "All 2" }).waitFor();
+  let asked = 0;
+  const released = Promise.withResolvers<void>();
+  await page.route(/\/control\/history/, async (route) => {
+    asked += 1;
+    await released.promise;
+    await route.continue();
+  });
+  // What has just come is asked for again in a while; meanwhile one looks at another period.
+  await page.getByLabel("Time", { exact: true }).selectOption("the last hour");
+  await expect.poll(() => asked).toBeGreaterThan(0);
+  await page.clock.runFor(2_000);
+  released.resolve();
+  await page.getByRole("button", { name: "All 2" }).waitFor();
 });
 
 test("rows are chosen by their mark, by a key, and by a range, and sent again", async () => {

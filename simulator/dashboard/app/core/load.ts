@@ -12,23 +12,25 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>) {
   const { generation } = useLive();
   const [state, setState] = useState<State<Value>>({});
   const run = useRef(0);
-  const latest = useRef(load);
-  latest.current = load;
+  const latest = useRef({ key, load });
+  latest.current = { key, load };
 
+  /** Of whatever is wanted when it is called: a timer may have kept it since something else was. */
   const reload = useCallback(async () => {
     const own = ++run.current;
+    const wanted = latest.current;
     try {
-      const value = await latest.current();
-      if (own === run.current) setState({ key, value });
+      const value = await wanted.load();
+      if (own === run.current) setState({ key: wanted.key, value });
     } catch (error) {
-      if (own === run.current) setState((before) => ({ ...before, key, error: asError(error) }));
+      if (own === run.current) setState((before) => ({ ...before, key: wanted.key, error: asError(error) }));
     }
-  }, [key]);
+  }, []);
 
   useEffect(() => {
     void reload();
     return () => void run.current++;
-  }, [reload, generation]);
+  }, [key, generation]);
 
   const isOfOtherKey = state.key !== key;
   return {
