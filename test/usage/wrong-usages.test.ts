@@ -60,6 +60,11 @@ function expectLine(answer: string, line: string): void {
   expect(line.endsWith("…") ? first.slice(0, wanted.length) : first).toBe(wanted);
 }
 
+const listenersOfProcess = (): number[] =>
+  ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2", "uncaughtException", "unhandledRejection"].map(
+    (event) => process.listenerCount(event),
+  );
+
 describe("the simulator's answer to", () => {
   test.each(SIMULATOR_USAGES)("%s", async (words, code, line) => {
     const before = filesThere();
@@ -74,6 +79,7 @@ describe("the simulator's answer to", () => {
 describe("the receiver's answer to", () => {
   test.each(RECEIVER_USAGES)("%s %s", async (settings, words, code, line) => {
     const given = wordsOf(settings).map((one) => one.split(/=(.*)/s).slice(0, 2));
+    const listening = listenersOfProcess();
     const ran = await runReceiver(wordsOf(words), {
       ...GOOD_SETTINGS,
       DATABASE_URL: `sqlite:${folder}/receiver.db`,
@@ -83,5 +89,7 @@ describe("the receiver's answer to", () => {
     expectLine(ran.err === "" ? ran.out : ran.err, line);
     expect(ran.out + ran.err).not.toMatch(/\n {4}at /);
     expect(readdirSync(folder)).not.toContain("typo");
+    // Whoever has failed to start leaves signals and errors to Node.js.
+    expect(listenersOfProcess()).toEqual(listening);
   });
 });

@@ -29,13 +29,14 @@ export async function interruptible<Result>(
 
 /** What tells a receiver to stop. */
 const STOP_SIGNALS = [...SIGNALS, "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
+const ERRORS = ["uncaughtException", "unhandledRejection"] as const;
 
 /**
  * Has `stop` called once, at the first such signal or at an error that nobody caught, and ends the process with the exit
  * code that it answers. Meanwhile a second Ctrl-C ends it at once, as another error does; further signals, such as npm and
- * supervisors send, are no reason to break requests.
+ * supervisors send, are no reason to break requests. Answers how to leave signals and errors to Node.js again.
  */
-export function stopWhenTold(stop: (why: { signal?: string; err?: unknown }) => Promise<number>): void {
+export function stopWhenTold(stop: (why: { signal?: string; err?: unknown }) => Promise<number>): () => void {
   let firstMs: number | undefined;
   const end = async (why: { signal?: string; err?: unknown }): Promise<void> => {
     firstMs = performance.now();
@@ -45,13 +46,16 @@ export function stopWhenTold(stop: (why: { signal?: string; err?: unknown }) => 
     if (firstMs !== undefined) process.exit(EXIT.somethingIsWrong);
     void end({ err });
   };
-  process.on("uncaughtException", onError);
-  process.on("unhandledRejection", onError);
-  for (const signal of STOP_SIGNALS)
-    process.on(signal, () => {
-      if (firstMs === undefined) void end({ signal });
-      else if (signal === "SIGINT" && performance.now() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
-    });
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (firstMs === undefined) void end({ signal });
+    else if (signal === "SIGINT" && performance.now() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
+  };
+  for (const event of ERRORS) process.on(event, onError);
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  return () => {
+    for (const event of ERRORS) process.off(event, onError);
+    for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+  };
 }
 
 /**

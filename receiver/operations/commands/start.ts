@@ -39,19 +39,20 @@ export async function start(
     watchHandlers: options.watch,
   });
   // Not only once it has started: who reads that it listens may stop it at that moment.
-  stopInOrder(starting, config, log);
+  const leaveSignals = stopInOrder(starting, config, log);
   try {
     await starting;
     return undefined;
   } catch (error) {
+    leaveSignals();
     describeListenError(error, terminal);
     return EXIT.couldNotRun;
   }
 }
 
 /** At a signal or at a bug, ends the process when the receiver has stopped, or SHUTDOWN_TIMEOUT_SECONDS have passed. */
-function stopInOrder(starting: Promise<Receiver>, { shutdownTimeoutMs }: Config, log: Log): void {
-  stopWhenTold(async ({ signal, err }) => {
+function stopInOrder(starting: Promise<Receiver>, { shutdownTimeoutMs }: Config, log: Log): () => void {
+  return stopWhenTold(async ({ signal, err }) => {
     endWithin(shutdownTimeoutMs);
     if (err) log.fatal({ err }, "a bug: shutting down");
     else log.info({ signal }, "shutting down");
