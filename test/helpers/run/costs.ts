@@ -7,10 +7,10 @@ const SLOWEST = 10;
 /** Of the clock in which Linux tells how long a process was at work. */
 const TICKS_A_SECOND = 100;
 /**
- * What a start of Node.js takes of the processor where the budget was set; the suite starts hundreds of processes. Found by
- * running all tests on two machines: 404 seconds on the one, and 1,689 on the other, where a start took 0.12 s after them.
+ * What a start of Node.js takes of the processor on a usual machine; the suite starts hundreds of processes. With 0.029 the
+ * totals of two machines for all tests would come out alike (404 and 1,689 seconds): this is a little stricter.
  */
-const USUAL_START_SECONDS = 0.029;
+const USUAL_START_SECONDS = 0.036;
 const STARTS = 10;
 
 /**
