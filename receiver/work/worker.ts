@@ -5,6 +5,7 @@ import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { openEngine } from "../engines/open.ts";
 import { createLog, describePlace } from "../operations/log.ts";
+import { knownType } from "../operations/privacy.ts";
 import { secretsOf } from "../operations/secrets.ts";
 import type { FailedJob } from "../engine.ts";
 import { siblingFile } from "../sibling-file.ts";
@@ -76,7 +77,8 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
       workerId,
       predecessors,
       onHandled: ({ handler, type, outcome, durationMs }) => {
-        ended.push({ handler, type, outcome, durationMs });
+        // Only a type that we know: another may be as long as a body.
+        ended.push({ handler, type: knownType(type), outcome, durationMs });
         if (ended.length >= MOST_ENDED) tellAlive();
       },
       onStuck: (job) => {

@@ -14,6 +14,9 @@ const MAXIMUM_IN_FLIGHT = 8;
  */
 const LINGER_MS = 500;
 
+/** A client that has not taken its answer for so long gives way to a new connection, whatever it sends meanwhile. */
+const LONGEST_EXCHANGE_MS = 20_000;
+
 /** Where the time comes from. */
 export type Clock = {
   monotonicMs: () => number;
@@ -105,7 +108,11 @@ export function createConnections({
           (first, next) => (first && first[1].quietSinceMs <= next[1].quietSinceMs ? first : next),
           undefined,
         )?.[0];
-    return oldest(({ inFlight }) => inFlight === 0) ?? oldest(isReceiving);
+    return (
+      oldest(({ inFlight }) => inFlight === 0) ??
+      oldest(isReceiving) ??
+      oldest(({ quietSinceMs }) => clock.monotonicMs() - quietSinceMs > LONGEST_EXCHANGE_MS)
+    );
   }
 
   /** Whether this request is to be handled: not behind an answer that said `Connection: close`. */

@@ -92,8 +92,12 @@ const CANDIDATES = `SELECT ${COLUMNS}, NULL AS outcomes FROM deliveries d`;
 const TEXT_CANDIDATES = `
   SELECT ${COLUMNS}, NULL AS outcomes, e.summary, coalesce(d.body, e.body) AS body
   FROM deliveries d JOIN events e ON e.id = d.event_id`;
-/** Now and then a row comes through that nobody looks for, so that a search in vain can give way: about one of 256. */
+/**
+ * Now and then a row comes through that nobody looks for, so that a search in vain can give way: about one of 256. So does
+ * one with a NUL, at which LIKE ends.
+ */
 const ROUGHLY = `((d.seq * 40503 >> 4) & 255 = 0 OR d.endpoint_id IN (SELECT value FROM json_each(?)) OR
+  instr(d.event_type || e.summary, char(0)) > 0 OR
   d.id || ' ' || d.event_id || ' ' || d.endpoint_id || ' ' || d.event_type || ' ' || e.summary || ' ' ||
   CAST(coalesce(d.body, e.body) AS TEXT) LIKE ?)`;
 const OUTCOMES = `

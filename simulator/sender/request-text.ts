@@ -1,5 +1,4 @@
 import { bareHost } from "../domain/endpoint-url.ts";
-import { untilAborted } from "../until-aborted.ts";
 import { openConnection } from "./connection.ts";
 import { failureWords } from "./outcome.ts";
 import { requestBytes } from "./request-bytes.ts";
@@ -8,6 +7,8 @@ import { createTurns } from "./turns.ts";
 const MIB = 1024 * 1024;
 
 const turns = createTurns();
+/** An `import` of node:http reads everything that it exports, a second HTTP client among it. */
+const { validateHeaderValue } = process.getBuiltinModule("node:http");
 
 /**
  * Makes one request on a connection of its own and reads the whole text of its answer; rejects with why there is none. The
@@ -26,19 +27,25 @@ export async function requestText(
 ): Promise<{ status: number; text: string }> {
   const { method = "GET", body = "", signal, mostBytes, answerMs } = options;
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  for (const [name, value] of Object.entries(options.headers)) validateHeaderValue(name, value);
+  const headers = { host: url.host, connection: "close", ...credentials(url), ...options.headers };
+  const request = requestBytes({ method, url: url.href, headers, body: Buffer.from(body) });
   const pieces: Buffer[] = [];
   let status = 0;
   let leftBytes = mostBytes;
+  let slow: NodeJS.Timeout | undefined;
+  const abort = (): void => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
   // The user has named this host.
   const connection = openConnection({ url, allowedHosts: [bareHost(url)], turns });
-  void untilAborted(signal).then(() => reject(signal.reason));
 
   connection.begin({
     onHead(head) {
       status = head.status;
       if (answerMs === undefined) return;
       const why = new Error(`its answer has no end: it came for ${answerMs / 1000} s`);
-      void untilAborted(AbortSignal.timeout(answerMs)).then(() => reject(why));
+      slow = setTimeout(reject, answerMs, why);
     },
     onBody(bytes) {
       pieces.push(bytes);
@@ -48,18 +55,19 @@ export async function requestText(
     onWhole: () => resolve({ status, text: Buffer.concat(pieces).toString() }),
     onFailure: (failure) => reject(new Error(failureWords(failure))),
   });
-  connection.whenReady(() => {
-    const headers = { Host: url.host, Connection: "close", ...credentials(url), ...options.headers };
-    connection.write(requestBytes({ method, url: url.href, headers, body: Buffer.from(body) }));
+  connection.whenReady(() => void connection.write(request));
+  return promise.finally(() => {
+    clearTimeout(slow);
+    signal.removeEventListener("abort", abort);
+    connection.destroy();
   });
-  return promise.finally(connection.destroy);
 }
 
 /** What a URL with user information asks to be sent. */
-function credentials({ username, password }: URL): { Authorization?: string } {
+function credentials({ username, password }: URL): { authorization?: string } {
   if (username === "" && password === "") return {};
   const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { Authorization: `Basic ${Buffer.from(text).toString("base64")}` };
+  return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
 }
 
 function sizeText(bytes: number): string {

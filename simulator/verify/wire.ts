@@ -93,7 +93,10 @@ export async function openWire(target: Target, timeoutMs: number) {
     while (!ready()) {
       const leftMs = Math.ceil(dueAt - performance.now());
       if (leftMs <= 0) return;
-      await once(changes, "changed", { signal: AbortSignal.timeout(leftMs) }).catch(() => {});
+      // Not AbortSignal.timeout(), which lets the process end when nothing else is under way.
+      const timer = setTimeout(changed, leftMs);
+      await once(changes, "changed");
+      clearTimeout(timer);
     }
   }
 

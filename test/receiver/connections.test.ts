@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
 import type { AcceptResult } from "../../receiver/engine.ts";
 import { newBody } from "./helpers/events.ts";
 import { handClock, startIntake } from "./helpers/intake.ts";
@@ -8,6 +9,13 @@ import { gone, greeted, healthCheck, open, rawRequest, readAnswer, sendRaw } fro
 import { signalled, until } from "./helpers/until.ts";
 
 /** Nobody on the network can use up our connections, our memory or our time with them. */
+
+/** The clock of the machine, which can be set forward. */
+function laterClock() {
+  let laterMs = 0;
+  const monotonicMs = (): number => systemClock.monotonicMs() + laterMs;
+  return { ...systemClock, monotonicMs, pass: (ms: number) => void (laterMs += ms) };
+}
 
 describe("connections", () => {
   test("at the limit, the one that has been idle for the longest gives way to a new one", async () => {
@@ -59,10 +67,12 @@ describe("connections", () => {
     expect(newcomer.destroyed).toBe(false);
   });
 
-  test("that wait for our answer never give way: then it is the newcomer who does", async () => {
+  test("that wait for our answer give way after 20 s only: until then it is the newcomer who does", async () => {
     const accepted = signalled();
     const commit = signalled<AcceptResult>();
+    const clock = laterClock();
     const intake = await startIntake({
+      clock,
       maximumConnections: 1,
       accept: async () => {
         accepted.give();
@@ -74,11 +84,35 @@ describe("connections", () => {
     const answered = readAnswer(waiting);
     waiting.write(rawRequest(intake.url, { body: newBody() }));
     await accepted.promise;
+    clock.pass(15_000);
     const newcomer = open(intake.url);
     newcomer.on("error", () => undefined);
     await gone(newcomer);
     commit.give({ ok: true, acceptances: [{ duplicate: false }] });
     expect((await answered).status).toBe(200);
+  });
+
+  test("whose answer nobody takes give way after 20 s, whatever they send meanwhile", async () => {
+    const accepted = signalled();
+    const clock = laterClock();
+    const intake = await startIntake({
+      clock,
+      maximumConnections: 1,
+      accept: async () => {
+        accepted.give();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const deaf = open(intake.url);
+    deaf.on("error", () => undefined);
+    onTestFinished(() => void deaf.destroy());
+    deaf.write(rawRequest(intake.url, { body: newBody() }));
+    await accepted.promise;
+    clock.pass(20_001);
+    deaf.write("P");
+    const newcomer = await greeted(intake.url);
+    await gone(deaf);
+    expect(newcomer.destroyed).toBe(false);
   });
 
   test.for<[string, number, (url: string) => Buffer]>([

@@ -73,6 +73,7 @@ export function createClaims(options: {
         take.room.set(handler, Math.min(room(handler), free(handler, nowMs)));
       const roomLeft = (handler: KnownHandler): number => take.room.get(handler) ?? 0;
       taking.splitOffered(take);
+      if (limit > 0) turn += 1;
       const retries = inTurns("pending", nowMs, limit, roomLeft);
       const rest = retries.filter(({ job }) => !taking.claimWaiting(job, take));
       take.left = limit - take.claimed.length;
@@ -132,7 +133,6 @@ export function createClaims(options: {
   function inTurns(state: string, nowMs: number, limit: number, room: Room): Waiting[] {
     if (limit <= 0) return [];
     const own = handlers.own();
-    turn += 1;
     const queues = own.map((_, index) => {
       const handler = own[(index + turn) % own.length];
       const most = handler ? Math.min(limit, room(handler)) : 0;

@@ -95,6 +95,18 @@ describe("a job that failed", () => {
   });
 });
 
+test("of handlers that have jobs waiting, each claim begins with another one", () => {
+  const policies = ["a", "b"].map((name) => handler({ name }));
+  const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
+  const { claims } = announcedParts({ db, inbox, clock: systemClock, policies });
+  createAccept(inbox)(newEvents(8), NOW_MS);
+  const claim = (limit: number) =>
+    claims.claim({ nowMs: NOW_MS, worker: 1, limit, room: () => Infinity }).claimed;
+  claim(0);
+  const handlers = [1, 2, 3, 4].map(() => claim(1)[0]?.handler.name);
+  expect(handlers).toEqual(handlers[0] === "a" ? ["a", "b", "a", "b"] : ["b", "a", "b", "a"]);
+});
+
 describe("a claim of large events", () => {
   const text = "x".repeat(1_048_576);
   const large = Array.from({ length: 12 }, () => newEvent({ body: Buffer.from(text) }));
