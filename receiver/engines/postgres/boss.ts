@@ -25,16 +25,20 @@ export function createBoss(
   options: { pool: Pool; schema: string; backend: BackendProfile },
 ) {
   const { pool, schema, backend } = options;
-  const boss = new PgBoss({
-    db: executor(pool),
-    schema: `${schema}_boss`,
-    backend,
-    schedule: false,
-    supervise: false,
-    monitorIntervalSeconds: CARE_SECONDS,
-  });
-  // What matters is thrown as well. Without a listener, it would end the process.
-  boss.on("error", () => undefined);
+  const create = () => {
+    const made = new PgBoss({
+      db: executor(pool),
+      schema: `${schema}_boss`,
+      backend,
+      schedule: false,
+      supervise: false,
+      monitorIntervalSeconds: CARE_SECONDS,
+    });
+    // What matters is thrown as well. Without a listener, it would end the process.
+    return made.on("error", () => undefined);
+  };
+  /** Never started: it would keep the queues as they were before handlers are announced. */
+  const boss = create();
 
   return {
     /** Whether its tables are there, as this version wants them. Throws when they are a newer version's. */
@@ -50,8 +54,8 @@ export function createBoss(
     },
     /** Started it makes its tables, or upgrades them; all that is asked of it afterwards it does without. */
     install: async (): Promise<void> => {
-      await boss.start();
-      await boss.stop({ graceful: false });
+      const installing = await create().start();
+      await installing.stop({ graceful: false });
     },
     /** A queue for each handler, by its name. */
     addQueues: async (names: readonly string[]): Promise<void> => {

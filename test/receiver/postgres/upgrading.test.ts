@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { handler, outcomeOf, record } from "../engine-suite/harness.ts";
+import { accept, done, handler, newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
+import { administer } from "../../helpers/postgres/shared.ts";
 import { newEventId } from "../helpers/events.ts";
 import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
@@ -111,6 +112,29 @@ test("a handler goes on from the migrations that ran under the type of its event
     await rows("SELECT tablename FROM pg_tables WHERE schemaname = 'receiver_handlers' ORDER BY 1"),
   ).toEqual([{ tablename: "more" }, { tablename: "notes" }]);
 });
+
+test.for([
+  ["has got a key", undefined, () => "one"],
+  ["has none any more", () => "one", undefined],
+] as const)(
+  "a handler that %s when the tables of jobs are upgraded is handed what waits",
+  async ([, before, key]) => {
+    const { url } = await postgresBackend();
+    const first = await driven(await opened(url), done, { key: before });
+    await first.processor.drain(0);
+    await administer(url, "UPDATE receiver_boss.version SET version = version - 1");
+    const engine = await opened(url);
+    const events = newEvents(2);
+    await accept(engine, events);
+    const { handled, troubles } = await driven(engine, done, { key, concurrency: 2 });
+    await until(
+      () => [...handled, ...troubles],
+      ({ length }) => length >= events.length,
+    );
+    expect(troubles).toEqual([]);
+    expect(handled.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+  },
+);
 
 /** An event in each of the states, two workers, and what they hold. */
 async function filled(url: string): Promise<Record<keyof typeof STATES, string>> {
