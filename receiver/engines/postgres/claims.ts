@@ -43,7 +43,7 @@ const ADD_STARTS = `
  * What the worker holds from now on; answers what is new of it, with its events. Its token is the moment at which this
  * transaction began: pg-boss, too, writes that to each job that it hands out.
  */
-const HOLD = `
+export const HOLD = `
   WITH claimed AS MATERIALIZED (
     SELECT n, name AS handler, id AS job, now()::text AS token, "retryCount" + 1 AS attempt,
       priority = ${String(SUSPECT)} AS suspect, (data->>'requeuedAtMs')::bigint AS requeued
@@ -54,7 +54,9 @@ const HOLD = `
     WHERE id = $1 RETURNING 1)
   SELECT handler, job, token, attempt, suspect, seq, ${ID} AS id, type, body, trace,
     ${milliseconds("received_at")} AS "receivedAtMs", coalesce(requeued, ${milliseconds("received_at")}) AS "waitingSinceMs"
-  FROM worker, claimed JOIN receiver.events ON seq = ${eventSeq("job")} ORDER BY n`;
+  FROM worker, claimed JOIN receiver.events ON seq = ${eventSeq("job")}
+  -- Says it twice: by the join alone, a plan that was made while there were few events reads all of them.
+  WHERE seq = ANY (ARRAY(SELECT ${eventSeq("job")} FROM claimed)) ORDER BY n`;
 const CLAIM_ONLY = `
   UPDATE boss.job SET state = 'active', started_on = now(), retry_count = retry_count + (started_on IS NOT NULL)::integer
   WHERE name = $1 AND id = (SELECT ${jobId("ids.seq")} FROM receiver.ids WHERE ids.id = $2) AND state < 'active'

@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import { HOLD } from "../../../receiver/engines/postgres/claims.ts";
 import { naming } from "../../../receiver/engines/postgres/connection.ts";
 import { COMPLETE, SETTLE } from "../../../receiver/engines/postgres/jobs.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
@@ -119,20 +120,26 @@ test("of a statement that failed unawaited, the job says what it failed of", asy
 
 test("a claim ends by its event's key: the index of what is claimed can't be taken for it", async () => {
   const { url } = await postgresBackend();
-  await opened(url);
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  onTestFinished(async () => client.end());
+  const { client, planOf } = await planning(url);
   // Without the key there is only that index, if it would do at all.
   await client.query(
     "BEGIN; ALTER TABLE receiver_boss.job DROP CONSTRAINT job_pkey; SET enable_seqscan = off",
   );
-  const planOf = async (statement: string): Promise<string> =>
-    JSON.stringify((await client.query(`EXPLAIN (GENERIC_PLAN) ${naming("receiver")(statement)}`)).rows);
   expect(await planOf(COMPLETE)).not.toMatch(/state_id_idx/);
   expect(await planOf(SETTLE)).not.toMatch(/state_id_idx/);
   // The control: for who looks for them it does.
   expect(await planOf("SELECT FROM boss.job WHERE state = 'active' AND id = $1")).toMatch(/state_id_idx/);
+});
+
+test("a claim that is planned while the inbox is empty finds its events by their key, however many come", async () => {
+  const { url } = await postgresBackend();
+  const { planOf } = await planning(url);
+  const plan = await planOf(HOLD);
+  expect(plan).toMatch(/Index Scan (using|on) events_pkey/);
+  expect(plan).not.toMatch(/Seq Scan on events/);
+  // The control: a join alone reads the table from end to end.
+  const joined = "SELECT body FROM generate_series(1, $1) AS wanted JOIN receiver.events ON seq = wanted";
+  expect(await planOf(joined)).toMatch(/Seq Scan on events/);
 });
 
 test("a worker that holds an event twice commits for the later claim alone", async () => {
@@ -188,3 +195,13 @@ test("what a handler wrote before it threw is not committed by the next one on i
   );
   expect(await rows("SELECT attempt FROM effects")).toEqual([{ attempt: 2 }]);
 });
+
+/** A connection, and how it would run a statement, whatever its values. */
+async function planning(url: string) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(async () => client.end());
+  const planOf = async (statement: string): Promise<string> =>
+    JSON.stringify((await client.query(`EXPLAIN (GENERIC_PLAN) ${naming("receiver")(statement)}`)).rows);
+  return { client, planOf };
+}
