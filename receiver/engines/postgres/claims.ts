@@ -67,16 +67,18 @@ const KEEP = `
   SELECT $1, clock_timestamp() + $2 * interval '1 ms' FROM settings
   ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until RETURNING worker.held`;
 const RESIGN = `DELETE FROM receiver.workers WHERE id = $1`;
-/** Forgets who is gone, and answers what is still in their hands. */
+/** Forgets who is gone, and answers what each of them held. */
 const FORGET_GONE = `
-  WITH gone AS (
-    DELETE FROM receiver.workers WHERE id = ANY (ARRAY(
-      SELECT id FROM receiver.workers WHERE (lease_until < clock_timestamp() OR id = ANY ($2)) AND id <> $1
-      FOR UPDATE SKIP LOCKED))
-    RETURNING id, held)
+  DELETE FROM receiver.workers WHERE id = ANY (ARRAY(
+    SELECT id FROM receiver.workers WHERE (lease_until < clock_timestamp() OR id = ANY ($2)) AND id <> $1
+    FOR UPDATE SKIP LOCKED))
+  RETURNING id, held`;
+/** A statement of its own: what they claimed while they were being forgotten, only a newer snapshot shows. */
+const FIND_LEFT = `
   SELECT name AS handler, job.id AS job, held.token, retry_count + 1 AS attempt,
     count(*) OVER (PARTITION BY gone.id) = 1 AS alone, CASE WHEN gone.id = ANY ($2) THEN 'crashed' ELSE 'expired' END AS why
-  FROM gone CROSS JOIN LATERAL jsonb_to_recordset(gone.held) AS held(handler text, job uuid, token text)
+  FROM jsonb_to_recordset($1) AS gone(id text, held jsonb)
+  CROSS JOIN LATERAL jsonb_to_recordset(gone.held) AS held(handler text, job uuid, token text)
   JOIN boss.job ON job.name = held.handler AND job.id = held.job AND ${isHeld("held.token::timestamptz")}`;
 
 export type Claims = ReturnType<typeof createClaims>;
@@ -152,7 +154,8 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
       handlers: readonly JobHandler[],
     ): Promise<void> => {
       await transaction(async (_client, say) => {
-        const left = await say<Left>(FORGET_GONE, [self, gone]);
+        const forgotten = await say(FORGET_GONE, [self, gone]);
+        const left = await say<Left>(FIND_LEFT, [JSON.stringify(forgotten), gone]);
         await settle(
           say,
           left.map((one) => afterCrash(one, handlers)),
