@@ -95,6 +95,8 @@ const READ_BACK = `
   FROM (${EVENT} WHERE seq = ANY (ARRAY(SELECT ids.seq FROM receiver.ids WHERE ids.id = ANY ($1::uuid[])))) AS found
   JOIN receiver.events USING (seq)`;
 
+/** Not where the receiver has got one of its own meanwhile. */
+const ADD_BOOKMARK = `INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT DO NOTHING`;
 const REMEMBER_PRUNED = `
   UPDATE receiver.facts SET pruned_before = greatest(pruned_before, to_timestamp($1::double precision / 1000.0))`;
 
@@ -180,7 +182,7 @@ export async function openArriving(options: { url: string; schema?: string | und
     setPosition: async (step: string, seq: number): Promise<void> =>
       setBookmark(bookmarkOf(step), String(seq)),
     addBookmark: async ({ name: of, value }: { name: string; value: string }): Promise<void> => {
-      if ((await bookmark(of)) === undefined) await setBookmark(of, value);
+      await run(ADD_BOOKMARK, [of, value]);
     },
     rememberPruned: async (beforeMs: number): Promise<void> => {
       if (beforeMs > 0) await run(REMEMBER_PRUNED, [beforeMs]);
