@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from "node:timers";
 import { bareHost } from "../domain/endpoint-url.ts";
 import { openConnection } from "./connection.ts";
 import { failureWords } from "./outcome.ts";

@@ -66,6 +66,16 @@ describe("lists", () => {
     expect(single.find((page) => page.length > 0)).toHaveLength(1);
   });
 
+  test("of deliveries find text behind a NUL", async () => {
+    const { ids, simulator } = await startSearchable();
+    const sample = sampleEnvelope("order.created");
+    const object = { ...sample.data.object, customer_name: "Ann\u0000a Zyx" };
+    const recorded = { ...sample, data: { object } };
+    expect(simulator.events.replay([recorded], { newIds: true }).ok).toBe(true);
+    await simulator.settled();
+    expect(await ids("/deliveries?q=zyx")).toHaveLength(2);
+  });
+
   test("of deliveries find what was sent where a fault changed it", async () => {
     const { simulator, ids } = await startSearchable();
     simulator.events.emit({ type: "order.created", faults: [{ name: "unknown-fields" }] });

@@ -105,6 +105,13 @@ describe("searched text", () => {
       }),
       { numRuns: 1_000 },
     );
+    for (const [body, query] of [
+      ["300 \u212A", "300 k"],
+      ["\u0130zmir", "I\u0307ZMIR"],
+    ] as const) {
+      expect(textMatcher(query)(body)).toBe(true);
+      expect(isLike.get(Buffer.from(body), roughPattern(query))).toBe(1);
+    }
     const printed = Buffer.from('{"phone":"(212) 555-0194"}');
     expect(isLike.get(printed, roughPattern("+212 5550194"))).toBe(1);
     expect(isLike.get(printed, roughPattern("555-0195"))).toBe(1);

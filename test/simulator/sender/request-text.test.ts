@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { requestText } from "../../../simulator/sender/request-text.ts";
@@ -34,5 +35,52 @@ describe("the connection of a request for a text is closed by us", () => {
   test("when somebody ends the wait", async () => {
     const made = await asked("HTTP/1.1 100 Continue\r\n\r\n", { interrupted: true });
     expect(made).toMatchObject({ name: "AbortError" });
+  });
+});
+
+describe("a request for a text", () => {
+  /** The heads that arrive, of requests that are all answered. */
+  async function heads(...asked: { user?: string; headers?: Record<string, string> }[]): Promise<string[]> {
+    const arrived: string[] = [];
+    const onConnect = (socket: Socket) =>
+      void socket.once("data", (bytes) => {
+        arrived.push(bytes.toString());
+        socket.write(OK);
+      });
+    const { url } = await startRawServer(onConnect, { onConnect: true });
+    for (const { user = "", headers = {} } of asked) {
+      const to = new URL(url.replace("http://", `http://${user}`));
+      await requestText(to, { headers, signal: new AbortController().signal, mostBytes: 100 });
+    }
+    return arrived;
+  }
+
+  test("shows the user of its URL, unless it is told what to show", async () => {
+    const [first, second] = await heads(
+      { user: "u:p%40@" },
+      { user: "u:p@", headers: { authorization: "Bearer t" } },
+    );
+    expect(first).toContain(`authorization: Basic ${Buffer.from("u:p@").toString("base64")}\r\n`);
+    expect(second?.match(/^authorization: .*$/gim)).toEqual(["authorization: Bearer t"]);
+  });
+
+  test.each([
+    ["a user that is no UTF-8", "http://100%:p@127.0.0.1:1", {}, "URI malformed"],
+    [
+      "a line break in a header",
+      "http://127.0.0.1:1",
+      { authorization: "Bearer x\r\ny: z" },
+      "Invalid character",
+    ],
+  ])("is refused before it is sent with %s", async (_, url, headers, why) => {
+    const { signal } = new AbortController();
+    await expect(requestText(new URL(url), { headers, signal, mostBytes: 1 })).rejects.toThrow(why);
+  });
+
+  test("leaves nothing on the signal of its caller", async () => {
+    const { url } = await startRawServer((socket) => void socket.write(OK));
+    const { signal } = new AbortController();
+    await requestText(new URL(url), { headers: {}, signal, mostBytes: 100, answerMs: 100_000 });
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });
