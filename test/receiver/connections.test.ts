@@ -79,8 +79,8 @@ describe("connections", () => {
         return commit.promise;
       },
     });
-    const waiting = open(intake.url);
-    onTestFinished(() => void waiting.destroy());
+    const waiting = await greeted(intake.url);
+    clock.pass(30_000);
     const answered = readAnswer(waiting);
     waiting.write(rawRequest(intake.url, { body: newBody() }));
     await accepted.promise;
