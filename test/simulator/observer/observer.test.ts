@@ -53,7 +53,7 @@ describe("what a receiver tells about an event", () => {
     const template = `http://ada:secret@127.0.0.1:${server.port}/{id}?again={id}`;
     const reading = await createObserver(template)("a/b c");
     expect(asked[0]).toContain("GET /a%2Fb%20c?again=a%2Fb%20c HTTP/1.1");
-    expect(asked[0]).toContain(`Authorization: Basic ${btoa("ada:secret")}`);
+    expect(asked[0]).toContain(`authorization: Basic ${btoa("ada:secret")}`);
     expect(JSON.stringify(reading)).not.toContain("secret");
   });
 });
