@@ -10,7 +10,7 @@ import {
 import { execFileSync, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { setTimeout } from "node:timers";
+import { syncBuiltinESMExports } from "node:module";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { readBoundedFile } from "../../../simulator/bounded-file.ts";
@@ -20,8 +20,6 @@ import { listen } from "../../helpers/listen.ts";
 import { run as runProcess } from "../../helpers/process.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
-
-vi.mock(import("node:timers"), { spy: true });
 
 const TARGET = ["--to", "http://127.0.0.1:9/", "--secret", "whsec_test"];
 const DEEP = `{"id":"x","deep":${"[".repeat(5_000)}${"]".repeat(5_000)}}`;
@@ -152,10 +150,15 @@ test("a simulator whose answer has no end is left", async () => {
 });
 
 test("a simulator that answers for a minute is left, and that is said", async () => {
-  vi.mocked(setTimeout).mockImplementation((call, ms, ...rest) =>
-    globalThis.setTimeout(call, ms === 60_000 ? 1 : ms, ...rest),
-  );
-  onTestFinished(() => void vi.mocked(setTimeout).mockReset());
+  const timers = process.getBuiltinModule("node:timers");
+  const { setTimeout } = timers;
+  const soon = vi.spyOn(timers, "setTimeout");
+  soon.mockImplementation((call, ms, ...rest) => setTimeout(call, ms === 60_000 ? 1 : ms, ...rest));
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    soon.mockRestore();
+    syncBuiltinESMExports();
+  });
   const server = createServer((_request, response) => void response.write("["));
   const { url } = await listen(server);
   const { code, err } = await run("events", "--simulator", url);
