@@ -15,7 +15,7 @@ export type Mutant = {
   meets?: "all" | "named";
   caughtBy: string;
   alsoBy?: string[];
-  /** Checks that may see it too, depending on what happens to arrive together. */
+  /** Checks that may see it too, or cannot judge it, depending on what happens to arrive together. */
   mayAlso?: string[];
   /** The receiver ends, so that nothing can be judged any more; what was found before counts. */
   kills?: true;

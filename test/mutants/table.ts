@@ -79,7 +79,7 @@ function rowOf(name: string, mutant: Mutant, report: Report): Row {
     surprises: [
       ...expected.filter((id) => !failed.includes(id)).map((id) => `not seen by ${id}`),
       ...(allowed.has("*") ? [] : failed.filter((id) => !allowed.has(id)).map((id) => `also seen by ${id}`)),
-      ...unverified.map((id) => `not judged by ${id}`),
+      ...unverified.filter((id) => mutant.mayAlso?.includes(id) !== true).map((id) => `not judged by ${id}`),
     ],
   };
 }

@@ -173,6 +173,6 @@ export const DUPLICATES: Record<string, Mutant> = {
     },
     burst: 40,
     caughtBy: "effects.burst",
-    mayAlso: ["effects.ledger"],
+    mayAlso: ["effects.ledger", "effects.after-handling"],
   },
 };
