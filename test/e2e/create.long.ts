@@ -1,0 +1,110 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { KINDS } from "../../simulator/create/kinds.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { temporaryDirectory } from "../helpers/simulator.ts";
+import { ROOT } from "../repository/files.ts";
+
+/** Next.js installs and builds for minutes on a slow machine. */
+const WITHIN_MS = 900_000;
+const PROBES: Record<string, string[]> = {
+  python: ["python3", "--version"],
+  go: ["go", "version"],
+  php: ["php", "--version"],
+  ruby: ["ruby", "-rsinatra/base", "-rsqlite3", "-e", ""],
+};
+
+/** A shell of somebody who has never heard of us: no variables, and none of our programs in PATH. */
+const STRANGER = {
+  HOME: process.env["HOME"] ?? "",
+  PATH: (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((folder) => !folder.startsWith(ROOT))
+    .join(delimiter),
+};
+
+const runs = (words: string[]): boolean =>
+  spawnSync(words[0] ?? "", words.slice(1), { env: STRANGER }).status === 0;
+
+/** Runs one line to its end; answers its last lines where it failed. */
+async function does(line: string, cwd: string): Promise<{ line: string; code: unknown; said: string }> {
+  const child = start(line, cwd);
+  const [code] = await child.exited;
+  return { line, code, said: code === 0 ? "" : child.said().slice(-4_000) };
+}
+
+function start(line: string, cwd: string) {
+  const child = spawn("sh", ["-c", line], {
+    cwd,
+    env: STRANGER,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  /** All that the line started: it has a process group of its own. */
+  const signalled = (signal: NodeJS.Signals): void => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+      process.kill(-child.pid, signal);
+  };
+  onTestFinished(() => signalled("SIGKILL"));
+  return { exited: once(child, "exit"), said: () => output, signalled };
+}
+
+/** Port 3000, which the files name, may be somebody else's here. */
+function moveTo(port: number, folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    if (name.endsWith(".tgz") || !statSync(file).isFile()) continue;
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(/(?<=localhost:|PORT=)3000\b/g, String(port)));
+  }
+}
+
+describe("a project that create makes is installed, developed, verified and started by the steps that it names", () => {
+  test.for(Object.keys(KINDS))("--%s", { timeout: WITHIN_MS }, async (name, { skip }) => {
+    const probe = PROBES[name];
+    if (probe !== undefined && !runs(probe)) skip(`this machine has no ${probe.join(" ")}`);
+    const folder = join(temporaryDirectory(), "calls");
+    const made = await does(`npm run --silent simulator -- create ${folder} --${name}`, ROOT);
+    expect(made).toMatchObject({ code: 0 });
+    const port = await freePort();
+    moveTo(port, folder);
+    const isNode = readdirSync(folder).includes("package.json");
+    const [dev, verify, alone] = isNode
+      ? ["npm run dev", "npm run verify", "npm start"]
+      : ["./dev", "./verify", "./start"];
+
+    expect(await does(isNode ? "npm install" : "true", folder)).toMatchObject({ code: 0 });
+
+    const developing = start(dev, folder);
+    await expect.poll(developing.said, { timeout: 120_000 }).toMatch(/booking\.created .*handled once/);
+    for (const type of ["call.completed", "call.transferred", "voicemail.created", "order.created"])
+      expect(developing.said()).toMatch(new RegExp(`${type} .*200 .*handled once`));
+    developing.signalled("SIGINT");
+    await developing.exited;
+
+    expect(await does(verify, folder)).toMatchObject({ code: 0 });
+
+    const standing = start(alone, folder);
+    await expect
+      .poll(
+        async () =>
+          (
+            await fetch(`http://127.0.0.1:${port}/webhooks`, {
+              method: "POST",
+              headers: { connection: "close" },
+            }).catch(() => undefined)
+          )?.status,
+        {
+          timeout: 120_000,
+        },
+      )
+      .toBe(401);
+    standing.signalled("SIGTERM");
+    await standing.exited;
+  });
+});
