@@ -52,7 +52,8 @@ export const KINDS = {
     node: {
       // The kit has none of these: they are many times its size, and tried by the long tests.
       packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
-      startAlone: "next start --hostname 127.0.0.1",
+      // By itself it reads .env too late for PORT.
+      startAlone: "node --env-file=.env node_modules/next/dist/bin/next start --hostname 127.0.0.1",
       dev: "next dev --hostname 127.0.0.1",
       build: "next build",
     },
