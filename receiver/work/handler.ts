@@ -10,7 +10,7 @@ import type { Step } from "./steps.ts";
 /** An event as a handler sees it: the envelope, with `data.object` as the handler's schema describes it. */
 export type HandledEvent<Type extends string = string, Shape = unknown> = {
   id: string;
-  type: Type;
+  type: "*" extends Type ? string : Type;
   /** Unix time in seconds. */
   created: number;
   api_version: string;
