@@ -55,6 +55,13 @@ function start(line: string, cwd: string) {
   return { exited: once(child, "exit"), said: () => output, signalled };
 }
 
+/** The status that an unsigned event gets, once somebody listens; the connection is not kept, which a server would wait for. */
+async function answer(port: number): Promise<number | undefined> {
+  const asked = { method: "POST", headers: { connection: "close" } };
+  const answered = await fetch(`http://127.0.0.1:${port}/webhooks`, asked).catch(() => undefined);
+  return answered?.status;
+}
+
 /** Port 3000, which the files name, may be somebody else's here. */
 function moveTo(port: number, folder: string): void {
   for (const name of readdirSync(folder)) {
@@ -90,20 +97,7 @@ describe("a project that create makes is installed, developed, verified and star
     expect(await does(verify, folder)).toMatchObject({ code: 0 });
 
     const standing = start(alone, folder);
-    await expect
-      .poll(
-        async () =>
-          (
-            await fetch(`http://127.0.0.1:${port}/webhooks`, {
-              method: "POST",
-              headers: { connection: "close" },
-            }).catch(() => undefined)
-          )?.status,
-        {
-          timeout: 120_000,
-        },
-      )
-      .toBe(401);
+    await expect.poll(async () => answer(port), { timeout: 120_000 }).toBe(401);
     standing.signalled("SIGTERM");
     await standing.exited;
   });

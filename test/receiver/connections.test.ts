@@ -17,6 +17,21 @@ function laterClock() {
   return { ...systemClock, monotonicMs, pass: (ms: number) => void (laterMs += ms) };
 }
 
+/** A receiver for one connection, whose events wait for `commit`. */
+async function startBusy(commit: Promise<AcceptResult>) {
+  const accepted = signalled();
+  const clock = laterClock();
+  const intake = await startIntake({
+    clock,
+    maximumConnections: 1,
+    accept: async () => {
+      accepted.give();
+      return commit;
+    },
+  });
+  return { intake, accepted, clock };
+}
+
 describe("connections", () => {
   test("at the limit, the one that has been idle for the longest gives way to a new one", async () => {
     const clock = handClock();
@@ -68,17 +83,8 @@ describe("connections", () => {
   });
 
   test("that wait for our answer give way after 20 s only: until then it is the newcomer who does", async () => {
-    const accepted = signalled();
     const commit = signalled<AcceptResult>();
-    const clock = laterClock();
-    const intake = await startIntake({
-      clock,
-      maximumConnections: 1,
-      accept: async () => {
-        accepted.give();
-        return commit.promise;
-      },
-    });
+    const { intake, accepted, clock } = await startBusy(commit.promise);
     const waiting = await greeted(intake.url);
     clock.pass(30_000);
     const answered = readAnswer(waiting);
@@ -93,16 +99,7 @@ describe("connections", () => {
   });
 
   test("whose answer nobody takes give way after 20 s, whatever they send meanwhile", async () => {
-    const accepted = signalled();
-    const clock = laterClock();
-    const intake = await startIntake({
-      clock,
-      maximumConnections: 1,
-      accept: async () => {
-        accepted.give();
-        return new Promise<never>(() => undefined);
-      },
-    });
+    const { intake, accepted, clock } = await startBusy(new Promise(() => undefined));
     const deaf = open(intake.url);
     deaf.on("error", () => undefined);
     onTestFinished(() => void deaf.destroy());

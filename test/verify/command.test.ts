@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createObserver } from "../../simulator/observer/observer.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { EXIT_CODES } from "../../simulator/verify/report.ts";
+import { listen } from "../helpers/listen.ts";
 import { present } from "../../simulator/verify/reports/presented.ts";
 import { prettyReport } from "../../simulator/verify/reports/pretty.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
@@ -91,10 +91,8 @@ describe("verify", () => {
     deaf.on("checkContinue", (_request, response) => {
       response.writeHead(417, { connection: "close" }).end();
     });
-    await new Promise<void>((resolve) => void deaf.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void deaf.close());
-    const url = `http://127.0.0.1:${String((deaf.address() as AddressInfo).port)}/webhooks`;
-    const only = ["--url", url, "--secret", SECRET, "--only", "wire.expect-continue"];
+    const { url } = await listen(deaf);
+    const only = ["--url", `${url}/webhooks`, "--secret", SECRET, "--only", "wire.expect-continue"];
     const { code, stdout } = await verifyCli(only);
     expect(stdout).toMatch(/^PASSED {2}2 passed, 0 failed, 1 advice/m);
     expect(code).toBe(0);
