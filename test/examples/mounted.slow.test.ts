@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import { selectChecks } from "../../simulator/verify/catalogue.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { freePort } from "../helpers/free-port.ts";
-import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
+import { makeDirectory } from "../receiver/helpers/temporary.ts";
 import { APPS, command } from "./mounted.ts";
 import { failedMusts, story } from "./verified.ts";
 
@@ -20,7 +21,9 @@ describe.concurrent(
   "verify finds nothing wrong and leaves nothing unproven, kills included, with the receiver mounted in",
   { timeout: WITHIN_MS },
   () => {
-    test.each(APPS)("%s", async (app) => {
+    test.for(APPS)("%s", async (app, { expect, onTestFinished }) => {
+      const folder = makeDirectory();
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const origin = `http://127.0.0.1:${await freePort()}`;
       const report = await verifyReceiver({
         url: `${origin}/webhooks`,
@@ -30,7 +33,7 @@ describe.concurrent(
         checks: CHECKS,
         command: [
           "env",
-          `DATABASE_URL=sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+          `DATABASE_URL=sqlite:${join(folder, "receiver.db")}`,
           "LOG_LEVEL=warn",
           ...command(app),
         ],
