@@ -24,7 +24,6 @@ export function createMetrics(options: {
 }): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
 
   const acknowledgement = new Histogram({
     name: "receiver_acknowledgement_seconds",
@@ -84,8 +83,27 @@ export function createMetrics(options: {
         handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
     },
     workerDied: () => restarts.inc(),
-    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    text: async () => {
+      const texts = await Promise.all([ofThisProcess().metrics(), registry.metrics()]);
+      return { contentType: registry.contentType, body: texts.join("") };
+    },
   };
+}
+
+let processRegistry: Registry | undefined;
+
+/**
+ * Metrics of Node.js and its process. Their timers never end, so there is one set for all receivers of a process, and none
+ * before somebody asks.
+ */
+function ofThisProcess(): Registry {
+  if (processRegistry) return processRegistry;
+  processRegistry = new Registry();
+  // The longest of all timers: by default, all that it tells is counted ten times a second, and again for a time that stood still.
+  collectDefaultMetrics({ register: processRegistry, eventLoopUtilizationTimeout: 2 ** 31 - 1 });
+  processRegistry.removeSingleMetric("nodejs_eventloop_utilization_summary");
+  processRegistry.removeSingleMetric("nodejs_eventloop_utilization_histogram");
+  return processRegistry;
 }
 
 /** Of what is refused before it is read, what isn't the sender's doing. A drain is none of it: another process goes on. */

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Counts, Handled } from "../../receiver/engine.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
 import { childMessageSchema } from "../../receiver/work/messages.ts";
@@ -49,6 +49,21 @@ test("what worker processes count is summed over all that come and go, and never
       `receiver_handling_seconds_bucket{le="0.05",handler="log-call",type="call.completed"`,
     ),
   ).toMatch(/ 3$/);
+});
+
+test("the process is measured once for all receivers in it, not before somebody asks, and by no timer that goes off", async () => {
+  const timers = vi.spyOn(globalThis, "setInterval");
+  onTestFinished(() => timers.mockRestore());
+  const [one, other] = [createMetrics({ counts }), createMetrics({ counts })];
+  expect(timers).not.toHaveBeenCalled();
+  for (const metrics of [one, other, one]) {
+    const { body } = await metrics.text();
+    for (const name of ["nodejs_eventloop_lag_p99_seconds", "process_resident_memory_bytes"])
+      expect(body.split("\n").filter((text) => text.startsWith(`${name} `))).toHaveLength(1);
+  }
+  // None where another test of this process has asked before.
+  expect(timers.mock.calls.length).toBeLessThanOrEqual(1);
+  for (const [, ms] of timers.mock.calls) expect(ms).toBeGreaterThan(86_400_000);
 });
 
 test("what a process has to say of its attempts is nothing else that a handler may send", () => {
