@@ -11,7 +11,7 @@ const BEAT_MS = 300;
 const STILL_MS = 750;
 
 /** How often one that holds nothing writes, to end what waits for handlers that are gone. */
-const IDLE_BEAT_MS = 60_000;
+const IDLE_BEAT_MS = 120_000;
 
 const INSERT = `INSERT INTO workers (id, beat, lease_until_ms) VALUES (?, 0, ?)`;
 const BEAT = `UPDATE workers SET beat = beat + 1, lease_until_ms = ? WHERE number = ?`;
