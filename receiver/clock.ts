@@ -1,3 +1,6 @@
+import { clearTimeout, setTimeout } from "node:timers";
+import { setTimeout as wait } from "node:timers/promises";
+
 /** Where the receiver gets the time from, and the only thing that sets timers. */
 export type Clock = {
   /** Milliseconds of Unix time. May jump, in both directions. */
@@ -13,24 +16,14 @@ export type Clock = {
 /** A timer of 2^31 ms or more fires at once, so no wait may be longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The real time. */
+/** The real time, which the fake timers of a test do not stop. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  monotonicMs: performance.now.bind(performance),
   sleep: async (ms, signal) =>
-    new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", end);
-        resolve();
-      };
-      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
-      if (signal?.aborted === true) end();
-      else signal?.addEventListener("abort", end);
-    }),
+    wait(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal }).catch(() => undefined),
   after: (ms, run) => {
-    const timer = setTimeout(run, Math.min(ms, LONGEST_TIMER_MS));
-    timer.unref();
+    const timer = setTimeout(run, Math.min(ms, LONGEST_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },
 };

@@ -10,11 +10,7 @@ export function createTurns(monotonicMs: () => number) {
   return {
     isOthers: (): boolean => monotonicMs() < othersUntilMs,
     /** There was nothing more to claim of the others. */
-    othersHadTheirs: (): void => {
-      othersUntilMs = 0;
-    },
-    suspectHadIts: (): void => {
-      othersUntilMs = monotonicMs() + OTHERS_MS;
-    },
+    othersHadTheirs: (): void => void (othersUntilMs = 0),
+    suspectHadIts: (): void => void (othersUntilMs = monotonicMs() + OTHERS_MS),
   };
 }

@@ -11,20 +11,17 @@ export async function withinLimit<Result>(
   work: () => Promise<Result>,
   { signals, clock }: { signals: Iterable<AbortSignal>; clock: Clock },
 ): Promise<Result> {
-  const watched = [...new Set(signals)];
-  for (const signal of watched) signal.throwIfAborted();
-  let stop = (): void => undefined;
-  let cancel = stop;
+  const late = new AbortController();
+  const ended = AbortSignal.any([...signals, late.signal]);
+  ended.throwIfAborted();
+  const cancel = clock.after(LIMIT_MS, () => late.abort(new TransactionTooLong()));
   try {
     return await new Promise<Result>((resolve, reject) => {
-      stop = () => reject(watched.find(({ aborted }) => aborted)?.reason);
-      for (const signal of watched) signal.addEventListener("abort", stop);
-      cancel = clock.after(LIMIT_MS, () => reject(new TransactionTooLong()));
+      ended.addEventListener("abort", () => reject(ended.reason));
       work().then(resolve, reject);
     });
   } finally {
     cancel();
-    for (const signal of watched) signal.removeEventListener("abort", stop);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Clock } from "../clock.ts";
 import type { Acceptance, Intake, NewEvent, Refusal } from "../engine.ts";
 
@@ -39,10 +40,8 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
 
   return (event) =>
     new Promise((answer) => {
-      if (heldEvents >= MAXIMUM_HELD_EVENTS || heldBytes + event.body.byteLength > MAXIMUM_HELD_BYTES) {
-        answer(OVERLOADED);
-        return;
-      }
+      if (heldEvents >= MAXIMUM_HELD_EVENTS || heldBytes + event.body.byteLength > MAXIMUM_HELD_BYTES)
+        return answer(OVERLOADED);
       heldEvents += 1;
       heldBytes += event.body.byteLength;
       const held: Held = { event, answer, cancel: options.clock.after(LIMIT_MS, () => expire(held)) };

@@ -1,5 +1,4 @@
 import { closeSync, constants, fchmodSync, fstatSync, openSync, statSync } from "node:fs";
-
 import type { Log } from "./log.ts";
 
 const BITS_OF_OTHERS = 0o077;

@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from "node:timers";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Engine, FailedJob, Handled } from "../engine.ts";

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import { unavailability } from "./database.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { createReceiver, defineHandler, PermanentFailure, type Handler } from "../../../receiver/index.ts";
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
@@ -60,6 +60,24 @@ test("handlers in an array handle events in this process, with retries, dead let
   await expect
     .poll(async () => (await receiver.metrics()).body)
     .toMatch(/receiver_handling_seconds_count\{[^}]*outcome="dead"[^}]*\} 1/);
+});
+
+const FAKED = ["setImmediate", "setTimeout", "setInterval", "performance"] as const;
+
+test.each([
+  ["all that stands still by default", {}],
+  ["immediates, timers and clocks", { toFake: [...FAKED] }],
+])("under the fake timers of a test (%s) events are acknowledged and handled as ever", async (_, config) => {
+  const handled = Promise.withResolvers<string>();
+  const handlers = [
+    defineHandler({ name: "h", type: "one", object, handle: async ({ type }) => handled.resolve(type) }),
+  ];
+  const { receiver, send } = await start(handlers, `sqlite:${join(temporaryDirectory(), "receiver.db")}`);
+  vi.useFakeTimers(config);
+  onTestFinished(() => void vi.useRealTimers());
+  await send("one");
+  expect(await handled.promise).toBe("one");
+  await receiver.stop();
 });
 
 test("a stop waits for the handler that runs, and what has not begun is there after the next start", async () => {
