@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 
 /** Longer than any test may take: one that sleeps to the end has failed. */
@@ -47,4 +47,13 @@ test("a call that is set for later keeps no process alive, and is not made once 
   const called = new Promise<void>((resolve) => systemClock.after(10, resolve));
   await Promise.all([called, systemClock.sleep(20)]);
   expect(calls).toBe(0);
+});
+
+test("the real time goes on under the fake timers of a test", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const startedAtMs = systemClock.monotonicMs();
+  await systemClock.sleep(5);
+  await new Promise<void>((resolve) => systemClock.after(5, resolve));
+  expect(systemClock.monotonicMs() - startedAtMs).toBeGreaterThan(6);
 });
