@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** What takes longest, measured on two cores, longest first: begun last, one of these would keep the others waiting. */
 export const LONGEST = [
   "test/fork/own-tests.slow.test.ts",
-  "test/mutants/crash.test.ts",
+  "test/mutants/crash.slow.test.ts",
   "test/receiver/engines/sqlite.test.ts",
   "test/receiver/engines/postgres.test.ts",
   "test/library/package.slow.test.ts",

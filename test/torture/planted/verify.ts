@@ -177,7 +177,7 @@ export const plantedInVerify: PlantedBug[] = [
     file: "simulator/verify/checks/crash.ts",
     find: "({ duplicate }, handled) => once(duplicate, handled),",
     replace: "({ last }, handled) => once(last, handled),",
-    tests: ["test/mutants/crash.test.ts"],
+    tests: ["test/mutants/crash.slow.test.ts"],
   },
   {
     breaks:
