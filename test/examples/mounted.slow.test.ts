@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import { selectChecks } from "../../simulator/verify/catalogue.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { freePort } from "../helpers/free-port.ts";
-import { makeDirectory } from "../receiver/helpers/temporary.ts";
+import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { APPS, command } from "./mounted.ts";
 import { failedMusts, story } from "./verified.ts";
 
@@ -22,8 +21,6 @@ describe.concurrent(
   { timeout: WITHIN_MS },
   () => {
     test.for(APPS)("%s", async (app, { expect, onTestFinished }) => {
-      const folder = makeDirectory();
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const origin = `http://127.0.0.1:${await freePort()}`;
       const report = await verifyReceiver({
         url: `${origin}/webhooks`,
@@ -33,7 +30,7 @@ describe.concurrent(
         checks: CHECKS,
         command: [
           "env",
-          `DATABASE_URL=sqlite:${join(folder, "receiver.db")}`,
+          `DATABASE_URL=sqlite:${join(temporaryDirectory(onTestFinished), "receiver.db")}`,
           "LOG_LEVEL=warn",
           ...command(app),
         ],

@@ -10,10 +10,10 @@ export function makeDirectory(): string {
   return mkdtempSync(join(isRoomy("/dev/shm") ? "/dev/shm" : tmpdir(), "receiver-"));
 }
 
-/** A directory that is gone when the test is over. */
-export function temporaryDirectory(): string {
+/** A directory that is gone when the test is over. A concurrent test gives the hook of its own context. */
+export function temporaryDirectory(finished = onTestFinished): string {
   const directory = makeDirectory();
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  finished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
