@@ -11,13 +11,14 @@ export async function withinLimit<Result>(
   work: () => Promise<Result>,
   { signals, clock }: { signals: Iterable<AbortSignal>; clock: Clock },
 ): Promise<Result> {
-  const late = new AbortController();
-  const ended = AbortSignal.any([...signals, late.signal]);
-  ended.throwIfAborted();
-  const cancel = clock.after(LIMIT_MS, () => late.abort(new TransactionTooLong()));
+  let cancel = (): void => undefined;
   try {
     return await new Promise<Result>((resolve, reject) => {
-      ended.addEventListener("abort", () => reject(ended.reason));
+      for (const signal of signals) {
+        signal.throwIfAborted();
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      }
+      cancel = clock.after(LIMIT_MS, () => reject(new TransactionTooLong()));
       work().then(resolve, reject);
     });
   } finally {

@@ -8,13 +8,14 @@ export function schemaWith(object: z.ZodType) {
 
 const lenientSchemas = new Map<EventType, ReturnType<typeof schemaWith>>();
 const anything = schemaWith(z.looseObject({}));
+const typeSchema = z.looseObject({ type: z.string() }).catch({ type: "" });
 
 /**
  * The schema for a handler without one, by the type of the event: a documented field is of its kind, or missing, and
  * nothing that is there makes the event unfit.
  */
 export function lenientSchemaFor(envelope: unknown): ReturnType<typeof schemaWith> {
-  const { type } = z.looseObject({ type: z.string() }).catch({ type: "" }).parse(envelope);
+  const { type } = typeSchema.parse(envelope);
   if (!isEventType(type)) return anything;
   let schema = lenientSchemas.get(type);
   if (!schema) {
