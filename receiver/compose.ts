@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { within, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Engine } from "./engine.ts";
-import { createFetch, createMiddleware, type Fetch, type Middleware } from "./intake/adapters.ts";
-import { createBodyReader } from "./intake/body.ts";
+import { createMiddleware, type Middleware } from "./intake/adapters.ts";
+import { createBodyReader, type BodyReader } from "./intake/body.ts";
 import { createGroupCommit } from "./intake/group-commit.ts";
 import { createInbox } from "./intake/inbox.ts";
 import { createWebhook, type Webhook } from "./intake/webhook.ts";
@@ -13,21 +13,21 @@ import type { Log } from "./operations/log.ts";
 import { createMetrics, type Metrics } from "./operations/metrics.ts";
 import { createRequestLog, type RequestLog } from "./operations/request-log.ts";
 import { NOT_FOR_HANDLERS } from "./operations/secrets.ts";
-import type { Handler } from "./work/handler.ts";
 import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
 import { watchFiles, type FileWatch } from "./work/watch-files.ts";
-import { workHere } from "./work/working.ts";
 
 /** Of SHUTDOWN_TIMEOUT_SECONDS, what is kept for returning claims and closing files. */
 const CLOSING_MS = 1_500;
 
 /** What handles events, wherever it runs. */
-type Work = Pick<Supervisor, "alive" | "wake" | "stop">;
+export type Work = Pick<Supervisor, "alive" | "wake" | "stop">;
 
 /** A receiver without a port: what takes requests, and what looks after it. */
 export type Composed = {
   middleware: Middleware;
-  fetch: Fetch;
+  /** What `middleware` consists of, for requests of another kind. */
+  webhook: Webhook;
+  body: BodyReader;
   health: Health;
   metrics: Metrics;
   /** Says in the log what became of a request that the app answered itself. */
@@ -51,8 +51,8 @@ export type ComposeOptions = {
   inspectHandlers?: string | undefined;
   /** The module of the handlers, unless it is receiver/handlers. */
   handlersModule?: URL | undefined;
-  /** Handlers that run in this process, instead of a module of them in a process of its own. */
-  handlersHere?: readonly Handler[] | undefined;
+  /** Handles events, instead of a process for a module of handlers. */
+  startWork?: ((options: ComposeOptions, metrics: () => Metrics) => Promise<Work>) | undefined;
   /** Load the handlers anew whenever one of their files changes. */
   watchHandlers?: boolean | undefined;
 };
@@ -60,10 +60,11 @@ export type ComposeOptions = {
 /**
  * Puts the parts together, by role: `ingest` takes events, `worker` handles them in a process of its own, `all` does
  * both. The handlers' process is supervised from here in either case, so a handler never shares a process with anything
- * that has to answer, unless it was given as `handlersHere`.
+ * that has to answer, unless `startWork` has it so.
  */
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { config, engine, clock, log } = options;
+  const { startWork = superviseWorker } = options;
   const work = config.role === "ingest" ? undefined : await startWork(options, () => metrics);
   const metrics = createMetrics({ counts: engine.ledger.counts, workerAlive: work?.alive });
   let storedBytes = 0;
@@ -106,7 +107,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
 
   return {
     middleware: createMiddleware(webhook, body, health.draining),
-    fetch: createFetch(webhook, body),
+    webhook,
+    body,
     health,
     metrics,
     logRequest,
@@ -136,13 +138,7 @@ function countAnswers(webhook: Webhook): { webhook: Webhook; answered: () => Pro
   };
 }
 
-async function startWork(options: ComposeOptions, metrics: () => Metrics): Promise<Work> {
-  const { handlersHere: handlers } = options;
-  if (!handlers) return superviseWorker(options, metrics);
-  return workHere({ ...options, handlers, onHandled: (handled) => metrics().handled([handled]) });
-}
-
-function superviseWorker(options: ComposeOptions, metrics: () => Metrics): Work {
+async function superviseWorker(options: ComposeOptions, metrics: () => Metrics): Promise<Work> {
   const { config, clock, log } = options;
   const environment = Object.fromEntries(
     Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),

@@ -13,7 +13,8 @@ export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./wor
 export type { CreateServices, HandledEvent, Handler, HandlerContext } from "./work/handler.ts";
 export type { InboxEvent, InboxJob } from "./engine.ts";
 export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/handler-bench.ts";
-export type { Fetch, Middleware } from "./intake/adapters.ts";
+export type { Middleware } from "./intake/adapters.ts";
+export type { Fetch } from "./library/fetch.ts";
 export type { Readiness } from "./operations/health.ts";
 export {
   envelopeSchema,

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError } from "commander";
 import { manifestSchema } from "./fork/manifest.ts";
+import type { Rooms } from "./fork/files.ts";
 import { makeFork, upgradeFork } from "./fork/fork.ts";
 
 const EXIT_USAGE = 2;
@@ -15,19 +16,18 @@ const program = new Command("npm run fork --")
   .description("make a project of your own of the receiver")
   .argument("<folder>", "where it is to stand: empty, or not there yet")
   .option("--postgres", "with the engine for more than one machine, its tests, and the way to move there")
+  .option("--library", "with createReceiver, to mount the receiver in another app")
   .option("--upgrade", "bring the kit's present version into a fork that is there, on its branch kit")
   .showHelpAfterError("(npm run fork -- --help says more)")
   .exitOverride()
-  .action(
-    (folder: string, { upgrade = false, postgres = false }: { upgrade?: boolean; postgres?: boolean }) => {
-      // npm runs scripts in the kit's folder; the path is meant from where it was typed.
-      const target = resolve(process.env["INIT_CWD"] ?? ".", folder);
-      const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version, postgres });
-      if (result.ok) process.stdout.write(`${result.lines.join("\n")}\n`);
-      else process.stderr.write(`${result.message}\n`);
-      if (!result.ok) process.exitCode = EXIT_USAGE;
-    },
-  );
+  .action((folder: string, { upgrade = false, ...rooms }: { upgrade?: boolean } & Partial<Rooms>) => {
+    // npm runs scripts in the kit's folder; the path is meant from where it was typed.
+    const target = resolve(process.env["INIT_CWD"] ?? ".", folder);
+    const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version, ...rooms });
+    if (result.ok) process.stdout.write(`${result.lines.join("\n")}\n`);
+    else process.stderr.write(`${result.message}\n`);
+    if (!result.ok) process.exitCode = EXIT_USAGE;
+  });
 
 try {
   program.parse();

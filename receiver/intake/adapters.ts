@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { send, type Answer } from "./answers.ts";
+import { send } from "./answers.ts";
 import type { BodyReader, NodeRequest } from "./body.ts";
 import { SIGNATURE_NAME, type Webhook } from "./webhook.ts";
 
@@ -9,9 +9,6 @@ export type Middleware = (
   response: ServerResponse,
   next?: (error?: unknown) => void,
 ) => Promise<void>;
-
-/** `Request` to `Response`: Hono, route handlers of Next.js and others of that kind. */
-export type Fetch = (request: Request) => Promise<Response>;
 
 /**
  * Has node:http's requests answered. Every path that comes here is the webhook's, but those below the path of an
@@ -40,36 +37,6 @@ export function createMiddleware(webhook: Webhook, body: BodyReader, draining: (
       (answer) => send(response, answer, { close: draining() }),
     );
   };
-}
-
-/** Has requests of the Fetch API answered; every path that comes here is the webhook's. */
-export function createFetch(webhook: Webhook, body: BodyReader): Fetch {
-  return async (request) => {
-    const { headers } = request;
-    const signature = headers.get(SIGNATURE_NAME);
-    const length = headers.get("content-length");
-    const answered = Promise.withResolvers<Answer>();
-    await webhook(
-      {
-        method: request.method,
-        path: new URL(request.url).pathname,
-        id: undefined,
-        // Several are joined with a comma and a space here, which the grammar of the header refuses.
-        signatures: signature === null ? [] : [signature],
-        traceparent: headers.get("traceparent"),
-        encoding: headers.get("content-encoding"),
-        announcedBytes: length === null ? undefined : Number(length),
-        readBody: () => body.ofFetch(request),
-      },
-      answered.resolve,
-    );
-    const answer = await answered.promise;
-    return new Response(answer.body, { status: answer.status, headers: pairsOf(answer.headers) });
-  };
-}
-
-function pairsOf(names: readonly string[]): [string, string][] {
-  return names.flatMap((name, at) => (at % 2 === 0 ? [[name, names[at + 1] ?? ""] as [string, string]] : []));
 }
 
 /** The path without its query, as it was sent; also of a request that names the whole address. */

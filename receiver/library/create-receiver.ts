@@ -4,13 +4,15 @@ import { compose } from "../compose.ts";
 import { loadConfig } from "../config.ts";
 import type { InboxEvent } from "../engine.ts";
 import { filesOf, openConfigured } from "../engines/open.ts";
-import type { Fetch, Middleware } from "../intake/adapters.ts";
+import type { Middleware } from "../intake/adapters.ts";
 import type { Readiness } from "../operations/health.ts";
 import { createLog } from "../operations/log.ts";
 import { protectFiles } from "../operations/private-files.ts";
 import { secretsOf } from "../operations/secrets.ts";
 import type { Handler } from "../work/handler.ts";
+import { createFetch, type Fetch } from "./fetch.ts";
 import { environmentOf, type Settings } from "./settings.ts";
+import { workHere } from "./work-here.ts";
 
 export type ReceiverOptions = Settings & {
   /**
@@ -69,13 +71,14 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
   protectFiles(await filesOf(config), log);
   const engine = await openConfigured(config);
   const clock = systemClock;
-  const work = handlers instanceof URL ? { handlersModule: handlers } : { handlersHere: handlers };
+  const work =
+    handlers instanceof URL ? { handlersModule: handlers } : handlers && { startWork: workHere(handlers) };
   const receiver = await compose({ config, engine, clock, log, environment, ...work });
 
   let stopped: Promise<void> | undefined;
   return {
     middleware: receiver.middleware,
-    fetch: receiver.fetch,
+    fetch: createFetch(receiver.webhook, receiver.body),
     health: receiver.health.readiness,
     event: async (id) => (eventIdSchema.safeParse(id).success ? engine.ledger.find(id) : undefined),
     metrics: receiver.metrics.text,

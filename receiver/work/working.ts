@@ -2,13 +2,11 @@ import { clearInterval, setInterval } from "node:timers";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Engine, FailedJob, Handled } from "../engine.ts";
-import { openEngine } from "../engines/open.ts";
 import type { Log } from "../operations/log.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { secretsOf } from "../operations/secrets.ts";
 import type { Handler } from "./handler.ts";
 import { logHandled, startLoop, type Loop } from "./loop.ts";
-import type { Supervisor } from "./supervisor.ts";
 
 const RETENTION_INTERVAL_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -67,26 +65,4 @@ export async function startWorking(options: {
       await engine.close();
     },
   };
-}
-
-/**
- * Handles jobs in this process, for an app that gives its handlers as an array. A handler that blocks, crashes or fills
- * the memory takes the app with it, and nothing replaces one that ignores its deadline.
- */
-export async function workHere(options: {
-  handlers: readonly Handler[];
-  config: Config;
-  log: Log;
-  onHandled: (handled: Handled) => void;
-}): Promise<Pick<Supervisor, "alive" | "wake" | "stop">> {
-  const working = await startWorking({
-    ...options,
-    engine: await openEngine({ ...options.config, clock: systemClock }),
-    onStuck: ({ handler, id }) =>
-      options.log.error(
-        { handler, event_id: id },
-        "a handler goes on past its deadline and ignores its signal; only the end of this process would end it",
-      ),
-  });
-  return { alive: () => true, wake: working.loop.wake, stop: working.stop };
 }

@@ -57,7 +57,7 @@ test(".devcontainer opens what listens after the README's first command", () => 
 });
 
 describe("the image of a fork", () => {
-  const files = forkFiles(ROOT, "my-receiver", { postgres: false });
+  const files = forkFiles(ROOT, "my-receiver", { postgres: false, library: false });
   const dockerfile = files.get("Dockerfile") ?? "";
 
   test("copies what a fork has, and starts what it has, as nobody in particular", () => {

@@ -31,7 +31,7 @@ const WAY = [
 
 let files: Map<string, string>;
 beforeAll(() => {
-  files = forkFiles(ROOT, "my-receiver", { postgres: false });
+  files = forkFiles(ROOT, "my-receiver", { postgres: false, library: false });
 });
 
 const parsed = (path: string) =>
@@ -85,7 +85,7 @@ describe("a fork", () => {
   });
 
   test("has nothing of PostgreSQL, but where it was asked for", () => {
-    const all = forkFiles(ROOT, "my-receiver", { postgres: true });
+    const all = forkFiles(ROOT, "my-receiver", { postgres: true, library: false });
     const only = [...all.keys()].filter((path) => !files.has(path));
     expect(only.filter((path) => !/postgres|^docs\/scaling\.md$|^test\//.test(path))).toEqual([]);
     expect(only).toEqual(
@@ -105,10 +105,24 @@ describe("a fork", () => {
     expect(parsed("package.json")["dependencies"]).not.toHaveProperty("pg");
   });
 
+  test("has nothing that mounts it in another app, but where it was asked for", () => {
+    const all = forkFiles(ROOT, "my-receiver", { postgres: false, library: true });
+    const only = [...all.keys()].filter((path) => !files.has(path));
+    expect(only.filter((path) => !/^(?:receiver\/(?:library\/|index\.)|test\/)/.test(path))).toEqual([]);
+    expect(only).toEqual(
+      expect.arrayContaining([
+        "receiver/index.ts",
+        "receiver/library/create-receiver.ts",
+        "test/receiver/library-settings.test.ts",
+      ]),
+    );
+    expect([...files.keys()].filter((path) => path.includes("library"))).toEqual([]);
+  });
+
   // What an owner has to read: these go down, never up.
   test.each([
-    ["all of the receiver", 11_170, RECEIVER],
-    ["an event's way from the socket to its handler, and to `done`", 2_760, WAY],
+    ["all of the receiver", 10_780, RECEIVER],
+    ["an event's way from the socket to its handler, and to `done`", 2_690, WAY],
   ])("%s is at most %i lines", (_, most, paths) => {
     const lines = [...files]
       .filter(([path]) => paths.some((one) => path.startsWith(one)))
@@ -121,7 +135,9 @@ describe("a fork", () => {
     ["PostgreSQL, the way there aside", 2_345, /^receiver\/engines\/postgres\/[^/]+$/],
     ["the way from SQLite to PostgreSQL", 699, /^receiver\/engines\/postgres\/move\//],
   ])("with %s has at most %i lines more", (_, most, paths) => {
-    const room = [...forkFiles(ROOT, "my-receiver", { postgres: true })].filter(([path]) => paths.test(path));
+    const room = [...forkFiles(ROOT, "my-receiver", { postgres: true, library: false })].filter(([path]) =>
+      paths.test(path),
+    );
     expect(room.length).toBeGreaterThan(0);
     expect(room.reduce((sum, [, text]) => sum + text.split("\n").length - 1, 0)).toBeLessThanOrEqual(most);
   });

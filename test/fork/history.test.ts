@@ -110,6 +110,18 @@ describe.runIf(ALL)("the history of a fork", () => {
     expect(upgrade(target, later)).toMatchObject({ ok: true, lines: [expect.stringContaining("already")] });
   });
 
+  test("keeps what a fork was asked for, or what it had when that came along unasked", () => {
+    const target = join(temporaryDirectory(), "my-receiver");
+    makeFork({ kit: ROOT, target, kitVersion: "0.1.0", library: true });
+    upgrade(target, later);
+    const has = (path: string) => git(target, "ls-tree", "--name-only", "kit", path);
+    expect(has("receiver/library")).toBe("receiver/library");
+    expect(has("receiver/engines/postgres")).toBe("");
+    upgradeFork({ kit: later, target, kitVersion: NEXT_VERSION, postgres: true });
+    expect(has("receiver/engines/postgres")).toBe("receiver/engines/postgres");
+    expect(has("receiver/library")).toBe("receiver/library");
+  });
+
   test("shows as a conflict what both sides changed, and loses neither", () => {
     const target = join(temporaryDirectory(), "my-receiver");
     fork(target);

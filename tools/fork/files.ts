@@ -30,6 +30,12 @@ const TAKEN_FOR_POSTGRES = ["docs/scaling.md", "tools/postgres-server.ts"];
 const POSTGRES = "receiver/engines/postgres/";
 const POSTGRES_LINE = /^\/\/ Who needs no PostgreSQL .*\n.*\.\/postgres\/room\.ts.*\n/m;
 
+/** What mounts the receiver in another app. */
+const LIBRARY = /^receiver\/(?:library\/|index\.)/;
+
+/** What a fork has only where it was asked for. */
+export type Rooms = { postgres: boolean; library: boolean };
+
 /** What a fork has of its own, by the template it is made of. */
 const MADE: Record<string, string> = {
   "README.md": "README.md",
@@ -49,17 +55,13 @@ const MADE_FOR_POSTGRES: Record<string, string> = {
 
 /**
  * Every file of a fork, by its path. `kit` is the folder of the kit that it is made from, with a slash at its end. Without
- * `postgres` it runs on SQLite alone.
+ * `postgres` it runs on SQLite alone, without `library` as a service of its own.
  */
-export function forkFiles(
-  kit: string,
-  name: string,
-  { postgres }: { postgres: boolean },
-): Map<string, string> {
+export function forkFiles(kit: string, name: string, { postgres, library }: Rooms): Map<string, string> {
   const files = new Map(
     [...TAKEN, ...(postgres ? TAKEN_FOR_POSTGRES : [])]
       .flatMap((path) => filesIn(kit, path))
-      .filter((path) => postgres || !path.startsWith(POSTGRES))
+      .filter((path) => (postgres || !path.startsWith(POSTGRES)) && (library || !LIBRARY.test(path)))
       .map((path) => [path, readFileSync(kit + path, "utf8")]),
   );
   if (!postgres) change(files, "receiver/engines/open.ts", POSTGRES_LINE);

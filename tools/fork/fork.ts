@@ -3,24 +3,30 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { z } from "zod";
-import { forkFiles } from "./files.ts";
+import { forkFiles, type Rooms } from "./files.ts";
 import { beginHistory, canBegin, commitKit, KIT_BRANCH, readKitBranch } from "./history.ts";
 import { packageName } from "./manifest.ts";
 
 /** What came of it: what to do next, or what is in the way. */
 export type ForkResult = { ok: true; lines: string[] } | { ok: false; message: string };
 
-type Request = { kit: string; target: string; kitVersion: string; postgres?: boolean };
+type Request = { kit: string; target: string; kitVersion: string } & Partial<Rooms>;
 
 /**
  * Makes a project of its own of the receiver in `kit`, in the folder `target`, which must be empty or not be there: its
  * files, a `.env` with a secret of its own, and a git history to which later versions can be merged.
  */
-export function makeFork({ kit, target, kitVersion, postgres = false }: Request): ForkResult {
+export function makeFork({
+  kit,
+  target,
+  kitVersion,
+  postgres = false,
+  library = false,
+}: Request): ForkResult {
   const problem = problemWith(kit, target);
   if (problem !== undefined) return { ok: false, message: problem };
 
-  const files = forkFiles(kit, packageName(basename(target)), { postgres });
+  const files = forkFiles(kit, packageName(basename(target)), { postgres, library });
   writeFiles(target, files);
   const hasHistory = canBegin(target);
   if (hasHistory) beginHistory(target, `Fork voice-agent-webhook-kit ${kitVersion}`);
@@ -45,10 +51,10 @@ export function makeFork({ kit, target, kitVersion, postgres = false }: Request)
 }
 
 /**
- * Puts the kit's present files on the branch `kit` of a fork, from where the user merges them: with PostgreSQL where it
- * was there, or is wanted now. Nothing else of the fork is touched.
+ * Puts the kit's present files on the branch `kit` of a fork, from where the user merges them: with PostgreSQL and
+ * the library where they were there, or are wanted now. Nothing else of the fork is touched.
  */
-export function upgradeFork({ kit, target, kitVersion, postgres = false }: Request): ForkResult {
+export function upgradeFork({ kit, target, kitVersion, ...wanted }: Request): ForkResult {
   if (!existsSync(target))
     return { ok: false, message: `There is no folder ${target}: name that of your fork.` };
   const branch = readKitBranch(target);
@@ -67,7 +73,11 @@ export function upgradeFork({ kit, target, kitVersion, postgres = false }: Reque
   const { name } = z.looseObject({ name: z.string() }).parse(JSON.parse(branch.manifest));
   const source = mkdtempSync(join(tmpdir(), "kit-files-"));
   try {
-    writeFiles(source, forkFiles(kit, name, { postgres: postgres || branch.hasPostgres }));
+    const rooms = {
+      postgres: wanted.postgres === true || branch.has("receiver/engines/postgres"),
+      library: wanted.library === true || branch.has("receiver/library"),
+    };
+    writeFiles(source, forkFiles(kit, name, rooms));
     const isNew = commitKit(target, source, `Take over voice-agent-webhook-kit ${kitVersion}`);
     if (!isNew) return { ok: true, lines: [`${target} has everything of this version already.`] };
   } finally {

@@ -33,7 +33,7 @@ export function readKitBranch(folder: string) {
   return {
     isCheckedOut: git(folder, ["symbolic-ref", "--quiet", "--short", "HEAD"]).output.trim() === KIT_BRANCH,
     manifest: orThrow(git(folder, ["show", `${KIT_BRANCH}:package.json`])),
-    hasPostgres: git(folder, ["cat-file", "-e", `${KIT_BRANCH}:receiver/engines/postgres`]).ok,
+    has: (path: string) => git(folder, ["cat-file", "-e", `${KIT_BRANCH}:${path}`]).ok,
   };
 }
 

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { createBodyReader } from "../../receiver/intake/body.ts";
+import { createFetch } from "../../receiver/library/fetch.ts";
+import { FULL, NOTHING, READ, recording } from "./helpers/recording.ts";
+
+/** Of requests of the Fetch API the same is read as of node:http's. */
+
+const body = createBodyReader({ maxBodyBytes: 100 });
+
+test("what every webhook has is read, and its answer given", async () => {
+  const { seen, webhook } = recording();
+  const POST = createFetch(webhook, body);
+  const answer = await POST(
+    new Request("http://kit.test/hooks?key=1", { method: "POST", headers: FULL, body: "{}" }),
+  );
+  expect(seen).toEqual([READ]);
+  expect([answer.status, answer.headers.get("content-type"), await answer.json()]).toEqual([
+    200,
+    "application/json; charset=utf-8",
+    { received: true, duplicate: false },
+  ]);
+});
+
+test("what a request lacks is told as lacking", async () => {
+  const { seen, webhook } = recording();
+  await createFetch(webhook, body)(new Request("http://kit.test/", { method: "POST", body: "{}" }));
+  expect(seen).toMatchObject([{ ...NOTHING, path: "/", traceparent: null, encoding: null }]);
+});
+
+test("a body that was read, or is being read, by something in front is told of as that", async () => {
+  for (const headers of [{}, { "content-length": "2" }]) {
+    const { seen, webhook } = recording();
+    const request = new Request("http://kit.test/", { method: "POST", body: "{}", headers });
+    await request.text();
+    await createFetch(webhook, body)(request);
+    expect(seen).toMatchObject([{ body: "already_read" }]);
+  }
+  const { seen, webhook } = recording();
+  const init = { method: "POST", body: "{}", headers: { "content-length": "2" } };
+  const request = new Request("http://kit.test/", init);
+  request.body?.getReader();
+  await createFetch(webhook, body)(request);
+  expect(seen).toMatchObject([{ body: "already_read" }]);
+});
+
+test("of a body that is too large the rest is cancelled", async () => {
+  const { seen, webhook } = recording();
+  let cancelled = false;
+  let pieces = 0;
+  const long = new ReadableStream({
+    pull: (controller) => {
+      controller.enqueue(new Uint8Array(60));
+      if ((pieces += 1) === 1_000) controller.close();
+    },
+    cancel: () => void (cancelled = true),
+  });
+  const init = { method: "POST", body: long, duplex: "half" as const };
+  await createFetch(webhook, body)(new Request("http://kit.test/", init));
+  expect(seen).toMatchObject([{ body: "too_large" }]);
+  await expect.poll(() => cancelled || pieces === 1_000).toBe(true);
+  expect(cancelled).toBe(true);
+});
