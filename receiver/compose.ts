@@ -149,6 +149,7 @@ async function superviseWorker(options: ComposeOptions, metrics: () => Metrics):
     handlersModule: options.handlersModule,
     memoryMegabytes: config.handlerMemoryMegabytes,
     inspect: options.inspectHandlers,
+    keepsSpare: options.watchHandlers,
     clock,
     log,
     onEnded: (attempts) => metrics().handled(attempts),

@@ -1,4 +1,4 @@
-import { Agent, request } from "undici";
+import type { Agent } from "undici";
 import type { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { errorSchema } from "../../shared/errors.ts";
@@ -65,7 +65,7 @@ export function createRestClient(options: {
   maximumListBytes?: number;
 }): RestClient {
   const { clock, maximumPages = MAXIMUM_PAGES, maximumListBytes = MAXIMUM_LIST_BYTES } = options;
-  const dispatcher = new Agent({ connections: 4, connectTimeout: REQUEST_TIMEOUT_MS });
+  let dispatcher: Agent | undefined;
   // People copy the address of the service, or that of its API.
   const base = options.baseUrl.replace(/(?:\/api\/v1)?\/*$/, "");
   const redact = createRedactor([options.key]);
@@ -86,7 +86,7 @@ export function createRestClient(options: {
       const theirs = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
       return Number.isNaN(theirs) ? undefined : theirs - clock.nowMs();
     },
-    close: async () => dispatcher.close(),
+    close: async () => dispatcher?.close(),
   };
 
   /** Items may arrive while the walk goes on; the cursor is an item, so none is skipped or seen twice (SPEC §4). */
@@ -196,6 +196,9 @@ export function createRestClient(options: {
   }
 
   async function exchangeOnce(url: URL, signal: AbortSignal): Promise<Answer> {
+    // With the first request: it is a tenth of the time to start.
+    const { Agent, request } = await import("undici");
+    dispatcher ??= new Agent({ connections: 4, connectTimeout: REQUEST_TIMEOUT_MS });
     const { statusCode, headers, body } = await request(url, {
       dispatcher,
       signal,

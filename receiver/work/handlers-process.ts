@@ -59,6 +59,12 @@ export function isRunning({ process: { pid, exitCode, signalCode } }: Child): bo
   return pid !== undefined && exitCode === null && signalCode === null;
 }
 
+/** Has it load its handlers, if there is one. */
+export function load(child: Child | undefined): Child | undefined {
+  if (child) tell(child, { kind: "load" });
+  return child;
+}
+
 /** One that is just dying hears nothing. */
 export function tell({ process: child }: Child, message: SupervisorMessage): void {
   if (child.connected) child.send(message, () => undefined);

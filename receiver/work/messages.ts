@@ -38,6 +38,8 @@ export const childMessageSchema = z.discriminatedUnion("kind", [
 
 /** What the supervisor tells the handlers' process. */
 export const supervisorMessageSchema = z.discriminatedUnion("kind", [
+  /** Load the handlers. */
+  z.object({ kind: z.literal("load") }),
   /** Handle jobs. `predecessors` are workers that are gone, so that what they held is free. */
   z.object({ kind: z.literal("begin"), predecessors: z.array(z.string()) }),
   /** New events are stored. */

@@ -1,6 +1,6 @@
 import { within, type Clock } from "../clock.ts";
 import type { Log } from "../operations/log.ts";
-import { forkChild, isRunning, tell, type Child, type Fork } from "./handlers-process.ts";
+import { forkChild, isRunning, load, tell, type Child, type Fork } from "./handlers-process.ts";
 import { childMessageSchema, type ChildMessage, type EndedAttempt } from "./messages.ts";
 
 /** How long the process may not turn its event loop before it is taken for blocked. */
@@ -45,6 +45,8 @@ export function startSupervisor(options: {
   log: Log;
   onEnded: (attempts: readonly EndedAttempt[]) => void;
   onDeath: () => void;
+  /** Has a second process ready for the next `reload`, in which only the handlers are missing. */
+  keepsSpare?: boolean | undefined;
   /** The files that the handlers came from, or that could not be used, each time that they are loaded. */
   onFiles?: ((files: readonly string[]) => void) | undefined;
   fork?: Fork | undefined;
@@ -53,6 +55,8 @@ export function startSupervisor(options: {
   let current: Child | undefined;
   /** Loads the handlers that take over from those of `current`. */
   let next: Child | undefined;
+  /** While handlers are being changed: has loaded all but them, which is most of the time that a start takes. */
+  let spare: Child | undefined;
   /** Workers that are gone, until one has begun that knows it. */
   let gone: string[] = [];
   let aliveAtMs: number | undefined;
@@ -73,7 +77,7 @@ export function startSupervisor(options: {
 
   function start(): void {
     cancelRestart();
-    current = startProcess();
+    current = load(startProcess());
     if (!current) restart();
   }
 
@@ -95,13 +99,15 @@ export function startSupervisor(options: {
   /** Whatever a handler's dependency may send to its parent comes here too, and is none of our business. */
   function hear(child: Child, message: unknown): void {
     const { data: said } = childMessageSchema.safeParse(message);
-    if (!said) return;
+    // Of a spare one that cannot start nothing is missing: the next reload starts another.
+    if (!said || child === spare) return;
     child.heardAtMs = clock.monotonicMs();
     if (said.kind === "ready") ready(child, said.files);
     else if (said.kind === "broken") broken(child, said);
     else if (said.kind === "started") {
       child.state = "started";
       aliveAtMs = child.heardAtMs;
+      if (options.keepsSpare === true) spare ??= startProcess();
       gone = gone.filter((id) => !child.predecessors.includes(id));
     } else keepAlive(child, said);
   }
@@ -157,6 +163,7 @@ export function startSupervisor(options: {
 
   function closed(child: Child, how: object): void {
     if (child.state !== "loading" && child.state !== "ready") gone.push(child.workerId);
+    if (child === spare) spare = undefined;
     if (child === next) {
       next = undefined;
       if (!child.isBroken) log.error(how, "the changed handlers cannot be used; those from before go on");
@@ -186,7 +193,9 @@ export function startSupervisor(options: {
     restartMs = FIRST_RESTART_MS;
     if (!current) return start();
     next?.process.kill("SIGKILL");
-    next = startProcess();
+    next = load(spare ?? startProcess());
+    if (next) next.heardAtMs = clock.monotonicMs();
+    spare = undefined;
   }
 
   function wake(): void {
@@ -226,7 +235,7 @@ export function startSupervisor(options: {
     stopping = true;
     cancelWatch();
     cancelRestart();
-    next?.process.kill("SIGKILL");
+    for (const child of [next, spare]) child?.process.kill("SIGKILL");
     if (!current || !isRunning(current)) return;
     const stopped = current.process;
     const exited = new Promise<void>((resolve) => stopped.once("exit", () => resolve()));
