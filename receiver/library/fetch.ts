@@ -40,7 +40,8 @@ async function read(request: Request, body: BodyReader): Promise<Body> {
       resolve(read);
     });
     const takePieces = async (): Promise<void> => {
-      for await (const piece of request.body ?? []) {
+      const pieces: AsyncIterable<Uint8Array> | [] = request.body ?? [];
+      for await (const piece of pieces) {
         take(piece);
         // What is left of it is cancelled.
         if (isOver) return;

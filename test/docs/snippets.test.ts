@@ -14,6 +14,7 @@ import { shellCommands, type ShellCommand } from "./shell.ts";
  * is parsed; code, and output that is shown, is held by the test that is named here. A block that is in none of these fails.
  */
 const HELD_BY: Record<string, string> = {
+  "README.md js": "test/examples/mounted.test.ts",
   "docs/in-your-own-app.md js": "test/examples/mounted.test.ts",
   "docs/handlers.md ts": "test/receiver/docs.test.ts",
   "docs/recipes.md ts": "test/receiver/documented/handlers.test.ts",

@@ -65,3 +65,12 @@ test("docs/in-your-own-app.md shows the example, line by line", () => {
   const example = readFileSync(join(FOLDER, "express.mjs"), "utf8");
   expect(example).toContain(block?.text.trim());
 });
+
+test("README.md shows parts of the examples that run, of Express and of Hono", () => {
+  const shown = blocksOf("README.md").filter(({ language }) => language === "js");
+  const parts = shown.map(({ text }) => text.trim().split("\n\n"));
+  const examples = ["express", "hono"].map((app) => readFileSync(join(FOLDER, `${app}.mjs`), "utf8"));
+  const strange = examples.flatMap((example, at) => parts[at]?.filter((part) => !example.includes(part)));
+  expect(strange).toEqual([]);
+  expect(parts.map(({ length }) => length)).toEqual([3, 1]);
+});
