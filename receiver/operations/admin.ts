@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import type { Clock } from "../clock.ts";
@@ -7,7 +7,6 @@ import { EVENT_STATES, type Ledger } from "../engine.ts";
 import type { Health } from "./health.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
-import { createOperatorPage } from "./page/index.ts";
 import { presentEvent } from "./present.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -73,8 +72,14 @@ export function createAdminApp(options: {
     else response.status(404).json({ error: "not_found", message });
   });
 
-  // The page for people. To do without it, delete its folder and this line.
-  app.use(createOperatorPage({ ...options, showBodies: options.adminShowsBodies }));
+  // The page for people, loaded when somebody first looks. To do without it, delete its folder and these lines.
+  let page: Promise<Router> | undefined;
+  app.use(async (request, response, next) => {
+    page ??= import("./page/index.ts").then(({ createOperatorPage }) =>
+      createOperatorPage({ ...options, showBodies: options.adminShowsBodies }),
+    );
+    (await page)(request, response, next);
+  });
 
   app.use((_request, response) => {
     const message = "There are /, /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.";

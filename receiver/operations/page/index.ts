@@ -22,7 +22,7 @@ const MAXIMUM_FORM_BYTES = 65_536;
 /**
  * The operator's page: what waits, what died and why, one event with its jobs, and requeue of one, some or all that
  * match. Plain HTML and forms, no script. Who may ask is decided by the admin app before it; the operator's name, where
- * it knows one, stands in `response.locals.operator`. To do without the page, delete this folder and its line there.
+ * it knows one, stands in `response.locals.operator`. To do without the page, delete this folder and its lines there.
  */
 export function createOperatorPage(options: {
   ledger: Ledger;
