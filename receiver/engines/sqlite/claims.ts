@@ -57,6 +57,8 @@ export function createClaims(options: {
 
   return {
     hasArrived: taking.hasArrived,
+    /** Whether a job waits, due or not. */
+    isAnyLeft: (): boolean => isThere.get() === 1,
     /** Whether there is anything to claim. Only reads. */
     isAny: ({ nowMs, room }: { nowMs: number; room: Room }): boolean =>
       taking.hasArrived() || isAnyWaiting(nowMs, room),

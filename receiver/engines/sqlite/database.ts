@@ -52,16 +52,16 @@ export function openReader(file: string): Database.Database {
 }
 
 /**
- * Answers whether other connections wrote to the file since the last time it was asked. It reads a number from shared
- * memory, so it may be asked many times a second.
+ * Answers whether other connections wrote to one of the files since the last time it was asked. It reads a number from
+ * shared memory, so it may be asked many times a second.
  */
-export function createLook(file: Database.Database): () => boolean {
-  const find = file.prepare<[], number>("PRAGMA data_version").pluck();
-  let last: number | undefined;
+export function createLook(...files: Database.Database[]): () => boolean {
+  const finds = files.map((file) => file.prepare<[], number>("PRAGMA data_version").pluck());
+  let last: string | undefined;
   return () => {
-    const version = find.get();
-    const changed = version !== last;
-    last = version;
+    const versions = finds.map((find) => find.get()).join();
+    const changed = versions !== last;
+    last = versions;
     return changed;
   };
 }

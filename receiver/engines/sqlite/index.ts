@@ -99,7 +99,7 @@ export function createParts(options: {
     claims: createClaims({ db, inbox, handlers }),
     workers: createWorkers(db, clock),
     ...createHandlerTransaction({ db, settling, transactions, clock }),
-    look: createLook(inbox),
+    look: createLook(inbox, db),
   };
 }
 

@@ -17,11 +17,12 @@ import type { Transactions } from "./transactions.ts";
 import { createLease, type Workers } from "./workers.ts";
 
 /**
- * How often the inbox is looked at while there is nothing to do, for events of other processes than the one that wakes
- * this one; and how often for what has come due. Both only read.
+ * How often this asks at rest whether another process has written, other than the one that wakes it; and how often it
+ * looks for what has come due, while something waits and while nothing does. All only read.
  */
-const POLL_MS = 50;
+const POLL_MS = 100;
 const DUE_MS = 100;
+const NOTHING_DUE_MS = 1_000;
 
 /** Claims that are fetched ahead of the slots: doubled as long as they are used up in this time, up to this many. */
 const LARGEST_BATCH = 256;
@@ -46,7 +47,7 @@ export function createProcessor(
     transactions: Transactions;
     handlerTransaction: HandlerTransaction;
     query: HandlerDatabase["query"];
-    /** Whether something was written to the inbox since the last time. */
+    /** Whether others have written since the last time. */
     look: () => boolean;
     clock: Clock;
   },
@@ -118,7 +119,7 @@ export function createProcessor(
     if (batch.length > 0 || first?.suspect === true) return false;
     if (free <= 0) return splitAhead();
     if (!engine.look() && clock.monotonicMs() < nextLookAtMs) return false;
-    nextLookAtMs = clock.monotonicMs() + DUE_MS;
+    nextLookAtMs = clock.monotonicMs() + (claims.isAnyLeft() ? DUE_MS : NOTHING_DUE_MS);
     const { only } = options;
     if (only) {
       isOnlyClaimed ||= await claimOne((claimant) => claims.claimOnly(only, claimant));

@@ -1,9 +1,14 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import type { Handled } from "../../../receiver/engine.ts";
 import type { Ending } from "../../../receiver/engines/ending.ts";
+import { createLook } from "../../../receiver/engines/sqlite/database.ts";
 import { createProcessor } from "../../../receiver/engines/sqlite/processor.ts";
 import { handler } from "../engine-suite/harness.ts";
+import { standingClock } from "../helpers/clock.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
 /** An engine of one event, whose every write fails while there is trouble. */
@@ -47,6 +52,7 @@ function engineOfOne() {
     parts: {
       claims: {
         hasArrived: () => false,
+        isAnyLeft: () => true,
         isAny: () => true,
         claim: () => ({ claimed: left.splice(0), buried: [] }),
         claimSuspect: () => undefined,
@@ -174,4 +180,54 @@ test("a suspect is not claimed while anything else runs", async () => {
     (all) => all.includes("for it"),
   );
   await processor.drain(0);
+});
+
+test.each([
+  ["that others wrote is looked into within a tenth of a second, whatever waits", true, true, 10],
+  ["that waits is looked for as often, in case it has come due", false, true, 10],
+  ["that nobody waits for is looked for once a second", false, false, 1],
+])("at rest, what %s", async (_, writes, waits, mostOften) => {
+  const engine = engineOfOne();
+  const clock = standingClock();
+  let looks = 0;
+  const claims = { ...engine.parts.claims, isAny: () => ((looks += 1), false), isAnyLeft: () => waits };
+  const processor = createProcessor(
+    { ...engine.parts, claims, clock, look: () => writes },
+    {
+      handlers: [],
+      workerId: "worker",
+      concurrency: 1,
+      handle: async () => ({ kind: "done" }),
+      onHandled: () => undefined,
+      onTrouble: (error) => expect.unreachable(String(error)),
+    },
+  );
+  await clock.pass(200);
+  looks = 0;
+  await clock.pass(1_000);
+  expect(looks).toBe(mostOften);
+  processor.wake();
+  await clock.pass(0);
+  expect(looks).toBe(mostOften + 1);
+  await processor.drain(0);
+});
+
+test("what other connections write to any of the files is seen once, one's own writes never", () => {
+  const folder = temporaryDirectory();
+  const files = ["one.db", "other.db"].map((name) => {
+    const open = (): Database.Database => new Database(join(folder, name));
+    const mine = open();
+    mine.pragma("journal_mode = WAL");
+    mine.exec("CREATE TABLE t (x)");
+    return { mine, write: () => void open().exec("INSERT INTO t VALUES (1)").close() };
+  });
+  const look = createLook(...files.map(({ mine }) => mine));
+  look();
+  for (const { mine, write } of files) {
+    mine.exec("INSERT INTO t VALUES (1)");
+    expect(look()).toBe(false);
+    write();
+    expect([look(), look()]).toEqual([true, false]);
+  }
+  for (const { mine } of files) mine.close();
 });
