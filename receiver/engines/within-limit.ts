@@ -1,7 +1,9 @@
 import type { Clock } from "../clock.ts";
+import { namedError } from "../named-error.ts";
 
 /** A handler's transaction holds what other handlers wait for; it gets this long. */
 const LIMIT_MS = 5_000;
+const TOO_LONG = `The transaction was still open after ${String(LIMIT_MS / 1_000)} s, and others wait for what it holds. Call no service inside atomically().`;
 
 /**
  * Waits for what a handler does in its transaction, until one of `signals` is aborted or 5 s have passed; rejects then
@@ -18,20 +20,10 @@ export async function withinLimit<Result>(
         signal.throwIfAborted();
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       }
-      cancel = clock.after(LIMIT_MS, () => reject(new TransactionTooLong()));
+      cancel = clock.after(LIMIT_MS, () => reject(namedError("TransactionTooLong", TOO_LONG)));
       work().then(resolve, reject);
     });
   } finally {
     cancel();
-  }
-}
-
-class TransactionTooLong extends Error {
-  override readonly name = "TransactionTooLong";
-
-  constructor() {
-    super(
-      `The transaction was still open after ${String(LIMIT_MS / 1_000)} s, and others wait for what it holds. Call no service inside atomically().`,
-    );
   }
 }

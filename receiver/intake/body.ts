@@ -84,9 +84,14 @@ export function createBodyReader(options: {
   function grow(arriving: Arriving, bytes: number): void {
     arriving.bytes += bytes;
     totalBytes += bytes;
-    // Of two that are as large, the one that began first.
-    while (totalBytes > maximum)
-      [...bodies].reduce((most, one) => (one.bytes > most.bytes ? one : most)).evict();
+    // One is enough: it is at least as large as what has come just now.
+    if (totalBytes > maximum) largest(arriving).evict();
+  }
+
+  /** Of two that are as large, the one that began first. */
+  function largest(most: Arriving): Arriving {
+    for (const one of [...bodies].toReversed()) if (one.bytes >= most.bytes) most = one;
+    return most;
   }
 }
 

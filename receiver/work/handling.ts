@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../clock.ts";
 import type { Atomically, Claim, FailedJob, Outcome } from "../engine.ts";
 import { createHandlerLog } from "../operations/handler-log.ts";
+import { namedError } from "../named-error.ts";
 import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 import { PermanentFailure, RetryAfter, type Handler, type HandlerContext } from "./handler.ts";
@@ -13,6 +14,9 @@ const ENDING_MS = 5_000;
 
 /** A handler that says `RetryAfter(0)` for ever must not keep a core busy. */
 const SHORTEST_LATER_MS = 1_000;
+
+const NOT_AWAITED =
+  "The handler returned while its atomically() was still running, so that was rolled back: await it.";
 
 export type Handling = {
   /** What an engine calls with every job that it has claimed. Never throws. */
@@ -84,7 +88,10 @@ export function createHandling(options: {
     claim.signal.addEventListener("abort", onClaimLost, { once: true });
     if (claim.signal.aborted) onClaimLost();
     let cancel = clock.after(timeoutMs, () => {
-      overdue = new DeadlinePassed(timeoutMs);
+      overdue = namedError(
+        "DeadlinePassed",
+        `The handler did not finish within ${String(timeoutMs / 1_000)} s (HANDLER_TIMEOUT_SECONDS, or its timeoutSeconds).`,
+      );
       abort.abort(overdue);
       const stuck = { handler: claim.handler, id: claim.id, error: textOf(overdue) };
       cancel = clock.after(ENDING_MS, () => options.onStuck(stuck));
@@ -115,7 +122,7 @@ export function createHandling(options: {
     }
     const forgotten = open();
     if (forgotten) {
-      const reason = new NotAwaited();
+      const reason = namedError("NotAwaited", NOT_AWAITED);
       abort.abort(reason);
       // It may have committed already, and then the job is done: the engine knows.
       await forgotten;
@@ -170,26 +177,6 @@ function watchOpen(inner: Atomically): { atomically: Atomically; open: () => Pro
       return result;
     },
   };
-}
-
-class DeadlinePassed extends Error {
-  override readonly name = "DeadlinePassed";
-
-  constructor(timeoutMs: number) {
-    super(
-      `The handler did not finish within ${String(timeoutMs / 1_000)} s (HANDLER_TIMEOUT_SECONDS, or its timeoutSeconds).`,
-    );
-  }
-}
-
-class NotAwaited extends Error {
-  override readonly name = "NotAwaited";
-
-  constructor() {
-    super(
-      "The handler returned while its atomically() was still running, so that was rolled back: await it.",
-    );
-  }
 }
 
 function textOf(thrown: unknown): string {

@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import { z } from "zod";
 import type { JobHandler } from "../../engine.ts";
+import { namedError } from "../../named-error.ts";
 
 /** Number 0 stands for events that no handler wanted. */
 export const HANDLERS_PER_EVENT = 1_024;
@@ -74,7 +75,10 @@ export function createHandlers(db: Database.Database, policies: readonly JobHand
       if (count === announced) return;
       const found = announcedHandlers(db).map((row) => ({ ...row, policy: byName.get(row.name) }));
       const last = found.at(-1);
-      if (last && last.number >= HANDLERS_PER_EVENT) throw new TooManyHandlers();
+      if (last && last.number >= HANDLERS_PER_EVENT) {
+        const most = `This database has seen more than ${String(HANDLERS_PER_EVENT - 1)} names of handlers.`;
+        throw namedError("TooManyHandlers", `${most} Keep a handler's name when you change it.`);
+      }
       known = found;
       announced = count;
     },
@@ -89,14 +93,4 @@ export type Handlers = ReturnType<typeof createHandlers>;
 
 export function wants(types: readonly string[] | "*", type: string): boolean {
   return types === "*" || types.includes(type);
-}
-
-class TooManyHandlers extends Error {
-  override readonly name = "TooManyHandlers";
-
-  constructor() {
-    super(
-      `This database has seen more than ${String(HANDLERS_PER_EVENT - 1)} names of handlers. Keep a handler's name when you change it.`,
-    );
-  }
 }

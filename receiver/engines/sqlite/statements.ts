@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
 import type { SqlValue } from "../../engine.ts";
+import { namedError } from "../../named-error.ts";
 
 /** Statements that are kept prepared. Handlers have few, unless they put values into their SQL. */
 const LARGEST_CACHE = 200;
@@ -21,7 +22,10 @@ export function createStatements(
   return (sql, parameters) => {
     const { statement, numbers } = known.get(sql) ?? prepare(sql);
     const wanted = Math.max(0, ...numbers);
-    if (parameters.length !== wanted) throw new WrongValues(wanted, parameters.length);
+    if (parameters.length !== wanted) {
+      const counts = `placeholders for ${String(wanted)} values and was given ${String(parameters.length)}`;
+      throw namedError("WrongValues", `The statement has ${counts}.`);
+    }
     const values = numbers.map((number) => parameters[number - 1]);
     if (statement.reader) return statement.all(values);
     statement.run(values);
@@ -40,13 +44,5 @@ export function createStatements(
     const prepared = { statement: db.prepare<[unknown[]], Row>(positional), numbers };
     known.set(sql, prepared);
     return prepared;
-  }
-}
-
-class WrongValues extends Error {
-  override readonly name = "WrongValues";
-
-  constructor(wanted: number, given: number) {
-    super(`The statement has placeholders for ${String(wanted)} values and was given ${String(given)}.`);
   }
 }
