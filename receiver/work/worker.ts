@@ -1,6 +1,5 @@
 import "../../shared/node-version.ts";
 import { writeFile } from "node:fs/promises";
-import { Worker } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { openEngine } from "../engines/open.ts";
@@ -8,7 +7,6 @@ import { createLog, describePlace } from "../operations/log.ts";
 import { knownType } from "../operations/privacy.ts";
 import { secretsOf } from "../operations/secrets.ts";
 import type { FailedJob } from "../engine.ts";
-import { siblingFile } from "../sibling-file.ts";
 import { describeLoadError } from "./code-place.ts";
 import { startHandlers } from "./handlers-module.ts";
 import {
@@ -18,6 +16,7 @@ import {
   type ChildMessage,
   type EndedAttempt,
 } from "./messages.ts";
+import { startWatchdog } from "./watchdog.ts";
 import { startWorking, type Working } from "./working.ts";
 
 const ALIVE_INTERVAL_MS = 1_000;
@@ -52,7 +51,7 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   let closeServices = async (): Promise<void> => undefined;
   let exiting = false;
 
-  startWatchdog({ graceMs: config.shutdownTimeoutMs + FAREWELL_MS });
+  startWatchdog(config.shutdownTimeoutMs + FAREWELL_MS);
   volunteerForTheOutOfMemoryKiller();
   process.on("uncaughtException", endByError);
   // Signals of a terminal reach the whole group of processes; here the supervisor says when to stop.
@@ -146,13 +145,6 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
     tell({ kind: "alive", ended, memoryBytes: heapUsed + external });
     ended = [];
   }
-}
-
-/** Ends this process when its parent has been gone for so long, also one that a handler blocks. */
-function startWatchdog({ graceMs }: { graceMs: number }): void {
-  // Asked here and now: by the time that the thread runs, the parent may be gone already.
-  const argv = [process.ppid, graceMs];
-  new Worker(siblingFile(import.meta.url, "watchdog-thread"), { argv }).unref();
 }
 
 /** Where memory runs out, Linux shall end this process and not the one that acknowledges. */
