@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Receipt } from "./inbox.ts";
 
 /** The sender has its own schedule and ignores this; other clients and proxies read it. */
-const RETRY_AFTER_SECONDS = "5";
+const RETRY_AFTER = ["Retry-After", "5"];
 
 /**
  * An answer, made once and sent often. The body is a text, since Node.js writes a text in one piece with the headers, and a
@@ -15,56 +15,32 @@ export type Answer = { status: number; headers: string[]; body: string };
  * metrics.
  */
 export const ANSWERS = {
-  stored: jsonAnswer(200, { received: true, duplicate: false }),
-  duplicate: jsonAnswer(200, { received: true, duplicate: true }),
-  invalid_signature: errorAnswer(
-    401,
-    "invalid_signature",
-    "The signature does not verify. Its precise fault is in the receiver's log.",
-  ),
-  invalid_json: errorAnswer(400, "invalid_json", "The body is not JSON in UTF-8."),
-  invalid_event: errorAnswer(
-    400,
-    "invalid_event",
-    "The body is JSON, but not an event. Its fault is in the receiver's log.",
-  ),
-  unavailable: errorAnswer(
-    503,
-    "unavailable",
-    "The event was not stored. Send it again later.",
-    "Retry-After",
-    RETRY_AFTER_SECONDS,
-  ),
-  too_large: errorAnswer(413, "body_too_large", "The body exceeds the limit of this receiver."),
-  encoded: errorAnswer(
-    415,
-    "unsupported_encoding",
-    "Send the body as it was signed, without Content-Encoding.",
-  ),
-  incomplete: errorAnswer(400, "incomplete_body", "The body ended before its announced length."),
-  method: errorAnswer(405, "method_not_allowed", "Send events with POST.", "Allow", "POST"),
-  failed: errorAnswer(500, "server_error", "The receiver failed. Send the event again later."),
+  stored: answer(200, { received: true, duplicate: false }),
+  duplicate: answer(200, { received: true, duplicate: true }),
+  invalid_signature: refusal(401, "invalid_signature", "The signature does not verify. The log says why."),
+  invalid_json: refusal(400, "invalid_json", "The body is not JSON in UTF-8."),
+  invalid_event: refusal(400, "invalid_event", "The body is JSON, but not an event. The log says why."),
+  unavailable: refusal(503, "unavailable", "The event was not stored. Send it again later.", RETRY_AFTER),
+  too_large: refusal(413, "body_too_large", "The body exceeds the limit of this receiver."),
+  encoded: refusal(415, "unsupported_encoding", "Send the body as it was signed, without Content-Encoding."),
+  incomplete: refusal(400, "incomplete_body", "The body ended before its announced length."),
+  method: refusal(405, "method_not_allowed", "Send events with POST.", ["Allow", "POST"]),
+  failed: refusal(500, "server_error", "The receiver failed. Send the event again later."),
 } as const satisfies Record<Receipt["kind"], Answer> & Record<string, Answer>;
 
-/** Makes an answer of any JSON. */
-export function jsonAnswer(status: number, json: unknown, headers: readonly string[] = []): Answer {
-  const body = JSON.stringify(json);
-  return {
-    status,
-    headers: [
-      ...headers,
-      "Content-Type",
-      "application/json; charset=utf-8",
-      "Content-Length",
-      String(Buffer.byteLength(body)),
-    ],
-    body,
-  };
+function refusal(status: number, error: string, message: string, headers: readonly string[] = []): Answer {
+  return answer(status, { error, message }, headers);
 }
 
-/** Makes the answer of an error; `headers` are names and values in turn. */
-export function errorAnswer(status: number, error: string, message: string, ...headers: string[]): Answer {
-  return jsonAnswer(status, { error, message }, headers);
+/** `headers` are names and values in turn. */
+function answer(status: number, json: object, headers: readonly string[] = []): Answer {
+  const body = JSON.stringify(json);
+  const length = ["Content-Length", String(Buffer.byteLength(body))];
+  return {
+    status,
+    headers: [...headers, "Content-Type", "application/json; charset=utf-8", ...length],
+    body,
+  };
 }
 
 /**

@@ -4,38 +4,22 @@ type ProtocolError = { status: string; error: string; message: string };
 
 /** What node:http would answer without a body, or not at all. */
 export const ERRORS = {
-  notHttp: { status: "400 Bad Request", error: "bad_request", message: "This is not HTTP." },
-  hostMissing: {
-    status: "400 Bad Request",
-    error: "bad_request",
-    message: "HTTP/1.1 requires a Host header.",
-  },
-  incomplete: {
-    status: "400 Bad Request",
-    error: "incomplete_body",
-    message: "The request ended before its announced length.",
-  },
-  connect: {
-    status: "405 Method Not Allowed\r\nAllow: POST",
-    error: "method_not_allowed",
-    message: "This is no proxy.",
-  },
-  timeout: {
-    status: "408 Request Timeout",
-    error: "request_timeout",
-    message: "The request took too long to arrive.",
-  },
-  expectation: {
-    status: "417 Expectation Failed",
-    error: "expectation_failed",
-    message: "Only 100-continue can be expected.",
-  },
-  headersTooLarge: {
-    status: "431 Request Header Fields Too Large",
-    error: "headers_too_large",
-    message: "The headers are too large.",
-  },
-} as const satisfies Record<string, ProtocolError>;
+  notHttp: of("400 Bad Request", "bad_request", "This is not HTTP."),
+  hostMissing: of("400 Bad Request", "bad_request", "HTTP/1.1 requires a Host header."),
+  incomplete: of("400 Bad Request", "incomplete_body", "The request ended before its announced length."),
+  connect: of("405 Method Not Allowed\r\nAllow: POST", "method_not_allowed", "This is no proxy."),
+  timeout: of("408 Request Timeout", "request_timeout", "The request took too long to arrive."),
+  expectation: of("417 Expectation Failed", "expectation_failed", "Only 100-continue can be expected."),
+  headersTooLarge: of(
+    "431 Request Header Fields Too Large",
+    "headers_too_large",
+    "The headers are too large.",
+  ),
+};
+
+function of(status: string, error: string, message: string): ProtocolError {
+  return { status, error, message };
+}
 
 const BY_CODE: Readonly<Record<string, ProtocolError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ERRORS.timeout,
