@@ -13,16 +13,14 @@ export async function withinLimit<Result>(
   work: () => Promise<Result>,
   { signals, clock }: { signals: Iterable<AbortSignal>; clock: Clock },
 ): Promise<Result> {
-  let cancel = (): void => undefined;
+  const { promise: over, reject } = Promise.withResolvers<never>();
+  for (const signal of signals) {
+    signal.throwIfAborted();
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  }
+  const cancel = clock.after(LIMIT_MS, () => reject(namedError("TransactionTooLong", TOO_LONG)));
   try {
-    return await new Promise<Result>((resolve, reject) => {
-      for (const signal of signals) {
-        signal.throwIfAborted();
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      }
-      cancel = clock.after(LIMIT_MS, () => reject(namedError("TransactionTooLong", TOO_LONG)));
-      work().then(resolve, reject);
-    });
+    return await Promise.race([work(), over]);
   } finally {
     cancel();
   }
