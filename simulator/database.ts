@@ -2,18 +2,9 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
-import {
-  ATTEMPTS_BY_NUMBER,
-  DELIVERY_TABLES,
-  FEWER_INDEXES,
-  ROTATION_TABLES,
-  SENT_URLS,
-  SUMMARY_TABLES,
-  VERDICT_TABLES,
-} from "./domain/schema.ts";
-import { summaryOfBody } from "./domain/world/event-summary.ts";
+import { DELIVERY_TABLES } from "./domain/schema.ts";
 import { keepPrivate } from "./private-file.ts";
-import { WORLD_MIGRATIONS, WORLD_RETENTION } from "./domain/world/schema.ts";
+import { WORLD_TABLES } from "./domain/world/schema.ts";
 import { type Refused, refused } from "./domain/refused.ts";
 import { messageOf } from "./errors.ts";
 
@@ -22,25 +13,24 @@ const TEMPORARY = "";
 /** At each commit SQLite counts the changed pages of a temporary database: with more room for them, that is what it does. */
 const TEMPORARY_CACHE_KIB = 2_000;
 
+const NOT_OURS = "is not a simulator's data file: use another --data file.";
+
 export type OpenedDatabase = { ok: true; database: Database.Database } | Refused;
 
-/** One entry a release, oldest first; `PRAGMA user_version` counts how many a file has seen. Append, never edit. */
-const MIGRATIONS = [
-  `${DELIVERY_TABLES};${WORLD_MIGRATIONS}`,
-  SUMMARY_TABLES,
-  `${VERDICT_TABLES};${WORLD_RETENTION}`,
-  FEWER_INDEXES,
-  ROTATION_TABLES,
-  ATTEMPTS_BY_NUMBER,
-  SENT_URLS,
-];
+/** The version of the tables, which a data file has as its `PRAGMA user_version`: one more with each change of them. */
+const TABLES_VERSION = 8;
 
-/** Message about a data file that a newer version wrote; the name of the file stands before it. */
-export const TOO_NEW =
-  "was written by a newer version of this simulator: update it, or use another --data file.";
-
-/** The newest version of a data file that this simulator knows. */
-export const NEWEST_VERSION = MIGRATIONS.length;
+/** Why a data file is not gone on with, if so; the name of the file stands before it. */
+export function problemOfTables(database: Database.Database): string | undefined {
+  const version = versionOf(database);
+  if (version === TABLES_VERSION) return undefined;
+  if (version > TABLES_VERSION)
+    return "was written by a newer version of this simulator: update it, or use another --data file.";
+  if (version > 0)
+    return "was written by an older version of this simulator, whose tables were others: begin anew with another --data file.";
+  const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
+  return isEmpty ? undefined : NOT_OURS;
+}
 
 /**
  * Opens the simulator's state: in memory, or in `file`, which then survives a kill -9 (but belongs to one simulator at a
@@ -58,15 +48,17 @@ export function openDatabase(file?: string, isTemporary = false): OpenedDatabase
     if (linked !== undefined) return refused(`${path} ${linked}`);
     const database = new Database(path, { timeout: 250 });
     database.pragma("locking_mode = EXCLUSIVE");
+    const problem = problemOfTables(database);
+    if (problem !== undefined) {
+      database.close();
+      return refused(`${path} ${problem}`);
+    }
     database.pragma(`journal_mode = ${file === undefined ? "MEMORY" : "WAL"}`);
     database.pragma("synchronous = NORMAL");
     if (path === TEMPORARY) database.pragma(`cache_size = -${TEMPORARY_CACHE_KIB}`);
     database.pragma("foreign_keys = ON");
-    database.function("event_summary", { deterministic: true }, summaryOfBody);
-    const problem = migrate(database);
-    if (problem === undefined) return { ok: true, database };
-    database.close();
-    return refused(`${path} ${problem}`);
+    if (versionOf(database) === 0) createTables(database);
+    return { ok: true, database };
   } catch (error) {
     return refused(explain(path, error));
   }
@@ -83,24 +75,23 @@ function placeWithoutFile(isTemporary: boolean): string {
   }
 }
 
-function migrate(database: Database.Database): string | undefined {
-  const version = Number(database.pragma("user_version", { simple: true }));
-  if (version > NEWEST_VERSION) {
-    return TOO_NEW;
-  }
+function versionOf(database: Database.Database): number {
+  return Number(database.pragma("user_version", { simple: true }));
+}
+
+function createTables(database: Database.Database): void {
   database
     .transaction(() => {
-      for (const statement of MIGRATIONS.slice(version)) database.exec(statement);
-      database.pragma(`user_version = ${MIGRATIONS.length}`);
+      database.exec(`${DELIVERY_TABLES};${WORLD_TABLES}`);
+      database.pragma(`user_version = ${TABLES_VERSION}`);
     })
     .exclusive();
-  return undefined;
 }
 
 function explain(path: string, error: unknown): string {
   const code = error instanceof Database.SqliteError ? error.code : "";
   if (code === "SQLITE_BUSY")
     return `${path} is in use by another simulator: stop it, or use another --data file.`;
-  if (code === "SQLITE_NOTADB") return `${path} is not a simulator's data file: use another --data file.`;
+  if (code === "SQLITE_NOTADB") return `${path} ${NOT_OURS}`;
   return `Cannot open ${path} (${messageOf(error)}): look whether it is a file that you may read and write, in a folder where you may make more, or use another --data file.`;
 }

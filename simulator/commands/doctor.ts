@@ -60,7 +60,7 @@ function checkNode(): Check {
 
 async function checkDatabase(file: string | undefined): Promise<Check> {
   const { default: Database } = await import("better-sqlite3");
-  const { NEWEST_VERSION, TOO_NEW } = await import("../database.ts");
+  const { problemOfTables } = await import("../database.ts");
   if (file === undefined) {
     new Database(":memory:").close();
     return fine("database", "SQLite loads");
@@ -71,9 +71,9 @@ async function checkDatabase(file: string | undefined): Promise<Check> {
   try {
     const database = new Database(file, { readonly: true, timeout: 250 });
     const result = database.pragma("quick_check", { simple: true });
-    const version = Number(database.pragma("user_version", { simple: true }));
+    const problem = problemOfTables(database);
     database.close();
-    if (version > NEWEST_VERSION) return wrong("data", `${file} ${TOO_NEW}`);
+    if (problem !== undefined) return wrong("data", `${file} ${problem}`);
     if (result !== "ok")
       return wrong("data", `${file} is damaged (${String(result)}): use another --data file.`);
     return isExposed(file)

@@ -93,7 +93,7 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
       ...attemptView(attempt),
       request: {
         url: attempt.requestUrl,
-        line: attempt.requestUrl === null ? null : requestLine(attempt.requestUrl),
+        line: requestLine(attempt.requestUrl),
         headers: attempt.requestHeaders,
         body: attempt.sentBody.toString(),
       },

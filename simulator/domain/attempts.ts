@@ -21,8 +21,8 @@ export type AttemptSummary = {
 
 /** One HTTP try with everything. */
 export type Attempt = AttemptSummary & {
-  /** Where it was sent; null in what an earlier version recorded, whose headers are those of the signature alone. */
-  requestUrl: string | null;
+  /** Where it was sent: the address of an endpoint may change. */
+  requestUrl: string;
   /** All of them, in their order on the wire. */
   requestHeaders: Record<string, string>;
   /** The bytes sent, where they were not the delivery's own. */

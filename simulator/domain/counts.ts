@@ -7,7 +7,8 @@ export type StateCounts = Record<DeliveryState, number>;
 type DeliveryRow = { endpoint_id: string; event_type: string; state: DeliveryState; count: number };
 type EventRow = { type: string; count: number };
 
-const DELIVERIES = `SELECT * FROM delivery_counts WHERE count > 0`;
+const DELIVERIES = `
+  SELECT endpoint_id, event_type, state, sum(count) AS count FROM delivery_counts WHERE count > 0 GROUP BY 1, 2, 3`;
 const LOST = `SELECT count(*) FROM deliveries d WHERE d.state = 'dead' AND ${LAST}`;
 const ENDPOINTS = `SELECT count(*) FROM endpoints WHERE deleted_at IS NULL`;
 const EVENTS = `SELECT * FROM event_counts WHERE count > 0`;

@@ -12,7 +12,9 @@ const OF_SETTLED = `SELECT event_id FROM deliveries WHERE id = ? AND state <> 'a
 const SIBLINGS = `SELECT id FROM deliveries WHERE event_id IN (SELECT value FROM json_each(?))`;
 const SET = `UPDATE deliveries SET meant = ?, verdict = ? WHERE id = ? AND (meant, verdict) <> (?, ?)`;
 const LEFT = `SELECT DISTINCT event_id FROM deliveries WHERE verdict = 'waiting' AND attempts_made > 0`;
-const COUNTS = `SELECT endpoint_id AS endpointId, meant, verdict, count FROM verdict_counts WHERE count > 0`;
+const COUNTS = `
+  SELECT endpoint_id AS endpointId, meant, verdict, sum(count) AS count FROM delivery_counts WHERE count > 0
+  GROUP BY 1, 2, 3`;
 const RECORD = `
   INSERT INTO handlings (event_id, endpoint_id, handled, duplicates, state, is_settled) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET handled = excluded.handled, duplicates = excluded.duplicates, state = excluded.state,
@@ -75,7 +77,7 @@ export function createVerdicts(options: {
     const eventId = (entry.kind === "attempt.ended" ? eventOf : settledEventOf).get(entry.deliveryId);
     if (eventId !== undefined) judgeSoon(eventId);
   });
-  // Events left unjudged by a process that ended early, or by a version without verdicts.
+  // Events left unjudged by a process that ended early.
   for (const eventId of database.prepare<[], string>(LEFT).pluck().all()) pending.add(eventId);
   judgePending();
 

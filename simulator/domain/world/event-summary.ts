@@ -1,4 +1,4 @@
-import { type Envelope, envelopeSchema, isEventType } from "../../../shared/events.ts";
+import { type Envelope, isEventType } from "../../../shared/events.ts";
 import { EVENT_KINDS } from "./event-types.ts";
 import { textOf } from "./field-words.ts";
 
@@ -15,13 +15,6 @@ export function eventSummary({ type, data: { object } }: Pick<Envelope, "type" |
     : [type, textOf(object["id"])];
   const text = [what, detail].filter(Boolean).join(" · ").replaceAll(/\s+/g, " ").trim();
   return text.length <= LONGEST_CHARACTERS ? text : `${shortened(text)}…`;
-}
-
-/** The same of an envelope's bytes; empty where they are none. */
-export function summaryOfBody(body: unknown): string {
-  if (!(body instanceof Uint8Array)) return "";
-  const parsed = envelopeSchema.safeParse(JSON.parse(Buffer.from(body).toString()));
-  return parsed.success ? eventSummary(parsed.data) : "";
 }
 
 /** Cut between characters, never within one. */

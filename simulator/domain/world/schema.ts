@@ -2,9 +2,10 @@
  * Tables of the world. Times are Unix seconds on the schedule's time line, as the resources carry them.
  *
  * The generated history follows from its origin and is not stored. `world_items` holds the calls and voicemails that came
- * or changed since, in the order in which lists are walked, and `world_forgotten` what was deleted of the history.
+ * or changed since, in the order in which lists are walked, and `world_forgotten` what was deleted of the history. An item
+ * lasts as long as the event `event_id`, the last one that was about it.
  */
-export const WORLD_MIGRATIONS = `
+export const WORLD_TABLES = `
   CREATE TABLE world (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     seed INTEGER NOT NULL,
@@ -22,17 +23,13 @@ export const WORLD_MIGRATIONS = `
     facet TEXT NOT NULL,
     id TEXT NOT NULL UNIQUE,
     object TEXT NOT NULL,
+    event_id TEXT,
     PRIMARY KEY (organization, kind, created_at, seq)
   ) STRICT, WITHOUT ROWID;
 
   CREATE INDEX world_items_by_facet ON world_items (organization, kind, facet, created_at, seq);
+  CREATE INDEX world_items_of_event ON world_items (event_id);
 
   CREATE TABLE world_forgotten (
     id TEXT PRIMARY KEY
   ) STRICT, WITHOUT ROWID`;
-
-/** Which event an item lasts as long as: the last one that was about it. */
-export const WORLD_RETENTION = `
-  ALTER TABLE world_items ADD COLUMN event_id TEXT;
-
-  CREATE INDEX world_items_of_event ON world_items (event_id)`;

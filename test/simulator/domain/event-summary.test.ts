@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sampleEnvelope } from "../../../shared/samples.ts";
-import { eventSummary, summaryOfBody } from "../../../simulator/domain/world/event-summary.ts";
+import { eventSummary } from "../../../simulator/domain/world/event-summary.ts";
 
 const about = (type: string, object: Record<string, unknown>) =>
   eventSummary({ type, data: { object: { object: "any", ...object } } });
@@ -82,11 +81,5 @@ describe("the line that says what an event is about", () => {
         expect(about(name, object)).toMatch(/^\S[^\n]{0,119}$/u);
       }),
     );
-  });
-
-  test("is read from stored bytes as well", () => {
-    const envelope = sampleEnvelope("voicemail.created");
-    expect(summaryOfBody(Buffer.from(JSON.stringify(envelope)))).toBe(eventSummary(envelope));
-    for (const broken of [null, "text", Buffer.from("{}")]) expect(summaryOfBody(broken)).toBe("");
   });
 });

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { DEFAULT_READINGS, type Readings } from "../../../simulator/domain/readings.ts";
-import { WORLD_MIGRATIONS, WORLD_RETENTION } from "../../../simulator/domain/world/schema.ts";
+import { WORLD_TABLES } from "../../../simulator/domain/world/schema.ts";
 import { createWorld } from "../../../simulator/domain/world/world.ts";
 
 export const RESTAURANT = "org_5f2c81d0a7b94e63";
@@ -38,7 +38,7 @@ export type TestWorld = ReturnType<typeof createTestWorld>["world"];
 
 export function openTestDatabase(): Database.Database {
   const database = new Database(":memory:");
-  for (const tables of [WORLD_MIGRATIONS, WORLD_RETENTION]) database.exec(tables);
+  database.exec(WORLD_TABLES);
   return database;
 }
 
