@@ -23,11 +23,11 @@ test("an option that a data file has settled already is said to have no effect",
 
 const FILES = "/proc/self/fd";
 
-/** The files of SQLite that this process holds and that nobody finds any more. */
+/** The files that this process holds and that nobody finds any more. */
 function temporaryFiles(): string[] {
   return readdirSync(FILES)
     .map((name) => readlinkIfThere(`${FILES}/${name}`))
-    .filter((path) => path.includes("etilqs_") && path.endsWith(" (deleted)"));
+    .filter((path) => path.endsWith(" (deleted)"));
 }
 
 function readlinkIfThere(path: string): string {

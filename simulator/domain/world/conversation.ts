@@ -2,12 +2,7 @@ import type { Random } from "../random.ts";
 import { isOpen, type Trade } from "./calendar.ts";
 import { type Caller, pickCaller } from "./callers.ts";
 import type { Business, Language } from "./organizations.ts";
-import { de } from "./phrases/de.ts";
-import { en } from "./phrases/en.ts";
-import { es } from "./phrases/es.ts";
-import { fr } from "./phrases/fr.ts";
-import { it } from "./phrases/it.ts";
-import type { Phrases, Topic, VoicemailReason } from "./phrases/phrases.ts";
+import { PHRASES, type Topic, type VoicemailReason } from "./phrases/phrases.ts";
 
 /** Outcomes that the service is known to give (SPEC §2 call). */
 export const OUTCOMES = ["completed", "transferred", "voicemail"] as const;
@@ -32,8 +27,6 @@ export type Conversation = {
   /** When the booked appointment starts, Unix seconds. */
   startsAt: number;
 };
-
-const PHRASES: Record<Language, Phrases> = { en, es, fr, de, it };
 
 const MENU = [
   ["Margherita", 1150],

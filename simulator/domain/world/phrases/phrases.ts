@@ -1,37 +1,19 @@
-import type { Trade } from "../calendar.ts";
+import type { Language } from "../organizations.ts";
+import de from "./de.json" with { type: "json" };
+import en from "./en.json" with { type: "json" };
+import es from "./es.json" with { type: "json" };
+import fr from "./fr.json" with { type: "json" };
+import it from "./it.json" with { type: "json" };
 
 /** What a call can be about. */
-export type Topic =
-  | "hours"
-  | "order"
-  | "booking"
-  | "price"
-  | "complaint"
-  | "transfer"
-  | "failed_transfer"
-  | "voicemail";
+export type Topic = keyof typeof en.conversations;
 
 /** Why the agent takes a message. */
-export type VoicemailReason = "after_hours" | "staff_unavailable" | "callback_requested";
-
-/** One or more conversations about a topic; each line starts with `A:` for the agent or `C:` for the caller. */
-type Conversations = readonly [readonly string[], ...(readonly string[])[]];
+export type VoicemailReason = keyof typeof en.messageIntroductions;
 
 /**
- * All that calls in one language are made of. Words in braces are filled in: `{business} {agent} {name} {items} {total}
- * {minutes} {service} {day} {time} {message}`.
+ * All that calls in one language are made of. In a conversation each line starts with `A:` for the agent or `C:` for the
+ * caller. Words in braces are filled in: `{business} {agent} {name} {items} {total} {minutes} {service} {day} {time}
+ * {message}`. Weekdays go from Sunday, services in the order of those that are booked.
  */
-export type Phrases = {
-  greetings: readonly string[];
-  conversations: Record<Topic, Conversations>;
-  /** What the agent says before it takes a message. */
-  messageIntroductions: Record<VoicemailReason, string>;
-  messages: Record<Trade, readonly string[]>;
-  goodbyes: readonly string[];
-  and: string;
-  /** From Sunday. */
-  weekdays: readonly string[];
-  /** In the order of the services that are booked. */
-  services: readonly string[];
-  twelveHourClock: boolean;
-};
+export const PHRASES: Readonly<Record<Language, typeof en>> = { en, es, fr, de, it };
