@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import type { z } from "zod";
 import { CLOCK_MODES } from "../domain/clock.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { clockSchema } from "./control-schemas.ts";
+import { clockSchema } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
 import { durationSeconds } from "./option-values.ts";
 import { createOutput, timeText } from "./output.ts";

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { STATE_WORDS } from "../control/schemas.ts";
+import { STATE_WORDS } from "../domain/outcome.ts";
 import { addSimulatorOptions, createControlClient, listPath, type SimulatorFlags } from "./control-client.ts";
 import { answerLines } from "./first-attempts.ts";
 import {
@@ -7,9 +7,9 @@ import {
   deliverySchema,
   listOf,
   recoverySchema,
-  type DeliveryDetailValue,
-  type DeliveryValue,
-} from "./control-schemas.ts";
+  type DeliveryDetailShape,
+  type DeliveryShape,
+} from "../domain/shapes.ts";
 import { usageError } from "./command-error.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
@@ -159,7 +159,7 @@ async function recover(ids: string[], flags: RecoverFlags): Promise<void> {
 }
 
 /** What the receiver said with its answers; the same again is not repeated. */
-function printAnswers({ attempts }: DeliveryDetailValue, output: Output): void {
+function printAnswers({ attempts }: DeliveryDetailShape, output: Output): void {
   let before: string | undefined;
   for (const { number, answer } of attempts) {
     const lines = answerLines(answer);
@@ -171,16 +171,16 @@ function printAnswers({ attempts }: DeliveryDetailValue, output: Output): void {
   }
 }
 
-function stateText(delivery: DeliveryValue, output: Output): string {
+function stateText(delivery: DeliveryShape, output: Output): string {
   const colour = delivery.state === "delivered" ? "green" : delivery.state === "dead" ? "red" : "yellow";
   return output.style(colour, delivery.state);
 }
 
-function lastResult(delivery: DeliveryValue): string {
+function lastResult(delivery: DeliveryShape): string {
   const last = delivery.attempts.at(-1);
   return last ? resultOf(last) : "";
 }
 
-function resultOf(attempt: DeliveryValue["attempts"][number]): string {
+function resultOf(attempt: DeliveryShape["attempts"][number]): string {
   return String(attempt.http_status ?? attempt.error ?? "under way");
 }

@@ -5,7 +5,7 @@ import { isExposed } from "../private-file.ts";
 import { freePort } from "../processes/listening.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createControlClient, simulatorOption } from "./control-client.ts";
-import { clockSchema } from "./control-schemas.ts";
+import { clockSchema } from "../domain/shapes.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { codeOf } from "../errors.ts";

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { z } from "zod";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { emittedSchema, endpointSchema, listOf, registeredSchema } from "./control-schemas.ts";
+import { emittedSchema, endpointSchema, listOf, registeredSchema } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
 import { durationSeconds, eventSelection, faultOption, webUrl } from "./option-values.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";

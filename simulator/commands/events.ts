@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { addSimulatorOptions, createControlClient, listPath, type SimulatorFlags } from "./control-client.ts";
-import { eventDetailSchema, eventSchema, listOf } from "./control-schemas.ts";
+import { eventDetailSchema, eventSchema, listOf } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, timeText } from "./output.ts";

@@ -3,9 +3,9 @@ import {
   clockSchema,
   deliverySchema,
   listOf,
-  type DeliveryValue,
-  type DeliveryDetailValue,
-} from "./control-schemas.ts";
+  type DeliveryShape,
+  type DeliveryDetailShape,
+} from "../domain/shapes.ts";
 import { listPath, type ControlClient } from "./control-client.ts";
 import { interruptible } from "./interrupt.ts";
 import type { Output } from "./output.ts";
@@ -26,7 +26,7 @@ export function waitForFirstAttempts(
   client: ControlClient,
   { events, deliveries }: Emitted,
   output: Output,
-): Promise<DeliveryValue[]> {
+): Promise<DeliveryShape[]> {
   const ids = new Set(deliveries.map(({ id }) => id));
   if (ids.size === 0) return Promise.resolve([]);
   const eventId = events.length === 1 ? events[0]?.id : undefined;
@@ -45,8 +45,8 @@ export function waitForFirstAttempts(
   }).finally(() => output.clearProgress());
 
   /** Newest first, page by page, until all are there; those that were forgotten meanwhile are left out. */
-  async function findAll(): Promise<DeliveryValue[]> {
-    const found = new Map<string, DeliveryValue>();
+  async function findAll(): Promise<DeliveryShape[]> {
+    const found = new Map<string, DeliveryShape>();
     for (let after: string | undefined; found.size < ids.size;) {
       const asked = { limit: MOST_LISTED, event_id: eventId, starting_after: after };
       const page = await client.get(listPath("/deliveries", asked), listOf(deliverySchema));
@@ -59,19 +59,19 @@ export function waitForFirstAttempts(
 }
 
 /** Whether its first attempt runs now, or is to begin at once. */
-function isUnderWay({ state, attempts: [first], next_attempt_at: due }: DeliveryValue, now: string): boolean {
+function isUnderWay({ state, attempts: [first], next_attempt_at: due }: DeliveryShape, now: string): boolean {
   if (state !== "attempting") return false;
   return first === undefined ? due === null || due <= now : first.ended_at === null;
 }
 
 /** How the first attempt ended: a status, a word for what went wrong, or that it is due later or still runs. */
-export function firstResult({ attempts: [first], next_attempt_at: due }: DeliveryValue): string {
+export function firstResult({ attempts: [first], next_attempt_at: due }: DeliveryShape): string {
   if (first === undefined) return due === null ? "under way" : "later";
   return first.ended_at === null ? "under way" : String(first.http_status ?? first.error);
 }
 
 /** How many first attempts ended how. */
-export function countFirstResults(deliveries: readonly DeliveryValue[]): Record<string, number> {
+export function countFirstResults(deliveries: readonly DeliveryShape[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const delivery of deliveries) {
     const result = firstResult(delivery);
@@ -90,7 +90,7 @@ export function countsInWords(counts: Record<string, number>): string {
 /** Maximum number of lines that are shown of an answer's body; `--json` has all of it. */
 const SHOWN_LINES = 30;
 
-type Answer = DeliveryDetailValue["attempts"][number]["answer"];
+type Answer = DeliveryDetailShape["attempts"][number]["answer"];
 
 /** The first lines of the body that a receiver answered with, for a terminal. */
 export function answerLines(answer: Answer | undefined): string[] {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { listReadings, parseReadings } from "../domain/readings.ts";
 import { orUsageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { listOf, readingSchema } from "./control-schemas.ts";
+import { listOf, readingSchema } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
 import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "../invocation.ts";

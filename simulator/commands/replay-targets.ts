@@ -3,7 +3,7 @@ import { checkEndpointUrl } from "../domain/endpoint-url.ts";
 import { systemTime } from "../domain/wall-time.ts";
 import { orUsageError, usageError } from "./command-error.ts";
 import { createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { emittedSchema, type EmittedValue } from "./control-schemas.ts";
+import { emittedSchema, type EmittedShape } from "../domain/shapes.ts";
 import { countFirstResults, waitForFirstAttempts } from "./first-attempts.ts";
 import type { Output } from "./output.ts";
 import type { ReplayResult } from "./replay-report.ts";
@@ -34,8 +34,8 @@ export function simulatorTarget(
 ): ReplayTarget {
   const client = createControlClient(flags);
   faultsOf(flags.fault);
-  const events: EmittedValue["events"] = [];
-  const deliveries: EmittedValue["deliveries"] = [];
+  const events: EmittedShape["events"] = [];
+  const deliveries: EmittedShape["deliveries"] = [];
   return {
     name: flags.simulator,
     batchSize: BATCH_ENVELOPES,

@@ -6,7 +6,7 @@ import { openSource, type Source } from "../replay/sources.ts";
 import { openStateFile, type ReplayProgress, type StateFile } from "../replay/state-file.ts";
 import { EXIT, orUsageError, usageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
-import { eventDetailSchema } from "./control-schemas.ts";
+import { eventDetailSchema } from "../domain/shapes.ts";
 import { interruptible } from "./interrupt.ts";
 import { collect, eventsASecond, faultOption, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";

@@ -13,8 +13,8 @@ import {
   emittedSchema,
   scenarioSchema,
   storySchema,
-  type DeliveryValue,
-} from "./control-schemas.ts";
+  type DeliveryShape,
+} from "../domain/shapes.ts";
 import {
   answerLines,
   countFirstResults,
@@ -93,7 +93,7 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
 
 /** What came back: from each endpoint of one event, and a count for many. */
 async function printResults(
-  deliveries: readonly DeliveryValue[],
+  deliveries: readonly DeliveryShape[],
   { client, flags, output }: Context,
 ): Promise<void> {
   if (output.json || deliveries.length === 0) return;

@@ -2,14 +2,13 @@ import { Router, type Response } from "express";
 import { z } from "zod";
 import { requestLine } from "../domain/attempt-request.ts";
 import { parseDuration } from "../domain/duration.ts";
-import { VERDICT_RESULTS } from "../domain/verdict.ts";
+import { STATE_WORDS } from "../domain/outcome.ts";
+import { VERDICT_RESULTS } from "../domain/shapes.ts";
 import type { RecoverySearch } from "../verbs/deliveries.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { answerPage, orRefuse, readBody, readQuery } from "./answers.ts";
-import { pageSchema, STATE_WORDS, withSearchFields } from "./schemas.ts";
+import { pageSchema, withSearchFields } from "./schemas.ts";
 import { countsView, deliveryDetailView, deliveryView, historyView, recoveryView } from "./views.ts";
-
-const stateSchema = z.enum(STATE_WORDS);
 
 /** A moment of schedule time, or how long before now. */
 const momentSchema = z
@@ -22,7 +21,7 @@ const momentSchema = z
 const searchSchema = pageSchema.extend({
   endpoint_id: z.string().optional(),
   event_id: z.string().optional(),
-  state: stateSchema.optional(),
+  state: z.enum(STATE_WORDS).optional(),
   type: z.string().optional(),
   verdict: z.enum(VERDICT_RESULTS).optional(),
   since: momentSchema.optional(),
@@ -89,12 +88,12 @@ export function deliveryRoutes(simulator: Simulator): Router {
     answerSummary(response, request.params.id);
   });
 
-  function searchOf(query: Partial<z.infer<typeof listSchema>>): RecoverySearch & { isLast?: boolean } {
+  function searchOf(query: Partial<z.infer<typeof listSchema>>): RecoverySearch {
     const { endpoint_id: endpointId, state, type, verdict, q: text, since, until, status, phone } = query;
     const nowMs = clock.now();
     return {
       endpointId,
-      ...(state === "lost" ? { state: "dead" as const, isLast: true } : { state }),
+      state,
       type,
       verdict,
       text,

@@ -11,7 +11,7 @@ import {
 import { sampleObjects } from "../../shared/samples.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
 import type { DeliverySummary } from "../domain/delivery-summaries.ts";
-import type { EventSummary } from "../domain/event-summaries.ts";
+import type { EventSummary } from "../domain/events.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { parseExactly } from "../domain/exact-json.ts";
 import { OPTION_BOUNDS } from "../option-bounds.ts";

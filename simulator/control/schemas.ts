@@ -1,9 +1,5 @@
 import { z } from "zod";
-import { DELIVERY_STATES } from "../domain/outcome.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
-
-/** `failed`: gave up, or was tried in vain and is tried again. `lost`: gave up, and was not sent again since. */
-export const STATE_WORDS = [...DELIVERY_STATES, "failed", "lost"] as const;
 
 const LONGEST_QUERY_CHARACTERS = 200;
 const LONGEST_NAME_CHARACTERS = 200;

@@ -1,21 +1,32 @@
+import type { z } from "zod";
 import type { Due } from "../domain/ahead.ts";
 import { requestLine } from "../domain/attempt-request.ts";
 import type { JudgedAttempt } from "../domain/blame.ts";
 import type { DeliverySummary } from "../domain/delivery-summaries.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
-import type { EventSummary } from "../domain/event-summaries.ts";
+import type { EventSummary } from "../domain/events.ts";
 import { formatFault, formatFaults } from "../domain/faults.ts";
 import type { HistoryAnswer } from "../domain/history.ts";
 import { knownSecrets } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { DeliveryDetail, EndpointAnswers, Recovery } from "../verbs/deliveries.ts";
+import type {
+  AttemptShape,
+  clockSchema,
+  DeliveryDetailShape,
+  DeliveryShape,
+  EmittedShape,
+  EndpointShape,
+  EventShape,
+  recoverySchema,
+} from "../domain/shapes.ts";
 import { signatureView } from "./signature-view.ts";
 
 /** How the control API shows things: snake_case, schedule times as ISO 8601, wall times named so. */
 
 /** An endpoint without its secret, of which only the last four characters are ever shown again. */
-export function endpointView(endpoint: Endpoint) {
+export function endpointView(endpoint: Endpoint): EndpointShape {
   const { previousSecret: previous } = endpoint;
   return {
     object: "endpoint",
@@ -50,13 +61,13 @@ export function answersView({ figures, attempts }: EndpointAnswers) {
   };
 }
 
-export function eventView(event: EventSummary) {
+export function eventView(event: EventSummary): EventShape {
   const { id, type, orgId, origin, createdAtMs, summary } = event;
   return { object: "event", id, type, org_id: orgId, origin, created_at: iso(createdAtMs), summary };
 }
 
 /** A delivery with its attempts, their outcomes and times, whose doing a failure is, and what the event is about. */
-export function deliveryView(delivery: DeliverySummary) {
+export function deliveryView(delivery: DeliverySummary): DeliveryShape {
   return {
     object: "delivery",
     id: delivery.id,
@@ -78,14 +89,14 @@ export function deliveryView(delivery: DeliverySummary) {
 }
 
 /** What the receiver tells of the event, or null where nobody observes it. */
-function handlingView({ handling }: DeliverySummary) {
+function handlingView({ handling }: DeliverySummary): DeliveryShape["handling"] {
   if (handling === undefined) return null;
   const { handled, duplicates, state, isSettled } = handling;
   return { handled, duplicates, state, is_settled: isSettled };
 }
 
 /** A delivery with everything: what was sent on each attempt, byte for byte, and what came back. */
-export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDetail) {
+export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDetail): DeliveryDetailShape {
   return {
     ...deliveryView(summary),
     url: endpoint?.url ?? null,
@@ -108,7 +119,10 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
 }
 
 /** The deliveries that are sent again, or would be, counted by endpoint and event type; once they are sent, each of them. */
-export function recoveryView({ found, hasMore }: Recovery, sent: readonly DeliverySummary[]) {
+export function recoveryView(
+  { found, hasMore }: Recovery,
+  sent: readonly DeliverySummary[],
+): z.infer<typeof recoverySchema> {
   const groups = Map.groupBy(found, ({ endpointId, eventType }) => `${endpointId} ${eventType}`);
   return {
     object: "list",
@@ -142,7 +156,7 @@ export function historyView({ sinceMs, slotMs, slots, created, lost }: HistoryAn
 }
 
 /** What was set off: the events, and their deliveries. */
-export function emittedView(emitted: readonly EmittedEvent[]) {
+export function emittedView(emitted: readonly EmittedEvent[]): EmittedShape {
   return {
     events: emitted.map(({ event }) => ({ id: event.id, type: event.type, org_id: event.orgId })),
     deliveries: emitted.flatMap(({ event, deliveries }) =>
@@ -151,7 +165,7 @@ export function emittedView(emitted: readonly EmittedEvent[]) {
   };
 }
 
-export function clockView(simulator: Simulator) {
+export function clockView(simulator: Simulator): z.infer<typeof clockSchema> {
   const { clock, counts } = simulator;
   const nextMs = clock.nextDueMs();
   return {
@@ -208,7 +222,7 @@ export function countsView({ counts }: Simulator) {
   };
 }
 
-function attemptView(attempt: JudgedAttempt) {
+function attemptView(attempt: JudgedAttempt): AttemptShape {
   return {
     number: attempt.number,
     scheduled_at: iso(attempt.scheduledAtMs),

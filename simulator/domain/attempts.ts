@@ -1,23 +1,10 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
-import type { Answer, AttemptError, Outcome } from "./outcome.ts";
+import type { Answer, Outcome } from "./outcome.ts";
+import type { AttemptShape, Kept } from "./shapes.ts";
 
-/** One HTTP try, without what was sent and answered. `…AtMs` are schedule time unless the name says wall. */
-export type AttemptSummary = {
-  deliveryId: string;
-  number: number;
-  scheduledAtMs: number;
-  startedAtMs: number;
-  endedAtMs: number | null;
-  wallStartedAtMs: number;
-  /** Wall time until the outcome was known. */
-  durationMs: number | null;
-  /** The `t` of this attempt's signature, seconds of Unix time. */
-  signatureTimestamp: number;
-  httpStatus: number | null;
-  error: AttemptError | null;
-  errorDetail: string | null;
-};
+/** One HTTP try, without what was sent and answered. */
+export type AttemptSummary = Kept<Omit<AttemptShape, "fault" | "blame">> & { deliveryId: string };
 
 /** One HTTP try with everything. */
 export type Attempt = AttemptSummary & {

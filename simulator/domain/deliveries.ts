@@ -3,25 +3,25 @@ import { readFaults } from "./endpoints.ts";
 import { formatFault, type Fault } from "./faults.ts";
 import type { DeliveryState } from "./outcome.ts";
 import { stableId } from "./random.ts";
-import type { VerdictResult } from "./verdict.ts";
+import type { DeliveryShape, Kept, VerdictResult } from "./shapes.ts";
 
-/** One event for one endpoint. Times are milliseconds of schedule time. */
-export type Delivery = {
+type StoredField =
+  | "id"
+  | "event_id"
+  | "event_type"
+  | "endpoint_id"
+  | "state"
+  | "created_at"
+  | "next_attempt_at"
+  | "resend_of";
+
+/** One event for one endpoint, as the table has it. */
+export type Delivery = Kept<Pick<DeliveryShape, StoredField>> & {
   seq: number;
-  id: string;
-  eventId: string;
-  eventType: string;
-  endpointId: string;
-  state: DeliveryState;
-  createdAtMs: number;
-  /** When the next attempt is due; null while one is in flight and when there is none. */
-  nextAttemptAtMs: number | null;
   attemptsMade: number;
   faults: Fault[];
   /** The bytes to send where they are not the event's own. */
   body: Buffer | null;
-  /** The delivery that this one was sent again for. */
-  resendOf: string | null;
 };
 
 /** What an attempt needs to know of a delivery that is due: the bytes to send, and whether the receiver did right so far. */

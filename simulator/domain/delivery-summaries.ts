@@ -10,23 +10,18 @@ import {
   textMatcher,
   type SearchBounds,
 } from "./bounded-search.ts";
-import type { Delivery } from "./deliveries.ts";
-import type { DeliveryState } from "./outcome.ts";
+import type { StateWord } from "./outcome.ts";
 import { readFaults } from "./endpoints.ts";
-import { injectedFaults } from "./faults.ts";
-import { judgeDelivery, type Handling, type Verdict, type VerdictResult } from "./verdict.ts";
+import { type Fault, injectedFaults } from "./faults.ts";
+import type { DeliveryShape, Handling, Kept, VerdictResult } from "./shapes.ts";
+import { judgeDelivery } from "./verdict.ts";
 
-/** What a list shows of one delivery. Times are milliseconds of schedule time. */
-export type DeliverySummary = Omit<Delivery, "seq" | "attemptsMade" | "body"> & {
-  orgId: string;
-  /** The later delivery that brought the same event to the same endpoint. */
-  recoveredBy: string | null;
-  /** One line that says what the event is about. */
-  summary: string;
+/** What a list shows of one delivery. */
+export type DeliverySummary = Kept<Omit<DeliveryShape, "object" | "faults" | "attempts" | "handling">> & {
+  faults: Fault[];
   attempts: JudgedAttempt[];
   /** What the receiver tells of the event; undefined where nobody observes it. */
   handling: Handling | undefined;
-  verdict: Verdict;
 };
 
 export type DeliverySearch = {
@@ -35,8 +30,7 @@ export type DeliverySearch = {
   after?: string | undefined;
   endpointId?: string | undefined;
   eventId?: string | undefined;
-  /** `failed`: gave up, or was tried in vain and is tried again. */
-  state?: DeliveryState | "failed" | undefined;
+  state?: StateWord | undefined;
   type?: string | undefined;
   verdict?: VerdictResult | undefined;
   /** Text that ids, type, summary, endpoint URL or payload have in them, whatever its case. */
@@ -187,7 +181,8 @@ export function createDeliverySummaries(options: {
     /** Those that there are, newest first. */
     ofIds,
     page(search: DeliverySearch): DeliveryPage {
-      const { ids, next } = findIds(search);
+      const isLost = search.state === "lost";
+      const { ids, next } = findIds(isLost ? { ...search, state: "dead", isLast: true } : search);
       return { deliveries: ofIds(ids), next };
     },
   };

@@ -2,7 +2,7 @@ import { type Envelope, envelopeSchema, type EventType } from "../../shared/even
 import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
 import { callProblem, objectProblem } from "./event-type.ts";
-import type { EventLog, EventOrigin, StoredEvent } from "./events.ts";
+import type { EventLog, StoredEvent } from "./events.ts";
 import { type CreatedDelivery, fanOut } from "./fan-out.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
@@ -72,7 +72,7 @@ export function createEmitter(options: {
 
   function happen(
     happening: Happening,
-    origin: EventOrigin,
+    origin: StoredEvent["origin"],
     { withItsCall = false, to = endpoints.list() } = {},
   ): EmitResult {
     const { type, orgId, object, caller, faults } = happening;

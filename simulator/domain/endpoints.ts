@@ -6,22 +6,15 @@ import { checkEndpointUrl, type EndpointUrl } from "./endpoint-url.ts";
 import { formatFault, parseFault, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import { stableId } from "./random.ts";
+import type { EndpointShape, Kept } from "./shapes.ts";
 import type { EndpointSecrets } from "./signing-secrets.ts";
 import { type Refused, refused } from "./refused.ts";
 
-export type Endpoint = EndpointSecrets & {
-  id: string;
-  /** Null: every organization of this simulator, which no real endpoint can have but every developer wants. */
-  orgId: string | null;
-  url: string;
-  /** The selection; empty means every event (SPEC §6 Registration). */
-  eventTypes: string[];
-  faults: Fault[];
-  createdAtMs: number;
-  consecutiveFailures: number;
-  /** True at three or more consecutive failures. A flagged endpoint is never disabled. */
-  flagged: boolean;
-};
+type SecretField = "secret_last4" | "previous_secret_last4" | "previous_secret_until";
+
+/** Where events are sent: what is told of it, with its secrets. */
+export type Endpoint = Kept<Omit<EndpointShape, "object" | "faults" | SecretField>> &
+  EndpointSecrets & { faults: Fault[] };
 
 export type EndpointSettings = {
   url: string;

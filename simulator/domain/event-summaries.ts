@@ -1,12 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { NO_BOUNDS, PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
-import type { StoredEvent } from "./events.ts";
-
-/** What a list shows of one event. */
-export type EventSummary = Omit<StoredEvent, "seq" | "body"> & {
-  /** One line that says what it is about. */
-  summary: string;
-};
+import type { EventSummary } from "./events.ts";
 
 export type EventSearch = {
   limit: number;

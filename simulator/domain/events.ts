@@ -5,21 +5,13 @@ import type { ScheduleClock } from "./clock.ts";
 import { parseExactly } from "./exact-json.ts";
 import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
+import type { EventShape, Kept } from "./shapes.ts";
 import { eventSummary } from "./world/event-summary.ts";
 
-/** Who asked for an event: the business itself, a user, a replay, or the dashboard's test action. */
-export type EventOrigin = "world" | "trigger" | "replay" | "test";
+/** What a list shows of one event. */
+export type EventSummary = Kept<Omit<EventShape, "object">>;
 
-export type StoredEvent = {
-  seq: number;
-  id: string;
-  type: string;
-  orgId: string;
-  /** Milliseconds of schedule time. */
-  createdAtMs: number;
-  origin: EventOrigin;
-  body: Buffer;
-};
+export type StoredEvent = Omit<EventSummary, "summary"> & { seq: number; body: Buffer };
 
 const INSERT = `
   INSERT INTO events (id, type, org_id, created_at, origin, body, summary) VALUES (?, ?, ?, ?, ?, ?, ?)`;
@@ -39,7 +31,7 @@ export function createEventLog(options: {
   const insert = database.prepare(INSERT);
   const find = database.prepare<[string], StoredEvent>(FIND);
 
-  function store(envelope: Envelope, origin: EventOrigin, createdAtMs: number): StoredEvent {
+  function store(envelope: Envelope, origin: StoredEvent["origin"], createdAtMs: number): StoredEvent {
     const { id, type, org_id: orgId } = envelope;
     const body = Buffer.from(JSON.stringify(envelope));
     const summary = eventSummary(envelope);

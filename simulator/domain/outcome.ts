@@ -2,15 +2,18 @@
  * How an attempt ended: the status that was answered, or what went wrong before there was one. `interrupted` means that
  * the simulator itself stopped meanwhile.
  */
-export type AttemptError =
-  | "dns"
-  | "refused"
-  | "reset"
-  | "closed"
-  | "tls"
-  | "timeout"
-  | "protocol"
-  | "interrupted";
+export const ATTEMPT_ERRORS = [
+  "dns",
+  "refused",
+  "reset",
+  "closed",
+  "tls",
+  "timeout",
+  "protocol",
+  "interrupted",
+] as const;
+
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 export type Failure = { error: AttemptError; detail?: string };
 
@@ -20,9 +23,19 @@ export type Outcome = { status: number } | Failure;
 export type Answer = { headers: Record<string, string | string[]>; body: Buffer; truncated: boolean };
 
 /** Who caused a failed attempt. */
-export type Blame = "receiver" | "simulator";
+export const BLAMES = ["receiver", "simulator"] as const;
+
+export type Blame = (typeof BLAMES)[number];
 
 /** SPEC §3: attempting until a 2xx (delivered) or the sixth failure (dead). */
 export const DELIVERY_STATES = ["attempting", "delivered", "dead"] as const;
 
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/**
+ * What one may ask deliveries by. `failed`: gave up, or was tried in vain and is tried again. `lost`: gave up, and was not
+ * sent again since.
+ */
+export const STATE_WORDS = [...DELIVERY_STATES, "failed", "lost"] as const;
+
+export type StateWord = (typeof STATE_WORDS)[number];

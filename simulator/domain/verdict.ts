@@ -2,25 +2,7 @@ import type { AttemptSummary } from "./attempts.ts";
 import { FORGERY_WORDS, forgeryAnswer, isSuccess } from "./judgement.ts";
 import type { Blame, DeliveryState } from "./outcome.ts";
 import { FAULTS, type Fault } from "./faults.ts";
-
-/** What a delivery was meant to be: as the service sends it, or something that a receiver has to cope with. */
-export type Meant = "honest" | "forged" | "answer_lost" | "cut_off" | "duplicate" | "unfamiliar" | "slow";
-
-/** Whether the receiver did right: it did, it did not, nobody can tell, or it is too early to tell. */
-export const VERDICT_RESULTS = ["ok", "not", "unknown", "waiting"] as const;
-
-export type VerdictResult = (typeof VERDICT_RESULTS)[number];
-
-/** A verdict in one sentence; `why` says why it matters and how to find it, where the receiver did not do right. */
-export type Verdict = { meant: Meant; result: VerdictResult; sentence: string; why: string | null };
-
-/** What the receiver tells of an event: how often it was handled, and whether that is its last word. */
-export type Handling = {
-  handled: number;
-  duplicates: number | null;
-  state: string | null;
-  isSettled: boolean;
-};
+import type { Handling, Meant, Verdict, VerdictResult } from "./shapes.ts";
 
 export type DeliveryFacts = {
   state: DeliveryState;

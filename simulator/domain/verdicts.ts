@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers";
 import type { Database } from "better-sqlite3";
 import type { DeliverySummaries } from "./delivery-summaries.ts";
 import type { Journal } from "./journal.ts";
-import type { Handling, Meant, VerdictResult } from "./verdict.ts";
+import type { Handling, Meant, VerdictResult } from "./shapes.ts";
 
 /** How many deliveries to an endpoint were meant so and ended so. */
 export type VerdictCount = { endpointId: string; meant: Meant; verdict: VerdictResult; count: number };

@@ -1,7 +1,7 @@
 import { envelopeSchema, type Envelope } from "../../shared/events.ts";
 import type { StoredEvent } from "../domain/events.ts";
-import { formatFaults } from "../domain/faults.ts";
-import { DELIVERY_STATES } from "../domain/outcome.ts";
+import { formatFault, formatFaults } from "../domain/faults.ts";
+import { STATE_WORDS } from "../domain/outcome.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import { asynchronous, NAMES_OF_A_LIST } from "./asynchronous.ts";
@@ -29,7 +29,7 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
 
   function list(asked: DeliverySearch = {}): DeliveryRecord[] {
     refuseUnknown("simulator.deliveries.list()", asked, SEARCH);
-    refuseUnknownWord("simulator.deliveries.list(): state", asked.state, DELIVERY_STATES);
+    refuseUnknownWord("simulator.deliveries.list(): state", asked.state, STATE_WORDS);
     const { limit = MOST_LISTED, ...search } = asked;
     const records: DeliveryRecord[] = [];
     for (let after: string | null | undefined; after !== null && records.length < limit;) {
@@ -96,31 +96,36 @@ export function envelopeOf(event: StoredEvent): Envelope {
 }
 
 function record({ summary, attempts }: DeliveryDetail): DeliveryRecord {
+  const { createdAtMs, nextAttemptAtMs, handling: _, ...told } = summary;
   return {
-    id: summary.id,
-    eventId: summary.eventId,
-    eventType: summary.eventType,
-    endpointId: summary.endpointId,
-    state: summary.state,
-    nextAttemptAt: summary.nextAttemptAtMs === null ? null : new Date(summary.nextAttemptAtMs),
-    resendOf: summary.resendOf,
+    ...told,
+    createdAt: new Date(createdAtMs),
+    nextAttemptAt: dateOf(nextAttemptAtMs),
+    faults: summary.faults.map(formatFault),
     attempts: attempts.map(attemptRecord),
   };
 }
 
 function attemptRecord(attempt: DeliveryDetail["attempts"][number]): AttemptRecord {
+  const { requestUrl: url, requestHeaders: headers, sentBody: body } = attempt;
   return {
     number: attempt.number,
     scheduledAt: new Date(attempt.scheduledAtMs),
     startedAt: new Date(attempt.startedAtMs),
+    endedAt: dateOf(attempt.endedAtMs),
     wallStartedAt: new Date(attempt.wallStartedAtMs),
     durationMs: attempt.durationMs,
     signatureTimestamp: attempt.signatureTimestamp,
     httpStatus: attempt.httpStatus,
     error: attempt.error,
+    errorDetail: attempt.errorDetail,
     fault: attempt.injected.length === 0 ? null : formatFaults(attempt.injected),
     blame: attempt.blame,
-    request: { headers: attempt.requestHeaders, body: attempt.sentBody },
+    request: { url, headers, body },
     answer: attempt.answer,
   };
+}
+
+function dateOf(timeMs: number | null): Date | null {
+  return timeMs === null ? null : new Date(timeMs);
 }

@@ -47,16 +47,6 @@ function settingsOf({ url, eventTypes, orgId, secret, faults }: Partial<Endpoint
   };
 }
 
-function record(endpoint: Endpoint): EndpointRecord {
-  const { id, url, eventTypes, orgId, secret, faults, flagged, consecutiveFailures } = endpoint;
-  return {
-    id,
-    url,
-    eventTypes,
-    orgId,
-    secret,
-    faults: faults.map(formatFault),
-    flagged,
-    consecutiveFailures,
-  };
+function record({ faults, createdAtMs, previousSecret: _, ...told }: Endpoint): EndpointRecord {
+  return { ...told, faults: faults.map(formatFault), createdAt: new Date(createdAtMs) };
 }

@@ -2,8 +2,9 @@
 import type { Envelope, EventType } from "../../shared/events.ts";
 import type { ClockMode } from "../domain/clock.ts";
 import type { FaultName } from "../domain/faults.ts";
-import type { Answer, AttemptError, Blame, DeliveryState } from "../domain/outcome.ts";
+import type { Answer, StateWord } from "../domain/outcome.ts";
 import type { Readings } from "../domain/readings.ts";
+import type { AttemptShape, Dated, DeliveryShape, EndpointShape } from "../domain/shapes.ts";
 
 // The library's types alone: to compile against them, only the types of zod and of Node.js are needed.
 
@@ -95,41 +96,24 @@ export type ClockControl = {
 };
 
 /** One event on its way to one endpoint. Times without `wall` are schedule time. */
-export type DeliveryRecord = {
-  id: string;
-  eventId: string;
-  eventType: string;
-  endpointId: string;
-  state: DeliveryState;
-  /** When the next attempt is due; null while one is under way and when there is none. */
-  nextAttemptAt: Date | null;
-  /** The delivery that this one was sent again for. */
-  resendOf: string | null;
+export type DeliveryRecord = Dated<Omit<DeliveryShape, "object" | "handling" | "attempts">> & {
   attempts: AttemptRecord[];
 };
 
 /** One HTTP try, counted from 1. */
-export type AttemptRecord = {
-  number: number;
-  scheduledAt: Date;
-  startedAt: Date;
-  wallStartedAt: Date;
-  /** Until the outcome was known; null while it is under way. */
-  durationMs: number | null;
-  /** The `t` of its signature, seconds of Unix time. */
-  signatureTimestamp: number;
-  httpStatus: number | null;
-  error: AttemptError | null;
-  /** What was done wrong to it on purpose. */
-  fault: string | null;
-  /** Whose doing its failure is; null when it did not fail. */
-  blame: Blame | null;
-  request: { headers: Record<string, string>; body: Buffer };
+export type AttemptRecord = Dated<AttemptShape> & {
+  request: { url: string; headers: Record<string, string>; body: Buffer };
   /** What came back, its body up to 16 KiB; null when nothing did. */
   answer: Answer | null;
 };
 
-export type DeliverySearch = { state?: DeliveryState; endpointId?: string; eventId?: string; limit?: number };
+export type DeliverySearch = {
+  /** `failed`: gave up, or was tried in vain and is tried again. `lost`: gave up, and was not sent again since. */
+  state?: StateWord;
+  endpointId?: string;
+  eventId?: string;
+  limit?: number;
+};
 
 export type DeliveryControl = {
   /** Newest first, 1,000 at most unless told otherwise. */
@@ -169,17 +153,11 @@ export type Rotation = {
   overlap?: number | string;
 };
 
-export type EndpointRecord = {
-  id: string;
-  url: string;
-  eventTypes: string[];
-  orgId: string | null;
+type OfSecrets = "secret_last4" | "previous_secret_last4" | "previous_secret_until";
+
+export type EndpointRecord = Dated<Omit<EndpointShape, "object" | OfSecrets>> & {
   /** What its deliveries are signed with. */
   secret: string;
-  faults: string[];
-  /** True at three or more failures in a row; a flagged endpoint is never disabled. */
-  flagged: boolean;
-  consecutiveFailures: number;
 };
 
 export type EndpointControl = {

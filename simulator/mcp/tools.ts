@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { DELIVERY_STATES } from "../domain/outcome.ts";
+import { STATE_WORDS } from "../domain/outcome.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -77,7 +77,7 @@ export function createTools(control: Control): Tool[] {
       "deliveries",
       "Deliveries with their attempts and the verdict on each: delivered, tried again, dead, and whose doing.",
       {
-        state: z.enum(DELIVERY_STATES).optional(),
+        state: z.enum(STATE_WORDS).optional(),
         event_id: id.optional(),
         endpoint_id: id.optional(),
         limit: z.int().min(1).max(MOST_LISTED).default(10).describe("newest first"),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
-import type { DeliveryValue } from "../../../simulator/commands/control-schemas.ts";
+import type { DeliveryShape } from "../../../simulator/domain/shapes.ts";
 import { startService } from "./in-process.ts";
 
 test("lets an event happen and says how to see more", async () => {
@@ -44,7 +44,7 @@ test("says what the first attempt brought back, with the body of a refusal", asy
   expect(both).not.toContain("thanks");
 
   const { json } = await sim("trigger", "order.created", "--json");
-  const { deliveries } = json<{ deliveries: DeliveryValue[] }>();
+  const { deliveries } = json<{ deliveries: DeliveryShape[] }>();
   expect(deliveries.map(({ attempts }) => attempts[0]?.http_status)).toEqual([200, 401]);
 });
 

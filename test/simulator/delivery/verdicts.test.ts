@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Fault } from "../../../simulator/domain/faults.ts";
 import type { SendResult } from "../../../simulator/domain/flights.ts";
-import type { VerdictResult } from "../../../simulator/domain/verdict.ts";
+import type { VerdictResult } from "../../../simulator/domain/shapes.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { openSimulator, register } from "../../helpers/simulator.ts";
 

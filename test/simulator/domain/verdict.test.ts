@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { blameOf } from "../../../simulator/domain/blame.ts";
 import { injectedFaults, parseFault, type Fault } from "../../../simulator/domain/faults.ts";
-import { judgeDelivery, type DeliveryFacts, type Handling } from "../../../simulator/domain/verdict.ts";
+import type { Handling } from "../../../simulator/domain/shapes.ts";
+import { judgeDelivery, type DeliveryFacts } from "../../../simulator/domain/verdict.ts";
 
 type Ending = number | NonNullable<DeliveryFacts["attempts"][number]["error"]> | "flying";
 

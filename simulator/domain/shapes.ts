@@ -1,0 +1,229 @@
+import { z } from "zod";
+import { envelopeSchema } from "../../shared/events.ts";
+import { CLOCK_MODES } from "./clock.ts";
+import { ATTEMPT_ERRORS, BLAMES, DELIVERY_STATES } from "./outcome.ts";
+
+/**
+ * The shape of what the simulator tells, written once: the control API answers it so, in snake_case with times as ISO 8601,
+ * and the commands read it so. What the domain keeps and what the library answers take their fields from here, by `Kept`
+ * and `Dated`. Times are schedule time unless the name says wall.
+ */
+
+/** One HTTP try, counted from 1. */
+export const attemptSchema = z.object({
+  number: z.number(),
+  scheduled_at: z.string(),
+  started_at: z.string(),
+  /** Null while it is under way. */
+  ended_at: z.string().nullable(),
+  wall_started_at: z.string(),
+  /** Wall time until the outcome was known. */
+  duration_ms: z.number().nullable(),
+  /** The `t` of its signature, seconds of Unix time. */
+  signature_timestamp: z.number(),
+  http_status: z.number().nullable(),
+  error: z.enum(ATTEMPT_ERRORS).nullable(),
+  error_detail: z.string().nullable(),
+  /** What was done wrong to it on purpose. */
+  fault: z.string().nullable(),
+  /** Whose doing its failure is; null when it did not fail. */
+  blame: z.enum(BLAMES).nullable(),
+});
+
+/** Whether the receiver did right: it did, it did not, nobody can tell, or it is too early to tell. */
+export const VERDICT_RESULTS = ["ok", "not", "unknown", "waiting"] as const;
+
+/** A verdict in one sentence; `why` says why it matters and how to find it, where the receiver did not do right. */
+const verdictSchema = z.object({
+  /** What a delivery was meant to be: as the service sends it, or something that a receiver has to cope with. */
+  meant: z.enum(["honest", "forged", "answer_lost", "cut_off", "duplicate", "unfamiliar", "slow"]),
+  result: z.enum(VERDICT_RESULTS),
+  sentence: z.string(),
+  why: z.string().nullable(),
+});
+
+/** What the receiver tells of an event: how often it was handled, and whether that is its last word. */
+const handlingSchema = z.object({
+  handled: z.number(),
+  duplicates: z.number().nullable(),
+  state: z.string().nullable(),
+  is_settled: z.boolean(),
+});
+
+/** One event on its way to one endpoint. */
+export const deliverySchema = z.object({
+  object: z.literal("delivery"),
+  id: z.string(),
+  event_id: z.string(),
+  event_type: z.string(),
+  org_id: z.string(),
+  endpoint_id: z.string(),
+  state: z.enum(DELIVERY_STATES),
+  created_at: z.string(),
+  /** When the next attempt is due; null while one is under way and when there is none. */
+  next_attempt_at: z.string().nullable(),
+  faults: z.array(z.string()),
+  /** The delivery that this one was sent again for. */
+  resend_of: z.string().nullable(),
+  /** The later delivery that brought the same event to the same endpoint, where this one gave up. */
+  recovered_by: z.string().nullable(),
+  /** One line that says what the event is about. */
+  summary: z.string(),
+  verdict: verdictSchema,
+  /** Null where nobody observes the receiver. */
+  handling: handlingSchema.nullable(),
+  attempts: z.array(attemptSchema),
+});
+
+/** A signature taken apart and checked; `matches` and `verdict` are null where the secret is no longer known. */
+const signatureSchema = z.object({
+  header: z.string(),
+  t: z.string().nullable(),
+  v1: z.array(z.string()),
+  problem: z.string().nullable(),
+  signed_string_start: z.string().nullable(),
+  signed_bytes: z.number().nullable(),
+  matches: z.boolean().nullable(),
+  age_at_send_seconds: z.number(),
+  tolerance_seconds: z.number(),
+  /** What a receiver has to say of it: `accepted`, or why not. */
+  verdict: z.string().nullable(),
+});
+
+/** A delivery with what was sent on each attempt, byte for byte, and what came back; `url` is null once its endpoint is removed. */
+export const deliveryDetailSchema = deliverySchema.extend({
+  url: z.string().nullable(),
+  attempts: z.array(
+    attemptSchema.extend({
+      request: z.object({
+        url: z.string(),
+        line: z.string(),
+        headers: z.record(z.string(), z.string()),
+        body: z.string(),
+      }),
+      signature: signatureSchema,
+      /** Its body up to 16 KiB; null when nothing came back. */
+      answer: z
+        .object({
+          headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+          body: z.string(),
+          truncated: z.boolean(),
+        })
+        .nullable(),
+    }),
+  ),
+});
+
+/** The deliveries that were sent again, or would be, counted by endpoint and event type. */
+export const recoverySchema = z.object({
+  object: z.literal("list"),
+  data: z.array(deliverySchema),
+  has_more: z.boolean(),
+  total: z.number(),
+  counts: z.array(z.object({ endpoint_id: z.string(), event_type: z.string(), count: z.number() })),
+});
+
+/** What was set off: the events, and their deliveries. */
+export const emittedSchema = z.object({
+  events: z.array(z.object({ id: z.string(), type: z.string(), org_id: z.string() })),
+  deliveries: z.array(z.object({ id: z.string(), event_id: z.string(), endpoint_id: z.string() })),
+});
+
+/** An endpoint; of its secrets only the last four characters are shown. */
+export const endpointSchema = z.object({
+  object: z.literal("endpoint"),
+  id: z.string(),
+  /** Null: every organization of this simulator, which no real endpoint can have but every developer wants. */
+  org_id: z.string().nullable(),
+  url: z.string(),
+  /** The selection; empty means every event (SPEC §6 Registration). */
+  event_types: z.array(z.string()),
+  faults: z.array(z.string()),
+  /** True at three or more failures in a row; a flagged endpoint is never disabled. */
+  flagged: z.boolean(),
+  consecutive_failures: z.number(),
+  secret_last4: z.string(),
+  previous_secret_last4: z.string().nullable(),
+  previous_secret_until: z.string().nullable(),
+  created_at: z.string(),
+});
+
+/** The answer to a registration or a rotation, the only ones that tell the secret. */
+export const registeredSchema = endpointSchema.extend({ secret: z.string() });
+
+export const eventSchema = z.object({
+  object: z.literal("event"),
+  id: z.string(),
+  type: z.string(),
+  org_id: z.string(),
+  /** Who asked for it: the business itself, a user, a replay, or the dashboard's test action. */
+  origin: z.enum(["world", "trigger", "replay", "test"]),
+  created_at: z.string(),
+  /** One line that says what it is about. */
+  summary: z.string(),
+});
+
+/** An event with its envelope and all its deliveries. */
+export const eventDetailSchema = eventSchema.extend({
+  envelope: envelopeSchema,
+  deliveries: z.array(deliverySchema),
+});
+
+export const clockSchema = z.object({
+  object: z.literal("clock"),
+  mode: z.enum(CLOCK_MODES),
+  now: z.string(),
+  wall_now: z.string(),
+  next_attempt_at: z.string().nullable(),
+  deliveries: z.record(z.enum(DELIVERY_STATES), z.number()),
+  /** How many gave up and were not sent again since, to endpoints that are still there. */
+  lost: z.number(),
+  /** How many deliveries to each endpoint were meant so and ended so, and whether receivers are asked what they did. */
+  verdicts: z.object({
+    is_observed: z.boolean(),
+    counts: z.array(
+      verdictSchema
+        .pick({ meant: true, result: true })
+        .extend({ endpoint_id: z.string(), count: z.number() }),
+    ),
+  }),
+});
+
+export const scenarioSchema = z.object({ name: z.string(), summary: z.string() });
+
+/** A story that has begun, and when its last step happens. */
+export const storySchema = scenarioSchema.extend({ steps: z.number(), ends_at: z.string() });
+
+/** What the specification leaves open, and how it is read now. */
+export const readingSchema = z.looseObject({ name: z.string(), choice: z.string(), default: z.string() });
+
+/** A list of the control API. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.looseObject({ object: z.literal("list"), data: z.array(item) });
+}
+
+export type AttemptShape = z.infer<typeof attemptSchema>;
+export type DeliveryShape = z.infer<typeof deliverySchema>;
+export type DeliveryDetailShape = z.infer<typeof deliveryDetailSchema>;
+export type EmittedShape = z.infer<typeof emittedSchema>;
+export type EndpointShape = z.infer<typeof endpointSchema>;
+export type EventShape = z.infer<typeof eventSchema>;
+export type Verdict = z.infer<typeof verdictSchema>;
+export type Meant = Verdict["meant"];
+export type VerdictResult = Verdict["result"];
+export type Handling = Kept<z.infer<typeof handlingSchema>>;
+
+type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Name;
+type In<Shape, Suffix extends string, Time> = {
+  [
+    Name in keyof Shape & string as Name extends `${string}_at` ? `${Camel<Name>}${Suffix}` : Camel<Name>
+  ]: Name extends `${string}_at` ? Time | Extract<Shape[Name], null> : Shape[Name];
+};
+
+/** The fields of a shape as the domain keeps them: camelCase, `created_at` as milliseconds in `createdAtMs`. */
+export type Kept<Shape> = In<Shape, "Ms", number>;
+
+/** The fields of a shape as the library answers them: camelCase, `created_at` as a `Date` in `createdAt`. */
+export type Dated<Shape> = In<Shape, "", Date>;
