@@ -10,6 +10,8 @@ export const OPTION_BOUNDS = {
   concurrency: [1, 1_000],
   /** How many events at once: what a developer's machine makes without a pause. */
   count: [1, 10_000],
+  /** How far schedule time is moved at once. */
+  advanceSeconds: [0, 366 * 86_400],
   /** Happenings a minute; for a load test there is the command `load`. */
   traffic: [0, 60_000],
 } as const satisfies Record<string, Bounds>;

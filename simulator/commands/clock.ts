@@ -1,10 +1,12 @@
-import { Command, Option } from "commander";
+import { Argument, Command } from "commander";
 import type { z } from "zod";
 import { CLOCK_MODES } from "../domain/clock.ts";
+import { DURATIONS, parseDuration } from "../domain/duration.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { usageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { clockSchema } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
-import { durationSeconds } from "./option-values.ts";
 import { createOutput, timeText } from "./output.ts";
 import { ourCommand } from "../invocation.ts";
 
@@ -22,8 +24,10 @@ export default function clockCommand(): Command {
 
   addSimulatorOptions(command.command("advance"))
     .description("move schedule time forward; returns when the attempts that fell due were made")
-    .argument("<duration>", "such as 90s, 5m, 12h, or `next` for the next due attempt", advanceStep)
-    .action((step: Step, flags: SimulatorFlags) => move(flags, step, "Making the attempts that fall due"));
+    .argument("[duration]", "such as 90s, 5m, 12h, or `next` for the next due attempt")
+    .action((text: string | undefined, flags: SimulatorFlags) =>
+      move(flags, stepOf(text), "Making the attempts that fall due"),
+    );
 
   addSimulatorOptions(command.command("run"))
     .description("move schedule time forward until every delivery is delivered or dead")
@@ -31,10 +35,9 @@ export default function clockCommand(): Command {
 
   addSimulatorOptions(command.command("mode"))
     .description("change how schedule time runs")
-    .addOption(new Option("--to <mode>").choices(CLOCK_MODES).makeOptionMandatory())
-    .action(async (flags: SimulatorFlags & { to: string }) => {
-      const clock = await createControlClient(flags).patch("/clock", { mode: flags.to }, clockSchema);
-      print(clock, flags);
+    .addArgument(new Argument("<mode>").choices(CLOCK_MODES))
+    .action(async (mode: string, flags: SimulatorFlags) => {
+      print(await createControlClient(flags).patch("/clock", { mode }, clockSchema), flags);
     });
 
   return command;
@@ -42,8 +45,14 @@ export default function clockCommand(): Command {
 
 type Step = { until: "next" | "idle" } | { seconds: number };
 
-function advanceStep(text: string): Step {
-  return text === "next" ? { until: "next" } : { seconds: durationSeconds(text) };
+function stepOf(text?: string): Step {
+  if (text === "next") return { until: "next" };
+  const [least, most] = OPTION_BOUNDS.advanceSeconds;
+  const seconds = parseDuration(text ?? "") ?? Infinity;
+  if (seconds >= least && seconds <= most) return { seconds };
+  throw usageError(
+    `${text === undefined ? "How far?" : `${text} is not how far time can be moved.`} Give clock advance a duration such as ${DURATIONS}, of ${most / 86_400}d at most, or \`next\` for the next due attempt. To the end of the schedule: clock run`,
+  );
 }
 
 async function move(flags: SimulatorFlags, step: Step, doing: string): Promise<void> {

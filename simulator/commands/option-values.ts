@@ -2,7 +2,7 @@ import { orUsageError } from "./command-error.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { EventType } from "../../shared/events.ts";
-import { parseDuration } from "../domain/duration.ts";
+import { DURATIONS, parseDuration } from "../domain/duration.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { boundsProblem, type Bounds } from "../option-bounds.ts";
 
@@ -27,10 +27,11 @@ export function wholeNumber(...bounds: Bounds): (text: string) => number {
   };
 }
 
-/** `90`, `90s`, `5m`, `12h`, `1h30m` or `1d`, in seconds. */
+/** `90s`, `5m`, `12h`, `1h30m` or `1d`, in seconds. */
 export function durationSeconds(text: string): number {
   const seconds = parseDuration(text);
-  if (seconds === undefined) throw new InvalidArgumentError("Give a duration such as 90s, 5m, 12h or 1h30m.");
+  if (seconds === undefined)
+    throw new InvalidArgumentError(`Give a duration such as ${DURATIONS}: a number with its unit.`);
   return seconds;
 }
 

@@ -62,6 +62,7 @@ function onOutputError(error: NodeJS.ErrnoException): void {
 function withLikelySuggestion(message: string): string {
   const [, word] = /^error: unknown (?:option|command) '-*([^'=]+)/.exec(message) ?? [];
   if (word === undefined) return message;
+  if (/^[\d.]/.test(word)) return message.replace(/\n[^]*$/, "\n(Nothing here takes less than 0.)\n");
   if (/^(?:no-)?colou?rs?$/.test(word)) {
     return `${message.replace(/\n[^]*$/, "")}\n(Colours are for terminals; NO_COLOR=1 turns them off.)\n`;
   }

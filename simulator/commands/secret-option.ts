@@ -13,7 +13,9 @@ export function secretOption(): Option {
 
 /** The secret, ready for use: a line break at the end of a file is an editor's, not the secret's. */
 export function wantSecret(given: string | undefined): string {
-  return wantWrittenSecret(given).replace(/\r?\n$/, "");
+  const secret = wantWrittenSecret(given).replace(/\r?\n$/, "");
+  if (/^\S+$/.test(secret)) return secret;
+  throw usageError("A signing secret has at least one character and no white space: look at --secret.");
 }
 
 /** The secret exactly as it is written, a line break at its end included; ends the command when there is none. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { bareHost, isLoopbackHost } from "../domain/endpoint-url.ts";
-import { usageError } from "./command-error.ts";
+import { bareHost, checkEndpointUrl, isLoopbackHost } from "../domain/endpoint-url.ts";
+import { orUsageError, usageError } from "./command-error.ts";
 import { wantSecret } from "./secret-option.ts";
 
 export const DEFAULT_URL = "http://localhost:3000/webhooks";
@@ -36,7 +36,7 @@ export function verifyTarget(words: readonly string[], given: Given): VerifyTarg
 
 function receiverOf(words: readonly string[], given: Given): VerifyTarget["receiver"] {
   const [first = ""] = words;
-  const hasUrl = /^https?:\/\//i.test(first);
+  const hasUrl = /^[a-z][a-z\d+.-]*:\/\//i.test(first);
   const command = hasUrl ? words.slice(1) : [...words];
   if (/^[\w.-]+:\d+(?:\/|$)/.test(first)) {
     throw usageError(`${first} is no URL: write it in full, such as http://${first}.`);
@@ -45,9 +45,9 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
     throw usageError(`There are two URLs: ${first} and --url ${given.url}. Give one.`);
   }
   const url = hasUrl ? first : given.url;
-  if (url !== undefined && URL.parse(url) === null) {
-    throw usageError(`${url} is no URL. Give a full one, such as ${DEFAULT_URL}.`);
-  }
+  // What the service would not send to is not judged; which hosts may be sent to is asked afterwards.
+  if (url !== undefined)
+    orUsageError(checkEndpointUrl(url, [bareHost(URL.parse(url) ?? new URL(DEFAULT_URL))]));
   if (given.observe !== undefined && !(given.observe.includes("{id}") && URL.parse(given.observe) !== null)) {
     throw usageError(
       `--observe ${given.observe}: give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.`,

@@ -2,24 +2,28 @@ import { Router } from "express";
 import { z } from "zod";
 import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
 import { CLOCK_MODES } from "../domain/clock.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { readBody, readQuery } from "./answers.ts";
 import { clockView, dueView } from "./views.ts";
 
-const LONGEST_ADVANCE_SECONDS = 366 * 24 * 3_600;
+const [LEAST, MOST] = OPTION_BOUNDS.advanceSeconds;
+const HOW_FAR = `expected { "seconds": ${LEAST} to ${MOST} }, { "until": "next" } or { "until": "idle" }`;
 
 const advanceSchema = z.union(
   [
-    z.strictObject({ seconds: z.number().min(0).max(LONGEST_ADVANCE_SECONDS) }),
+    z.strictObject({ seconds: z.number().min(LEAST, HOW_FAR).max(MOST, HOW_FAR) }),
     z.strictObject({ until: z.enum(["idle", "next"]) }),
   ],
-  {
-    error: `expected { "seconds": 0 to ${LONGEST_ADVANCE_SECONDS} }, { "until": "next" } or { "until": "idle" }`,
-  },
+  HOW_FAR,
 );
-
+const HOW_FAR_AHEAD = `expected a number of seconds from ${LEAST} to ${MOST}`;
 const aheadSchema = z.strictObject({
-  seconds: z.coerce.number().min(0).max(LONGEST_ADVANCE_SECONDS).default(SCHEDULE_SECONDS),
+  seconds: z.coerce
+    .number(HOW_FAR_AHEAD)
+    .min(LEAST, HOW_FAR_AHEAD)
+    .max(MOST, HOW_FAR_AHEAD)
+    .default(SCHEDULE_SECONDS),
 });
 const modeSchema = z.strictObject({ mode: z.enum(CLOCK_MODES) });
 

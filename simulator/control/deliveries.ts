@@ -1,7 +1,7 @@
 import { Router, type Response } from "express";
 import { z } from "zod";
 import { requestLine } from "../domain/attempt-request.ts";
-import { parseDuration } from "../domain/duration.ts";
+import { DURATIONS, parseDuration } from "../domain/duration.ts";
 import { STATE_WORDS } from "../domain/outcome.ts";
 import { VERDICT_RESULTS } from "../domain/shapes.ts";
 import type { RecoverySearch } from "../verbs/deliveries.ts";
@@ -10,13 +10,9 @@ import { answerPage, orRefuse, readBody, readQuery } from "./answers.ts";
 import { pageSchema, withSearchFields } from "./schemas.ts";
 import { countsView, deliveryDetailView, deliveryView, historyView, recoveryView } from "./views.ts";
 
+const MOMENTS = `expected a time such as 2026-01-31T18:00:00Z, or how long before now, with its unit: ${DURATIONS}`;
 /** A moment of schedule time, or how long before now. */
-const momentSchema = z
-  .string()
-  .refine(
-    (text) => Number.isFinite(momentMs(text, 0)),
-    'expected a time such as "2026-01-31T18:00:00Z", or "1h" for an hour ago',
-  );
+const momentSchema = z.string(MOMENTS).refine((text) => Number.isFinite(momentMs(text, 0)), MOMENTS);
 
 const searchSchema = pageSchema.extend({
   endpoint_id: z.string().optional(),
@@ -113,6 +109,8 @@ export function deliveryRoutes(simulator: Simulator): Router {
 }
 
 function momentMs(text: string, nowMs: number): number {
-  const agoSeconds = /^\d+$/.test(text) ? undefined : parseDuration(text);
-  return agoSeconds === undefined ? Date.parse(text) : nowMs - agoSeconds * 1000;
+  const agoSeconds = parseDuration(text);
+  if (agoSeconds !== undefined) return nowMs - agoSeconds * 1000;
+  // A parser of dates finds one in nearly every text.
+  return /^\d{4}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
 }

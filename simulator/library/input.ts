@@ -1,4 +1,4 @@
-import { parseDuration } from "../domain/duration.ts";
+import { DURATIONS, parseDuration } from "../domain/duration.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
 import type { Refused } from "../domain/refused.ts";
 import { didYouMean } from "../domain/suggest.ts";
@@ -57,9 +57,10 @@ export function faultsFrom(texts: readonly FaultText[]): Fault[] {
 /** Reads a duration: seconds, or a text such as `"5m"`; throws with what there is. */
 export function secondsFrom(duration: number | string): number {
   const seconds = typeof duration === "number" ? duration : parseDuration(duration);
-  if (seconds !== undefined && seconds >= 0) return seconds;
+  if (seconds !== undefined && seconds >= 0 && seconds < Infinity) return seconds;
+  const given = typeof duration === "string" ? JSON.stringify(duration) : String(duration);
   throw new Error(
-    `${JSON.stringify(duration)} is no duration: give seconds, or a text such as "5m" or "12h".`,
+    `${given} is no duration: give a number of seconds, or a text with its unit such as ${DURATIONS}.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { STATE_WORDS } from "../domain/outcome.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
+import { OPTION_BOUNDS } from "../option-bounds.ts";
 import { readdirSync, readFileSync } from "node:fs";
 
 /** The simulator that the tools speak to, by its control API and by nothing else. */
@@ -22,7 +23,6 @@ const MOST_LISTED = 50;
 const MOST_EVENTS = 100;
 const LONGEST_WAIT_SECONDS = 120;
 const POLL_EVERY_MS = 250;
-const LONGEST_ADVANCE_SECONDS = 366 * 86_400;
 
 const id = z.string().min(1).max(100);
 const verifyInput = {
@@ -99,7 +99,11 @@ export function createTools(control: Control): Tool[] {
       "move_time",
       "Move schedule time: by seconds, to the next due attempt, or until every delivery is delivered or dead.",
       {
-        seconds: z.number().min(0).max(LONGEST_ADVANCE_SECONDS).optional(),
+        seconds: z
+          .number()
+          .min(OPTION_BOUNDS.advanceSeconds[0])
+          .max(OPTION_BOUNDS.advanceSeconds[1])
+          .optional(),
         until: z
           .enum(["next", "idle"])
           .optional()

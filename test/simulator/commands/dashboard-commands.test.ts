@@ -88,8 +88,14 @@ test.each([
   [["deliveries", "show", "dlv_x"], 'There is no delivery "dlv_x".'],
   [["deliveries", "resend", "dlv_x"], 'There is no delivery "dlv_x".'],
   [["deliveries", "--state", "gone"], "Allowed choices are attempting, delivered, dead, failed, lost."],
-  [["clock", "advance", "soon"], "Give a duration such as 90s"],
-  [["clock", "mode", "--to", "fast"], "Allowed choices are real, skip, manual."],
+  [["clock", "advance"], "How far? Give clock advance a duration such as 90s, 90m, 1h or 1h30m"],
+  [["clock", "advance", "soon"], "soon is not how far time can be moved. Give clock advance a duration"],
+  [["clock", "advance", "90"], "such as 90s, 90m, 1h or 1h30m, of 366d at most, or `next`"],
+  [["clock", "advance", "367d"], "of 366d at most"],
+  [["clock", "advance", "-5m"], "Nothing here takes less than 0."],
+  [["clock", "mode", "fast"], "Allowed choices are real, skip, manual."],
+  [["deliveries", "resend", "--since", "90"], "with its unit: 90s, 90m, 1h or 1h30m"],
+  [["endpoints", "rotate", "ep_x", "--overlap", "90"], "such as 90s, 90m, 1h or 1h30m"],
   [["readings", "set", "limit_out_of_rang=clamp"], 'Did you mean "limit_out_of_range"?'],
   [["readings", "set", "limit_out_of_range=clmp"], 'Did you mean "clamp"?'],
 ])("%j is wrong usage, in one line", async (args, message) => {
@@ -178,7 +184,7 @@ test("clock: shown, advanced by a time and to the next attempt, run to the end, 
   const run = await sim("clock", "run");
   expect(attempts()).toBe(6);
   expect(run.out).toContain("none is due");
-  expect((await sim("clock", "mode", "--to", "skip", "--json")).json()).toMatchObject({ mode: "skip" });
+  expect((await sim("clock", "mode", "skip", "--json")).json()).toMatchObject({ mode: "skip" });
 });
 
 test("readings: listed without a simulator, shown and set with one", async () => {

@@ -74,8 +74,14 @@ test("each filter narrows what is sent, two of them more than one", async () => 
   expect(await totalOf({ since: "1h" })).toBe(0);
   expect(await totalOf({ since: "2d", until: "1h" })).toBe(3);
   expect(await totalOf({ until: "2d" })).toBe(0);
-  const { status, body } = await ask("POST", RESEND, { since: "yesterday" });
-  expect([status, String(body.message)]).toEqual([400, expect.stringContaining("an hour ago")]);
+  // A bare number would be a year, or any period.
+  for (const since of ["yesterday", "90", "90.5", "march 90", 90])
+    expect(await ask("POST", RESEND, { since })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining("with its unit: 90s, 90m, 1h") },
+    });
+  for (const path of ["/deliveries?since=90", "/deliveries?q=after:90", "/history?until=90"])
+    expect((await ask("GET", path)).status, path).toBe(400);
 });
 
 test("what was recovered says by which delivery, is right again, and is not lost any more", async () => {

@@ -170,7 +170,12 @@ test("the clock is read, moved by texts and seconds, and changed in mode", async
   await simulator.clock.next();
   simulator.clock.setMode("real");
   expect(simulator.clock.mode()).toBe("real");
-  await expect(simulator.clock.advance("later")).rejects.toThrow('"later" is no duration');
+  for (const wrong of ['"later"', '"90"', "-1", "NaN", "Infinity"])
+    await expect(
+      simulator.clock.advance(wrong.startsWith('"') ? wrong.slice(1, -1) : Number(wrong)),
+    ).rejects.toThrow(
+      `${wrong} is no duration: give a number of seconds, or a text with its unit such as 90s`,
+    );
 });
 
 test("mistakes throw with what to change", async () => {
