@@ -52,7 +52,8 @@ export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null 
 type Column = "endpoint_id" | "event_id" | "event_type" | "state" | "verdict";
 type Candidate = Record<Column | "id", string> & {
   created_at: number;
-  attempts_made: number;
+  /** 1 where it gave up, or an attempt has ended in vain. */
+  has_failed: number;
   /** How its attempts ended, with commas between. */
   outcomes: string | null;
 };
@@ -81,7 +82,8 @@ const SUMMARIES = `
   FROM deliveries d JOIN events e ON e.id = d.event_id
   LEFT JOIN handlings h ON h.event_id = d.event_id AND h.endpoint_id = d.endpoint_id
   WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq DESC`;
-const COLUMNS = `d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, d.created_at, d.attempts_made`;
+const COLUMNS = `d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdict, d.created_at,
+  d.state = 'dead' OR d.state = 'attempting' AND d.attempts_made > (d.next_attempt_at IS NULL) AS has_failed`;
 const CANDIDATES = `SELECT ${COLUMNS}, NULL AS outcomes FROM deliveries d`;
 const TEXT_CANDIDATES = `
   SELECT ${COLUMNS}, NULL AS outcomes, e.summary, coalesce(d.body, e.body) AS body
@@ -153,7 +155,7 @@ export function createDeliverySummaries(options: {
     const fits = (row: Candidate) =>
       filters.every(([column, value]) => row[column] === value) &&
       row.created_at < untilMs &&
-      (search.state !== "failed" || isFailed(row)) &&
+      (search.state !== "failed" || row.has_failed === 1) &&
       (outcome === undefined || row.outcomes?.split(",").includes(outcome) === true);
     if (text === undefined && phone === undefined) {
       const rows = candidates<Candidate>(CANDIDATES, search);
@@ -205,10 +207,6 @@ function filtersOf({ eventId, endpointId, state, type, verdict }: DeliverySearch
 /** Whether the index of the narrowest filter finds just what is asked for; a column may be in the list twice. */
 function isByOneColumn(filters: readonly [Column, string][]): boolean {
   return filters.every(([column]) => column === filters[0]?.[0]);
-}
-
-function isFailed({ state, attempts_made: made }: Candidate): boolean {
-  return state === "dead" || (state === "attempting" && made > 0);
 }
 
 function fromRow(row: SummaryRow, made: readonly AttemptSummary[]): DeliverySummary {
