@@ -6,6 +6,7 @@ import { changeGuard, hostGuard, tokenGuard } from "./control/guard.ts";
 import { createControl } from "./control/router.ts";
 import { createDashboard } from "./dashboard/router.ts";
 import { createOpenApi } from "./openapi/router.ts";
+import { STATUS_OF } from "./domain/refused.ts";
 import type { Simulator } from "./verbs/simulator.ts";
 import { messageOf } from "./errors.ts";
 
@@ -40,7 +41,6 @@ export function createApp(simulator: Simulator, options: AppOptions): Express {
   app.use((request, response) => {
     answerError(
       response,
-      404,
       "not_found",
       `There is nothing at ${request.path}: the dashboard is at /dashboard.`,
     );
@@ -52,19 +52,16 @@ export function createApp(simulator: Simulator, options: AppOptions): Express {
 function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     if (response.headersSent) return next(error);
-    const status = isRefusedUnread(error) ? 400 : statusOf(error);
-    if (status === 413)
-      return answerError(response, 413, "too_large", "The body is larger than this simulator takes.");
-    if (status !== undefined && status < 500) {
-      return answerError(
-        response,
-        status,
-        "invalid_request",
-        `The request could not be read: ${messageOf(error)}.`,
-      );
+    const status = isRefusedUnread(error) ? STATUS_OF.invalid_request : statusOf(error);
+    if (status === STATUS_OF.too_large)
+      return answerError(response, "too_large", "The body is larger than this simulator takes.");
+    if (status !== undefined && status < STATUS_OF.server_error) {
+      const isOfType = status === STATUS_OF.unsupported_media_type;
+      const code = isOfType ? "unsupported_media_type" : "invalid_request";
+      return answerError(response, code, `The request could not be read: ${messageOf(error)}.`);
     }
     onError(error);
-    answerError(response, 500, "server_error", "The simulator failed; its output says why.");
+    answerError(response, "server_error", "The simulator failed; its output says why.");
   };
 }
 

@@ -1,5 +1,6 @@
-import { ERROR_STATUS, type ErrorBody, type ErrorCode } from "../../shared/errors.ts";
+import type { ErrorBody } from "../../shared/errors.ts";
 import type { Organization } from "../../shared/resources.ts";
+import { type ErrorCode, STATUS_OF } from "../domain/refused.ts";
 import type { WorldObject } from "../domain/world/objects.ts";
 
 type List = { object: "list"; data: readonly WorldObject[]; has_more?: boolean };
@@ -11,7 +12,7 @@ export function ok(body: Answer["body"]): Answer {
   return { status: 200, body };
 }
 
-/** An error of the table in SPEC §7; `message` is for people. */
+/** An error; `message` is for people. */
 export function refusal(error: ErrorCode, message: string): Answer {
-  return { status: ERROR_STATUS[error], body: { error, message } satisfies ErrorBody };
+  return { status: STATUS_OF[error], body: { error, message } satisfies ErrorBody };
 }

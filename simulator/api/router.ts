@@ -87,17 +87,11 @@ export function createApi(options: {
 const INTERNAL_FAILURE = refusal("server_error", "Something went wrong on our side. Please try again later.");
 
 /** What a key without the scope `read` gets: neither code nor status is published (SPEC §7 Gaps). */
-const NO_SCOPE: Answer = {
-  status: 403,
-  body: {
-    error: "insufficient_scope",
-    message: "This key lacks the scope read: GET /api/v1/me shows its scopes.",
-  },
-};
-const THROTTLED: Answer = {
-  status: 429,
-  body: { error: "rate_limited", message: "Too many requests. Try again after the seconds of Retry-After." },
-};
+const NO_SCOPE = refusal(
+  "insufficient_scope",
+  "This key lacks the scope read: GET /api/v1/me shows its scopes.",
+);
+const THROTTLED = refusal("rate_limited", "Too many requests. Try again after the seconds of Retry-After.");
 
 function authenticate(world: World, request: Request): Organization | undefined {
   const [, apiKey] = BEARER.exec(request.headers.authorization ?? "") ?? [];
@@ -114,14 +108,8 @@ function unauthorized(request: Request, response: Response): void {
 }
 
 const refuseMethod: RequestHandler = (request, response) => {
-  response.set("Allow", "GET, HEAD");
-  send(response, {
-    status: 405,
-    body: {
-      error: "method_not_allowed",
-      message: `${request.method} is not possible here: this API only reads.`,
-    },
-  });
+  const message = `${request.method} is not possible here: this API only reads.`;
+  send(response.set("Allow", "GET, HEAD"), refusal("method_not_allowed", message));
 };
 
 function send(response: Response, answer: Answer | ReadyAnswer): void {

@@ -2,22 +2,12 @@ import express, { type ErrorRequestHandler, type Request, type RequestHandler, t
 import type { z } from "zod";
 import { exactNumbers } from "../domain/exact-json.ts";
 import { jsonShapeProblem } from "../json-shape.ts";
-import type { RefusalReason, Refused } from "../domain/refused.ts";
+import { type ErrorCode, type Refused, STATUS_OF } from "../domain/refused.ts";
 
 /** An error of the control API: `{ "error", "message" }`, where the message says what to do. */
-export function answerError(response: Response, status: number, error: string, message: string): void {
-  response.status(status).json({ error, message });
+export function answerError(response: Response, error: ErrorCode, message: string): void {
+  response.status(STATUS_OF[error]).json({ error, message });
 }
-
-const STATUS_OF_REFUSAL: Record<RefusalReason, number> = {
-  not_found: 404,
-  invalid_request: 400,
-  endpoint_deleted: 409,
-  nothing_due: 409,
-  not_selected: 409,
-  id_taken: 409,
-  already_running: 409,
-};
 
 /** What was asked for, or a refusal, which ends the route: `answerRefusals` answers it. */
 export function orRefuse<Done extends { ok: true }>(result: Done | Refused): Done {
@@ -26,9 +16,9 @@ export function orRefuse<Done extends { ok: true }>(result: Done | Refused): Don
 }
 
 class Refusal extends Error {
-  readonly reason: RefusalReason;
+  readonly reason: ErrorCode;
 
-  constructor(message: string, reason: RefusalReason = "invalid_request") {
+  constructor(message: string, reason: ErrorCode = "invalid_request") {
     super(message);
     this.reason = reason;
   }
@@ -37,7 +27,7 @@ class Refusal extends Error {
 /** The error that a refusal of the simulator's is. */
 export const answerRefusals: ErrorRequestHandler = (error: unknown, _request, response, next) => {
   if (!(error instanceof Refusal)) return next(error);
-  answerError(response, STATUS_OF_REFUSAL[error.reason], error.reason, error.message);
+  answerError(response, error.reason, error.message);
 };
 
 /** A whole list of the control API. */

@@ -16,7 +16,6 @@ export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHand
     if (isAllowedHost(host)) return next();
     answerError(
       response,
-      421,
       "misdirected_request",
       `This simulator does not answer for the host ${JSON.stringify(host)}.`,
     );
@@ -36,7 +35,6 @@ export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHa
     if (originHost !== host && !isAllowedHost(originHost ?? "")) {
       return answerError(
         response,
-        403,
         "forbidden_origin",
         `Changes from ${JSON.stringify(origin)} are not accepted.`,
       );
@@ -48,7 +46,6 @@ export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHa
     if (!isDelete && !/^application\/json(?:\s*;|$)/i.test(request.headers["content-type"] ?? "")) {
       return answerError(
         response,
-        415,
         "unsupported_media_type",
         "Send changes with Content-Type: application/json.",
       );
@@ -70,7 +67,6 @@ export function tokenGuard(token: string): RequestHandler {
     }
     answerError(
       response,
-      401,
       "unauthorized",
       "This simulator is reachable from other machines, so it wants its token: send Authorization: Bearer TOKEN, or open the dashboard by the link that serve printed.",
     );

@@ -29,7 +29,7 @@ export function reportRoutes({ clock, verification }: Simulator): Router {
   router.post("/reports/verify", jsonBody(LARGEST_REPORT_BYTES), (request, response) => {
     const report: unknown = request.body;
     if (typeof report !== "object" || report === null || Array.isArray(report)) {
-      return answerError(response, 400, "invalid_request", "A report is a JSON object.");
+      return answerError(response, "invalid_request", "A report is a JSON object.");
     }
     given = {
       receivedAtMs: clock.wallNowMs(),
@@ -56,7 +56,6 @@ export function reportRoutes({ clock, verification }: Simulator): Router {
       const has = [...(last()?.texts.keys() ?? [])].join(", ") || "none";
       return answerError(
         response,
-        404,
         "not_found",
         `There is no report as ${JSON.stringify(format)}; there is: ${has}. A report that was sent here is JSON alone.`,
       );

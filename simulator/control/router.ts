@@ -34,12 +34,7 @@ export function createControl(simulator: Simulator): Router {
   router.use(scenarioRoutes(simulator));
   router.use(verificationRoutes(simulator));
   router.use((request, response) => {
-    answerError(
-      response,
-      404,
-      "not_found",
-      `There is no ${request.method} ${request.baseUrl}${request.path}.`,
-    );
+    answerError(response, "not_found", `There is no ${request.method} ${request.baseUrl}${request.path}.`);
   });
   router.use(answerRefusals);
   return router;

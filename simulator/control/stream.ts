@@ -39,7 +39,7 @@ export function streamRoutes(simulator: Simulator): Router {
   router.get("/stream", async (request, response) => {
     if (streams >= MOST_STREAMS) {
       const message = `${MOST_STREAMS} streams are open already: close one, such as a tab of the dashboard.`;
-      return answerError(response.set("Retry-After", "1"), 503, "too_many_streams", message);
+      return answerError(response.set("Retry-After", "1"), "too_many_streams", message);
     }
     streams += 1;
     response.once("close", () => (streams -= 1));

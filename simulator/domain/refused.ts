@@ -1,17 +1,29 @@
-/** For who answers a refusal by a status: there is no such thing, it cannot be so, or it does not fit what is there. */
-export type RefusalReason =
-  | "not_found"
-  | "invalid_request"
-  | "endpoint_deleted"
-  | "nothing_due"
-  | "not_selected"
-  | "id_taken"
-  | "already_running";
+import { ERROR_STATUS } from "../../shared/errors.ts";
+
+/** The HTTP status of every error that is answered: those of the service (SPEC §7), and those that only a simulator has. */
+export const STATUS_OF = {
+  ...ERROR_STATUS,
+  insufficient_scope: 403,
+  forbidden_origin: 403,
+  method_not_allowed: 405,
+  already_running: 409,
+  endpoint_deleted: 409,
+  id_taken: 409,
+  not_selected: 409,
+  nothing_due: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  misdirected_request: 421,
+  rate_limited: 429,
+  too_many_streams: 503,
+} as const;
+
+export type ErrorCode = keyof typeof STATUS_OF;
 
 /** Why something was not done, with what to do instead; `invalid_request` where it names no other reason. */
-export type Refused = { ok: false; reason?: RefusalReason | undefined; message: string };
+export type Refused = { ok: false; reason?: ErrorCode | undefined; message: string };
 
-export function refused(message: string, reason?: RefusalReason): Refused {
+export function refused(message: string, reason?: ErrorCode): Refused {
   return { ok: false, reason, message };
 }
 
