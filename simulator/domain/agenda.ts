@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import type { Happening } from "./emitter.ts";
-import { LANGUAGES } from "./world/organizations.ts";
+import { LANGUAGES } from "./world/phrases/phrases.ts";
 
 const callerSchema = z.object({
   phone: z.string().exactOptional(),

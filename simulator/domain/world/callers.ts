@@ -4,7 +4,8 @@ import { faker as spanish } from "@faker-js/faker/locale/es";
 import { faker as french } from "@faker-js/faker/locale/fr";
 import { faker as italian } from "@faker-js/faker/locale/it";
 import { type Random, createRandom } from "../random.ts";
-import { type Business, LANGUAGES, type Language, USUAL_LANGUAGE } from "./organizations.ts";
+import { type Business, USUAL_LANGUAGE } from "./organizations.ts";
+import { LANGUAGES, type Language } from "./phrases/phrases.ts";
 
 /** Somebody who calls. The same number is always the same person, who speaks the same language. */
 export type Caller = { phone: string; name: string; language: Language };

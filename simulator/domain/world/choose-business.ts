@@ -2,11 +2,10 @@ import type { EventType } from "../../../shared/events.ts";
 import { didYouMean } from "../suggest.ts";
 import { EVENT_KINDS } from "./event-types.ts";
 import type { Business } from "./organizations.ts";
+import { TRADES } from "./trades.ts";
 import { type Refused, refused } from "../refused.ts";
 
 export type ChosenBusiness = { ok: true; business: Business } | Refused;
-
-const TRADE_NAMES = { restaurant: "a restaurant", services: "a service business" } as const;
 
 /** Where an event of `type` happens: at `orgId` if that fits, or at the first business that it fits. */
 export function chooseBusiness(
@@ -24,8 +23,8 @@ export function chooseBusiness(
   }
   if (trade === undefined || business.trade === trade) return { ok: true, business };
   return refused(
-    `${type} happens at ${TRADE_NAMES[trade]}, and ${business.organization.name} (${orgId}) is ` +
-      `${TRADE_NAMES[business.trade]}. ${offer(fitting)}`,
+    `${type} happens at ${TRADES[trade].called}, and ${business.organization.name} (${orgId}) is ` +
+      `${TRADES[business.trade].called}. ${offer(fitting)}`,
   );
 }
 

@@ -1,8 +1,9 @@
 import type { Random } from "../random.ts";
-import { isOpen, type Trade } from "./calendar.ts";
+import { isOpen } from "./calendar.ts";
 import { type Caller, pickCaller } from "./callers.ts";
-import type { Business, Language } from "./organizations.ts";
-import { PHRASES, type Topic, type VoicemailReason } from "./phrases/phrases.ts";
+import type { Business } from "./organizations.ts";
+import { type Language, PHRASES, type Topic, type VoicemailReason } from "./phrases/phrases.ts";
+import { type Trade, TRADES } from "./trades.ts";
 
 /** Outcomes that the service is known to give (SPEC §2 call). */
 export const OUTCOMES = ["completed", "transferred", "voicemail"] as const;
@@ -46,11 +47,6 @@ const SERVICES = [
   ["Free estimate", 30],
   ["Yearly service", 120],
 ] as const;
-
-const COMPLETED_TOPICS: Record<Trade, Partial<Record<Topic, number>>> = {
-  restaurant: { hours: 34, order: 60, complaint: 6 },
-  services: { hours: 20, booking: 50, price: 24, complaint: 6 },
-};
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
@@ -142,7 +138,7 @@ export function dollars(cents: number): string {
 function pickTopic(random: Random, trade: Trade, outcome: Outcome): Topic {
   if (outcome === "voicemail") return "voicemail";
   if (outcome === "transferred") return random.among({ transfer: 80, failed_transfer: 20 });
-  return random.among(COMPLETED_TOPICS[trade]);
+  return random.among(TRADES[trade].topics);
 }
 
 function pickItems(random: Random): Conversation["items"] {
@@ -165,8 +161,8 @@ function pickItems(random: Random): Conversation["items"] {
 function pickSlot(random: Random, business: Business, at: number): number {
   const offsetSeconds = business.utcOffsetHours * HOUR_SECONDS;
   const midnight = Math.floor((at + offsetSeconds) / DAY_SECONDS) * DAY_SECONDS - offsetSeconds;
-  const [first, last] = business.trade === "restaurant" ? [17, 21] : [8, 16];
-  const halfHours = random.int(first * 2, last * 2);
+  const { from, until } = TRADES[business.trade].slots;
+  const halfHours = random.int(from * 2, until * 2);
   return midnight + random.int(1, 10) * DAY_SECONDS + (halfHours * HOUR_SECONDS) / 2;
 }
 

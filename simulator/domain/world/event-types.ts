@@ -3,9 +3,9 @@ import type { Random } from "../random.ts";
 import type { Outcome } from "./conversation.ts";
 import type { ItemKind } from "./items.ts";
 import { type Confirmed, createBooking, createOrder } from "./objects.ts";
-import type { Trade } from "./calendar.ts";
 import type { Business } from "./organizations.ts";
 import type { Topic } from "./phrases/phrases.ts";
+import type { Trade } from "./trades.ts";
 import {
   isoMoment,
   itemNames,

@@ -1,11 +1,8 @@
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import { createRandom, stableId } from "../random.ts";
-import { timestamp, type Trade } from "./calendar.ts";
-
-/** Languages that callers speak here, as `detected_language` has them. */
-export const LANGUAGES = ["en", "es", "fr", "de", "it"] as const;
-
-export type Language = (typeof LANGUAGES)[number];
+import { timestamp } from "./calendar.ts";
+import type { Language } from "./phrases/phrases.ts";
+import { type Trade, TRADES } from "./trades.ts";
 
 /** One customer of the service, with all that its calls have in common. */
 export type Business = {
@@ -23,52 +20,16 @@ export type Business = {
   languages: Readonly<Record<Language, number>>;
 };
 
-/** The first organization of each trade: ids and keys never change, so that a test suite can name them. */
-const FIXED = {
-  restaurant: {
-    id: "org_5f2c81d0a7b94e63",
-    agentId: "ag_3b0c6a94d1e84f27",
-    apiKey: "va_test_restaurant",
-    name: "Trattoria Aurora",
-    agents: ["Sofia"],
-    areaCode: 212,
-  },
-  services: {
-    id: "org_c4071e6b92fd4a58",
-    agentId: "ag_8e25d7b0f1934c6a",
-    apiKey: "va_test_services",
-    name: "Harbor Heating & Plumbing",
-    agents: ["Miles", "Nora"],
-    areaCode: 415,
-  },
-} as const;
-
-const NAMES = {
-  restaurant: ["Casa Fresno", "Golden Lotus", "The Copper Pan", "Le Petit Marché", "Brick Lane Kitchen"],
-  services: [
-    "Bright Spark Electric",
-    "Evergreen Roofing",
-    "Keystone Locksmiths",
-    "Blue Heron Gardens",
-    "Clearview Windows",
-  ],
-} as const;
-
-const SPOKEN = {
-  restaurant: { en: 64, es: 16, it: 10, fr: 6, de: 4 },
-  services: { en: 72, es: 20, fr: 4, de: 2, it: 2 },
-} as const;
 /** What somebody speaks of whom nothing is known. */
 export const USUAL_LANGUAGE: Language = "en";
-const INDUSTRY = { restaurant: "restaurant", services: "home_services" } as const;
-const TRADES = ["restaurant", "services"] as const;
+const TRADE_NAMES = ["restaurant", "services"] as const;
 const AGENT_NAMES = ["Ava", "Leo", "Maya", "Theo", "Iris", "Hugo"] as const;
 const TIERS = ["starter", "growth", "scale"] as const;
 const STYLES = ["casual_friendly", "warm_professional", "brisk_helpful"] as const;
 const DAY_SECONDS = 86_400;
 
 /** How many organizations there are at least: one of each trade. */
-export const MINIMUM_ORGANIZATIONS = TRADES.length;
+export const MINIMUM_ORGANIZATIONS = TRADE_NAMES.length;
 
 /**
  * `count` businesses, restaurants and service businesses in turn, that signed up before `historyStart` (Unix seconds).
@@ -85,9 +46,9 @@ export function createBusinesses(options: {
 function createBusiness(options: { seed: number; number: number; historyStart: number }): Business {
   const { seed, number } = options;
   const random = createRandom(seed, "business", number);
-  const trade = TRADES[number % TRADES.length] ?? "restaurant";
-  const fixed = FIXED[trade];
-  const isFixed = number < TRADES.length;
+  const trade = TRADE_NAMES[number % TRADE_NAMES.length] ?? "restaurant";
+  const { first: fixed, industry, persona, languages, utcOffsetHours } = TRADES[trade];
+  const isFixed = number < TRADE_NAMES.length;
   const signedUpAt = options.historyStart - random.int(7, 60) * DAY_SECONDS - random.int(0, DAY_SECONDS - 1);
   const areaCode = isFixed ? fixed.areaCode : random.pick([305, 312, 512, 617, 702, 808]);
   const names = isFixed ? fixed.agents : [random.pick(AGENT_NAMES)];
@@ -100,7 +61,7 @@ function createBusiness(options: { seed: number; number: number; historyStart: n
         ? fixed.agentId
         : stableId("ag_", 16, { seed, purpose: `agent ${index}`, index: number }),
     name,
-    persona_id: `persona_${trade === "restaurant" ? "warm_host" : "calm_dispatcher"}`,
+    persona_id: persona,
     voice_id: `voice_${name.toLowerCase()}`,
     phone_number: `+1${areaCode}555010${index + 2}`,
     status: "active",
@@ -116,25 +77,25 @@ function createBusiness(options: { seed: number; number: number; historyStart: n
       object: "organization",
       id: isFixed ? fixed.id : stableId("org_", 16, { seed, purpose: "organization", index: number }),
       name: isFixed ? fixed.name : nameOf(trade, number),
-      industry: INDUSTRY[trade],
+      industry,
       subscription_tier: isFixed ? "growth" : random.pick(TIERS),
       subscription_status: "active",
       created_at: timestamp(signedUpAt),
       api_scopes: ["read"],
     },
-    apiKey: isFixed ? fixed.apiKey : `${fixed.apiKey}_${Math.floor(number / TRADES.length) + 1}`,
+    apiKey: isFixed ? fixed.apiKey : `${fixed.apiKey}_${Math.floor(number / TRADE_NAMES.length) + 1}`,
     agents: [agent(first, 0), ...others.map((name, index) => agent(name, index + 1))],
     staffPhone: `+1${areaCode}5550101`,
-    utcOffsetHours: trade === "restaurant" ? -5 : -8,
-    languages: SPOKEN[trade],
+    utcOffsetHours,
+    languages,
   };
 }
 
 /** Names run out after a while; then they get a number, as branches do. */
 function nameOf(trade: Trade, number: number): string {
-  const names = NAMES[trade];
-  const index = Math.floor(number / TRADES.length) - 1;
+  const { others: names, first } = TRADES[trade];
+  const index = Math.floor(number / TRADE_NAMES.length) - 1;
   const branch = Math.floor(index / names.length) + 1;
-  const name = names[index % names.length] ?? names[0];
+  const name = names[index % names.length] ?? first.name;
   return branch === 1 ? name : `${name} No. ${branch}`;
 }

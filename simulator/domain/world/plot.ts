@@ -2,7 +2,8 @@ import type { EventType } from "../../../shared/events.ts";
 import type { Random } from "../random.ts";
 import { type Caller, callerOf } from "./callers.ts";
 import { EVENT_KINDS, type Story } from "./event-types.ts";
-import { type Business, LANGUAGES, type Language } from "./organizations.ts";
+import type { Business } from "./organizations.ts";
+import { LANGUAGES, type Language } from "./phrases/phrases.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { phoneSchema } from "../../../shared/resources.ts";
 import { didYouMean } from "../suggest.ts";
-import { LANGUAGES } from "./organizations.ts";
+import { LANGUAGES } from "./phrases/phrases.ts";
 import afterHoursVoicemail from "./scenarios/after-hours-voicemail.json" with { type: "json" };
 import busyFriday from "./scenarios/busy-friday.json" with { type: "json" };
 import failedTransfer from "./scenarios/failed-transfer.json" with { type: "json" };
