@@ -30,10 +30,9 @@ export function attemptLine(
   const attempt = simulator.deliveries.attempts(deliveryId).find((one) => one.number === number);
   if (delivery === undefined || attempt === undefined) return undefined;
   const result = String(attempt.httpStatus ?? attempt.error ?? "?");
-  const url = simulator.endpoints.find(delivery.endpointId)?.url ?? delivery.endpointId;
   const shown = output.style(isSuccess(attempt.httpStatus ?? 0) ? "green" : "red", `[${result}]`);
   const duration = attempt.durationMs === null ? "" : `, ${attempt.durationMs} ms`;
-  return `${shown} POST ${url} [${delivery.eventId}] attempt ${number}${duration}${consequence(delivery)}`;
+  return `${shown} POST ${attempt.requestUrl} [${delivery.eventId}] attempt ${number}${duration}${consequence(delivery)}`;
 }
 
 function consequence(delivery: { state: string; nextAttemptAtMs: number | null }): string {

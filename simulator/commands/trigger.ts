@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { EVENT_TYPES } from "../../shared/events.ts";
+import { isSuccess } from "../domain/judgement.ts";
 import { assignments } from "./assignments.ts";
 import { usageError } from "./command-error.ts";
 import {
@@ -105,12 +106,13 @@ async function printResults(
     const delivery = await client.get(`/deliveries/${encodeURIComponent(id)}`, deliveryDetailSchema);
     const [attempt] = delivery.attempts;
     const result = firstResult(delivery);
-    const shown = output.style(/^2\d\d$/.test(result) ? "green" : "red", `[${result}]`);
+    const isTaken = isSuccess(attempt?.http_status ?? 0);
+    const shown = output.style(isTaken ? "green" : "red", `[${result}]`);
     const took = typeof attempt?.duration_ms === "number" ? `  ${attempt.duration_ms} ms` : "";
     const due = timeText(delivery.next_attempt_at);
     const next = due === "" ? "" : `  next attempt at ${due} of schedule time`;
-    output.line(`${shown} ${delivery.url ?? delivery.endpoint_id}${took}${next}`);
-    if (/^2\d\d$/.test(result)) continue;
+    output.line(`${shown} ${attempt?.request.url ?? delivery.url ?? delivery.endpoint_id}${took}${next}`);
+    if (isTaken) continue;
     for (const line of answerLines(attempt?.answer)) output.line(`  ${line}`);
   }
 }
