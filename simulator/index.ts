@@ -6,23 +6,7 @@ import type { RunningSimulator, StartOptions } from "./library/surface.ts";
 export type { Envelope, EventType } from "../shared/events.ts";
 export type { ClockMode } from "./domain/clock.ts";
 export type { Readings } from "./domain/readings.ts";
-export type {
-  AttemptRecord,
-  ClockControl,
-  DeliveryControl,
-  DeliveryRecord,
-  DeliverySearch,
-  EmitOptions,
-  Emitted,
-  EndpointControl,
-  EndpointRecord,
-  EndpointRequest,
-  FaultText,
-  Rotation,
-  RunningSimulator,
-  StartOptions,
-  Story,
-} from "./library/surface.ts";
+export type * from "./library/surface.ts";
 
 const NAMES = [
   "url",

@@ -5,18 +5,11 @@ import type { DeliveryState } from "./outcome.ts";
 import { stableId } from "./random.ts";
 import type { DeliveryShape, Kept, VerdictResult } from "./shapes.ts";
 
-type StoredField =
-  | "id"
-  | "event_id"
-  | "event_type"
-  | "endpoint_id"
-  | "state"
-  | "created_at"
-  | "next_attempt_at"
-  | "resend_of";
+/** What is told of a delivery and stands in other tables, or follows from them. */
+type Derived = "org_id" | "recovered_by" | "summary" | "verdict" | "handling" | "attempts";
 
 /** One event for one endpoint, as the table has it. */
-export type Delivery = Kept<Pick<DeliveryShape, StoredField>> & {
+export type Delivery = Kept<Omit<DeliveryShape, "object" | "faults" | Derived>> & {
   seq: number;
   attemptsMade: number;
   faults: Fault[];

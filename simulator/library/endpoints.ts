@@ -47,6 +47,7 @@ function settingsOf({ url, eventTypes, orgId, secret, faults }: Partial<Endpoint
   };
 }
 
-function record({ faults, createdAtMs, previousSecret: _, ...told }: Endpoint): EndpointRecord {
+function record(endpoint: Endpoint): EndpointRecord {
+  const { faults, createdAtMs, previousSecret: _, ...told } = endpoint;
   return { ...told, faults: faults.map(formatFault), createdAt: new Date(createdAtMs) };
 }

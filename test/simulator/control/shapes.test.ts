@@ -8,11 +8,13 @@ import {
   endpointSchema,
   eventDetailSchema,
   eventSchema,
+  listOf,
   recoverySchema,
   registeredSchema,
 } from "../../../simulator/domain/shapes.ts";
-import { startSimulator } from "../../../simulator/index.ts";
-import { startEndpoint } from "../../helpers/endpoint.ts";
+import { createDeliveryControl } from "../../../simulator/library/deliveries.ts";
+import { createEndpointControl } from "../../../simulator/library/endpoints.ts";
+import { startService } from "../../helpers/service.ts";
 
 /** A field of the API as the library names it. */
 const camel = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -29,41 +31,33 @@ const inLibrary = (told: Record<string, unknown>, ...without: string[]) =>
   );
 
 test("what the control API tells has the one shape, field for field, and the library answers the same", async () => {
-  const endpoint = await startEndpoint(500);
-  await using simulator = await startSimulator({ calls: 0 });
-  const ask = async (path: string, body?: object) => {
-    const answer = await fetch(`${simulator.url}/control${path}`, {
-      ...(body && { method: "POST", body: JSON.stringify(body) }),
-      headers: { "content-type": "application/json" },
-    });
-    return (await answer.json()) as Record<string, any>;
-  };
+  const send = () => Promise.resolve({ outcome: { status: 500 }, durationMs: 1 });
+  const { ask, simulator } = await startService({ clock: "manual", send });
   // Whatever the shape does not name would be left out.
-  const expectShape = (schema: z.ZodType, told: unknown) => expect(schema.parse(told)).toEqual(told);
-
-  expectShape(registeredSchema, await ask("/endpoints", { url: endpoint.url, faults: ["duplicate"] }));
-  expectShape(emittedSchema, await ask("/events", { type: "call.completed" }));
+  const told = async (schema: z.ZodType, method: string, path: string, body?: object) => {
+    const answer = await ask(method, path, body);
+    expect(schema.parse(answer.body), path).toEqual(answer.body);
+    return answer.body;
+  };
+  const url = "http://localhost:1/";
+  await told(registeredSchema, "POST", "/endpoints", { url, faults: ["duplicate"] });
+  await told(emittedSchema, "POST", "/events", { type: "call.completed" });
   await simulator.clock.next();
-  const list = await ask("/deliveries");
-  expect(list["data"]).toHaveLength(2);
-  for (const one of list["data"]) expectShape(deliverySchema, one);
-  const [{ id, event_id: eventId, endpoint_id: endpointId }] = list["data"];
-  const detail = await ask(`/deliveries/${id}`);
-  expectShape(deliveryDetailSchema, detail);
-  const registered = await ask(`/endpoints/${endpointId}`);
-  expectShape(endpointSchema, registered);
-  const event = await ask(`/events/${eventId}`);
-  expectShape(eventDetailSchema, event);
-  expectShape(eventSchema, (await ask("/events"))["data"][0]);
-  expectShape(clockSchema, await ask("/clock"));
-  expectShape(recoverySchema, await ask("/deliveries/resend", { state: "failed", dry_run: true }));
+  const { data: [first] = [] } = await told(listOf(deliverySchema), "GET", "/deliveries?limit=1");
+  const { id, event_id: eventId, endpoint_id: endpointId } = deliverySchema.parse(first);
+  const detail = deliveryDetailSchema.parse(await told(deliveryDetailSchema, "GET", `/deliveries/${id}`));
+  const endpoint = await told(endpointSchema, "GET", `/endpoints/${endpointId}`);
+  await told(eventDetailSchema, "GET", `/events/${eventId}`);
+  await told(listOf(eventSchema), "GET", "/events");
+  await told(clockSchema, "GET", "/clock");
+  await told(recoverySchema, "POST", "/deliveries/resend", { state: "failed", dry_run: true });
 
-  const record = simulator.deliveries.get(id);
+  const record = createDeliveryControl(simulator).get(id);
   expect(record).toMatchObject(inLibrary(detail, "handling", "attempts", "url"));
-  const [attempt] = detail["attempts"];
-  expect(record.attempts[0]).toMatchObject(inLibrary(attempt, "request", "signature", "answer"));
-  expect(record.attempts[0]?.request).toMatchObject({ url: attempt.request.url });
-  expect(simulator.endpoints.get(endpointId)).toMatchObject(
-    inLibrary(registered, "secret_last4", "previous_secret_last4", "previous_secret_until"),
+  const [attempt] = detail.attempts;
+  expect(record.attempts[0]).toMatchObject(inLibrary(attempt!, "request", "signature", "answer"));
+  expect(record.attempts[0]?.request.url).toBe(attempt?.request.url);
+  expect(createEndpointControl(simulator).get(endpointId)).toMatchObject(
+    inLibrary(endpoint, "secret_last4", "previous_secret_last4", "previous_secret_until"),
   );
 });

@@ -12,7 +12,7 @@ const idsOf = (list: unknown) => (list as { id: string }[]).map(({ id }) => id).
 
 test("each word for a state finds the same deliveries in the API, the commands, the library and the tools", async () => {
   let answer: ReturnType<NonNullable<SimulatorOptions["send"]>>;
-  const answers = (status: number) => (answer = Promise.resolve({ outcome: { status }, durationMs: 1 }));
+  const answers = (status: number) => void (answer = Promise.resolve({ outcome: { status }, durationMs: 1 }));
   const { ask, simulator, url } = await startService({ clock: "manual", send: () => answer });
   register(simulator, "http://localhost:1/");
   answers(500);
