@@ -71,3 +71,18 @@ test("a verdict stays not to the sixth failure, and beyond it", async () => {
   expect(kept(simulator)).toEqual(["not"]);
   expect(simulator.deliveries.page({ limit: 1, state: "dead" }).deliveries).toHaveLength(1);
 });
+
+test("states are counted whatever was meant, and verdicts whatever the type", async () => {
+  const simulator = endingWith([]);
+  simulator.events.emit({ type: "call.completed" });
+  simulator.events.emit({ type: "call.completed", faults: [{ name: "unknown-fields" }] });
+  simulator.events.emit({ type: "order.created" });
+  await simulator.settled();
+  const { byState, byType } = simulator.counts.deliveries();
+  expect(byState).toEqual({ attempting: 0, delivered: 4, dead: 0 });
+  expect(byType.get("call.completed")).toEqual({ attempting: 0, delivered: 3, dead: 0 });
+  expect(simulator.verdicts.counts()).toMatchObject([
+    { meant: "honest", verdict: "ok", count: 3 },
+    { meant: "unfamiliar", verdict: "ok", count: 1 },
+  ]);
+});
