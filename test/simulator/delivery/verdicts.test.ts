@@ -78,11 +78,11 @@ test("states are counted whatever was meant, and verdicts whatever the type", as
   simulator.events.emit({ type: "call.completed", faults: [{ name: "unknown-fields" }] });
   simulator.events.emit({ type: "order.created" });
   await simulator.settled();
-  const { byState, byType } = simulator.counts.deliveries();
-  expect(byState).toEqual({ attempting: 0, delivered: 4, dead: 0 });
-  expect(byType.get("call.completed")).toEqual({ attempting: 0, delivered: 3, dead: 0 });
   expect(simulator.verdicts.counts()).toMatchObject([
     { meant: "honest", verdict: "ok", count: 3 },
     { meant: "unfamiliar", verdict: "ok", count: 1 },
   ]);
+  const { byState, byType } = simulator.counts.deliveries();
+  expect(byState).toEqual({ attempting: 0, delivered: 4, dead: 0 });
+  expect(byType.get("call.completed")).toEqual({ attempting: 0, delivered: 3, dead: 0 });
 });
