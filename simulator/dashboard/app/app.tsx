@@ -1,12 +1,11 @@
-import { PageHead } from "./components/page.tsx";
+import { type ComponentChildren, render } from "preact";
 import { Empty } from "./components/empty.tsx";
-import type { ComponentChildren } from "preact";
-import { render } from "preact";
 import { Guarded } from "./components/guarded.tsx";
+import { PageHead } from "./components/page.tsx";
 import { Shell } from "./components/shell.tsx";
 import { listenToKeys } from "./core/keys.ts";
 import { startLive } from "./core/live.ts";
-import { followLinks, useRoute, hrefTo } from "./core/route.ts";
+import { followLinks, hrefTo, useRoute } from "./core/route.ts";
 import { ConsolePage } from "./pages/console.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { EndpointsPage } from "./pages/endpoints.tsx";

@@ -1,4 +1,3 @@
-import type { Attempt, Endpoint } from "../core/types.ts";
 import { useEffect } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { millisecondsOf, timeOf } from "../core/format.ts";
@@ -6,6 +5,7 @@ import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import { attemptTone } from "../core/schedule.ts";
+import type { Attempt, Endpoint } from "../core/types.ts";
 import { outcomeWord } from "../core/words.ts";
 import { Fact } from "./page.tsx";
 

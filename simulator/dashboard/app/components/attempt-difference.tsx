@@ -1,6 +1,6 @@
-import type { AttemptDetail } from "../core/types.ts";
-import { differenceOf, linesOf } from "../core/difference.ts";
 import { useState } from "preact/hooks";
+import { differenceOf, linesOf } from "../core/difference.ts";
+import type { AttemptDetail } from "../core/types.ts";
 import { Segments } from "./code-view.tsx";
 import { Panel } from "./page.tsx";
 import { Table } from "./table.tsx";
@@ -8,14 +8,10 @@ import { Table } from "./table.tsx";
 const LINES = "What is otherwise in the answer";
 const MARKS = { gone: "−", new: "+", same: " " };
 
+type AttemptDifferenceProps = { attempts: AttemptDetail[]; attempt: AttemptDetail };
+
 /** What is otherwise in this attempt than in an earlier one: at first the one before it. */
-export function AttemptDifference({
-  attempts,
-  attempt,
-}: {
-  attempts: AttemptDetail[];
-  attempt: AttemptDetail;
-}) {
+export function AttemptDifference({ attempts, attempt }: AttemptDifferenceProps) {
   const [number, setNumber] = useState(attempt.number - 1);
   const others = attempts.slice(0, attempt.number - 1);
   const before = others.find((other) => other.number === number);

@@ -1,6 +1,6 @@
-import type { AttemptDetail } from "../core/types.ts";
 import { fullTimeOf, millisecondsOf } from "../core/format.ts";
 import { attemptState } from "../core/schedule.ts";
+import type { AttemptDetail } from "../core/types.ts";
 import { outcomeSentence } from "../core/words.ts";
 import { AttemptDifference } from "./attempt-difference.tsx";
 import { OutcomeChip } from "./chips.tsx";
@@ -10,16 +10,13 @@ import { Panel } from "./page.tsx";
 import { SignatureView } from "./signature-view.tsx";
 import { Table } from "./table.tsx";
 
+type AttemptViewProps = AttemptTools & { attempt: AttemptDetail; attempts: AttemptDetail[] };
+
 /**
  * One of the `attempts`: how it ended and why, what is otherwise than in another one, what was sent, what came back, and whether the
  * signature holds. One that failed has what helps to find out why.
  */
-export function AttemptView({
-  attempt,
-  attempts,
-  curl,
-  onEdit,
-}: AttemptTools & { attempt: AttemptDetail; attempts: AttemptDetail[] }) {
+export function AttemptView({ attempt, attempts, curl, onEdit }: AttemptViewProps) {
   const { request, answer } = attempt;
   return (
     <div class="attempt">

@@ -1,15 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** What can be pressed or, with `href`, leads elsewhere; `kind` is any of accent, small, quiet, danger, danger-words. */
-export function Button({
-  icon,
-  kind = "",
-  busy = false,
-  href,
-  children,
-  ...rest
-}: {
+type ButtonProps = {
   icon?: IconName | undefined;
   kind?: string;
   busy?: boolean;
@@ -24,7 +16,10 @@ export function Button({
   "aria-label"?: string;
   onClick?: () => unknown;
   children: ComponentChildren;
-}) {
+};
+
+/** What can be pressed or, with `href`, leads elsewhere; `kind` is any of accent, small, quiet, danger, danger-words. */
+export function Button({ icon, kind = "", busy = false, href, children, ...rest }: ButtonProps) {
   const content = (
     <>
       {icon && <Icon name={icon} size={kind.includes("small") ? 14 : 15} />}

@@ -1,6 +1,6 @@
-import type { Check } from "../core/types.ts";
 import { useMemo } from "preact/hooks";
 import { shortOf } from "../core/format.ts";
+import type { Check } from "../core/types.ts";
 import { Chip, type Tone } from "./chips.tsx";
 import { Code } from "./code-view.tsx";
 import { CopyButton } from "./copy-button.tsx";

@@ -1,6 +1,6 @@
-import type { Attempt, DeliveryState } from "../core/types.ts";
 import type { ComponentChildren } from "preact";
 import { attemptTone } from "../core/schedule.ts";
+import type { Attempt, DeliveryState } from "../core/types.ts";
 import { outcomeWord, STATE_TITLES, STATE_WORDS } from "../core/words.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -16,16 +16,10 @@ const TYPE_ICONS: Record<string, IconName> = {
   "booking.created": "calendar",
 };
 
+type ChipProps = { tone?: Tone; title?: string | undefined; children: ComponentChildren };
+
 /** A word on a tinted ground: tones are ok, bad, wait, purpose and plain. */
-export function Chip({
-  tone = "plain",
-  title,
-  children,
-}: {
-  tone?: Tone;
-  title?: string | undefined;
-  children: ComponentChildren;
-}) {
+export function Chip({ tone = "plain", title, children }: ChipProps) {
   return (
     <span class={`chip inline ${tone}`} title={title}>
       {children}

@@ -1,17 +1,17 @@
-import type { ClockMode } from "../core/types.ts";
 import { useRef, useState } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { countOf, dayAndTimeOf, fullTimeOf, timeOf } from "../core/format.ts";
 import { useKeys } from "../core/keys.ts";
 import { clockFrom, scheduleNowMs, useLive } from "../core/live.ts";
 import { attempt } from "../core/toasts.ts";
+import type { ClockMode } from "../core/types.ts";
 import { CLOCK_MODES } from "../core/words.ts";
+import { Button } from "./button.tsx";
 import { Segments } from "./code-view.tsx";
 import { Countdown, useTick } from "./countdown.tsx";
 import { Confirm, Dialog } from "./dialog.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { TimeStrip } from "./time-strip.tsx";
-import { Button } from "./button.tsx";
 
 const MODES = (["real", "skip", "manual"] as const).map((mode) => [mode, ...CLOCK_MODES[mode]] as const);
 type Step = {

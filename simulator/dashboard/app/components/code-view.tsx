@@ -1,6 +1,6 @@
-import { withControlsShown } from "../core/words.ts";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { withControlsShown } from "../core/words.ts";
 import { CopyButton } from "./copy-button.tsx";
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;

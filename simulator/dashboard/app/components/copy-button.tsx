@@ -1,24 +1,20 @@
 import { useRef, useState } from "preact/hooks";
 import { toast } from "../core/toasts.ts";
-import { Icon } from "./icon.tsx";
 import { Button } from "./button.tsx";
+import { Icon } from "./icon.tsx";
 
 const CONFIRMED_MS = 1_500;
 
-/** Copies `text`, or what it answers when called, and says so in its place, without changing its size. */
-export function CopyButton({
-  text,
-  label = "Copy",
-  quiet = false,
-  small = false,
-  title,
-}: {
+type CopyButtonProps = {
   text: string | (() => string | Promise<string | undefined>);
   label?: string;
   quiet?: boolean;
   small?: boolean;
   title?: string;
-}) {
+};
+
+/** Copies `text`, or what it answers when called, and says so in its place, without changing its size. */
+export function CopyButton({ text, label = "Copy", quiet = false, small = false, title }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   async function copy() {

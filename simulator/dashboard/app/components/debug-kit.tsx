@@ -1,10 +1,10 @@
-import type { AttemptDetail } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { LANGUAGES, programFor } from "../core/snippets.ts";
+import type { AttemptDetail } from "../core/types.ts";
+import { Button } from "./button.tsx";
 import { Code, Segments } from "./code-view.tsx";
 import { Copyable, CopyButton } from "./copy-button.tsx";
 import { Panel } from "./page.tsx";
-import { Button } from "./button.tsx";
 
 const REMEMBERED = "snippet-language";
 

@@ -1,4 +1,3 @@
-import type { DeliveryDetail } from "../core/types.ts";
 import { useEffect, useState } from "preact/hooks";
 import { useActions } from "../core/actions.ts";
 import { control } from "../core/api.ts";
@@ -9,17 +8,17 @@ import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
+import type { DeliveryDetail } from "../core/types.ts";
 import { lineOf, withControlsShown } from "../core/words.ts";
 import { AttemptView } from "./attempt-view.tsx";
+import { Button } from "./button.tsx";
 import { Chip, StateChip, TypeMark } from "./chips.tsx";
-import { CopyButton, Copyable, copyText } from "./copy-button.tsx";
+import { Copyable, CopyButton, copyText } from "./copy-button.tsx";
 import { EditAndSend } from "./edit-and-send.tsx";
 import { Loading, Problem } from "./empty.tsx";
-import { PageHead, PageTitle } from "./page.tsx";
+import { Fact, PageHead, PageTitle } from "./page.tsx";
 import { Timeline } from "./timeline.tsx";
 import { VerdictLine } from "./verdict-mark.tsx";
-import { Button } from "./button.tsx";
-import { Fact } from "./page.tsx";
 
 /** One delivery: the verdict, its six slots, and each attempt down to the bytes. */
 export function DeliveryView({ id, query, isAlone }: { id: string; query: string; isAlone: boolean }) {

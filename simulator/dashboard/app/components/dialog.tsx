@@ -1,20 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { Icon, type IconName } from "./icon.tsx";
 import { Button } from "./button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+
+type DialogProps = { title: string; onClose?: () => void; children: ComponentChildren; wide?: boolean };
 
 /** A modal dialog. Escape and the cross close it; without `onClose` only what is in it does. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-  wide = false,
-}: {
-  title: string;
-  onClose?: () => void;
-  children: ComponentChildren;
-  wide?: boolean;
-}) {
+export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement | null>(null);
   const id = useId();
   useEffect(() => {
@@ -61,6 +53,17 @@ export function Dialog({
   );
 }
 
+type FormDialogProps = {
+  title: string;
+  action: string;
+  icon?: IconName;
+  disabled?: boolean;
+  wide?: boolean;
+  onSubmit: () => unknown;
+  onClose: () => void;
+  children: ComponentChildren;
+};
+
 /** A dialog to fill in: what is in it, and below it the button that does `action`. */
 export function FormDialog({
   title,
@@ -71,16 +74,7 @@ export function FormDialog({
   onSubmit,
   onClose,
   children,
-}: {
-  title: string;
-  action: string;
-  icon?: IconName;
-  disabled?: boolean;
-  wide?: boolean;
-  onSubmit: () => unknown;
-  onClose: () => void;
-  children: ComponentChildren;
-}) {
+}: FormDialogProps) {
   function submit(event: Event) {
     event.preventDefault();
     void onSubmit();
@@ -100,6 +94,16 @@ export function FormDialog({
   );
 }
 
+type ConfirmProps = {
+  title: string;
+  action: string;
+  keep?: string;
+  tone?: "danger" | "accent";
+  onConfirm: () => void;
+  onClose: () => void;
+  children: ComponentChildren;
+};
+
 /** Asks before something that cannot be undone; `keep` and `action` are the words of its two buttons. */
 export function Confirm({
   title,
@@ -109,15 +113,7 @@ export function Confirm({
   onConfirm,
   onClose,
   children,
-}: {
-  title: string;
-  action: string;
-  keep?: string;
-  tone?: "danger" | "accent";
-  onConfirm: () => void;
-  onClose: () => void;
-  children: ComponentChildren;
-}) {
+}: ConfirmProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="dialog-body stack">{children}</div>

@@ -1,12 +1,12 @@
-import type { EndpointDocs as EndpointDocsOf, EventDocs as EventDocsOf } from "../core/openapi.ts";
 import { apiCurl } from "../core/curl.ts";
 import { useLive } from "../core/live.ts";
+import type { EndpointDocs as EndpointDocsOf, EventDocs as EventDocsOf } from "../core/openapi.ts";
 import { hrefTo } from "../core/route.ts";
+import { Button } from "./button.tsx";
 import { TypeMark } from "./chips.tsx";
 import { Code } from "./code-view.tsx";
 import { DocsTable } from "./docs-fields.tsx";
 import { Marked } from "./marked.tsx";
-import { Button } from "./button.tsx";
 
 /** An endpoint of the REST API: what it answers, by which parameters, and where it can be tried. */
 export function EndpointDocs({ endpoint }: { endpoint: EndpointDocsOf }) {

@@ -1,7 +1,7 @@
-import { messageOf } from "../core/toasts.ts";
-import type { Delivery } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
+import { messageOf } from "../core/toasts.ts";
+import type { Delivery } from "../core/types.ts";
 import { FormDialog } from "./dialog.tsx";
 import { Problem } from "./empty.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
@@ -9,18 +9,15 @@ import { TextArea } from "./field.tsx";
 
 const ROWS = 16;
 
-/** The event of an attempt to be changed and sent to its endpoint alone, signed afresh, with six attempts of its own. */
-export function EditAndSend({
-  delivery,
-  body,
-  onSent,
-  onClose,
-}: {
+type EditAndSendProps = {
   delivery: Delivery;
   body: string;
   onSent: (delivery: { id: string }) => void;
   onClose: () => void;
-}) {
+};
+
+/** The event of an attempt to be changed and sent to its endpoint alone, signed afresh, with six attempts of its own. */
+export function EditAndSend({ delivery, body, onSent, onClose }: EditAndSendProps) {
   const [text, setText] = useState(() => pretty(body));
   const [isSameId, setSameId] = useState(false);
   const [faults, setFaults] = useState<string[]>([]);

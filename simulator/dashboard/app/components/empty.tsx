@@ -1,16 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "./icon.tsx";
 
+type EmptyProps = { icon?: IconName; title: string; children?: ComponentChildren };
+
 /** Where there is nothing: what that means, and the next step. */
-export function Empty({
-  icon = "inbox",
-  title,
-  children,
-}: {
-  icon?: IconName;
-  title: string;
-  children?: ComponentChildren;
-}) {
+export function Empty({ icon = "inbox", title, children }: EmptyProps) {
   return (
     <div class="empty">
       <span class="empty-icon disc muted">

@@ -1,4 +1,3 @@
-import type { Endpoint } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { countOf, dayAndTimeOf, fullTimeOf } from "../core/format.ts";
@@ -6,15 +5,16 @@ import { scheduleNowMs, useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
 import { tellSecret } from "../core/told-secret.ts";
+import type { Endpoint } from "../core/types.ts";
 import { AnswerPicture } from "./answer-picture.tsx";
+import { Button } from "./button.tsx";
 import { Chip, TypeName } from "./chips.tsx";
 import { Copyable } from "./copy-button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
+import { Fact } from "./page.tsx";
 import { RotateSecret } from "./rotate-secret.tsx";
 import { verifyEndpoint } from "./verify-run.tsx";
-import { Button } from "./button.tsx";
-import { Fact } from "./page.tsx";
 
 /** One endpoint with what can be done to it. */
 export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoint; isRotated?: boolean }) {

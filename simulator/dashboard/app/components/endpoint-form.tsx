@@ -1,17 +1,17 @@
-import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
 import { useLater } from "../core/later.ts";
 import { organizationChoices, useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { toast } from "../core/toasts.ts";
+import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts";
+import { Button } from "./button.tsx";
 import { FormDialog } from "./dialog.tsx";
 import { Problem } from "./empty.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
 import { Checkboxes, SelectField, TextField } from "./field.tsx";
 import { Icon } from "./icon.tsx";
 import { ReceiverOffers } from "./receiver-offers.tsx";
-import { Button } from "./button.tsx";
 
 const CHECK_AFTER_MS = 120;
 const CHECK_AGAIN_MS = 1_000;

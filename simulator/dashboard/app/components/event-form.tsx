@@ -1,4 +1,3 @@
-import type { Emitted, EventTypeForm } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
 import { commandLine } from "../core/curl.ts";
@@ -7,12 +6,13 @@ import { organizationChoices, useLive } from "../core/live.ts";
 import { fieldsOf, type OverrideField, type Overrides, overridesOf } from "../core/overrides.ts";
 import { hrefTo } from "../core/route.ts";
 import { toast } from "../core/toasts.ts";
+import type { Emitted, EventTypeForm } from "../core/types.ts";
+import { Button } from "./button.tsx";
 import { Copyable } from "./copy-button.tsx";
 import { Problem } from "./empty.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
 import { SelectField, TextArea, TextField } from "./field.tsx";
 import { Panel } from "./page.tsx";
-import { Button } from "./button.tsx";
 
 /** A form for one event type, made from its schema: what is left empty is made up. */
 export function EventForm({ type }: { type: EventTypeForm }) {
@@ -129,15 +129,9 @@ export function EventForm({ type }: { type: EventTypeForm }) {
   );
 }
 
-function Override({
-  field,
-  value,
-  onInput,
-}: {
-  field: OverrideField;
-  value: string;
-  onInput: (value: string) => void;
-}) {
+type OverrideProps = { field: OverrideField; value: string; onInput: (value: string) => void };
+
+function Override({ field, value, onInput }: OverrideProps) {
   const { name, kind, example } = field;
   if (kind === "boolean")
     return (

@@ -15,14 +15,10 @@ const COUNTS: [count: string, words: string][] = [
   ...["2", "3", "4", "5"].map((count): [string, string] => [count, `the first ${count}`]),
 ];
 
+type FaultPickerProps = { chosen: readonly string[]; onChange: (faults: string[]) => void };
+
 /** What the simulator should do wrong on purpose; `chosen` are texts such as `drop-answer:2`. */
-export function FaultPicker({
-  chosen,
-  onChange,
-}: {
-  chosen: readonly string[];
-  onChange: (faults: string[]) => void;
-}) {
+export function FaultPicker({ chosen, onChange }: FaultPickerProps) {
   const { value: faults } = useLoaded("faults", async () => (await control.get("/faults")).data);
   const counts = new Map(
     chosen.map((text) => text.split(":")).map(([name = "", count = ""]): [string, string] => [name, count]),

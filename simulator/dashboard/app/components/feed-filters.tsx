@@ -1,9 +1,9 @@
 import type { ComponentChildren, Ref } from "preact";
-import type { StateCounts } from "../core/types.ts";
-import { type Filter, type Filters as FilterValues, PERIODS, SEARCH_FIELDS } from "../core/filters.ts";
 import { useId, useState } from "preact/hooks";
+import { type Filter, type Filters as FilterValues, PERIODS, SEARCH_FIELDS } from "../core/filters.ts";
 import { numberOf } from "../core/format.ts";
 import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
+import type { StateCounts } from "../core/types.ts";
 import { STATE_TITLES, STATE_WORDS } from "../core/words.ts";
 import { Select } from "./field.tsx";
 import { Icon } from "./icon.tsx";
@@ -12,20 +12,15 @@ const LOST_TITLE = "Gave up, and was not sent again since (state lost).";
 
 export type FilterProps = { filters: FilterValues; onChange: (filters: FilterValues) => void };
 
-/** What is searched for, of which type, at which endpoint, created when. */
-export function Filters({
-  filters,
-  onChange,
-  searchRef,
-  isPaused,
-  onPause,
-  onView,
-}: FilterProps & {
+type FiltersProps = FilterProps & {
   searchRef: Ref<HTMLInputElement>;
   isPaused: boolean;
   onPause: () => void;
   onView: () => void;
-}) {
+};
+
+/** What is searched for, of which type, at which endpoint, created when. */
+export function Filters({ filters, onChange, searchRef, isPaused, onPause, onView }: FiltersProps) {
   useLive();
   const offersId = useId();
   const periods = PERIODS.some(([since]) => since === filters.since)
@@ -120,13 +115,10 @@ function offersFor(q: string): string[] {
   return values.filter((one) => one.startsWith(value)).map((one) => `${before}${name}:${one}`);
 }
 
+type StateTabsProps = FilterProps & { within: StateCounts | undefined; children?: ComponentChildren };
+
 /** The states with how many deliveries are in each; what gave up counts until it was sent again, and is lost until then. */
-export function StateTabs({
-  filters,
-  onChange,
-  within,
-  children,
-}: FilterProps & { within: StateCounts | undefined; children?: ComponentChildren }) {
+export function StateTabs({ filters, onChange, within, children }: StateTabsProps) {
   const { attempting = 0, delivered = 0, dead = 0 } = within?.deliveries ?? {};
   const { lost = 0 } = within ?? {};
   const tabs: [state: string, words: string, count: number, title?: string][] = [

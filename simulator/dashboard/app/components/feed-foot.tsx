@@ -1,8 +1,8 @@
 import { countOf } from "../core/format.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
-import { lineOf, outcomeWord } from "../core/words.ts";
 import { attemptTone } from "../core/schedule.ts";
+import { lineOf, outcomeWord } from "../core/words.ts";
 import { Button } from "./button.tsx";
 
 /** What stands below the last row: whether there is more, or that this is all. */

@@ -1,9 +1,9 @@
-import { type Delivery, type EventRecord } from "../core/types.ts";
-import type { Row } from "../core/rows.ts";
 import { dayAndTimeOf, fullTimeOf, millisecondsOf, timeOf } from "../core/format.ts";
 import { endpointOf, live } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
+import type { Row } from "../core/rows.ts";
 import { attemptTone, slotsOf, type SlotState } from "../core/schedule.ts";
+import type { Delivery, EventRecord } from "../core/types.ts";
 import { lineOf, outcomeWord, placeOf, withControlsShown } from "../core/words.ts";
 import { TypeMark } from "./chips.tsx";
 import { Countdown } from "./countdown.tsx";
@@ -11,18 +11,10 @@ import { VerdictMark } from "./verdict-mark.tsx";
 
 const LIT_MS = 1_600;
 
+type FeedRowProps = { row: Row; query: string; isChosen: boolean; isPicked: boolean };
+
 /** One row of the list, whatever it is; `query` goes along with every link, so that the filters stay. */
-export function FeedRow({
-  row,
-  query,
-  isChosen,
-  isPicked,
-}: {
-  row: Row;
-  query: string;
-  isChosen: boolean;
-  isPicked: boolean;
-}) {
+export function FeedRow({ row, query, isChosen, isPicked }: FeedRowProps) {
   if (row.kind === "lonely")
     return <EventRow event={row.event} words="No endpoint has selected it: it went to nobody." />;
   if (row.kind === "event") {
@@ -33,6 +25,14 @@ export function FeedRow({
   return <DeliveryRow {...{ delivery, isGrouped, query, isChosen, isPicked }} />;
 }
 
+type DeliveryRowProps = {
+  delivery: Delivery;
+  isGrouped?: boolean;
+  query?: string;
+  isChosen?: boolean;
+  isPicked?: boolean;
+};
+
 /** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
 export function DeliveryRow({
   delivery,
@@ -40,13 +40,7 @@ export function DeliveryRow({
   query = "",
   isChosen = false,
   isPicked = false,
-}: {
-  delivery: Delivery;
-  isGrouped?: boolean;
-  query?: string;
-  isChosen?: boolean;
-  isPicked?: boolean;
-}) {
+}: DeliveryRowProps) {
   const { id, event_type: type, endpoint_id: endpointId, resend_of: resendOf, verdict } = delivery;
   const place = placeOf(endpointOf(endpointId)?.url);
   const lit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
@@ -91,14 +85,10 @@ function gaveUpWords({ recovered_by: recoveredBy }: Delivery): string {
   return recoveredBy === null ? "gave up" : "recovered";
 }
 
+type EventRowProps = { event: Omit<EventRecord, "object" | "org_id" | "origin">; words: string };
+
 /** An event: with the deliveries below it, or one that no endpoint wanted. */
-function EventRow({
-  event,
-  words,
-}: {
-  event: Omit<EventRecord, "object" | "org_id" | "origin">;
-  words: string;
-}) {
+function EventRow({ event, words }: EventRowProps) {
   return (
     <a class="feed-row edge flex event" href={hrefTo(`/events/${event.id}`)}>
       <span class="no-mark" /> <TypeMark type={event.type} />{" "}

@@ -13,14 +13,10 @@ type Labelled = {
   className?: string | undefined;
 };
 
+type FieldProps = Labelled & { render: (id: string, describedBy: string | undefined) => ComponentChildren };
+
 /** A labelled input of any kind: `render(id, describedBy)` gives the control itself. */
-export function Field({
-  label,
-  hint,
-  problem,
-  render,
-  className = "",
-}: Labelled & { render: (id: string, describedBy: string | undefined) => ComponentChildren }) {
+export function Field({ label, hint, problem, render, className = "" }: FieldProps) {
   const id = useId();
   const note = problem ?? hint;
   return (
@@ -38,15 +34,7 @@ export function Field({
 
 type Text = Labelled & { value: string; onInput: (value: string) => void };
 
-/** A line of text. */
-export function TextField({
-  label,
-  hint,
-  problem,
-  className,
-  onInput,
-  ...input
-}: Text & {
+type TextFieldProps = Text & {
   type?: "text" | "number" | "password" | "datetime-local";
   placeholder?: string;
   required?: boolean;
@@ -54,7 +42,10 @@ export function TextField({
   max?: string;
   inputmode?: "numeric";
   autofocus?: boolean;
-}) {
+};
+
+/** A line of text. */
+export function TextField({ label, hint, problem, className, onInput, ...input }: TextFieldProps) {
   // The types of inputs tell apart which attributes each kind has.
   const own: object = input;
   return (
@@ -74,15 +65,10 @@ export function TextField({
   );
 }
 
+type TextAreaProps = Text & { rows?: number; placeholder?: string; autofocus?: boolean };
+
 /** Several lines of text. */
-export function TextArea({
-  label,
-  hint,
-  problem,
-  className,
-  onInput,
-  ...input
-}: Text & { rows?: number; placeholder?: string; autofocus?: boolean }) {
+export function TextArea({ label, hint, problem, className, onInput, ...input }: TextAreaProps) {
   return (
     <Field
       {...{ label, hint, problem, className }}
@@ -99,18 +85,15 @@ export function TextArea({
   );
 }
 
-/** One of several, for whoever brings the label: `options` are pairs of value and words. */
-export function Select({
-  value,
-  onChange,
-  options,
-  ...rest
-}: Choices & {
+type SelectProps = Choices & {
   id?: string;
   class?: string;
   "aria-label"?: string;
   "aria-describedby"?: string | undefined;
-}) {
+};
+
+/** One of several, for whoever brings the label: `options` are pairs of value and words. */
+export function Select({ value, onChange, options, ...rest }: SelectProps) {
   return (
     <select {...rest} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
       {options.map(([choice, words]) => (
@@ -132,20 +115,16 @@ export function SelectField({ value, onChange, options, ...labelled }: Labelled 
   );
 }
 
-/** Any number of several, as boxes to tick. */
-export function Checkboxes({
-  label,
-  hint,
-  options,
-  chosen,
-  onChange,
-}: {
+type CheckboxesProps = {
   label: string;
   hint: string;
   options: readonly (readonly [value: string, words: string, title: string])[];
   chosen: readonly string[];
   onChange: (chosen: string[]) => void;
-}) {
+};
+
+/** Any number of several, as boxes to tick. */
+export function Checkboxes({ label, hint, options, chosen, onChange }: CheckboxesProps) {
   const toggle = (value: string) =>
     onChange(chosen.includes(value) ? chosen.filter((other) => other !== value) : [...chosen, value]);
   return (

@@ -1,7 +1,7 @@
-import { messageOf } from "../core/toasts.ts";
 import type { ComponentChildren } from "preact";
 import { useErrorBoundary } from "preact/hooks";
 import { hrefTo } from "../core/route.ts";
+import { messageOf } from "../core/toasts.ts";
 import { Problem } from "./empty.tsx";
 import { PageHead } from "./page.tsx";
 

@@ -30,17 +30,13 @@ export function useHistory(
   return isWanted ? value : undefined;
 }
 
+type HistoryChartProps = { history: History; onZoom: (since: string, until: string) => void };
+
 /**
  * What was acknowledged and what failed, slot by slot, with how long the slowest answer of each took; a slot that is
  * pressed becomes the period of the list.
  */
-export function HistoryChart({
-  history,
-  onZoom,
-}: {
-  history: History;
-  onZoom: (since: string, until: string) => void;
-}) {
+export function HistoryChart({ history, onZoom }: HistoryChartProps) {
   const { slots, slot_seconds: seconds } = history;
   const most = Math.max(1, ...slots.map(({ sent }) => sent));
   const width = WIDTH / slots.length;

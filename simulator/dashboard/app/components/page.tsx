@@ -3,20 +3,16 @@ import { useEffect, useRef } from "preact/hooks";
 
 type Heading = "h1" | "h2";
 
-/** The head of every page: its title, a line about it, and what can be done. */
-export function PageHead({
-  title,
-  shortTitle,
-  lead,
-  as,
-  children,
-}: {
+type PageHeadProps = {
   title: ComponentChildren;
   shortTitle?: string;
   lead?: ComponentChildren;
   as?: Heading;
   children?: ComponentChildren;
-}) {
+};
+
+/** The head of every page: its title, a line about it, and what can be done. */
+export function PageHead({ title, shortTitle, lead, as, children }: PageHeadProps) {
   return (
     <div class="page-head flex wraps between">
       <div class="page-title">
@@ -27,6 +23,15 @@ export function PageHead({
     </div>
   );
 }
+
+type PageTitleProps = {
+  title: ComponentChildren;
+  shortTitle?: string | undefined;
+  as?: Heading | undefined;
+  className?: string;
+  namesWindow?: boolean;
+  takesFocus?: boolean;
+};
 
 /**
  * The title of a page: names the window, and takes the focus when the page is opened. Of two that are in sight at once,
@@ -39,14 +44,7 @@ export function PageTitle({
   className = "",
   namesWindow = true,
   takesFocus = true,
-}: {
-  title: ComponentChildren;
-  shortTitle?: string | undefined;
-  as?: Heading | undefined;
-  className?: string;
-  namesWindow?: boolean;
-  takesFocus?: boolean;
-}) {
+}: PageTitleProps) {
   const ref = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (namesWindow) document.title = `${shortTitle} · Voice agent simulator`;
@@ -64,18 +62,15 @@ export function PageTitle({
 
 let isFirstPage = true;
 
-/** A titled box. */
-export function Panel({
-  title,
-  aside,
-  children,
-  className = "",
-}: {
+type PanelProps = {
   title?: string;
   aside?: ComponentChildren;
   children: ComponentChildren;
   className?: string;
-}) {
+};
+
+/** A titled box. */
+export function Panel({ title, aside, children, className = "" }: PanelProps) {
   return (
     <section class={`panel box ${className}`}>
       {title && (
@@ -89,18 +84,10 @@ export function Panel({
   );
 }
 
+type FactProps = { name: string; title?: string; wide?: boolean; children: ComponentChildren };
+
 /** One of the facts in a `<dl class="facts">`; a wide one has a line of its own. */
-export function Fact({
-  name,
-  title,
-  wide = false,
-  children,
-}: {
-  name: string;
-  title?: string;
-  wide?: boolean;
-  children: ComponentChildren;
-}) {
+export function Fact({ name, title, wide = false, children }: FactProps) {
   return (
     <div class={wide ? "wide" : ""} title={title}>
       <dt class="small faint">{name}</dt>

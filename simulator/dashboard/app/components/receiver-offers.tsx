@@ -1,8 +1,8 @@
-import type { Listener, Listeners, Probe } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { useLater } from "../core/later.ts";
 import { attempt } from "../core/toasts.ts";
+import type { Listener, Listeners, Probe } from "../core/types.ts";
 import { Button } from "./button.tsx";
 
 const LOOK_AGAIN_MS = 2_500;

@@ -5,10 +5,10 @@ import { countOf } from "../core/format.ts";
 import { useLater } from "../core/later.ts";
 import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
 import type { Delivery, Recovery } from "../core/types.ts";
+import { Button } from "./button.tsx";
 import { Dialog, FormDialog } from "./dialog.tsx";
 import { Problem } from "./empty.tsx";
 import { SelectField, TextField } from "./field.tsx";
-import { Button } from "./button.tsx";
 
 const COUNT_AFTER_MS = 150;
 const SPANS: [since: string, words: string][] = [

@@ -1,8 +1,8 @@
-import { useRunBefore } from "../core/run-before.ts";
-import type { Check, Report as ReportOf } from "../core/types.ts";
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { numberOf, shortOf } from "../core/format.ts";
+import { useRunBefore } from "../core/run-before.ts";
+import type { Check, Report as ReportOf } from "../core/types.ts";
 import { CheckRow, type Standing, STANDING_NAMES, standingOf, STANDINGS } from "./check-row.tsx";
 import { BodyView, type Choice, Segments } from "./code-view.tsx";
 import { Icon, type IconName } from "./icon.tsx";

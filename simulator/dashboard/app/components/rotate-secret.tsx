@@ -1,7 +1,7 @@
-import type { Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { attempt } from "../core/toasts.ts";
+import type { Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { FormDialog } from "./dialog.tsx";
 import { SelectField, TextField } from "./field.tsx";
 
@@ -12,16 +12,14 @@ const OVERLAPS: [seconds: string, words: string][] = [
   ["604800", "One week"],
 ];
 
-/** Gives an endpoint a new secret; `onDone` gets the endpoint with it, the one time that it is told. */
-export function RotateSecret({
-  endpoint,
-  onDone,
-  onClose,
-}: {
+type RotateSecretProps = {
   endpoint: Endpoint;
   onDone: (endpoint: EndpointWithSecret) => void;
   onClose: () => void;
-}) {
+};
+
+/** Gives an endpoint a new secret; `onDone` gets the endpoint with it, the one time that it is told. */
+export function RotateSecret({ endpoint, onDone, onClose }: RotateSecretProps) {
   const [overlap, setOverlap] = useState("86400");
   const [secret, setSecret] = useState("");
   async function submit() {

@@ -4,8 +4,8 @@ import { countOf, dayAndTimeOf } from "../core/format.ts";
 import { useLoaded } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
-import { Panel } from "./page.tsx";
 import { Button } from "./button.tsx";
+import { Panel } from "./page.tsx";
 
 /** Stories of several events, as they happen in a business. */
 export function ScenarioList() {

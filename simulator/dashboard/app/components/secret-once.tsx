@@ -1,9 +1,9 @@
 import { dayAndTimeOf } from "../core/format.ts";
 import { toldSecret } from "../core/told-secret.ts";
+import { Button } from "./button.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { TestEvent } from "./test-event.tsx";
-import { Button } from "./button.tsx";
 
 /** The secret of a new endpoint, the one time that it is shown, and a first event that shows whether it is known. */
 export function SecretOnce() {

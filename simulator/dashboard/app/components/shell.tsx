@@ -20,16 +20,10 @@ type Counted = [count: number, tone: string, words: string];
 
 const THEME_ICONS: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
 
+type ShellProps = { path: string; isFull?: boolean; children: ComponentChildren };
+
 /** What is around every page: where one can go, the clock, the connection. A full page uses all of the room itself. */
-export function Shell({
-  path,
-  isFull = false,
-  children,
-}: {
-  path: string;
-  isFull?: boolean;
-  children: ComponentChildren;
-}) {
+export function Shell({ path, isFull = false, children }: ShellProps) {
   const { connection, isSlow, clock, problem, endpoints } = useLive();
   const state = connection === "open" && isSlow ? "slow" : connection;
   const { theme, toggle } = useTheme();

@@ -1,8 +1,8 @@
-import type { AttemptDetail } from "../core/types.ts";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { fullTimeOf, secondsOf } from "../core/format.ts";
 import { useDigest } from "../core/hmac.ts";
+import type { AttemptDetail } from "../core/types.ts";
 import { VERDICTS } from "../core/words.ts";
 import { TextField } from "./field.tsx";
 import { Icon } from "./icon.tsx";
@@ -85,15 +85,9 @@ function HeaderParts({ header }: { header: string }) {
   );
 }
 
-function Step({
-  ok,
-  title,
-  children,
-}: {
-  ok: boolean | undefined;
-  title: string;
-  children: ComponentChildren;
-}) {
+type StepProps = { ok: boolean | undefined; title: string; children: ComponentChildren };
+
+function Step({ ok, title, children }: StepProps) {
   const name = ok === undefined ? "unknown" : ok ? "good" : "wrong";
   return (
     <li class={name}>

@@ -6,22 +6,17 @@ import { Button } from "./button.tsx";
 /** Beyond this part of the line what is said stands to the left of it. */
 const MIDDLE = 0.5;
 
-/** Where schedule time would be moved, and what happens on the way; with `isAsking`, whether that is meant. */
-export function StripAsk({
-  place,
-  target,
-  words,
-  isAsking,
-  onMove,
-  onCancel,
-}: {
+type StripAskProps = {
   place: number;
   target: number;
   words: string;
   isAsking: boolean;
   onMove: () => void;
   onCancel: () => void;
-}) {
+};
+
+/** Where schedule time would be moved, and what happens on the way; with `isAsking`, whether that is meant. */
+export function StripAsk({ place, target, words, isAsking, onMove, onCancel }: StripAskProps) {
   const move = useRef<HTMLButtonElement>(null);
   // Before the next key can come: a second Enter is meant for this button.
   useLayoutEffect(() => {

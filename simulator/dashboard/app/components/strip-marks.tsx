@@ -1,7 +1,7 @@
-import type { Due } from "../core/types.ts";
 import { aheadOf, placeOnLine } from "../core/ahead.ts";
 import { countdownOf, countOf } from "../core/format.ts";
 import { WAITS } from "../core/schedule.ts";
+import type { Due } from "../core/types.ts";
 
 const LOWEST_PX = 8;
 const HIGHEST_PX = 20;

@@ -1,17 +1,9 @@
 import type { ComponentChildren } from "preact";
 
+type TableProps = { label: string; head?: string[]; rows: ComponentChildren[][]; className?: string };
+
 /** Rows, each named by its first cell; `head` names the columns. */
-export function Table({
-  label,
-  head,
-  rows,
-  className = "",
-}: {
-  label: string;
-  head?: string[];
-  rows: ComponentChildren[][];
-  className?: string;
-}) {
+export function Table({ label, head, rows, className = "" }: TableProps) {
   return (
     <table class={className} aria-label={label}>
       {head && (

@@ -1,11 +1,11 @@
-import type { Endpoint } from "../core/types.ts";
 import { useEffect, useState } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { attempt } from "../core/toasts.ts";
+import type { Endpoint } from "../core/types.ts";
+import { Button } from "./button.tsx";
 import { OutcomeChip } from "./chips.tsx";
 import { VerdictLine } from "./verdict-mark.tsx";
-import { Button } from "./button.tsx";
 
 /** Sends a test event to an endpoint, as often as one likes, and shows what the receiver made of it. */
 export function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnce: boolean }) {

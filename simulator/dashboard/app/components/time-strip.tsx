@@ -1,4 +1,3 @@
-import type { Due } from "../core/types.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
   aheadAtPlace,
@@ -15,10 +14,11 @@ import { useKeys } from "../core/keys.ts";
 import { clockFrom, live, scheduleNowMs, setReach, useLive } from "../core/live.ts";
 import { WAITS } from "../core/schedule.ts";
 import { attempt } from "../core/toasts.ts";
+import type { Due } from "../core/types.ts";
 import { useTick } from "./countdown.tsx";
 import { Icon } from "./icon.tsx";
-import { StripMarks, StripTicks } from "./strip-marks.tsx";
 import { StripAsk } from "./strip-ask.tsx";
+import { StripMarks, StripTicks } from "./strip-marks.tsx";
 
 /** Between two moments while it plays: long enough to see what each did. */
 const PLAY_MS = 900;

@@ -1,4 +1,3 @@
-import type { Delivery } from "../core/types.ts";
 import { dayAndTimeOf, fullTimeOf, millisecondsOf, timeOf } from "../core/format.ts";
 import { live, scheduleNowMs } from "../core/live.ts";
 import {
@@ -8,22 +7,17 @@ import {
   slotsOf,
   type SlotState,
 } from "../core/schedule.ts";
+import type { Delivery } from "../core/types.ts";
 import { outcomeWord } from "../core/words.ts";
 import { Countdown, useTick } from "./countdown.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 const MARKS: Partial<Record<SlotState, IconName>> = { ok: "check", failed: "cross", purpose: "cross" };
 
+type TimelineProps = { delivery: Delivery; chosen: number; onChoose: (number: number) => void };
+
 /** The six slots over 14 h 36 min: what happened in each, and what is still to come. */
-export function Timeline({
-  delivery,
-  chosen,
-  onChoose,
-}: {
-  delivery: Delivery;
-  chosen: number;
-  onChoose: (number: number) => void;
-}) {
+export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
   useTick();
   const slots = slotsOf(delivery);
   return (
@@ -65,17 +59,9 @@ function progress(before: SlotOf | undefined, slot: SlotOf): number {
   return slot.dueMs <= fromMs ? 1 : Math.min(1, Math.max(0, (nowMs - fromMs) / (slot.dueMs - fromMs)));
 }
 
-function Slot({
-  slot,
-  since,
-  isChosen,
-  onChoose,
-}: {
-  slot: SlotOf;
-  since: string;
-  isChosen: boolean;
-  onChoose: (number: number) => void;
-}) {
+type SlotProps = { slot: SlotOf; since: string; isChosen: boolean; onChoose: (number: number) => void };
+
+function Slot({ slot, since, isChosen, onChoose }: SlotProps) {
   const { number, attempt, state } = slot;
   const icon = MARKS[state];
   const mark = (

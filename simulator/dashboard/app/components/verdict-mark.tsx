@@ -1,6 +1,6 @@
 import type { Delivery, VerdictResult } from "../core/types.ts";
-import { Marked } from "./marked.tsx";
 import { Icon, type IconName } from "./icon.tsx";
+import { Marked } from "./marked.tsx";
 
 const ICONS: Record<VerdictResult, IconName> = {
   ok: "check",

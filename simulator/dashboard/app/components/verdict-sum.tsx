@@ -1,9 +1,9 @@
-import type { VerdictResult } from "../core/types.ts";
-import type { FilterProps } from "./feed-filters.tsx";
 import { numberOf } from "../core/format.ts";
 import { useLive } from "../core/live.ts";
+import type { VerdictResult } from "../core/types.ts";
 import { RESULT_WORDS, type VerdictCounts, verdictCounts } from "../core/verdict.ts";
 import { placeOf } from "../core/words.ts";
+import type { FilterProps } from "./feed-filters.tsx";
 import { Icon } from "./icon.tsx";
 
 /** Did the receiver do right? All deliveries summed up in a line; each part of it narrows the list to its own. */

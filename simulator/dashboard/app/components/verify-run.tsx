@@ -1,9 +1,9 @@
-import type { Verification } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { endpointChoices, useLive } from "../core/live.ts";
 import { navigate } from "../core/route.ts";
 import { attempt } from "../core/toasts.ts";
+import type { Verification } from "../core/types.ts";
 import { placeOf } from "../core/words.ts";
 import { Button } from "./button.tsx";
 import { Select } from "./field.tsx";

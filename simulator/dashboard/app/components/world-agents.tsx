@@ -1,9 +1,9 @@
-import type { Organization } from "../core/types.ts";
 import { fullTimeOf } from "../core/format.ts";
 import { useApiPages } from "../core/pages.ts";
+import type { Organization } from "../core/types.ts";
 import { Chip } from "./chips.tsx";
-import { ObjectDetails, PagedList } from "./world-parts.tsx";
 import { Fact } from "./page.tsx";
+import { ObjectDetails, PagedList } from "./world-parts.tsx";
 
 /** The agents of an organization. */
 export function AgentList({ organization }: { organization: Organization }) {

@@ -1,7 +1,7 @@
-import type { Call, Organization } from "../core/types.ts";
 import { useEffect, useState } from "preact/hooks";
 import { fullTimeOf, secondsOf } from "../core/format.ts";
 import { useApiPages } from "../core/pages.ts";
+import type { Call, Organization } from "../core/types.ts";
 import { Chip, TypeMark } from "./chips.tsx";
 import { type Choice, Segments } from "./code-view.tsx";
 import { Conversation, Recording } from "./conversation.tsx";

@@ -1,9 +1,9 @@
-import type { Organization } from "../core/types.ts";
 import { fullTimeOf } from "../core/format.ts";
 import { hrefTo } from "../core/route.ts";
+import type { Organization } from "../core/types.ts";
+import { Button } from "./button.tsx";
 import { Chip } from "./chips.tsx";
 import { Copyable } from "./copy-button.tsx";
-import { Button } from "./button.tsx";
 import { Fact } from "./page.tsx";
 
 /** Every organization with its API key: these keys are for this machine only and no secret. */

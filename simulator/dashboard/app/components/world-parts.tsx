@@ -1,21 +1,15 @@
-import type { ApiPages } from "../core/pages.ts";
 import type { ComponentChildren } from "preact";
 import { countOf } from "../core/format.ts";
-import { BodyView } from "./code-view.tsx";
-import { Empty, Loading, Problem } from "./empty.tsx";
+import type { ApiPages } from "../core/pages.ts";
 import { hrefTo } from "../core/route.ts";
 import { Button } from "./button.tsx";
+import { BodyView } from "./code-view.tsx";
+import { Empty, Loading, Problem } from "./empty.tsx";
+
+type PagedListProps = { pages: ApiPages<unknown>; nothing: string; children: ComponentChildren };
 
 /** A paged list in each of its states. */
-export function PagedList({
-  pages,
-  nothing,
-  children,
-}: {
-  pages: ApiPages<unknown>;
-  nothing: string;
-  children: ComponentChildren;
-}) {
+export function PagedList({ pages, nothing, children }: PagedListProps) {
   if (pages.error) return <Problem error={pages.error} />;
   if (!pages.isLoaded) return <Loading />;
   if (pages.items.length > 0) return <>{children}</>;

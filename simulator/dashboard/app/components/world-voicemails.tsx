@@ -1,8 +1,8 @@
-import type { Organization, Voicemail } from "../core/types.ts";
 import { useState } from "preact/hooks";
 import { fullTimeOf } from "../core/format.ts";
 import { useApiPages } from "../core/pages.ts";
 import { hrefTo } from "../core/route.ts";
+import type { Organization, Voicemail } from "../core/types.ts";
 import { Chip } from "./chips.tsx";
 import { type Choice, Segments } from "./code-view.tsx";
 import { MoreButton, ObjectDetails, PagedList } from "./world-parts.tsx";

@@ -1,11 +1,11 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { IconName } from "../components/icon.tsx";
 import { control } from "./api.ts";
 import { useKeys } from "./keys.ts";
 import { clockFrom, eventTypes } from "./live.ts";
 import { PLACES } from "./places.ts";
 import { listPath, navigate } from "./route.ts";
 import { attempt } from "./toasts.ts";
+import type { IconName } from "../components/icon.tsx";
 
 /** What can be chosen in the palette: its words, others that one may think of first, and what it does. */
 export type Action = {

@@ -1,9 +1,9 @@
-import type { Due } from "./types.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { control } from "./api.ts";
 import { countOf } from "./format.ts";
-import { live, scheduleNowMs, useLive } from "./live.ts";
 import { createNewest } from "./late-answers.ts";
+import { live, scheduleNowMs, useLive } from "./live.ts";
+import type { Due } from "./types.ts";
 import { SCHEDULE_SECONDS } from "../../../../shared/retry-policy.ts";
 
 /** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */

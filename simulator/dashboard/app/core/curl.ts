@@ -1,5 +1,5 @@
-import { live } from "./live.ts";
 import { control } from "./api.ts";
+import { live } from "./live.ts";
 
 /** One shell word, whatever is in it. */
 export function shellWord(text: string): string {

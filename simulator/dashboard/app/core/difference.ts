@@ -1,5 +1,5 @@
-import type { AttemptDetail } from "./types.ts";
 import { millisecondsOf } from "./format.ts";
+import type { AttemptDetail } from "./types.ts";
 import { outcomeWord } from "./words.ts";
 
 /** Differ on every answer, and say nothing. */

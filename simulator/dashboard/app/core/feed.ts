@@ -1,10 +1,9 @@
-import { addLonely, append, emptyList } from "./listed.ts";
-import { asError } from "./api.ts";
-import type { control as api } from "./api.ts";
-import type { Delivery, EventRecord, List, Page } from "./types.ts";
+import { asError, type control as api } from "./api.ts";
 import { apiQuery, type Filters, hasField, isFiltered, NO_FILTERS, passes } from "./filters.ts";
 import { createMeanwhile } from "./late-answers.ts";
+import { addLonely, append, emptyList } from "./listed.ts";
 import { type Row, rowsOf } from "./rows.ts";
+import type { Delivery, EventRecord, List, Page } from "./types.ts";
 
 const FIRST_PAGE = 100;
 /** Who goes on reading wants more of it. */

@@ -1,12 +1,10 @@
-import type { About, Clock, Endpoint, Organization, Verification } from "./types.ts";
-import type { Feed } from "./feed.ts";
-import type { Message } from "./stream.ts";
-import { messageOf } from "./toasts.ts";
 import { useEffect, useState } from "preact/hooks";
 import { control, watchSlow } from "./api.ts";
-import { createFeed } from "./feed.ts";
+import { createFeed, type Feed } from "./feed.ts";
 import { createMeanwhile, createNewest } from "./late-answers.ts";
-import { openStream } from "./stream.ts";
+import { type Message, openStream } from "./stream.ts";
+import { messageOf } from "./toasts.ts";
+import type { About, Clock, Endpoint, Organization, Verification } from "./types.ts";
 import { placeOf } from "./words.ts";
 
 /** How often a tab that nobody sees is brought up to date: frames stop in it. */

@@ -1,5 +1,5 @@
-import { type ApiError, asError } from "./api.ts";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { type ApiError, asError } from "./api.ts";
 import { useLive } from "./live.ts";
 
 type State<Value> = { key?: string; value?: Value; error?: ApiError };

@@ -1,5 +1,5 @@
-import type { EventTypeForm } from "./types.ts";
 import { messageOf } from "./toasts.ts";
+import type { EventTypeForm } from "./types.ts";
 
 type Kind = "boolean" | "integer" | "json" | "long" | "text";
 type JsonSchema = { type?: unknown; anyOf?: unknown };

@@ -1,7 +1,7 @@
-import type { Resources } from "./types.ts";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { asError, readApi } from "./api.ts";
 import { useLive } from "./live.ts";
+import type { Resources } from "./types.ts";
 
 type State<Item> = { key: string | undefined; items: Item[]; hasMore: boolean };
 export type ApiPages<Item> = State<Item> & {

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
-import { standingOf } from "../components/check-row.tsx";
 import type { Report } from "./types.ts";
+import { standingOf } from "../components/check-row.tsx";
 
 const SEED = "seed";
 

@@ -1,6 +1,6 @@
 import { numberOf } from "./format.ts";
-import type { Delivery, VerdictResult } from "./types.ts";
 import { live } from "./live.ts";
+import type { Delivery, VerdictResult } from "./types.ts";
 
 /** Results in the order in which they are told, with their words. */
 export const RESULT_WORDS: Record<VerdictResult, string> = {

@@ -1,6 +1,6 @@
-import type { AttemptError } from "../../../domain/outcome.ts";
-import type { Attempt, ClockMode, DeliveryState } from "./types.ts";
 import { isSuccess } from "./schedule.ts";
+import type { Attempt, ClockMode, DeliveryState } from "./types.ts";
+import type { AttemptError } from "../../../domain/outcome.ts";
 
 /** What each error of an attempt means, for people. */
 const ERRORS: Record<AttemptError, [word: string, sentence: string]> = {

@@ -1,17 +1,17 @@
-import type { Organization } from "../core/types.ts";
 import { useState } from "preact/hooks";
+import { type ApiAnswer, asError, callApi } from "../core/api.ts";
+import { apiCurl } from "../core/curl.ts";
+import { millisecondsOf } from "../core/format.ts";
+import { useLive } from "../core/live.ts";
+import { hrefTo } from "../core/route.ts";
+import type { Organization } from "../core/types.ts";
+import { Button } from "../components/button.tsx";
 import { Chip } from "../components/chips.tsx";
 import { BodyView, Code, Segments } from "../components/code-view.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Empty, Loading, Problem } from "../components/empty.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
 import { PageHead, Panel } from "../components/page.tsx";
-import { type ApiAnswer, asError, callApi } from "../core/api.ts";
-import { apiCurl } from "../core/curl.ts";
-import { millisecondsOf } from "../core/format.ts";
-import { useLive } from "../core/live.ts";
-import { hrefTo } from "../core/route.ts";
-import { Button } from "../components/button.tsx";
 
 /** The four endpoints and their parameters (SPEC §4). */
 type Operation = [path: string, about: string, parameters: string[]];
@@ -55,15 +55,9 @@ export function ConsolePage({ query }: { query: URLSearchParams }) {
   );
 }
 
-function Console({
-  organizations,
-  firstKey,
-  asked,
-}: {
-  organizations: Organization[];
-  firstKey: string;
-  asked: string | null;
-}) {
+type ConsoleProps = { organizations: Organization[]; firstKey: string; asked: string | null };
+
+function Console({ organizations, firstKey, asked }: ConsoleProps) {
   const [path, setPath] = useState(asked ?? "");
   const [values, setValues] = useState<Record<string, string>>({});
   const [apiKey, setApiKey] = useState(firstKey);

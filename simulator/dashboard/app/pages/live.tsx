@@ -1,26 +1,26 @@
-import type { Row } from "../core/rows.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { DeliveryView } from "../components/delivery-view.tsx";
-import { Loading, Problem } from "../components/empty.tsx";
-import { EmptyFeed, NothingMatches } from "../components/feed-empty.tsx";
-import { Filters, StateTabs } from "../components/feed-filters.tsx";
-import { FeedEnd, LatestAttempt } from "../components/feed-foot.tsx";
-import { HistoryChart, useHistory } from "../components/history-chart.tsx";
-import { ListView, useListView } from "../components/list-view.tsx";
-import { PickedBar, usePicked } from "../components/picked.tsx";
-import { FeedRow } from "../components/feed-row.tsx";
-import { Guarded } from "../components/guarded.tsx";
-import { PageTitle } from "../components/page.tsx";
-import { Recover } from "../components/recover.tsx";
-import { VerdictSum } from "../components/verdict-sum.tsx";
-import { type ListHandle, WindowedList } from "../components/windowed-list.tsx";
 import { filterQuery, type Filters as FilterValues, NO_FILTERS, readFilters } from "../core/filters.ts";
 import { countOf } from "../core/format.ts";
 import { useHighlight } from "../core/highlight.ts";
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { navigate, rememberList } from "../core/route.ts";
+import type { Row } from "../core/rows.ts";
 import { Button } from "../components/button.tsx";
+import { DeliveryView } from "../components/delivery-view.tsx";
+import { Loading, Problem } from "../components/empty.tsx";
+import { EmptyFeed, NothingMatches } from "../components/feed-empty.tsx";
+import { Filters, StateTabs } from "../components/feed-filters.tsx";
+import { FeedEnd, LatestAttempt } from "../components/feed-foot.tsx";
+import { FeedRow } from "../components/feed-row.tsx";
+import { Guarded } from "../components/guarded.tsx";
+import { HistoryChart, useHistory } from "../components/history-chart.tsx";
+import { ListView, useListView } from "../components/list-view.tsx";
+import { PageTitle } from "../components/page.tsx";
+import { PickedBar, usePicked } from "../components/picked.tsx";
+import { Recover } from "../components/recover.tsx";
+import { VerdictSum } from "../components/verdict-sum.tsx";
+import { type ListHandle, WindowedList } from "../components/windowed-list.tsx";
 
 const ROW_HEIGHT = 40;
 const TALL_ROW_HEIGHT = 48;
@@ -49,15 +49,9 @@ export function LivePage({ id, query }: { id?: string | undefined; query: URLSea
   );
 }
 
-function ListPane({
-  filters,
-  openedId,
-  isAlone,
-}: {
-  filters: FilterValues;
-  openedId: string | undefined;
-  isAlone: boolean;
-}) {
+type ListPaneProps = { filters: FilterValues; openedId: string | undefined; isAlone: boolean };
+
+function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
   const { feed, connection, clock } = useLive();
   const [isPaused, setPaused] = useState(false);
   const [isAway, setAway] = useState(false);

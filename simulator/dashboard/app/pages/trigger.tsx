@@ -1,16 +1,16 @@
-import { Button } from "../components/button.tsx";
-import { Confirm } from "../components/dialog.tsx";
-import { attempt, toast } from "../core/toasts.ts";
 import { useState } from "preact/hooks";
-import { TypeMark } from "../components/chips.tsx";
-import { EventForm } from "../components/event-form.tsx";
-import { Loading, Problem } from "../components/empty.tsx";
-import { PageHead, Panel } from "../components/page.tsx";
-import { ScenarioList } from "../components/scenario-list.tsx";
-import { TrafficSwitch } from "../components/traffic-switch.tsx";
 import { control } from "../core/api.ts";
 import { useLoaded } from "../core/load.ts";
 import { navigate } from "../core/route.ts";
+import { attempt, toast } from "../core/toasts.ts";
+import { Button } from "../components/button.tsx";
+import { TypeMark } from "../components/chips.tsx";
+import { Confirm } from "../components/dialog.tsx";
+import { Loading, Problem } from "../components/empty.tsx";
+import { EventForm } from "../components/event-form.tsx";
+import { PageHead, Panel } from "../components/page.tsx";
+import { ScenarioList } from "../components/scenario-list.tsx";
+import { TrafficSwitch } from "../components/traffic-switch.tsx";
 
 /** Lets things happen: an event, a scenario, or the traffic of a whole business. */
 export function TriggerPage({ query }: { query: URLSearchParams }) {

@@ -1,6 +1,8 @@
-import type { Organization } from "../core/types.ts";
 import type { FunctionComponent } from "preact";
 import { useState } from "preact/hooks";
+import { organizationChoices, useLive } from "../core/live.ts";
+import { hrefTo } from "../core/route.ts";
+import type { Organization } from "../core/types.ts";
 import { Loading } from "../components/empty.tsx";
 import { Select } from "../components/field.tsx";
 import { PageHead } from "../components/page.tsx";
@@ -8,8 +10,6 @@ import { AgentList } from "../components/world-agents.tsx";
 import { CallList } from "../components/world-calls.tsx";
 import { OrganizationList } from "../components/world-organizations.tsx";
 import { VoicemailList } from "../components/world-voicemails.tsx";
-import { organizationChoices, useLive } from "../core/live.ts";
-import { hrefTo } from "../core/route.ts";
 
 type ListProps = { organization: Organization; organizations: Organization[]; query: URLSearchParams };
 
@@ -20,14 +20,10 @@ const SECTIONS: [name: string, words: string, List: FunctionComponent<ListProps>
   ["organizations", "Organizations", OrganizationList],
 ];
 
+type WorldPageProps = { section?: string | undefined; query: URLSearchParams };
+
 /** What the REST API tells of each organization, readable. */
-export function WorldPage({
-  section = "calls",
-  query,
-}: {
-  section?: string | undefined;
-  query: URLSearchParams;
-}) {
+export function WorldPage({ section = "calls", query }: WorldPageProps) {
   const { organizations } = useLive();
   const [orgId, setOrgId] = useState(query.get("org"));
   const organization = organizations?.find((known) => known.id === orgId) ?? organizations?.[0];
