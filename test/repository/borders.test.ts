@@ -20,7 +20,7 @@ const INSTALLED = new Set([
 ]);
 
 /** What makes the dashboard's bundle, and what goes into it: none of it is installed with the package. */
-const BUNDLED = new Set(["esbuild", "preact"]);
+const BUNDLED = new Set(["diff", "esbuild", "preact"]);
 
 /** Which parts of the project a part may import beside itself, and which of Node.js where that is limited. */
 const ALLOWED: { part: RegExp; parts: RegExp; modules?: RegExp }[] = [

@@ -1,7 +1,5 @@
 import { type ComponentChildren, render } from "preact";
-import { Empty } from "./components/empty.tsx";
-import { Guarded } from "./components/guarded.tsx";
-import { PageHead } from "./components/page.tsx";
+import { Empty, Guarded, PageHead } from "./components/page.tsx";
 import { Shell } from "./components/shell.tsx";
 import { listenToKeys } from "./core/keys.ts";
 import { startLive } from "./core/live.ts";

@@ -1,12 +1,9 @@
-import { useEffect } from "preact/hooks";
-import { control } from "../core/api.ts";
-import { millisecondsOf, timeOf } from "../core/format.ts";
 import { useLive } from "../core/live.ts";
-import { useLoaded } from "../core/load.ts";
+import { useGot } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import { attemptTone } from "../core/schedule.ts";
 import type { Attempt, Endpoint } from "../core/types.ts";
-import { outcomeWord } from "../core/words.ts";
+import { millisecondsOf, outcomeWord, timeOf } from "../core/words.ts";
 import { Fact } from "./page.tsx";
 
 const AGAIN_AFTER_MS = 400;
@@ -16,17 +13,8 @@ const LONGEST = Math.log10(10_000);
 
 /** How an endpoint has answered lately: a bar for each attempt, as high as it took long, and what that amounts to. */
 export function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
-  const { feed, generation } = useLive();
-  const { id } = endpoint;
-  const { value: answers, reload } = useLoaded(`answers ${id} ${generation}`, () =>
-    control.get(`/endpoints/${encodeURIComponent(id)}/answers`),
-  );
-  const heard = feed.heardOf(id);
-  useEffect(() => {
-    if (heard === undefined) return undefined;
-    const timer = setTimeout(reload, AGAIN_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [heard]);
+  const again = useLive().feed.heardOf(endpoint.id);
+  const { value: answers } = useGot(`/endpoints/${endpoint.id}/answers`, { again, afterMs: AGAIN_AFTER_MS });
   if (answers === undefined) return <div class="answers flex wraps" />;
   const { attempts, counted, acknowledged, p95_ms: p95Ms } = answers;
   const last = attempts.at(-1);

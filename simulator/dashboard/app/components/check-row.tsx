@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
-import { shortOf } from "../core/format.ts";
 import type { Check } from "../core/types.ts";
+import { shortOf } from "../core/words.ts";
+import { CopyButton } from "./button.tsx";
 import { Chip, type Tone } from "./chips.tsx";
 import { Code } from "./code-view.tsx";
-import { CopyButton } from "./copy-button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 const MOST_OF_A_HEADER = 2_000;

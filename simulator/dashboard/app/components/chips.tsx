@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { attemptTone } from "../core/schedule.ts";
-import type { Attempt, DeliveryState } from "../core/types.ts";
-import { outcomeWord, STATE_TITLES, STATE_WORDS } from "../core/words.ts";
+import type { Attempt, Delivery, DeliveryState, VerdictResult } from "../core/types.ts";
+import { countOf, outcomeWord, STATE_TITLES, STATE_WORDS } from "../core/words.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { Marked } from "./table.tsx";
 
 export type Tone = "ok" | "bad" | "wait" | "purpose" | "plain";
 
@@ -29,11 +30,7 @@ export function Chip({ tone = "plain", title, children }: ChipProps) {
 
 /** In progress, delivered or given up. */
 export function StateChip({ state }: { state: DeliveryState }) {
-  return (
-    <Chip tone={STATE_TONES[state]} title={STATE_TITLES[state]}>
-      {STATE_WORDS[state]}
-    </Chip>
-  );
+  return <Chip tone={STATE_TONES[state]} title={STATE_TITLES[state]} children={STATE_WORDS[state]} />;
 }
 
 /** How an attempt ended; what failed on purpose is not shown as the receiver's. */
@@ -60,4 +57,49 @@ export function TypeName({ type }: { type: string }) {
       <span class="foreign">{type}</span>
     </span>
   );
+}
+
+const ICONS: Record<VerdictResult, IconName> = {
+  ok: "check",
+  not: "cross",
+  unknown: "question",
+  waiting: "clock",
+};
+
+/** Whether the receiver did right, as a mark at the head of a row; the sentence is its title. */
+export function VerdictMark({ delivery }: { delivery: Delivery }) {
+  const { result, sentence } = delivery.verdict;
+  return (
+    <span class={`verdict-mark disc ${result}`} title={sentence}>
+      <Icon name={ICONS[result]} size={13} />
+      <span class="visually-hidden">{sentence}</span>
+    </span>
+  );
+}
+
+/** The verdict in words, and why it matters where it is not right. */
+export function VerdictLine({ delivery: { verdict, handling } }: { delivery: Delivery }) {
+  const { result, sentence, why } = verdict;
+  return (
+    <div class={`verdict-line box ${result}`} role="status">
+      <span class={`verdict-mark disc ${result}`} aria-hidden="true">
+        <Icon name={ICONS[result]} size={14} />
+      </span>
+      <div>
+        <b>{sentence}</b>
+        {why && (
+          <p class="muted">
+            <Marked text={why} />
+          </p>
+        )}
+        {handling && <p class="muted">{handlingWords(handling)}</p>}
+      </div>
+    </div>
+  );
+}
+
+function handlingWords({ handled, duplicates, state }: NonNullable<Delivery["handling"]>): string {
+  const times = ["never", "once", "twice"][handled] ?? `${handled} times`;
+  const seen = duplicates ? `, ${countOf(duplicates, "duplicate")} seen` : "";
+  return `The receiver says: ${state ? `${state}, ` : ""}handled ${times}${seen}.`;
 }

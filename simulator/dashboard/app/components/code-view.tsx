@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { messageOf } from "../core/toasts.ts";
 import { withControlsShown } from "../core/words.ts";
-import { CopyButton } from "./copy-button.tsx";
+import { CopyButton, Segments } from "./button.tsx";
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** Beyond this, colours cost more than they help. */
@@ -13,7 +14,7 @@ export function BodyView({ text, label, note }: { text: string; label: string; n
   const [wantsRaw, setRaw] = useState(false);
   const isRaw = wantsRaw || pretty === undefined;
   return (
-    <div class="body-view">
+    <div>
       <div class="body-bar flex wraps">
         <h3>{label}</h3>
         <span class="muted">
@@ -55,52 +56,19 @@ export function Code({ text, json = false, label }: { text: string; json?: boole
   );
 }
 
-/** A value, the words for it, and a title. */
-export type Choice<Value extends string = string> = readonly [
-  value: Value,
-  words: string,
-  title?: string | undefined,
-];
-
-/** A few choices side by side, of which one is on. */
-export function Segments<Value extends string>({
-  label,
-  value,
-  options,
-  onChange,
-  disabled = false,
-}: {
-  label: string;
-  value: Value;
-  options: readonly Choice<Value>[];
-  onChange: (value: Value) => unknown;
-  disabled?: boolean;
-}) {
-  return (
-    <div class="segments" role="group" aria-label={label}>
-      {options.map(([choice, words, title]) => (
-        <button
-          type="button"
-          key={choice}
-          class="choice"
-          title={title}
-          disabled={disabled}
-          aria-pressed={choice === value}
-          onClick={() => onChange(choice)}
-        >
-          {words}
-        </button>
-      ))}
-    </div>
-  );
+/** The value of a text that should be JSON, or what is wrong with it. */
+export function parsed(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    return { ok: false, message: `This is not JSON yet: ${messageOf(error)}` };
+  }
 }
 
-function prettyJson(text: string): string | undefined {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return undefined;
-  }
+/** JSON as one reads it; undefined where it is none. */
+export function prettyJson(text: string): string | undefined {
+  const read = parsed(text);
+  return read.ok ? JSON.stringify(read.value, null, 2) : undefined;
 }
 
 /** Each line that opens an object or a list folds what follows away, to the line that closes it. */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { countdownOf } from "../core/format.ts";
 import { live, scheduleNowMs } from "../core/live.ts";
+import { countdownOf } from "../core/words.ts";
 
 const TICK_MS = 500;
 const tickers = new Set<() => void>();

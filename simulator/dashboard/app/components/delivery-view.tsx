@@ -1,36 +1,28 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useActions } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { attemptCurl } from "../core/curl.ts";
-import { fullTimeOf, shortId } from "../core/format.ts";
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
-import { useLoaded } from "../core/load.ts";
+import { useGot } from "../core/load.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
 import type { DeliveryDetail } from "../core/types.ts";
-import { lineOf, withControlsShown } from "../core/words.ts";
+import { fullTimeOf, lineOf, shortId, withControlsShown } from "../core/words.ts";
 import { AttemptView } from "./attempt-view.tsx";
-import { Button } from "./button.tsx";
-import { Chip, StateChip, TypeMark } from "./chips.tsx";
-import { Copyable, CopyButton, copyText } from "./copy-button.tsx";
+import { Button, Copyable, CopyButton, copyText } from "./button.tsx";
+import { Chip, StateChip, TypeMark, VerdictLine } from "./chips.tsx";
 import { EditAndSend } from "./edit-and-send.tsx";
-import { Loading, Problem } from "./empty.tsx";
-import { Fact, PageHead, PageTitle } from "./page.tsx";
+import { Fact, Loading, PageHead, PageTitle, Problem } from "./page.tsx";
 import { Timeline } from "./timeline.tsx";
-import { VerdictLine } from "./verdict-mark.tsx";
 
 /** One delivery: the verdict, its six slots, and each attempt down to the bytes. */
 export function DeliveryView({ id, query, isAlone }: { id: string; query: string; isAlone: boolean }) {
   const { feed } = useLive();
   const path = `/deliveries/${encodeURIComponent(id)}` as const;
-  const { value: delivery, error, reload } = useLoaded(id, () => control.get(path));
+  const { value: delivery, error, reload } = useGot(path, { again: feed.get(id) });
   const chosen = Number(new URLSearchParams(location.search).get("attempt")) || undefined;
   const [isEditing, setEditing] = useState(false);
-  const heard = feed.get(id);
-  useEffect(() => {
-    if (heard !== undefined) void reload();
-  }, [heard]);
 
   const attempts = delivery?.attempts ?? [];
   const number = Math.min(chosen ?? attempts.length, attempts.length);

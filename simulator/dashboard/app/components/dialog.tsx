@@ -1,12 +1,21 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
-import { Button } from "./button.tsx";
-import { Icon, type IconName } from "./icon.tsx";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { asError } from "../core/api.ts";
+import { Button, IconButton } from "./button.tsx";
+import type { IconName } from "./icon.tsx";
+import { Problem } from "./page.tsx";
 
-type DialogProps = { title: string; onClose?: () => void; children: ComponentChildren; wide?: boolean };
+type DialogProps = {
+  title: string;
+  onClose?: () => void;
+  children: ComponentChildren;
+  foot?: ComponentChildren;
+  wide?: boolean;
+  name?: string;
+};
 
 /** A modal dialog. Escape and the cross close it; without `onClose` only what is in it does. */
-export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+export function Dialog({ title, onClose, children, foot, wide = false, name = "" }: DialogProps) {
   const ref = useRef<HTMLDialogElement | null>(null);
   const id = useId();
   useEffect(() => {
@@ -42,13 +51,10 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
     >
       <header class="dialog-head flex between">
         <h2 id={id}>{title}</h2>
-        {onClose && (
-          <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
-            <Icon name="cross" />
-          </button>
-        )}
+        {onClose && <IconButton icon="cross" size={18} label="Close" onClick={onClose} />}
       </header>
-      {children}
+      <div class={`dialog-body stack ${name}`}>{children}</div>
+      {foot && <footer class="dialog-foot flex">{foot}</footer>}
     </dialog>
   );
 }
@@ -59,36 +65,36 @@ type FormDialogProps = {
   icon?: IconName;
   disabled?: boolean;
   wide?: boolean;
-  onSubmit: () => unknown;
+  onSubmit: () => Promise<unknown>;
   onClose: () => void;
   children: ComponentChildren;
 };
 
-/** A dialog to fill in: what is in it, and below it the button that does `action`. */
-export function FormDialog({
-  title,
-  action,
-  icon,
-  disabled = false,
-  wide = false,
-  onSubmit,
-  onClose,
-  children,
-}: FormDialogProps) {
-  function submit(event: Event) {
+/** A dialog to fill in, and the button that does `action`; what goes wrong then stands above what was filled in. */
+export function FormDialog({ action, icon, disabled = false, onSubmit, children, ...rest }: FormDialogProps) {
+  const id = useId();
+  const [error, setError] = useState<Error>();
+  async function submit(event: Event) {
     event.preventDefault();
-    void onSubmit();
+    try {
+      await onSubmit();
+    } catch (problem) {
+      setError(asError(problem));
+    }
   }
+  const foot = (
+    <>
+      <Button onClick={rest.onClose}>Cancel</Button>
+      <Button type="submit" form={id} kind="accent" icon={icon} disabled={disabled}>
+        {action}
+      </Button>
+    </>
+  );
   return (
-    <Dialog title={title} onClose={onClose} wide={wide}>
-      <form onSubmit={submit}>
-        <div class="dialog-body form stack">{children}</div>
-        <footer class="dialog-foot flex">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="accent" icon={icon} disabled={disabled}>
-            {action}
-          </Button>
-        </footer>
+    <Dialog {...rest} foot={foot}>
+      <form id={id} class="stack" onSubmit={submit}>
+        {error && <Problem error={error} />}
+        {children}
       </form>
     </Dialog>
   );
@@ -105,26 +111,16 @@ type ConfirmProps = {
 };
 
 /** Asks before something that cannot be undone; `keep` and `action` are the words of its two buttons. */
-export function Confirm({
-  title,
-  action,
-  keep = "Keep it",
-  tone = "danger",
-  onConfirm,
-  onClose,
-  children,
-}: ConfirmProps) {
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <div class="dialog-body stack">{children}</div>
-      <footer class="dialog-foot flex">
-        <Button autofocus onClick={onClose}>
-          {keep}
-        </Button>
-        <Button kind={tone} onClick={onConfirm}>
-          {action}
-        </Button>
-      </footer>
-    </Dialog>
+export function Confirm({ action, keep = "Keep it", tone = "danger", onConfirm, ...rest }: ConfirmProps) {
+  const foot = (
+    <>
+      <Button autofocus onClick={rest.onClose}>
+        {keep}
+      </Button>
+      <Button kind={tone} onClick={onConfirm}>
+        {action}
+      </Button>
+    </>
   );
+  return <Dialog {...rest} foot={foot} />;
 }

@@ -5,8 +5,7 @@ import { hrefTo } from "../core/route.ts";
 import { Button } from "./button.tsx";
 import { TypeMark } from "./chips.tsx";
 import { Code } from "./code-view.tsx";
-import { DocsTable } from "./docs-fields.tsx";
-import { Marked } from "./marked.tsx";
+import { DocsTable, Marked } from "./table.tsx";
 
 /** An endpoint of the REST API: what it answers, by which parameters, and where it can be tried. */
 export function EndpointDocs({ endpoint }: { endpoint: EndpointDocsOf }) {

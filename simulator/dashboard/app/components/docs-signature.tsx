@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import { useDigest } from "../core/hmac.ts";
 import { LANGUAGES } from "../core/snippets.ts";
-import { Code, Segments } from "./code-view.tsx";
-import { CopyButton } from "./copy-button.tsx";
-import { TextArea, TextField } from "./field.tsx";
+import { CopyButton, Segments } from "./button.tsx";
+import { Code } from "./code-view.tsx";
+import { TextField } from "./field.tsx";
+import { useDigest } from "./signature-view.tsx";
 
 const FIRST = { secret: "whsec_example", t: "1769882709", body: '{"id":"evt_1","type":"call.completed"}' };
 
@@ -20,7 +20,7 @@ export function SignatureDocs() {
         Each attempt carries <code>X-Service-Signature: t=…,v1=…</code>. It proves that the service sent this
         body, lately; nothing else does.
       </p>
-      <ol class="docs-rules stack">
+      <ol class="stack near">
         <li>
           <b>Take the body as bytes</b>, before any parser. JSON that was parsed and written again is another
           text.
@@ -48,7 +48,7 @@ export function SignatureDocs() {
           <TextField label="Secret" value={secret} onInput={set("secret")} />
           <TextField label="t" value={t} onInput={set("t")} inputmode="numeric" />
         </div>
-        <TextArea label="Body" value={body} onInput={set("body")} rows={2} />
+        <TextField label="Body" value={body} onInput={set("body")} rows={2} />
         <h4>Signed is</h4>
         <Code label="Signed string" text={`${t}.${body}`} />
         <h4>The header</h4>
@@ -60,21 +60,30 @@ export function SignatureDocs() {
 }
 
 function InCode() {
-  const [name, setName] = useState(LANGUAGES[0].name);
-  const { code } = LANGUAGES.find((known) => known.name === name) ?? LANGUAGES[0];
+  const { language, choice } = useLanguage();
   return (
     <>
       <h3>In code</h3>
-      <div class="docs-bar flex wraps between">
-        <Segments
-          label="Language"
-          value={name}
-          options={LANGUAGES.map((known) => [known.name, known.name])}
-          onChange={setName}
-        />
-        <CopyButton small text={code} label="Copy code" />
+      <div class="flex wraps between">
+        {choice}
+        <CopyButton small text={language.code} label="Copy code" />
       </div>
-      <Code label={`Verification in ${name}`} text={code} />
+      <Code label={`Verification in ${language.name}`} text={language.code} />
     </>
   );
+}
+
+const REMEMBERED = "snippet-language";
+
+/** The language of one's choice, as this browser remembers it, and what chooses it. */
+export function useLanguage() {
+  const [name, setName] = useState(() => localStorage.getItem(REMEMBERED));
+  const language = LANGUAGES.find((known) => known.name === name) ?? LANGUAGES[0];
+  function choose(next: string) {
+    localStorage.setItem(REMEMBERED, next);
+    setName(next);
+  }
+  const options = LANGUAGES.map((known) => [known.name, known.name] as const);
+  const choice = <Segments label="Language" value={language.name} options={options} onChange={choose} />;
+  return { language, choice };
 }

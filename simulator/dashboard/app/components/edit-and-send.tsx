@@ -1,15 +1,14 @@
 import { useState } from "preact/hooks";
-import { asError, control } from "../core/api.ts";
-import { messageOf } from "../core/toasts.ts";
+import { control } from "../core/api.ts";
 import type { Delivery } from "../core/types.ts";
+import { parsed, prettyJson } from "./code-view.tsx";
 import { FormDialog } from "./dialog.tsx";
-import { Problem } from "./empty.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
-import { TextArea } from "./field.tsx";
+import { CheckBox, TextField } from "./field.tsx";
 
 const ROWS = 16;
 
-type EditAndSendProps = {
+type EditProps = {
   delivery: Delivery;
   body: string;
   onSent: (delivery: { id: string }) => void;
@@ -17,27 +16,22 @@ type EditAndSendProps = {
 };
 
 /** The event of an attempt to be changed and sent to its endpoint alone, signed afresh, with six attempts of its own. */
-export function EditAndSend({ delivery, body, onSent, onClose }: EditAndSendProps) {
-  const [text, setText] = useState(() => pretty(body));
+export function EditAndSend({ delivery, body, onSent, onClose }: EditProps) {
+  const [text, setText] = useState(() => prettyJson(body) ?? body);
   const [isSameId, setSameId] = useState(false);
   const [faults, setFaults] = useState<string[]>([]);
-  const [error, setError] = useState<Error>();
-  const envelope = read(text);
+  const envelope = parsed(text);
 
   async function send() {
     if (!envelope.ok) return;
-    try {
-      const sent = await control.post("/replay", {
-        envelopes: [envelope.value],
-        new_ids: !isSameId,
-        endpoint_id: delivery.endpoint_id,
-        faults,
-      });
-      const [first] = sent.deliveries;
-      if (first !== undefined) onSent(first);
-    } catch (problem) {
-      setError(asError(problem));
-    }
+    const sent = await control.post("/replay", {
+      envelopes: [envelope.value],
+      new_ids: !isSameId,
+      endpoint_id: delivery.endpoint_id,
+      faults,
+    });
+    const [first] = sent.deliveries;
+    if (first !== undefined) onSent(first);
   }
 
   return (
@@ -50,8 +44,7 @@ export function EditAndSend({ delivery, body, onSent, onClose }: EditAndSendProp
       onClose={onClose}
       wide
     >
-      {error && <Problem error={error} />}
-      <TextArea
+      <TextField
         label="The event"
         className="code-field"
         autofocus
@@ -61,30 +54,10 @@ export function EditAndSend({ delivery, body, onSent, onClose }: EditAndSendProp
         problem={envelope.ok ? undefined : envelope.message}
         hint="Sent to this endpoint alone, whatever it has selected; signed with its secret when it goes out."
       />
-      <label class="check">
-        <input type="checkbox" checked={isSameId} onChange={() => setSameId(!isSameId)} />
+      <CheckBox checked={isSameId} onChange={() => setSameId(!isSameId)}>
         Keep its id: a duplicate, which has to be unchanged
-      </label>
-      <details>
-        <summary>Faults{faults.length > 0 ? ` (${faults.length})` : ""}</summary>
-        <FaultPicker chosen={faults} onChange={setFaults} />
-      </details>
+      </CheckBox>
+      <FaultPicker chosen={faults} onChange={setFaults} />
     </FormDialog>
   );
-}
-
-function read(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch (error) {
-    return { ok: false, message: `This is not JSON: ${messageOf(error)}` };
-  }
-}
-
-function pretty(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
 }

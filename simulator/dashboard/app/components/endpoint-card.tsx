@@ -1,19 +1,18 @@
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
-import { countOf, dayAndTimeOf, fullTimeOf } from "../core/format.ts";
 import { scheduleNowMs, useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
-import { tellSecret } from "../core/told-secret.ts";
 import type { Endpoint } from "../core/types.ts";
+import { countOf, dayAndTimeOf, fullTimeOf } from "../core/words.ts";
 import { AnswerPicture } from "./answer-picture.tsx";
-import { Button } from "./button.tsx";
+import { Button, Copyable } from "./button.tsx";
 import { Chip, TypeName } from "./chips.tsx";
-import { Copyable } from "./copy-button.tsx";
 import { Confirm } from "./dialog.tsx";
+import { RotateSecret } from "./endpoint-form.tsx";
 import { Icon } from "./icon.tsx";
 import { Fact } from "./page.tsx";
-import { RotateSecret } from "./rotate-secret.tsx";
+import { tellSecret } from "./secret-once.tsx";
 import { verifyEndpoint } from "./verify-run.tsx";
 
 /** One endpoint with what can be done to it. */

@@ -1,13 +1,11 @@
 import { useState } from "preact/hooks";
-import { asError, control } from "../core/api.ts";
-import { useLater } from "../core/later.ts";
+import { control } from "../core/api.ts";
 import { organizationChoices, useLive } from "../core/live.ts";
-import { useLoaded } from "../core/load.ts";
+import { useGot, useLater } from "../core/load.ts";
 import { toast } from "../core/toasts.ts";
 import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { Button } from "./button.tsx";
 import { FormDialog } from "./dialog.tsx";
-import { Problem } from "./empty.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
 import { Checkboxes, SelectField, TextField } from "./field.tsx";
 import { Icon } from "./icon.tsx";
@@ -25,29 +23,22 @@ type Props = { firstUrl?: string | undefined; onClose: () => void } & (
 export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...props }: Props) {
   const { endpoint, onClose } = props;
   useLive();
-  const { value: types } = useLoaded("event-types", async () => (await control.get("/event-types")).data);
+  const { value: types } = useGot("/event-types");
   const [url, setUrl] = useState(endpoint?.url ?? firstUrl);
   const [eventTypes, setEventTypes] = useState<readonly string[]>(endpoint?.event_types ?? []);
   const [orgId, setOrgId] = useState(endpoint?.org_id ?? "");
   const [secret, setSecret] = useState("");
   const [faults, setFaults] = useState(endpoint?.faults ?? []);
-  const [error, setError] = useState<Error>();
   const checked = useCheckedUrl(url);
   const completed = completedUrl(url);
 
   async function submit() {
     const settings = { url, event_types: eventTypes, org_id: orgId === "" ? null : orgId, faults };
-    try {
-      if (props.endpoint === undefined)
-        props.onDone(await control.post("/endpoints", { ...settings, secret: secret || undefined }));
-      else {
-        await control.patch(`/endpoints/${encodeURIComponent(props.endpoint.id)}`, settings);
-        props.onDone();
-        toast("ok", "Saved. Deliveries that wait go to the new address.");
-      }
-    } catch (problem) {
-      setError(asError(problem));
-    }
+    if (props.endpoint === undefined)
+      return props.onDone(await control.post("/endpoints", { ...settings, secret: secret || undefined }));
+    await control.patch(`/endpoints/${props.endpoint.id}`, settings);
+    props.onDone();
+    toast("ok", "Saved. Deliveries that wait go to the new address.");
   }
 
   return (
@@ -59,7 +50,6 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
       onClose={onClose}
       wide
     >
-      {error && <Problem error={error} />}
       <TextField
         label="URL"
         value={url}
@@ -81,7 +71,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
       <ReceiverOffers onFound={(probe) => setUrl(probe.url)} />
       <Checkboxes
         label="Event types"
-        options={(types ?? []).map(({ type, emitted_when: when }) => [type, type, when] as const)}
+        options={(types?.data ?? []).map(({ type, emitted_when: when }) => [type, type, when] as const)}
         chosen={eventTypes}
         onChange={setEventTypes}
         hint={selectionWords(eventTypes.length)}
@@ -92,23 +82,25 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
         onChange={setOrgId}
         options={[["", "All organizations"], ...organizationChoices()]}
       />
-      {endpoint === undefined && (
-        <details>
-          <summary>Use a secret of your own</summary>
-          <TextField
-            label="Signing secret"
-            value={secret}
-            onInput={setSecret}
-            placeholder="made up for you"
-            hint="Handy where your receiver is configured already. No white space."
-          />
-        </details>
-      )}
-      <details open={faults.length > 0}>
-        <summary>Faults on every delivery to it{faults.length > 0 ? ` (${faults.length})` : ""}</summary>
-        <FaultPicker chosen={faults} onChange={setFaults} />
-      </details>
+      {endpoint === undefined && <OwnSecret label="Signing secret" value={secret} onInput={setSecret} />}
+      <FaultPicker title="Faults on every delivery to it" chosen={faults} onChange={setFaults} />
     </FormDialog>
+  );
+}
+
+type OwnSecretProps = { label: string; value: string; onInput: (secret: string) => void };
+
+/** A secret that one brings, folded away: else it is made up. */
+function OwnSecret(own: OwnSecretProps) {
+  return (
+    <details>
+      <summary>Use a secret of your own</summary>
+      <TextField
+        {...own}
+        placeholder="made up for you"
+        hint="Handy where your receiver is configured already. No white space."
+      />
+    </details>
   );
 }
 
@@ -128,9 +120,8 @@ function hintOf(checked: CheckedUrl | undefined): string {
 function completedUrl(text: string): string | undefined {
   if (!/^[\w.[\]:-]+(?:\/|$)/.test(text) || /^[a-z]+:(?!\d)/i.test(text)) return undefined;
   const isLocal = /^(?:localhost|127\.|\[::1\]|[\w-]+\.localhost)/.test(text);
-  return URL.parse(`${isLocal ? "http" : "https"}://${text}`) === null
-    ? undefined
-    : `${isLocal ? "http" : "https"}://${text}`;
+  const completed = `${isLocal ? "http" : "https"}://${text}`;
+  return URL.canParse(completed) ? completed : undefined;
 }
 
 /** The rules as they apply to what is typed; the simulator has the last word. */
@@ -173,4 +164,44 @@ function useCheckedUrl(url: string): CheckedUrl | undefined {
     },
   );
   return checked;
+}
+
+const OVERLAPS: [seconds: string, words: string][] = [
+  ["0", "None: the old one signs no more"],
+  ["3600", "One hour"],
+  ["86400", "One day"],
+  ["604800", "One week"],
+];
+
+type RotateSecretProps = {
+  endpoint: Endpoint;
+  onDone: (endpoint: EndpointWithSecret) => void;
+  onClose: () => void;
+};
+
+/** Gives an endpoint a new secret; `onDone` gets the endpoint with it, the one time that it is told. */
+export function RotateSecret({ endpoint, onDone, onClose }: RotateSecretProps) {
+  const [overlap, setOverlap] = useState("86400");
+  const [secret, setSecret] = useState("");
+  async function submit() {
+    const body = { overlap_seconds: Number(overlap), secret: secret || undefined };
+    onDone(await control.post(`/endpoints/${endpoint.id}/rotate`, body));
+  }
+  return (
+    <FormDialog title="Rotate the signing secret" action="Rotate" onSubmit={submit} onClose={onClose}>
+      <p>
+        <span class="foreign">{endpoint.url}</span> gets a new secret. Meanwhile deliveries carry two
+        signatures, so a receiver may take either; the open question <code>rotated_secret_signs</code> makes
+        it one of them.
+      </p>
+      <SelectField
+        label="The old one goes on signing for"
+        value={overlap}
+        onChange={setOverlap}
+        options={OVERLAPS}
+        hint="In schedule time: move the clock to see the overlap end."
+      />
+      <OwnSecret label="New signing secret" value={secret} onInput={setSecret} />
+    </FormDialog>
+  );
 }

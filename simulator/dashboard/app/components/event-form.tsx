@@ -1,18 +1,16 @@
 import { useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
 import { commandLine } from "../core/curl.ts";
-import { countOf } from "../core/format.ts";
 import { organizationChoices, useLive } from "../core/live.ts";
 import { fieldsOf, type OverrideField, type Overrides, overridesOf } from "../core/overrides.ts";
 import { hrefTo } from "../core/route.ts";
 import { toast } from "../core/toasts.ts";
 import type { Emitted, EventTypeForm } from "../core/types.ts";
-import { Button } from "./button.tsx";
-import { Copyable } from "./copy-button.tsx";
-import { Problem } from "./empty.tsx";
+import { countOf } from "../core/words.ts";
+import { Button, Copyable } from "./button.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
-import { SelectField, TextArea, TextField } from "./field.tsx";
-import { Panel } from "./page.tsx";
+import { SelectField, TextField } from "./field.tsx";
+import { Panel, Problem } from "./page.tsx";
 
 /** A form for one event type, made from its schema: what is left empty is made up. */
 export function EventForm({ type }: { type: EventTypeForm }) {
@@ -52,15 +50,13 @@ export function EventForm({ type }: { type: EventTypeForm }) {
   return (
     <form onSubmit={send}>
       <Panel title={type.type} aside="empty fields are made up">
-        <div class="form stack">
+        <div class="stack">
           {error && <Problem error={error} />}
           {endpoints?.size === 0 && (
-            <div class="notice wait">
-              <p>
-                No endpoint is registered, so the event will go to nobody.{" "}
-                <a href={hrefTo("/endpoints?new")}>Register one</a>.
-              </p>
-            </div>
+            <p class="notice wait">
+              No endpoint is registered, so the event will go to nobody.{" "}
+              <a href={hrefTo("/endpoints?new")}>Register one</a>.
+            </p>
           )}
           {fields.length > 0 && (
             <div class="field-grid">
@@ -76,7 +72,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
           )}
           <details open={fields.length === 0}>
             <summary>{fields.length === 0 ? "Fields as JSON" : "More fields, as JSON"}</summary>
-            <TextArea
+            <TextField
               label="Overrides (JSON)"
               rows={5}
               value={extra}
@@ -86,10 +82,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
               hint="Merged deeply into the object."
             />
           </details>
-          <details open={faults.length > 0}>
-            <summary>Faults{faults.length > 0 ? ` (${faults.length})` : ""}</summary>
-            <FaultPicker chosen={faults} onChange={setFaults} />
-          </details>
+          <FaultPicker chosen={faults} onChange={setFaults} />
           <div class="field-grid">
             <SelectField
               label="Organization"
@@ -133,34 +126,16 @@ type OverrideProps = { field: OverrideField; value: string; onInput: (value: str
 
 function Override({ field, value, onInput }: OverrideProps) {
   const { name, kind, example } = field;
-  if (kind === "boolean")
-    return (
-      <SelectField
-        label={name}
-        value={value}
-        onChange={onInput}
-        options={[
-          ["", "made up"],
-          ["true", "true"],
-          ["false", "false"],
-        ]}
-      />
-    );
-  if (kind === "long")
-    return (
-      <TextArea
-        className="whole"
-        label={name}
-        rows={3}
-        value={value}
-        onInput={onInput}
-        placeholder={wordsOf(example)}
-      />
-    );
+  if (kind === "boolean") {
+    const options = ["", "true", "false"].map((choice) => [choice, choice || "made up"] as const);
+    return <SelectField label={name} value={value} onChange={onInput} options={options} />;
+  }
+  const form = kind === "long" ? { rows: 3, className: "whole" } : {};
   return (
     <TextField
       label={name}
       type={kind === "integer" ? "number" : "text"}
+      {...form}
       value={value}
       onInput={onInput}
       placeholder={wordsOf(example)}
@@ -172,22 +147,17 @@ function wordsOf(example: unknown): string {
   return typeof example === "string" ? example : JSON.stringify(example ?? null);
 }
 
-function announce({ events, deliveries }: Emitted): void {
-  const what =
-    events[0] !== undefined && events.length === 1 ? events[0].type : countOf(events.length, "event");
-  const [delivery] = deliveries;
+function announce({ events: [event, ...more], deliveries: [delivery, ...others] }: Emitted): void {
+  const what = event !== undefined && more.length === 0 ? event.type : countOf(more.length + 1, "event");
   if (delivery === undefined) {
-    toast("bad", `${what} was emitted, but no endpoint has selected it.`, {
-      href: hrefTo("/endpoints"),
-      words: "Endpoints",
-    });
-    return;
+    const link = { href: hrefTo("/endpoints"), words: "Endpoints" };
+    return toast("bad", `${what} was emitted, but no endpoint has selected it.`, link);
   }
   const link =
-    deliveries.length === 1
+    others.length === 0
       ? { href: hrefTo(`/deliveries/${delivery.id}`), words: "Watch it" }
       : { href: hrefTo("/"), words: "Watch them" };
-  toast("ok", `${what}: ${countOf(deliveries.length, "delivery", "deliveries")} on the way.`, link);
+  toast("ok", `${what}: ${countOf(others.length + 1, "delivery", "deliveries")} on the way.`, link);
 }
 
 /** Orders and bookings are not described by the service: an example of ours is the best hint there is. */

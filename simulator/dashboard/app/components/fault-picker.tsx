@@ -1,7 +1,6 @@
-import { control } from "../core/api.ts";
-import { useLoaded } from "../core/load.ts";
-import { Select } from "./field.tsx";
-import { Marked } from "./marked.tsx";
+import { useGot } from "../core/load.ts";
+import { CheckBox, Select } from "./field.tsx";
+import { Marked } from "./table.tsx";
 
 const PLACES = [
   ["fan-out", "When it is sent"],
@@ -15,11 +14,11 @@ const COUNTS: [count: string, words: string][] = [
   ...["2", "3", "4", "5"].map((count): [string, string] => [count, `the first ${count}`]),
 ];
 
-type FaultPickerProps = { chosen: readonly string[]; onChange: (faults: string[]) => void };
+type FaultPickerProps = { title?: string; chosen: readonly string[]; onChange: (faults: string[]) => void };
 
-/** What the simulator should do wrong on purpose; `chosen` are texts such as `drop-answer:2`. */
-export function FaultPicker({ chosen, onChange }: FaultPickerProps) {
-  const { value: faults } = useLoaded("faults", async () => (await control.get("/faults")).data);
+/** What the simulator should do wrong on purpose, folded away at first; `chosen` are texts such as `drop-answer:2`. */
+export function FaultPicker({ title = "Faults", chosen, onChange }: FaultPickerProps) {
+  const faults = useGot("/faults").value?.data ?? [];
   const counts = new Map(
     chosen.map((text) => text.split(":")).map(([name = "", count = ""]): [string, string] => [name, count]),
   );
@@ -32,39 +31,43 @@ export function FaultPicker({ chosen, onChange }: FaultPickerProps) {
   }
 
   return (
-    <div class="faults stack">
-      {PLACES.map(([place, words]) => (
-        <fieldset key={place}>
-          <legend>{words}</legend>
-          {(faults ?? [])
-            .filter((fault) => fault.at === place)
-            .map(({ name, title }) => (
-              <div class="fault flex" key={name}>
-                <label class="check">
-                  <input
-                    type="checkbox"
+    <details open={chosen.length > 0}>
+      <summary>
+        {title}
+        {chosen.length > 0 ? ` (${chosen.length})` : ""}
+      </summary>
+      <div class="stack">
+        {PLACES.map(([place, words]) => (
+          <fieldset key={place}>
+            <legend>{words}</legend>
+            {faults
+              .filter((fault) => fault.at === place)
+              .map(({ name, title: meaning }) => (
+                <div class="fault flex" key={name}>
+                  <CheckBox
                     checked={counts.has(name)}
                     onChange={() => set(name, counts.has(name) ? undefined : "")}
-                  />
-                  <span>
-                    <code>{name}</code>
-                    <span class="muted small">
-                      <Marked text={title} />
+                  >
+                    <span>
+                      <code>{name}</code>
+                      <span class="muted small">
+                        <Marked text={meaning} />
+                      </span>
                     </span>
-                  </span>
-                </label>
-                {counts.has(name) && (
-                  <Select
-                    aria-label={`Attempts with ${name}`}
-                    value={counts.get(name) ?? ""}
-                    options={COUNTS}
-                    onChange={(count) => set(name, count)}
-                  />
-                )}
-              </div>
-            ))}
-        </fieldset>
-      ))}
-    </div>
+                  </CheckBox>
+                  {counts.has(name) && (
+                    <Select
+                      aria-label={`Attempts with ${name}`}
+                      value={counts.get(name) ?? ""}
+                      options={COUNTS}
+                      onChange={(count) => set(name, count)}
+                    />
+                  )}
+                </div>
+              ))}
+          </fieldset>
+        ))}
+      </div>
+    </details>
   );
 }

@@ -3,12 +3,11 @@ import { commandLine } from "../core/curl.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { attempt } from "../core/toasts.ts";
-import { tellSecret } from "../core/told-secret.ts";
 import type { Probe } from "../core/types.ts";
-import { Button } from "./button.tsx";
-import { Copyable } from "./copy-button.tsx";
-import { Empty } from "./empty.tsx";
+import { Button, Copyable } from "./button.tsx";
+import { Empty } from "./page.tsx";
 import { isFound, ReceiverOffers } from "./receiver-offers.tsx";
+import { tellSecret } from "./secret-once.tsx";
 
 /** Nothing was sent yet: what to do first depends on whether there is somebody to send to. */
 export function EmptyFeed() {

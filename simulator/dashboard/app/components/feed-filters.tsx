@@ -1,18 +1,17 @@
 import type { ComponentChildren, Ref } from "preact";
 import { useId, useState } from "preact/hooks";
 import { type Filter, type Filters as FilterValues, PERIODS, SEARCH_FIELDS } from "../core/filters.ts";
-import { numberOf } from "../core/format.ts";
 import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
 import type { StateCounts } from "../core/types.ts";
-import { STATE_TITLES, STATE_WORDS } from "../core/words.ts";
+import { numberOf, STATE_TITLES, STATE_WORDS } from "../core/words.ts";
+import { IconButton } from "./button.tsx";
 import { Select } from "./field.tsx";
 import { Icon } from "./icon.tsx";
 
 const LOST_TITLE = "Gave up, and was not sent again since (state lost).";
 
 export type FilterProps = { filters: FilterValues; onChange: (filters: FilterValues) => void };
-
-type FiltersProps = FilterProps & {
+type BarProps = FilterProps & {
   searchRef: Ref<HTMLInputElement>;
   isPaused: boolean;
   onPause: () => void;
@@ -20,29 +19,24 @@ type FiltersProps = FilterProps & {
 };
 
 /** What is searched for, of which type, at which endpoint, created when. */
-export function Filters({ filters, onChange, searchRef, isPaused, onPause, onView }: FiltersProps) {
+export function Filters({ filters, onChange, searchRef, isPaused, onPause, onView }: BarProps) {
   useLive();
   const offersId = useId();
+  const [isOpen, setOpen] = useState(false);
   const periods = PERIODS.some(([since]) => since === filters.since)
     ? PERIODS
     : [...PERIODS, [filters.since, "a time of the chart"] as const].filter(([since]) => since !== "");
-  const [isOpen, setOpen] = useState(false);
-  const select = (
+  const selects: [
     name: Filter,
     label: string,
     options: readonly (readonly [value: string, words: string])[],
-    onSelect = (value: string) => onChange({ ...filters, [name]: value }),
-  ) => (
-    <Select
-      aria-label={label}
-      class={filters[name] === "" ? "" : "active"}
-      value={filters[name]}
-      options={[["", `${label}: all`], ...options]}
-      onChange={onSelect}
-    />
-  );
+  ][] = [
+    ["type", "Type", eventTypes().map((type) => [type, type])],
+    ["endpoint", "Endpoint", endpointChoices()],
+    ["since", "Time", periods],
+  ];
   return (
-    <div class={`filters ${isOpen ? "open" : ""}`} role="search">
+    <div class={`filters ${isOpen ? "unfolded" : ""}`} role="search">
       <label class="search">
         <Icon name="search" size={15} />
         <span class="visually-hidden">Search deliveries</span>{" "}
@@ -54,7 +48,7 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause, onVie
           autocomplete="off"
           value={filters.q}
           onInput={(event) => onChange({ ...filters, q: event.currentTarget.value })}
-          onKeyDown={leaveOnEscape}
+          onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
         />
         <kbd>/</kbd>
         <datalist id={offersId}>
@@ -63,41 +57,34 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause, onVie
           ))}
         </datalist>
       </label>
-      <button
-        type="button"
-        class="icon-button filters-toggle"
+      <IconButton
+        icon="filter"
+        size={16}
+        kind="filters-toggle"
+        label="More filters"
         aria-expanded={isOpen}
-        aria-label="More filters"
         onClick={() => setOpen(!isOpen)}
-      >
-        <Icon name="filter" size={16} />
-      </button>
-      {select(
-        "type",
-        "Type",
-        eventTypes().map((type) => [type, type]),
-      )}
-      {select("endpoint", "Endpoint", endpointChoices())}
-      {select("since", "Time", periods, (since) => onChange({ ...filters, since, until: "" }))}
-      <button
-        type="button"
-        class="icon-button"
-        aria-label="What the list shows"
-        title="What the list shows"
-        onClick={onView}
-      >
-        <Icon name="readings" size={15} />
-      </button>
-      <button
-        type="button"
-        class="icon-button"
-        aria-pressed={isPaused}
-        aria-label={isPaused ? "Go on" : "Pause"}
-        onClick={onPause}
+      />
+      {selects.map(([name, label, options]) => (
+        <Select
+          key={name}
+          aria-label={label}
+          class={filters[name] === "" ? "" : "active"}
+          value={filters[name]}
+          options={[["", `${label}: all`], ...options]}
+          onChange={(value) =>
+            onChange({ ...filters, ...(name === "since" && { until: "" }), [name]: value })
+          }
+        />
+      ))}
+      <IconButton icon="readings" label="What the list shows" title="What the list shows" onClick={onView} />
+      <IconButton
+        icon={isPaused ? "play" : "pause"}
+        label={isPaused ? "Go on" : "Pause"}
         title={isPaused ? "Go on (p)" : "Pause (p)"}
-      >
-        <Icon name={isPaused ? "play" : "pause"} size={15} />
-      </button>
+        aria-pressed={isPaused}
+        onClick={onPause}
+      />
     </div>
   );
 }
@@ -105,20 +92,19 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause, onVie
 /** What could follow what is typed, such as the fields of a search and their values. */
 function offersFor(q: string): string[] {
   const before = q.replace(/\S*$/, "");
-  const word = q.slice(before.length);
-  const [name = "", value] = word.split(":");
-  if (value === undefined)
-    return Object.keys(SEARCH_FIELDS)
-      .filter((field) => field.startsWith(name))
-      .map((field) => `${before}${field}:`);
+  const [name = "", value] = q.slice(before.length).split(":");
   const values = name === "type" ? eventTypes() : (SEARCH_FIELDS[name] ?? []);
-  return values.filter((one) => one.startsWith(value)).map((one) => `${before}${name}:${one}`);
+  const words =
+    value === undefined
+      ? Object.keys(SEARCH_FIELDS).map((field) => `${field}:`)
+      : values.map((one) => `${name}:${one}`);
+  return words.filter((word) => word.startsWith(q.slice(before.length))).map((word) => before + word);
 }
 
-type StateTabsProps = FilterProps & { within: StateCounts | undefined; children?: ComponentChildren };
+type TabProps = FilterProps & { within: StateCounts | undefined; children?: ComponentChildren };
 
 /** The states with how many deliveries are in each; what gave up counts until it was sent again, and is lost until then. */
-export function StateTabs({ filters, onChange, within, children }: StateTabsProps) {
+export function StateTabs({ filters, onChange, within, children }: TabProps) {
   const { attempting = 0, delivered = 0, dead = 0 } = within?.deliveries ?? {};
   const { lost = 0 } = within ?? {};
   const tabs: [state: string, words: string, count: number, title?: string][] = [
@@ -145,8 +131,4 @@ export function StateTabs({ filters, onChange, within, children }: StateTabsProp
       {children}
     </div>
   );
-}
-
-function leaveOnEscape(event: KeyboardEvent & { currentTarget: HTMLElement }) {
-  if (event.key === "Escape") event.currentTarget.blur();
 }

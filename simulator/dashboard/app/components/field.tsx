@@ -1,28 +1,25 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { toggled } from "../core/words.ts";
 
-type Choices = {
-  value: string;
-  onChange: (value: string) => void;
-  options: readonly (readonly [choice: string, words: string])[];
-};
 type Labelled = {
   label: string;
   hint?: string | undefined;
   problem?: string | undefined;
   className?: string | undefined;
 };
+/** What ties an input to its label and to the note below it. */
+type Ties = { id: string; "aria-describedby": string | undefined };
+type FieldProps = Labelled & { render: (ties: Ties) => ComponentChildren };
 
-type FieldProps = Labelled & { render: (id: string, describedBy: string | undefined) => ComponentChildren };
-
-/** A labelled input of any kind: `render(id, describedBy)` gives the control itself. */
-export function Field({ label, hint, problem, render, className = "" }: FieldProps) {
+/** A labelled input of any kind: `render` gives the control itself. */
+function Field({ label, hint, problem, render, className = "" }: FieldProps) {
   const id = useId();
   const note = problem ?? hint;
   return (
     <div class={`field ${className}`}>
       <label for={id}>{label}</label>
-      {render(id, note ? `${id}-note` : undefined)}
+      {render({ id, "aria-describedby": note ? `${id}-note` : undefined })}
       {note && (
         <p id={`${id}-note`} class={`field-note small ${problem ? "bad" : ""}`} aria-live="polite">
           {note}
@@ -32,9 +29,10 @@ export function Field({ label, hint, problem, render, className = "" }: FieldPro
   );
 }
 
-type Text = Labelled & { value: string; onInput: (value: string) => void };
-
-type TextFieldProps = Text & {
+type TextProps = Labelled & {
+  value: string;
+  onInput: (value: string) => void;
+  rows?: number;
   type?: "text" | "number" | "password" | "datetime-local";
   placeholder?: string;
   required?: boolean;
@@ -44,53 +42,26 @@ type TextFieldProps = Text & {
   autofocus?: boolean;
 };
 
-/** A line of text. */
-export function TextField({ label, hint, problem, className, onInput, ...input }: TextFieldProps) {
+/** A line of text or, with `rows`, several. */
+export function TextField({ label, hint, problem, className, onInput, ...input }: TextProps) {
   // The types of inputs tell apart which attributes each kind has.
-  const own: object = input;
+  const own: object = { spellcheck: false, autocomplete: "off", ...input };
+  const typed = (event: { currentTarget: { value: string } }) => onInput(event.currentTarget.value);
+  const Tag = input.rows === undefined ? "input" : "textarea";
   return (
     <Field
       {...{ label, hint, problem, className }}
-      render={(id, note) => (
-        <input
-          id={id}
-          aria-describedby={note}
-          spellcheck={false}
-          autocomplete="off"
-          {...own}
-          onInput={(event) => onInput(event.currentTarget.value)}
-        />
-      )}
+      render={(ties) => <Tag {...ties} {...own} onInput={typed} />}
     />
   );
 }
 
-type TextAreaProps = Text & { rows?: number; placeholder?: string; autofocus?: boolean };
-
-/** Several lines of text. */
-export function TextArea({ label, hint, problem, className, onInput, ...input }: TextAreaProps) {
-  return (
-    <Field
-      {...{ label, hint, problem, className }}
-      render={(id, note) => (
-        <textarea
-          id={id}
-          aria-describedby={note}
-          spellcheck={false}
-          {...input}
-          onInput={(event) => onInput(event.currentTarget.value)}
-        />
-      )}
-    />
-  );
-}
-
-type SelectProps = Choices & {
-  id?: string;
-  class?: string;
-  "aria-label"?: string;
-  "aria-describedby"?: string | undefined;
+type Choices = {
+  value: string;
+  onChange: (value: string) => void;
+  options: readonly (readonly [choice: string, words: string])[];
 };
+type SelectProps = Choices & Partial<Ties> & { class?: string; "aria-label"?: string };
 
 /** One of several, for whoever brings the label: `options` are pairs of value and words. */
 export function Select({ value, onChange, options, ...rest }: SelectProps) {
@@ -107,11 +78,18 @@ export function Select({ value, onChange, options, ...rest }: SelectProps) {
 
 /** The same with its label. */
 export function SelectField({ value, onChange, options, ...labelled }: Labelled & Choices) {
+  return <Field {...labelled} render={(ties) => <Select {...ties} {...{ value, onChange, options }} />} />;
+}
+
+type CheckBoxProps = { checked: boolean; onChange: () => void; title?: string; children: ComponentChildren };
+
+/** A box to tick, with what it means. */
+export function CheckBox({ checked, onChange, title, children }: CheckBoxProps) {
   return (
-    <Field
-      {...labelled}
-      render={(id, note) => <Select id={id} aria-describedby={note} {...{ value, onChange, options }} />}
-    />
+    <label class="check" title={title}>
+      <input type="checkbox" checked={checked} onChange={onChange} />
+      {children}
+    </label>
   );
 }
 
@@ -125,20 +103,22 @@ type CheckboxesProps = {
 
 /** Any number of several, as boxes to tick. */
 export function Checkboxes({ label, hint, options, chosen, onChange }: CheckboxesProps) {
-  const toggle = (value: string) =>
-    onChange(chosen.includes(value) ? chosen.filter((other) => other !== value) : [...chosen, value]);
   return (
-    <fieldset class="field checks">
+    <fieldset class="field">
       <legend>{label}</legend>
-      <div class="check-grid">
+      <div class="field-grid checks">
         {options.map(([value, words, title]) => (
-          <label class="check" key={value} title={title}>
-            <input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} />
+          <CheckBox
+            key={value}
+            title={title}
+            checked={chosen.includes(value)}
+            onChange={() => onChange(toggled(chosen, value))}
+          >
             {words}
-          </label>
+          </CheckBox>
         ))}
       </div>
-      {hint && <p class="field-note small">{hint}</p>}
+      <p class="field-note small">{hint}</p>
     </fieldset>
   );
 }

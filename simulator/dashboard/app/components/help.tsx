@@ -51,26 +51,24 @@ const SHORTCUTS: [group: string, shortcuts: [keys: string, words: string][]][] =
 /** Every keyboard shortcut. */
 export function Help({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose} wide>
-      <div class="dialog-body shortcut-groups stack">
-        {SHORTCUTS.map(([group, shortcuts]) => (
-          <section key={group}>
-            <h3>{group}</h3>
-            <dl>
-              {shortcuts.map(([keys, words]) => (
-                <div class="flex" key={keys}>
-                  <dt class="flex">
-                    {keys.split(" ").map((key) => (
-                      <kbd>{key}</kbd>
-                    ))}
-                  </dt>
-                  <dd>{words}</dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-        ))}
-      </div>
+    <Dialog title="Keyboard shortcuts" name="shortcut-groups" onClose={onClose} wide>
+      {SHORTCUTS.map(([group, shortcuts]) => (
+        <section key={group}>
+          <h3>{group}</h3>
+          <dl>
+            {shortcuts.map(([keys, words]) => (
+              <div class="flex" key={keys}>
+                <dt class="flex">
+                  {keys.split(" ").map((key) => (
+                    <kbd>{key}</kbd>
+                  ))}
+                </dt>
+                <dd>{words}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
     </Dialog>
   );
 }

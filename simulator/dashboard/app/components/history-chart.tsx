@@ -1,10 +1,9 @@
-import { useEffect } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { apiQuery, type Filters } from "../core/filters.ts";
-import { countOf, dayAndTimeOf, millisecondsOf, numberOf } from "../core/format.ts";
 import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import type { History } from "../core/types.ts";
+import { countOf, dayAndTimeOf, millisecondsOf, numberOf } from "../core/words.ts";
 
 const AGAIN_AFTER_MS = 2_000;
 const [WIDTH, HEIGHT] = [600, 56];
@@ -12,22 +11,15 @@ const [WIDTH, HEIGHT] = [600, 56];
 const LONGEST = Math.log10(10_000);
 
 /** What was sent over the period of the filters, to the endpoint and of the type that they name; undefined until it is known. */
-export function useHistory(
-  { since, until, endpoint, type }: Filters,
-  isWanted: boolean,
-): History | undefined {
-  const { clock } = useLive();
+export function useHistory({ since, until, endpoint, type }: Filters, isWanted: boolean) {
   const query = apiQuery({ since, until, endpoint, type }).replace("&", "?");
-  const { value, reload } = useLoaded(`history ${isWanted} ${query}`, async () =>
-    isWanted ? control.get(`/history${query}`) : undefined,
+  const again = JSON.stringify(useLive().clock?.deliveries);
+  const { value } = useLoaded(
+    `history ${isWanted} ${query}`,
+    async () => (isWanted ? control.get(`/history${query}`) : undefined),
+    { again, afterMs: AGAIN_AFTER_MS },
   );
-  const told = JSON.stringify(clock?.deliveries);
-  useEffect(() => {
-    if (!isWanted) return undefined;
-    const timer = setTimeout(reload, AGAIN_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [told, isWanted]);
-  return isWanted ? value : undefined;
+  return value;
 }
 
 type HistoryChartProps = { history: History; onZoom: (since: string, until: string) => void };

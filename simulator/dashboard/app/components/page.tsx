@@ -1,5 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
+import { hrefTo } from "../core/route.ts";
+import { messageOf } from "../core/toasts.ts";
+import { Icon, type IconName } from "./icon.tsx";
 
 type Heading = "h1" | "h2";
 
@@ -93,5 +96,67 @@ export function Fact({ name, title, wide = false, children }: FactProps) {
       <dt class="small faint">{name}</dt>
       <dd class="flex wraps foreign">{children}</dd>
     </div>
+  );
+}
+
+type EmptyProps = { icon?: IconName; title: string; children?: ComponentChildren };
+
+/** Where there is nothing: what that means, and the next step. */
+export function Empty({ icon = "inbox", title, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      <span class="empty-icon disc muted">
+        <Icon name={icon} size={26} />
+      </span>
+      <h2>{title}</h2>
+      <div class="empty-words stack muted">{children}</div>
+    </div>
+  );
+}
+
+/** What went wrong, in the words of the answer. */
+export function Problem({ error, children }: { error: Error; children?: ComponentChildren }) {
+  return (
+    <div class="notice bad" role="alert">
+      <p>{error.message}</p>
+      {children}
+    </div>
+  );
+}
+
+/** What is asked for in each of its states: on its way, failed, or there. */
+export function Loaded<Value>({
+  from: { value, error },
+  children,
+}: {
+  from: { value: Value | undefined; error: Error | undefined };
+  children: (value: Value) => ComponentChildren;
+}) {
+  if (value !== undefined) return <>{children(value)}</>;
+  return error === undefined ? <Loading /> : <Problem error={error} />;
+}
+
+/** Keeps the place of something that is on its way, and stays silent when it comes at once. */
+export function Loading() {
+  return (
+    <div class="loading" aria-busy="true">
+      <span class="visually-hidden">Loading</span>
+    </div>
+  );
+}
+
+/** What cannot show something says so; everything around it goes on. */
+export function Guarded({ children }: { children: ComponentChildren }) {
+  const error: unknown = useErrorBoundary()[0];
+  if (error === undefined) return <>{children}</>;
+  return (
+    <>
+      <PageHead title="This page failed" />
+      <Problem error={new Error(`It met something that it cannot show: ${messageOf(error)}.`)}>
+        <p>
+          <a href={hrefTo("/")}>Back to Live</a>
+        </p>
+      </Problem>
+    </>
   );
 }

@@ -1,8 +1,8 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Action, allActions, type PaletteTools } from "../core/actions.ts";
 import { control } from "../core/api.ts";
-import { useLater } from "../core/later.ts";
 import { useLive } from "../core/live.ts";
+import { useLater } from "../core/load.ts";
 import { navigate } from "../core/route.ts";
 import type { Delivery, Endpoint } from "../core/types.ts";
 import { lineOf, placeOf } from "../core/words.ts";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
-import { useLater } from "../core/later.ts";
+import { useLater } from "../core/load.ts";
 import { attempt } from "../core/toasts.ts";
 import type { Listener, Listeners, Probe } from "../core/types.ts";
 import { Button } from "./button.tsx";

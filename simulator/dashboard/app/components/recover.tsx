@@ -1,14 +1,14 @@
 import { useRef, useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
 import { type Filters, PERIODS } from "../core/filters.ts";
-import { countOf } from "../core/format.ts";
-import { useLater } from "../core/later.ts";
 import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
+import { useLater } from "../core/load.ts";
 import type { Delivery, Recovery } from "../core/types.ts";
+import { countOf } from "../core/words.ts";
 import { Button } from "./button.tsx";
 import { Dialog, FormDialog } from "./dialog.tsx";
-import { Problem } from "./empty.tsx";
-import { SelectField, TextField } from "./field.tsx";
+import { CheckBox, SelectField, TextField } from "./field.tsx";
+import { Problem } from "./page.tsx";
 
 const COUNT_AFTER_MS = 150;
 const SPANS: [since: string, words: string][] = [
@@ -20,14 +20,9 @@ const SPANS: [since: string, words: string][] = [
 /** Sends again what was lost: as the list is filtered, since when, to whom; counted before anything goes. */
 export function Recover({ filters, onClose }: { filters: Filters; onClose: () => void }) {
   useLive();
-  const [type, setType] = useState(filters.type);
-  const [endpoint, setEndpoint] = useState(filters.endpoint);
-  const [q, setQ] = useState(filters.q);
-  const isSpan = SPANS.some(([known]) => known === filters.since);
-  const [span, setSpan] = useState(isSpan ? filters.since : "moment");
-  const [since, setSince] = useState(isSpan ? "" : localOf(filters.since));
-  const [until, setUntil] = useState(localOf(filters.until));
-  const [isTriedNow, setTriedNow] = useState(filters.state === "failed");
+  const [fields, setFields] = useState(() => fieldsOf(filters));
+  const { type, endpoint, q, span, since, until, isTriedNow } = fields;
+  const set = (name: keyof typeof fields) => (value: string) => setFields({ ...fields, [name]: value });
   const [error, setError] = useState<Error>();
   const sending = useSending(setError);
   const body = {
@@ -40,26 +35,27 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
     until: momentOf(until) || undefined,
   };
   const counted = useCounted(body, setError);
+  const title = "Recover what was lost";
 
-  if (sending.sent !== undefined)
+  if (sending.sent !== undefined) {
+    const foot = (
+      <>
+        {sending.isSending && <Button onClick={sending.cancel}>Send no more</Button>}
+        <Button kind="accent" onClick={onClose}>
+          Done
+        </Button>
+      </>
+    );
     return (
-      <Dialog title="Recover what was lost" onClose={onClose}>
-        <div class="dialog-body form stack" aria-live="polite">
-          {error && <Problem error={error} />}
-          <Outcome sent={sending.sent} isSending={sending.isSending} />
-        </div>
-        <footer class="dialog-foot flex">
-          {sending.isSending && <Button onClick={sending.cancel}>Send no more</Button>}
-          <Button kind="accent" onClick={onClose}>
-            Done
-          </Button>
-        </footer>
+      <Dialog title={title} onClose={onClose} foot={foot}>
+        {error && <Problem error={error} />}
+        <Outcome sent={sending.sent} isSending={sending.isSending} />
       </Dialog>
     );
-
+  }
   return (
     <FormDialog
-      title="Recover what was lost"
+      title={title}
       action={counted && counted.total > 0 ? `Send ${counted.total} again` : "Send again"}
       icon="resend"
       disabled={counted === undefined || counted.total === 0}
@@ -69,34 +65,44 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
     >
       {error && <Problem error={error} />}
       <div class="field-grid">
-        <SelectField label="Created in" value={span} onChange={setSpan} options={SPANS} />
+        <SelectField label="Created in" value={span} onChange={set("span")} options={SPANS} />
         {span === "moment" && (
-          <TextField label="Since" type="datetime-local" value={since} onInput={setSince} />
+          <TextField label="Since" type="datetime-local" value={since} onInput={set("since")} />
         )}
-        <TextField label="Until (empty: now)" type="datetime-local" value={until} onInput={setUntil} />
+        <TextField label="Until (empty: now)" type="datetime-local" value={until} onInput={set("until")} />
         <SelectField
           label="Endpoint"
           value={endpoint}
-          onChange={setEndpoint}
+          onChange={set("endpoint")}
           options={[["", "all endpoints"], ...endpointChoices()]}
         />
         <SelectField
           label="Type"
           value={type}
-          onChange={setType}
+          onChange={set("type")}
           options={[["", "all types"], ...eventTypes().map((name) => [name, name] as const)]}
         />
-        <TextField label="Has in it" value={q} onInput={setQ} placeholder="anything" />
+        <TextField label="Has in it" value={q} onInput={set("q")} placeholder="anything" />
       </div>
-      <label class="check">
-        <input type="checkbox" checked={isTriedNow} onChange={() => setTriedNow(!isTriedNow)} />
+      <CheckBox checked={isTriedNow} onChange={() => setFields({ ...fields, isTriedNow: !isTriedNow })}>
         Also what failed and waits for its next attempt: that is made now
-      </label>
+      </CheckBox>
       <p role="status">
         <b>{counted === undefined ? "Counting…" : countWords(counted)}</b>
       </p>
     </FormDialog>
   );
+}
+
+/** What the dialog begins with: as the list is filtered. */
+function fieldsOf({ type, endpoint, q, since, until, state }: Filters) {
+  const isSpan = SPANS.some(([known]) => known === since);
+  return {
+    ...{ type, endpoint, q, isTriedNow: state === "failed" },
+    span: isSpan ? since : "moment",
+    since: isSpan ? "" : localOf(since),
+    until: localOf(until),
+  };
 }
 
 /** What became of what was sent: the stream tells of each. */
@@ -106,14 +112,14 @@ function Outcome({ sent, isSending }: { sent: Delivery[]; isSending: boolean }) 
   const acknowledged = now.filter(({ state }) => state === "delivered").length;
   const failing = now.filter(({ state, attempts }) => state !== "delivered" && attempts.at(-1)?.ended_at);
   return (
-    <>
+    <div class="stack" aria-live="polite">
       <progress max={Math.max(1, now.length)} value={acknowledged} aria-label="Acknowledged" />
       <p>
         <b>{countOf(now.length, "delivery", "deliveries")}</b> sent{isSending ? " so far" : ""}:{" "}
         {acknowledged} acknowledged{failing.length > 0 ? `, ${failing.length} failed again` : ""}.
       </p>
       {failing.length > 0 && <p class="muted">What failed again is tried up to six times, as ever.</p>}
-    </>
+    </div>
   );
 }
 

@@ -1,10 +1,11 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
-import { numberOf, shortOf } from "../core/format.ts";
 import { useRunBefore } from "../core/run-before.ts";
 import type { Check, Report as ReportOf } from "../core/types.ts";
+import { numberOf, shortOf } from "../core/words.ts";
+import { type Choice, Segments } from "./button.tsx";
 import { CheckRow, type Standing, STANDING_NAMES, standingOf, STANDINGS } from "./check-row.tsx";
-import { BodyView, type Choice, Segments } from "./code-view.tsx";
+import { BodyView } from "./code-view.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 const VERDICTS: Record<string, [tone: string, icon: IconName, words: string]> = {

@@ -1,52 +1,114 @@
-import { dayAndTimeOf } from "../core/format.ts";
-import { toldSecret } from "../core/told-secret.ts";
-import { Button } from "./button.tsx";
-import { CopyButton } from "./copy-button.tsx";
+import { useEffect, useState } from "preact/hooks";
+import { control } from "../core/api.ts";
+import { useLive } from "../core/live.ts";
+import { createStore, useAttempt } from "../core/toasts.ts";
+import type { Endpoint, EndpointWithSecret } from "../core/types.ts";
+import { dayAndTimeOf } from "../core/words.ts";
+import { Button, CopyButton } from "./button.tsx";
+import { OutcomeChip, VerdictLine } from "./chips.tsx";
 import { Dialog } from "./dialog.tsx";
-import { TestEvent } from "./test-event.tsx";
 
 /** The secret of a new endpoint, the one time that it is shown, and a first event that shows whether it is known. */
 export function SecretOnce() {
   const told = toldSecret.use();
   if (told === undefined) return null;
   const { secret, url, previous_secret_until: until } = told.endpoint;
-  const line = `SIGNING_SECRET=${secret}`;
+  const close = (
+    <Button kind="accent" onClick={() => toldSecret.set(undefined)}>
+      I have copied it
+    </Button>
+  );
   return (
-    <Dialog title="The signing secret">
-      <div class="dialog-body form stack">
-        <div class="notice wait">
-          <p>
-            <b>Copy it now.</b> It is shown this once: from then on only its last four characters are.
-          </p>
-        </div>
-        <div class="secret-row well flex between">
-          <code class="foreign secret">{secret}</code>
-          <CopyButton text={secret} label="Copy secret" />
-        </div>
+    <Dialog title="The signing secret" foot={close}>
+      <p class="notice wait">
+        <b>Copy it now.</b> It is shown this once: from then on only its last four characters are.
+      </p>
+      <SecretRow text={secret} label="Copy secret" />
+      <p>
+        For the <code>.env</code> file of your receiver:
+      </p>
+      <SecretRow text={`SIGNING_SECRET=${secret}`} label="Copy line" />
+      {until !== null && (
         <p>
-          For the <code>.env</code> file of your receiver:
+          Until {dayAndTimeOf(until)} of schedule time the old one counts, too: a receiver that takes several
+          has the new one first, a comma, and the old one.
         </p>
-        <div class="secret-row well flex between">
-          <code class="foreign">{line}</code>
-          <CopyButton text={line} label="Copy line" />
-        </div>
-        {until !== null && (
-          <p>
-            Until {dayAndTimeOf(until)} of schedule time the old one counts, too: a receiver that takes
-            several has the new one first, a comma, and the old one.
-          </p>
-        )}
-        <p class="muted">
-          Deliveries to <span class="foreign">{url}</span> carry a signature made with it in the header{" "}
-          <code>X-Service-Signature</code>.
-        </p>
-        <TestEvent key={told.endpoint.id} endpoint={told.endpoint} isSentAtOnce={told.isTested} />
-      </div>
-      <footer class="dialog-foot flex">
-        <Button kind="accent" onClick={() => toldSecret.set(undefined)}>
-          I have copied it
-        </Button>
-      </footer>
+      )}
+      <p class="muted">
+        Deliveries to <span class="foreign">{url}</span> carry a signature made with it in the header{" "}
+        <code>X-Service-Signature</code>.
+      </p>
+      <TestEvent key={told.endpoint.id} endpoint={told.endpoint} isSentAtOnce={told.isTested} />
     </Dialog>
   );
+}
+
+function SecretRow({ text, label }: { text: string; label: string }) {
+  return (
+    <div class="secret-row well flex between">
+      <code class={`foreign ${label === "Copy secret" ? "secret" : ""}`}>{text}</code>
+      <CopyButton text={text} label={label} />
+    </div>
+  );
+}
+
+/** Sends a test event to an endpoint, as often as one likes, and shows what the receiver made of it. */
+function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnce: boolean }) {
+  const [id, setId] = useState<string>();
+  const [busy, run] = useAttempt();
+  const known = useLive().feed.get(id ?? "");
+  const last = known?.attempts.at(-1);
+  const isUnderWay = busy !== undefined || (id !== undefined && !last?.ended_at);
+
+  /** What waits is tried again now, so that nothing of a first try is left behind. */
+  async function send() {
+    await run("send", async () => {
+      if (known?.next_attempt_at) return void (await control.post(`/deliveries/${known.id}/attempt`));
+      setId((await control.post(`/endpoints/${endpoint.id}/test`)).deliveries[0]?.id);
+    });
+  }
+  useEffect(() => {
+    if (isSentAtOnce) void send();
+  }, []);
+
+  return (
+    <section class="test-event stack near" aria-label="Test event">
+      <header class="flex">
+        <h3>Test event</h3>
+        {last && <OutcomeChip attempt={last} />}
+        <span class="spacer" />
+        <Button icon="trigger" kind="small" disabled={isUnderWay} onClick={send}>
+          {id === undefined ? "Send a test event" : "Send again"}
+        </Button>
+      </header>
+      {known !== undefined && last?.ended_at ? (
+        <VerdictLine delivery={known} />
+      ) : (
+        <p class="muted" role="status">
+          {isUnderWay
+            ? "On its way…"
+            : "Once your receiver has the secret, this shows whether it takes what is signed with it."}
+        </p>
+      )}
+      {last?.http_status === 401 && (
+        <p class="muted">
+          Most likely it does not know this secret yet: put the line into its <code>.env</code>, start it
+          again, and press Send again.
+        </p>
+      )}
+    </section>
+  );
+}
+
+/**
+ * The endpoint that was just registered, with its secret, shown whatever page is open until somebody has copied it: after
+ * that it is nowhere. With `isTested`, an event is sent to it at once.
+ */
+export const toldSecret = createStore<{ endpoint: EndpointWithSecret; isTested: boolean } | undefined>(
+  undefined,
+);
+
+/** Shows it. */
+export function tellSecret(endpoint: EndpointWithSecret, { isTested = false } = {}): void {
+  toldSecret.set({ endpoint, isTested });
 }

@@ -5,6 +5,8 @@ import { useLive } from "../core/live.ts";
 import { PLACES } from "../core/places.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";
 import { type Theme, useTheme } from "../core/theme.ts";
+import { dismiss, toasts } from "../core/toasts.ts";
+import { IconButton } from "./button.tsx";
 import { ClockBar } from "./clock-bar.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Help } from "./help.tsx";
@@ -12,15 +14,22 @@ import { Icon, type IconName, Mark } from "./icon.tsx";
 import { Palette } from "./palette.tsx";
 import { SecretOnce } from "./secret-once.tsx";
 import { TimeStrip } from "./time-strip.tsx";
-import { Toasts } from "./toasts.tsx";
 
 const CONNECTION_WORDS = { connecting: "Connecting…", open: "Live", slow: "Waiting…", lost: "Reconnecting…" };
 const MOD = /mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘" : "Ctrl ";
-type Counted = [count: number, tone: string, words: string];
-
 const THEME_ICONS: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
 
 type ShellProps = { path: string; isFull?: boolean; children: ComponentChildren };
+type LinkProps = {
+  icon: IconName;
+  words: string;
+  href?: string;
+  title?: string | undefined;
+  kind?: string;
+  isCurrent?: boolean;
+  onClick?: () => void;
+  children?: ComponentChildren;
+};
 
 /** What is around every page: where one can go, the clock, the connection. A full page uses all of the room itself. */
 export function Shell({ path, isFull = false, children }: ShellProps) {
@@ -37,35 +46,19 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
     ...Object.fromEntries(PLACES.map(({ path: to, key }) => [`g ${key}`, () => navigate(placePath(to))])),
   });
   const flagged = [...(endpoints?.values() ?? [])].filter((endpoint) => endpoint.flagged).length;
-  const badges: Record<string, Counted> = {
-    "/": [clock?.deliveries.attempting ?? 0, "wait", "deliveries in progress"],
-    "/endpoints": [flagged, "bad", "endpoints failing"],
+  const badges: Record<string, ComponentChildren> = {
+    "/": <Badge count={clock?.deliveries.attempting} tone="wait" words="deliveries in progress" />,
+    "/endpoints": <Badge count={flagged} tone="bad" words="endpoints failing" />,
   };
 
   const foot = (
     <>
-      <button type="button" class="side-link flex phone-only" onClick={() => open("palette")}>
-        <Icon name="search" size={16} />
-        <span class="words">Go to, or do…</span>
-      </button>
-      <a
-        href={hrefTo("/docs")}
-        class="side-link flex"
-        title="API docs"
-        aria-current={path === "/docs" ? "page" : undefined}
-      >
-        <Icon name="book" size={16} />
-        <span class="words">API docs</span>
-      </a>
-      <button type="button" class="side-link flex" title="Shortcuts (?)" onClick={() => open("help")}>
-        <Icon name="keyboard" size={16} />
-        <span class="words">Shortcuts</span>
+      <SideLink icon="search" words="Go to, or do…" kind="phone-only" onClick={() => open("palette")} />
+      <SideLink icon="book" words="API docs" href={hrefTo("/docs")} isCurrent={path === "/docs"} />
+      <SideLink icon="keyboard" words="Shortcuts" title="Shortcuts (?)" onClick={() => open("help")}>
         <kbd>?</kbd>
-      </button>
-      <button type="button" class="side-link flex" onClick={toggle} title="Theme (d)">
-        <Icon name={THEME_ICONS[theme]} size={16} />
-        <span class="words">Theme: {theme}</span>
-      </button>
+      </SideLink>
+      <SideLink icon={THEME_ICONS[theme]} words={`Theme: ${theme}`} title="Theme (d)" onClick={toggle} />
     </>
   );
   return (
@@ -80,20 +73,18 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
         </a>
         <nav aria-label="Pages">
           {PLACES.map(({ path: to, words, shortWords = words, icon }) => (
-            <a
+            <SideLink
               key={to}
               href={hrefTo(placePath(to))}
-              class="side-link flex"
-              title={words}
-              aria-current={isWithin(path, to) ? "page" : undefined}
+              icon={icon}
+              words={words}
+              isCurrent={isWithin(path, to)}
             >
-              <Icon name={icon} size={17} />
-              <span class="words">{words}</span>
-              <span class="short-words" aria-hidden="true">
+              <span class="short-words tiny" aria-hidden="true">
                 {shortWords}
               </span>
-              <Badge badge={badges[to]} />
-            </a>
+              {badges[to]}
+            </SideLink>
           ))}
         </nav>
         <div class="side-foot">{foot}</div>
@@ -106,14 +97,13 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
             <span>Go to, or do…</span>
             <kbd>{MOD}K</kbd>
           </button>
-          <button
-            type="button"
-            class="icon-button top-more"
-            aria-label="More: go to, docs, shortcuts, theme"
+          <IconButton
+            icon="more"
+            size={17}
+            kind="top-more"
+            label="More: go to, docs, shortcuts, theme"
             onClick={() => open("more")}
-          >
-            <Icon name="more" size={17} />
-          </button>
+          />
           <span class={`connection inline nowrap small muted ${state}`} role="status">
             <span class="dot disc" aria-hidden="true" />
             {CONNECTION_WORDS[state]}
@@ -127,14 +117,14 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
             <p>{problem}</p>
           </div>
         )}
-        {isFull ? children : <div class="page">{children}</div>}
+        {isFull ? children : <div class="page stack">{children}</div>}
       </main>
       <Toasts />
       <SecretOnce />
       {opened === "palette" && <Palette onClose={close} toggleTheme={toggle} openHelp={() => open("help")} />}
       {opened === "more" && (
         <Dialog title="More" onClose={close}>
-          <div class="dialog-body stack" onClickCapture={close}>
+          <div class="stack near" onClickCapture={close}>
             {foot}
           </div>
         </Dialog>
@@ -144,14 +134,59 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
   );
 }
 
-function Badge({ badge }: { badge: Counted | undefined }) {
-  if (badge === undefined || badge[0] === 0) return null;
-  const [count, tone, words] = badge;
+function SideLink({
+  icon,
+  words,
+  title = words,
+  kind = "",
+  isCurrent = false,
+  children,
+  ...rest
+}: LinkProps) {
+  const Tag = rest.href === undefined ? "button" : "a";
+  return (
+    <Tag
+      {...rest}
+      class={`side-link flex ${kind}`}
+      title={title}
+      aria-current={isCurrent ? "page" : undefined}
+    >
+      <Icon name={icon} size={17} />
+      <span class="words">{words}</span>
+      {children}
+    </Tag>
+  );
+}
+
+type BadgeProps = { count: number | undefined; tone: string; words: string };
+
+function Badge({ count = 0, tone, words }: BadgeProps) {
+  if (count === 0) return null;
   return (
     <span class={`badge ${tone}`} title={`${count} ${words}`}>
       {count > 999 ? "999+" : count}
       <span class="visually-hidden"> {words}</span>
     </span>
+  );
+}
+
+/** What is said in passing, also to screen readers. */
+function Toasts() {
+  return (
+    <div class="toasts stack near" role="status" aria-live="polite">
+      {toasts.use().map(({ id, kind, text, link }) => (
+        <div key={id} class={`toast flex ${kind}`}>
+          <Icon name={kind === "ok" ? "check" : "cross"} />
+          <span class="foreign">{text}</span>
+          {link && (
+            <a class="nowrap" href={link.href}>
+              {link.words}
+            </a>
+          )}
+          <IconButton icon="cross" size={14} kind="small" label="Dismiss" onClick={() => dismiss(id)} />
+        </div>
+      ))}
+    </div>
   );
 }
 
@@ -161,7 +196,7 @@ function placePath(place: string): string {
 }
 
 function isWithin(path: string, place: string): boolean {
-  if (place === "/") return path === "/" || path.startsWith("/deliveries") || path.startsWith("/events");
+  if (place === "/") return /^\/(?:deliveries|events|$)/.test(path);
   return path === place || path.startsWith(`${place}/`);
 }
 

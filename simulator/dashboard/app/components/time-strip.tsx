@@ -1,4 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { control } from "../core/api.ts";
+import { useKeys } from "../core/keys.ts";
+import { clockFrom, live, scheduleNowMs, setReach, useLive } from "../core/live.ts";
 import {
   aheadAtPlace,
   aheadOf,
@@ -7,18 +10,14 @@ import {
   placeOnLine,
   SCHEDULE_MS,
   useAhead,
-} from "../core/ahead.ts";
-import { control } from "../core/api.ts";
-import { countdownOf } from "../core/format.ts";
-import { useKeys } from "../core/keys.ts";
-import { clockFrom, live, scheduleNowMs, setReach, useLive } from "../core/live.ts";
-import { WAITS } from "../core/schedule.ts";
+  WAITS,
+} from "../core/schedule.ts";
 import { attempt } from "../core/toasts.ts";
 import type { Due } from "../core/types.ts";
+import { countdownOf } from "../core/words.ts";
 import { useTick } from "./countdown.tsx";
 import { Icon } from "./icon.tsx";
-import { StripAsk } from "./strip-ask.tsx";
-import { StripMarks, StripTicks } from "./strip-marks.tsx";
+import { StripAsk, StripMarks, StripTicks } from "./strip-parts.tsx";
 
 /** Between two moments while it plays: long enough to see what each did. */
 const PLAY_MS = 900;

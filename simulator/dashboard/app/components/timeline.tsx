@@ -1,4 +1,3 @@
-import { dayAndTimeOf, fullTimeOf, millisecondsOf, timeOf } from "../core/format.ts";
 import { live, scheduleNowMs } from "../core/live.ts";
 import {
   DELAY_WORDS,
@@ -8,7 +7,7 @@ import {
   type SlotState,
 } from "../core/schedule.ts";
 import type { Delivery } from "../core/types.ts";
-import { outcomeWord } from "../core/words.ts";
+import { fullTimeOf, millisecondsOf, momentOf, outcomeWord, timeOf } from "../core/words.ts";
 import { Countdown, useTick } from "./countdown.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -25,7 +24,7 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
       <ol>
         {slots.map((slot, index) => (
           <li key={slot.number} class={`slot ${slot.state} ${chosen === slot.number ? "chosen" : ""}`}>
-            {index > 0 && <Wait slot={slot} before={slots[index - 1]} index={index} />}{" "}
+            {index > 0 && <Wait slot={slot} before={slots[index - 1]} words={DELAY_WORDS[index] ?? ""} />}{" "}
             <Slot
               slot={slot}
               since={sinceStartWords(slots, slot)}
@@ -40,11 +39,11 @@ export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
 }
 
 /** The way to a slot, filled as far as schedule time has come. */
-function Wait({ slot, before, index }: { slot: SlotOf; before: SlotOf | undefined; index: number }) {
+function Wait({ slot, before, words }: { slot: SlotOf; before: SlotOf | undefined; words: string }) {
   const filled = slot.attempt ? 1 : slot.state === "next" ? progress(before, slot) : 0;
   return (
-    <span class="slot-wait" aria-hidden="true">
-      <span class="wait-words">{DELAY_WORDS[index]}</span>
+    <span class="slot-wait tiny faint" aria-hidden="true">
+      <span class="wait-words nowrap">{words}</span>
       <span class="wait-line">
         <span class="wait-fill" style={{ "--filled": filled }} />
       </span>
@@ -64,42 +63,40 @@ type SlotProps = { slot: SlotOf; since: string; isChosen: boolean; onChoose: (nu
 function Slot({ slot, since, isChosen, onChoose }: SlotProps) {
   const { number, attempt, state } = slot;
   const icon = MARKS[state];
-  const mark = (
-    <span class="slot-dot disc" aria-hidden="true">
-      {icon ? <Icon name={icon} size={14} /> : number}
-    </span>
+  const head = (
+    <>
+      <span class="slot-dot disc" aria-hidden="true">
+        {icon ? <Icon name={icon} size={14} /> : number}
+      </span>{" "}
+      <b title={`Attempt ${number}`}>{since}</b>{" "}
+    </>
   );
   if (attempt === undefined)
     return (
-      <div class="slot-box">
-        {mark}
-        <b class="slot-words small" title={`Attempt ${number}`}>
-          {since}
-        </b>
-        <span class="slot-words small">{restWords(slot)}</span>
+      <div class="slot-box small">
+        {head}
+        <span class="muted">{restWords(slot)}</span>
       </div>
     );
+  const { started_at: at, wall_started_at: wallAt, duration_ms: durationMs } = attempt;
   return (
-    <button type="button" class="slot-box edge" aria-pressed={isChosen} onClick={() => onChoose(number)}>
-      {mark}{" "}
-      <b class="slot-words small" title={`Attempt ${number}`}>
-        {since}
-      </b>{" "}
-      <span class={`slot-words small outcome ${state}`}>{outcomeWord(attempt)}</span>{" "}
-      <span class="slot-words small">
-        <time datetime={attempt.started_at} title={`Schedule time ${fullTimeOf(attempt.started_at)}`}>
-          {shortTime(attempt.started_at)}
-        </time>
-      </span>{" "}
-      <span
-        class="slot-words small slot-real muted"
-        title={`Real time ${fullTimeOf(attempt.wall_started_at)}`}
-      >
+    <button
+      type="button"
+      class="slot-box edge small"
+      aria-pressed={isChosen}
+      onClick={() => onChoose(number)}
+    >
+      {head}
+      <span class={`outcome ${state}`}>{outcomeWord(attempt)}</span>{" "}
+      <time datetime={at} title={`Schedule time ${fullTimeOf(at)}`}>
+        {momentOf(at, live.clock?.wall_now)}
+      </time>{" "}
+      <span class="slot-real muted" title={`Real time ${fullTimeOf(wallAt)}`}>
         <span class="nowrap">
-          real {timeOf(attempt.wall_started_at)}
-          {attempt.duration_ms !== null && ","}
+          real {timeOf(wallAt)}
+          {durationMs !== null && ","}
         </span>{" "}
-        {attempt.duration_ms !== null && <span class="nowrap">{millisecondsOf(attempt.duration_ms)}</span>}
+        <span class="nowrap">{millisecondsOf(durationMs)}</span>
       </span>
     </button>
   );
@@ -107,27 +104,13 @@ function Slot({ slot, since, isChosen, onChoose }: SlotProps) {
 
 function restWords({ state, dueMs }: SlotOf) {
   const dueAt = new Date(dueMs).toISOString();
-  if (state === "next")
-    return (
-      <>
-        <Countdown until={dueAt} />
-        <br />
-        <span class="muted">{shortTime(dueAt)}</span>
-      </>
-    );
-  if (state === "later")
-    return (
-      <span class="muted">
-        {shortTime(dueAt)}
-        <br />
-        if all before fail
-      </span>
-    );
-  return <span class="muted">not needed</span>;
-}
-
-/** The day stands with it only where it is not today. */
-function shortTime(when: string): string {
-  const today = live.clock && dayAndTimeOf(live.clock.wall_now).slice(0, 6);
-  return dayAndTimeOf(when).slice(0, 6) === today ? timeOf(when) : dayAndTimeOf(when);
+  const when = momentOf(dueAt, live.clock?.wall_now);
+  if (state === "unused") return "not needed";
+  return (
+    <>
+      {state === "next" ? <Countdown until={dueAt} /> : when}
+      <br />
+      {state === "next" ? when : "if all before fail"}
+    </>
+  );
 }

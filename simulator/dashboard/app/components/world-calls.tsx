@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { fullTimeOf, secondsOf } from "../core/format.ts";
-import { useApiPages } from "../core/pages.ts";
+import { useApiPages } from "../core/load.ts";
 import type { Call, Organization } from "../core/types.ts";
+import { fullTimeOf, secondsOf } from "../core/words.ts";
+import { type Choice, Segments } from "./button.tsx";
 import { Chip, TypeMark } from "./chips.tsx";
-import { type Choice, Segments } from "./code-view.tsx";
 import { Conversation, Recording } from "./conversation.tsx";
 import { Dialog } from "./dialog.tsx";
 import { MoreButton, ObjectDetails, PagedList } from "./world-parts.tsx";
@@ -37,7 +37,7 @@ export function CallList({ organization, query }: { organization: Organization; 
   const call = opened ?? (opened === null ? undefined : asked);
   return (
     <>
-      <div class="toolbar">
+      <div>
         <Segments label="Outcome" value={outcome} options={OUTCOMES} onChange={setOutcome} />
       </div>
       <PagedList pages={pages} nothing="No call ended so.">
@@ -70,7 +70,7 @@ function CallRow({ call, onOpen }: { call: Call; onOpen: () => void }) {
           {secondsOf(durationSeconds)} · {language}
         </span>
       </span>{" "}
-      <time class="muted nowrap row-time" datetime={call.created_at}>
+      <time class="muted nowrap" datetime={call.created_at}>
         {fullTimeOf(call.created_at)}
       </time>
     </button>
@@ -81,20 +81,18 @@ function CallDialog({ call, onClose }: { call: Call; onClose: () => void }) {
   const transfer = call.transferred ? ` to ${text(call.transfer_to)}, ${text(call.transfer_succeeded)}` : "";
   return (
     <Dialog title={`Call from ${call.phone}`} onClose={onClose} wide>
-      <div class="dialog-body stack">
-        <p class="call-facts">
-          <Chip>
-            {call.outcome}
-            {transfer}
-          </Chip>{" "}
-          <span class="muted">
-            {secondsOf(call.duration_sec)} · {call.detected_language} · {fullTimeOf(call.created_at)}
-          </span>
-        </p>
-        <Recording url={call.recording_url} />
-        <Conversation transcript={call.transcript} />
-        <ObjectDetails object={call} />
-      </div>
+      <p>
+        <Chip>
+          {call.outcome}
+          {transfer}
+        </Chip>{" "}
+        <span class="muted">
+          {secondsOf(call.duration_sec)} · {call.detected_language} · {fullTimeOf(call.created_at)}
+        </span>
+      </p>
+      <Recording url={call.recording_url} />
+      <Conversation transcript={call.transcript} />
+      <ObjectDetails object={call} />
     </Dialog>
   );
 }

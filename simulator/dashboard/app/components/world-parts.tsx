@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { countOf } from "../core/format.ts";
-import type { ApiPages } from "../core/pages.ts";
+import type { ApiPages } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
+import { countOf } from "../core/words.ts";
 import { Button } from "./button.tsx";
 import { BodyView } from "./code-view.tsx";
-import { Empty, Loading, Problem } from "./empty.tsx";
+import { Empty, Loading, Problem } from "./page.tsx";
 
 type PagedListProps = { pages: ApiPages<unknown>; nothing: string; children: ComponentChildren };
 

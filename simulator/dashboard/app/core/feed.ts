@@ -1,8 +1,7 @@
 import { asError, type control as api } from "./api.ts";
 import { apiQuery, type Filters, hasField, isFiltered, NO_FILTERS, passes } from "./filters.ts";
-import { createMeanwhile } from "./late-answers.ts";
-import { addLonely, append, emptyList } from "./listed.ts";
-import { type Row, rowsOf } from "./rows.ts";
+import { createMeanwhile } from "./load.ts";
+import { addLonely, append, emptyList, type Listed, type Row, rowsOf } from "./rows.ts";
 import type { Delivery, EventRecord, List, Page } from "./types.ts";
 
 const FIRST_PAGE = 100;
@@ -184,25 +183,9 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     /** The same of one endpoint. */
     heardOf: (endpointId: string) => latestOf.get(endpointId),
     rows: () => (rows ??= rowsOf(list)),
-    get filters() {
-      return list.filters;
-    },
-    get isLoaded() {
-      return list.isLoaded;
-    },
-    get hasMore() {
-      return list.hasMore;
-    },
-    /** Whether what is shown is not yet what the filters ask for. */
-    get isChanging() {
-      return list.next !== undefined;
-    },
-    /** What went wrong when it was asked for; nothing more is asked until `load`. */
-    get error() {
-      return list.error;
-    },
-    get isFiltered() {
-      return isFiltered(list.filters);
+    /** What is listed, as far as it is loaded; with a `next`, what is shown is not yet what the filters ask for. */
+    get list(): Readonly<Listed> {
+      return list;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { control, watchSlow } from "./api.ts";
 import { createFeed, type Feed } from "./feed.ts";
-import { createMeanwhile, createNewest } from "./late-answers.ts";
+import { createMeanwhile, createNewest } from "./load.ts";
 import { type Message, openStream } from "./stream.ts";
 import { messageOf } from "./toasts.ts";
 import type { About, Clock, Endpoint, Organization, Verification } from "./types.ts";
@@ -142,7 +142,7 @@ async function loadAll() {
     control.get("/about"),
     control.get("/verification"),
     clockFrom(control.get("/clock")),
-    live.feed.load(live.feed.filters),
+    live.feed.load(live.feed.list.filters),
   ]);
   try {
     await meanwhile.of(asked, ([endpoints, organizations, about, { verification }]) => {

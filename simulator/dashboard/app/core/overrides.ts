@@ -1,9 +1,10 @@
-import { messageOf } from "./toasts.ts";
 import type { EventTypeForm } from "./types.ts";
+import { parsed } from "../components/code-view.tsx";
 
 type Kind = "boolean" | "integer" | "json" | "long" | "text";
 type JsonSchema = { type?: unknown; anyOf?: unknown };
 export type OverrideField = { name: string; kind: Kind; example: unknown };
+export type Values = Record<string, string>;
 export type Overrides = { ok: true; object: Record<string, unknown> } | { ok: false; message: string };
 
 const LONG = new Set(["transcript", "message_text", "notes"]);
@@ -22,25 +23,17 @@ export function fieldsOf({ schema, example }: EventTypeForm): OverrideField[] {
 }
 
 /** What was filled in, as the object to send; the JSON of further fields is merged in. */
-export function overridesOf(
-  fields: OverrideField[],
-  values: Record<string, string>,
-  extra: string,
-): Overrides {
+export function overridesOf(fields: OverrideField[], values: Values, extra: string): Overrides {
   const object: Record<string, unknown> = {};
   for (const { name, kind } of fields) {
     const value = values[name] ?? "";
     if (value !== "") object[name] = read(kind, value);
   }
-  if (extra.trim() === "") return { ok: true, object };
-  try {
-    const more: unknown = JSON.parse(extra);
-    if (typeof more !== "object" || more === null || Array.isArray(more))
-      return { ok: false, message: 'Write an object, such as { "notes": "ring twice" }.' };
-    return { ok: true, object: Object.assign(object, more) };
-  } catch (error) {
-    return { ok: false, message: `This is not JSON yet: ${messageOf(error)}` };
-  }
+  const more = parsed(extra.trim() || "{}");
+  if (!more.ok) return more;
+  if (typeof more.value !== "object" || more.value === null || Array.isArray(more.value))
+    return { ok: false, message: 'Write an object, such as { "notes": "ring twice" }.' };
+  return { ok: true, object: Object.assign(object, more.value) };
 }
 
 function kindOf(name: string, property: JsonSchema): Kind {
@@ -54,10 +47,6 @@ function kindOf(name: string, property: JsonSchema): Kind {
 function read(kind: Kind, value: string): unknown {
   if (kind === "boolean") return value === "true";
   if (kind === "integer") return Number(value);
-  if (kind !== "json") return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
+  const json = kind === "json" ? parsed(value) : undefined;
+  return json?.ok ? json.value : value;
 }

@@ -1,4 +1,4 @@
-import { createStore } from "./store.ts";
+import { createStore } from "./toasts.ts";
 
 const ROOT = "/dashboard";
 let list = "/";

@@ -1,4 +1,5 @@
-import type { Delivery, EventRecord } from "./types.ts";
+import type { Filters } from "./filters.ts";
+import type { Delivery, EventRecord, List, Page } from "./types.ts";
 
 export type Row =
   | { kind: "delivery"; key: string; delivery: Delivery; isGrouped: boolean }
@@ -36,4 +37,59 @@ export function rowsOf({ ids, byId, lonely }: Found): Row[] {
   }
   addLonelyAfter("");
   return rows;
+}
+
+/** What one tab keeps of a list. */
+const MOST_LISTED = 50_000;
+
+/** One list: what passes `filters`, as far as it is loaded. */
+export type Listed = {
+  filters: Filters;
+  ids: string[];
+  byId: Map<string, Delivery>;
+  lonely: Map<string, EventRecord>;
+  cursor: string | undefined;
+  hasMore: boolean;
+  isLoaded: boolean;
+  isLoading: boolean;
+  next: Listed | undefined;
+  error: Error | undefined;
+};
+
+/** Nothing is known of it yet. */
+export function emptyList(filters: Filters): Listed {
+  return {
+    filters,
+    ids: [],
+    byId: new Map(),
+    lonely: new Map(),
+    cursor: undefined,
+    hasMore: false,
+    isLoaded: false,
+    isLoading: false,
+    next: undefined,
+    error: undefined,
+  };
+}
+
+/** Adds a page below what is loaded. */
+export function append(list: Listed, page: Page<Delivery>): void {
+  for (const delivery of page.data) {
+    if (list.byId.has(delivery.id)) continue;
+    list.ids.push(delivery.id);
+    list.byId.set(delivery.id, delivery);
+    list.lonely.delete(delivery.event_id);
+  }
+  list.cursor = page.next_cursor ?? page.data.at(-1)?.id;
+  list.hasMore = page.has_more && list.cursor !== undefined && list.ids.length < MOST_LISTED;
+}
+
+/** Adds the events that went to nobody. */
+export function addLonely(list: Listed, deliveries: Page<Delivery>, events: List<EventRecord>): void {
+  const known = new Set(deliveries.data.map((delivery) => delivery.event_id));
+  const oldestAt = deliveries.has_more ? (deliveries.data.at(-1)?.created_at ?? "9") : "";
+  for (const event of events.data.toReversed()) {
+    // Of an event older than the oldest delivery here it is not known whether one belongs to it.
+    if (!known.has(event.id) && event.created_at > oldestAt) list.lonely.set(event.id, event);
+  }
 }

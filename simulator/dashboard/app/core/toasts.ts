@@ -1,4 +1,4 @@
-import { createStore } from "./store.ts";
+import { useEffect, useState } from "preact/hooks";
 
 type Link = { href: string; words: string };
 export type Toast = { id: number; kind: "ok" | "bad"; text: string; link: Link | undefined };
@@ -32,7 +32,43 @@ export async function attempt<Value>(action: () => Promise<Value>): Promise<Valu
   }
 }
 
+/** The same for a component that shows what it does: what `busy` names is under way. */
+export function useAttempt() {
+  const [busy, setBusy] = useState<string>();
+  async function run<Value>(name: string, action: () => Promise<Value>): Promise<Value | undefined> {
+    setBusy(name);
+    const answer = await attempt(action);
+    setBusy(undefined);
+    return answer;
+  }
+  return [busy, run] as const;
+}
+
 /** The words of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A value that components watch: each that `use`s it renders again when it changes. */
+export function createStore<Value extends object | undefined>(first: Value) {
+  let value = first;
+  const watchers = new Set<() => void>();
+  return {
+    get: () => value,
+    set(next: Value): void {
+      value = next;
+      for (const watcher of watchers) watcher();
+    },
+    use: (): Value => {
+      const [shown, setShown] = useState(value);
+      useEffect(() => {
+        const update = () => setShown(value);
+        // What changed after this render and before anybody watched for it must not be missed.
+        update();
+        watchers.add(update);
+        return () => void watchers.delete(update);
+      }, []);
+      return shown;
+    },
+  };
 }

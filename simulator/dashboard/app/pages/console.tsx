@@ -1,17 +1,15 @@
 import { useState } from "preact/hooks";
 import { type ApiAnswer, asError, callApi } from "../core/api.ts";
 import { apiCurl } from "../core/curl.ts";
-import { millisecondsOf } from "../core/format.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
 import type { Organization } from "../core/types.ts";
-import { Button } from "../components/button.tsx";
+import { millisecondsOf } from "../core/words.ts";
+import { Button, CopyButton, Segments } from "../components/button.tsx";
 import { Chip } from "../components/chips.tsx";
-import { BodyView, Code, Segments } from "../components/code-view.tsx";
-import { CopyButton } from "../components/copy-button.tsx";
-import { Empty, Loading, Problem } from "../components/empty.tsx";
+import { BodyView, Code } from "../components/code-view.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
-import { PageHead, Panel } from "../components/page.tsx";
+import { Empty, Loading, PageHead, Panel, Problem } from "../components/page.tsx";
 
 /** The four endpoints and their parameters (SPEC §4). */
 type Operation = [path: string, about: string, parameters: string[]];

@@ -4,11 +4,10 @@ import { useLoaded } from "../core/load.ts";
 import { type Docs as DocsOf, type OpenApi, readOpenApi } from "../core/openapi.ts";
 import { DELAY_WORDS } from "../core/schedule.ts";
 import { Button } from "../components/button.tsx";
-import { DocsTable, Fields } from "../components/docs-fields.tsx";
 import { EndpointDocs, EventDocs } from "../components/docs-operations.tsx";
 import { SignatureDocs } from "../components/docs-signature.tsx";
-import { Loaded } from "../components/empty.tsx";
-import { PageHead } from "../components/page.tsx";
+import { Loaded, PageHead } from "../components/page.tsx";
+import { DocsTable, Fields } from "../components/table.tsx";
 
 type Chapter = [id: string, words: string, parts: [id: string, words: string][]];
 

@@ -1,13 +1,12 @@
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
-import { tellSecret } from "../core/told-secret.ts";
 import { Button } from "../components/button.tsx";
-import { Empty, Loading } from "../components/empty.tsx";
 import { EndpointCard } from "../components/endpoint-card.tsx";
 import { EndpointForm } from "../components/endpoint-form.tsx";
 import { Icon } from "../components/icon.tsx";
-import { PageHead } from "../components/page.tsx";
+import { Empty, Loading, PageHead } from "../components/page.tsx";
+import { tellSecret } from "../components/secret-once.tsx";
 
 /** The endpoints: register, look, test, change, remove (SPEC §6 Registration). */
 export function EndpointsPage({ id, query }: { id?: string | undefined; query: URLSearchParams }) {

@@ -1,19 +1,16 @@
 import { control } from "../core/api.ts";
-import { countOf, fullTimeOf, shortId } from "../core/format.ts";
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
-import { lineOf } from "../core/words.ts";
-import { Button } from "../components/button.tsx";
+import { countOf, fullTimeOf, lineOf, shortId } from "../core/words.ts";
+import { Button, Copyable } from "../components/button.tsx";
 import { TypeMark } from "../components/chips.tsx";
 import { BodyView } from "../components/code-view.tsx";
-import { Copyable } from "../components/copy-button.tsx";
-import { Empty, Loading, Problem } from "../components/empty.tsx";
 import { DeliveryRow } from "../components/feed-row.tsx";
 import { Icon } from "../components/icon.tsx";
-import { Fact, PageHead, Panel } from "../components/page.tsx";
+import { Empty, Fact, Loading, PageHead, Panel, Problem } from "../components/page.tsx";
 
 const ORIGINS: Record<string, string> = {
   world: "the business itself",

@@ -1,23 +1,32 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { filterQuery, type Filters as FilterValues, NO_FILTERS, readFilters } from "../core/filters.ts";
-import { countOf } from "../core/format.ts";
+import {
+  filterQuery,
+  type Filters as FilterValues,
+  isFiltered,
+  NO_FILTERS,
+  readFilters,
+} from "../core/filters.ts";
 import { useHighlight } from "../core/highlight.ts";
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { navigate, rememberList } from "../core/route.ts";
 import type { Row } from "../core/rows.ts";
+import { countOf } from "../core/words.ts";
 import { Button } from "../components/button.tsx";
 import { DeliveryView } from "../components/delivery-view.tsx";
-import { Loading, Problem } from "../components/empty.tsx";
+import {
+  FeedEnd,
+  LatestAttempt,
+  ListView,
+  PickedBar,
+  useListView,
+  usePicked,
+} from "../components/feed-around.tsx";
 import { EmptyFeed, NothingMatches } from "../components/feed-empty.tsx";
 import { Filters, StateTabs } from "../components/feed-filters.tsx";
-import { FeedEnd, LatestAttempt } from "../components/feed-foot.tsx";
 import { FeedRow } from "../components/feed-row.tsx";
-import { Guarded } from "../components/guarded.tsx";
 import { HistoryChart, useHistory } from "../components/history-chart.tsx";
-import { ListView, useListView } from "../components/list-view.tsx";
-import { PageTitle } from "../components/page.tsx";
-import { PickedBar, usePicked } from "../components/picked.tsx";
+import { Guarded, Loading, PageTitle, Problem } from "../components/page.tsx";
 import { Recover } from "../components/recover.tsx";
 import { VerdictSum } from "../components/verdict-sum.tsx";
 import { type ListHandle, WindowedList } from "../components/windowed-list.tsx";
@@ -69,7 +78,7 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
   useHighlight(filters.q);
 
   useEffect(() => {
-    if (filterQuery(feed.filters) !== tail) void feed.load(filters);
+    if (filterQuery(feed.list.filters) !== tail) void feed.load(filters);
   }, [tail]);
 
   function change(next: FilterValues) {
@@ -105,7 +114,8 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
     R: recover,
   });
 
-  const isEmpty = feed.isLoaded && !feed.isChanging && rows.length === 0 && !feed.hasMore;
+  const { filters: asked, isLoaded, next, hasMore, error } = feed.list;
+  const isEmpty = isLoaded && next === undefined && rows.length === 0 && !hasMore;
   return (
     <section class={`list-pane ${view.hidden.map((name) => `no-${name}`).join(" ")}`} aria-label="Deliveries">
       <PageTitle className="visually-hidden" title="Live" namesWindow={isAlone} takesFocus={isAlone} />
@@ -129,7 +139,7 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
         <HistoryChart history={history} onZoom={(since, until) => change({ ...filters, since, until })} />
       )}
       {!isInPeriod && <VerdictSum filters={filters} onChange={change} />}
-      <div class="feed" onClickCapture={picked.click} aria-busy={!feed.isLoaded || feed.isChanging}>
+      <div class="feed" onClickCapture={picked.click} aria-busy={!isLoaded || next !== undefined}>
         {held > 0 && (
           <div class="held flex">
             <Button icon="live" kind="accent small" onClick={showNewest}>
@@ -137,12 +147,12 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
             </Button>
           </div>
         )}
-        {!feed.isLoaded && connection !== "lost" && feed.error === undefined && <Loading />}
-        {feed.error !== undefined && rows.length === 0 && <Problem error={feed.error} />}
+        {!isLoaded && connection !== "lost" && error === undefined && <Loading />}
+        {error !== undefined && rows.length === 0 && <Problem error={error} />}
         {isEmpty &&
-          feed.error === undefined &&
-          (feed.isFiltered ? <NothingMatches onClear={() => change(NO_FILTERS)} /> : <EmptyFeed />)}
-        {feed.isLoaded && !isEmpty && (
+          error === undefined &&
+          (isFiltered(asked) ? <NothingMatches onClear={() => change(NO_FILTERS)} /> : <EmptyFeed />)}
+        {isLoaded && !isEmpty && (
           <WindowedList
             handle={list}
             label="Deliveries, newest first"

@@ -2,12 +2,10 @@ import { control } from "../core/api.ts";
 import { useLoaded } from "../core/load.ts";
 import { attempt, toast } from "../core/toasts.ts";
 import type { Reading } from "../core/types.ts";
-import { Button } from "../components/button.tsx";
+import { Button, Segments } from "../components/button.tsx";
 import { Chip } from "../components/chips.tsx";
-import { Segments } from "../components/code-view.tsx";
-import { Loaded } from "../components/empty.tsx";
-import { Marked } from "../components/marked.tsx";
-import { PageHead } from "../components/page.tsx";
+import { Loaded, PageHead } from "../components/page.tsx";
+import { Marked } from "../components/table.tsx";
 
 /** What the specification leaves open, each as a switch. */
 export function ReadingsPage() {

@@ -1,17 +1,15 @@
 import { useEffect } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { programName } from "../core/curl.ts";
-import { fullTimeOf } from "../core/format.ts";
 import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import type { KeptReport, Verification } from "../core/types.ts";
-import { Button } from "../components/button.tsx";
+import { fullTimeOf } from "../core/words.ts";
+import { Button, Copyable } from "../components/button.tsx";
 import { standingOf } from "../components/check-row.tsx";
-import { Copyable } from "../components/copy-button.tsx";
-import { Empty, Loading, Problem } from "../components/empty.tsx";
 import { Icon } from "../components/icon.tsx";
-import { PageHead } from "../components/page.tsx";
+import { Empty, Loading, PageHead, Problem } from "../components/page.tsx";
 import { Report } from "../components/report.tsx";
 import { verifyEndpoint, VerifyProgress, VerifyStart } from "../components/verify-run.tsx";
 

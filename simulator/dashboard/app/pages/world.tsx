@@ -3,13 +3,10 @@ import { useState } from "preact/hooks";
 import { organizationChoices, useLive } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
 import type { Organization } from "../core/types.ts";
-import { Loading } from "../components/empty.tsx";
 import { Select } from "../components/field.tsx";
-import { PageHead } from "../components/page.tsx";
-import { AgentList } from "../components/world-agents.tsx";
+import { Loading, PageHead } from "../components/page.tsx";
 import { CallList } from "../components/world-calls.tsx";
-import { OrganizationList } from "../components/world-organizations.tsx";
-import { VoicemailList } from "../components/world-voicemails.tsx";
+import { AgentList, OrganizationList, VoicemailList } from "../components/world-cards.tsx";
 
 type ListProps = { organization: Organization; organizations: Organization[]; query: URLSearchParams };
 
