@@ -90,9 +90,12 @@ function DebugKit({ attempt, curl, onEdit }: AttemptTools & { attempt: AttemptDe
   return (
     <Panel className="debug-kit" title="Find out why">
       <div class="actions flex wraps">
-        <Button icon="edit" title="Change it, and send it to this endpoint alone (e)" onClick={onEdit}>
-          Edit and send again
-        </Button>
+        <Button
+          icon="edit"
+          title="Change it, and send it to this endpoint alone (e)"
+          onClick={onEdit}
+          words="Edit and send again"
+        />
         <CopyButton text={curl} label="Copy as curl, signed now" title="Good for 5 minutes (c)" />
       </div>
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -20,11 +20,13 @@ type ButtonProps = {
   download?: boolean;
   "aria-label"?: string;
   onClick?: () => unknown;
-  children: ComponentChildren;
+  words?: string | undefined;
+  children?: ComponentChildren;
 };
 
-/** What can be pressed or, with `href`, leads elsewhere; `kind` is any of accent, small, quiet, danger, danger-words. */
-export function Button({ icon, kind = "", busy = false, href, children, ...rest }: ButtonProps) {
+/** What can be pressed or, with `href`, leads elsewhere: its words, or what else is in it; `kind` is any of accent, small, quiet, danger, danger-words. */
+export function Button({ icon, kind = "", busy = false, href, ...props }: ButtonProps) {
+  const { words, children = words, ...rest } = props;
   const name = `button inline ${kind}${busy ? " busy" : ""}`;
   const content = [icon && <Icon name={icon} size={kind.includes("small") ? 14 : 15} />, children];
   if (href !== undefined) return <a class={name} href={href} {...rest} children={content} />;

@@ -68,9 +68,8 @@ export function ClockBar() {
       title={step.title}
       disabled={nextAt === null && "until" in step.body}
       onClick={() => advance(step)}
-    >
-      {step.words}
-    </Button>
+      words={step.words}
+    />
   ));
   const modes = <Segments label="Clock mode" value={clock.mode} options={MODES} onChange={chooseMode} />;
 

@@ -33,7 +33,6 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
     const tail = next === undefined ? query : `${query === "" ? "?" : `${query}&`}attempt=${next}`;
     navigate(`/deliveries/${encodeURIComponent(id)}${tail}`, { replace: true });
   }
-  const isGone = error?.status === 404;
 
   async function attemptNow() {
     if (!canAttempt) return toast("bad", "No attempt waits: there is nothing to bring forward.");
@@ -71,31 +70,27 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
     ArrowRight: () => setChosen(Math.min(attempts.length, number + 1)),
   });
 
-  if (isGone || (error !== undefined && delivery === undefined))
+  const as = isAlone ? "h1" : "h2";
+  if (error?.status === 404 || (error !== undefined && delivery === undefined))
     return (
       <div class="delivery">
-        <PageHead title="Delivery" as={isAlone ? "h1" : "h2"} />
-        <Problem error={error}>
-          <p>
-            <a href={hrefTo(listPath())}>Back to Live</a>
-          </p>
-        </Problem>
+        <PageHead title="Delivery" as={as} />
+        <Problem error={error} isPage />
       </div>
     );
   if (delivery === undefined) return <Loading />;
 
   return (
-    <article class="delivery">
-      <header class="detail-head">
+    <article class="delivery stack">
+      <header>
         <p class="detail-bar flex wraps">
           <Button
             icon={isAlone ? "back" : "cross"}
             kind="quiet small"
             href={hrefTo(listPath())}
             title="Back to the list (u)"
-          >
-            {isAlone ? "Live" : "Close"}
-          </Button>{" "}
+            words={isAlone ? "Live" : "Close"}
+          />{" "}
           <span class="spacer" />{" "}
           <Button
             icon="next"
@@ -113,9 +108,8 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
             kind="small"
             title="Send the same event again, with six attempts of its own (r)"
             onClick={resend}
-          >
-            Resend
-          </Button>{" "}
+            words="Resend"
+          />{" "}
           {shown && (
             <CopyButton
               small
@@ -127,12 +121,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
         </p>
         <div class="detail-title flex">
           <TypeMark type={delivery.event_type} />
-          <PageTitle
-            as={isAlone ? "h1" : "h2"}
-            className="title foreign"
-            title={lineOf(delivery)}
-            takesFocus={isAlone}
-          />
+          <PageTitle as={as} className="title foreign" title={lineOf(delivery)} takesFocus={isAlone} />
           <StateChip state={delivery.state} />
         </div>
         <Facts delivery={delivery} />
@@ -148,12 +137,10 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
           onEdit={() => setEditing(true)}
         />
       ) : (
-        <div class="notice">
-          <p>
-            No attempt has been made yet: the first one is due{" "}
-            {fullTimeOf(delivery.next_attempt_at ?? delivery.created_at)} of schedule time.
-          </p>
-        </div>
+        <p class="notice">
+          No attempt has been made yet: the first one is due{" "}
+          {fullTimeOf(delivery.next_attempt_at ?? delivery.created_at)} of schedule time.
+        </p>
       )}
       {isEditing && shown && (
         <EditAndSend
@@ -171,6 +158,20 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
 function Facts({ delivery }: { delivery: DeliveryDetail }) {
   const { id, event_id: eventId, endpoint_id: endpointId, url, created_at: createdAt } = delivery;
   const { about } = useLive();
+  const other = (words: string, otherId: string | null) =>
+    otherId !== null && (
+      <>
+        , {words}{" "}
+        <a href={hrefTo(`/deliveries/${otherId}`)}>
+          <code>{shortId(otherId)}</code>
+        </a>
+      </>
+    );
+  const ids = [
+    ["Event", eventId],
+    ["Delivery", id],
+    ["Endpoint", endpointId],
+  ] as const;
   return (
     <div class="delivery-facts muted">
       <p class="foreign">
@@ -180,51 +181,29 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
         <time datetime={createdAt} title={createdAt}>
           {fullTimeOf(createdAt)}
         </time>{" "}
-        {delivery.resend_of !== null && (
-          <>
-            , resent for{" "}
-            <a href={hrefTo(`/deliveries/${delivery.resend_of}`)}>
-              <code>{shortId(delivery.resend_of)}</code>
-            </a>
-          </>
-        )}{" "}
-        {delivery.recovered_by !== null && (
-          <>
-            , recovered by{" "}
-            <a href={hrefTo(`/deliveries/${delivery.recovered_by}`)}>
-              <code>{shortId(delivery.recovered_by)}</code>
-            </a>
-          </>
-        )}
+        {other("resent for", delivery.resend_of)} {other("recovered by", delivery.recovered_by)}{" "}
         {delivery.handling !== null && about?.operator_page && (
-          <>
-            {" "}
-            <a href={about.operator_page.replace("{id}", eventId)} target="_blank" rel="noreferrer">
-              As its receiver shows it
-            </a>{" "}
-          </>
-        )}
+          <a href={about.operator_page.replace("{id}", eventId)} target="_blank" rel="noreferrer">
+            As its receiver shows it
+          </a>
+        )}{" "}
         {delivery.faults.map((fault) => (
           <Chip tone="purpose" title="Done wrong on purpose">
             {fault}
           </Chip>
         ))}
       </p>
-      <details class="ids">
+      <details>
         <summary>Ids and the whole event</summary>
         <dl class="facts flex wraps">
-          <Fact name="Event">
-            <Copyable text={eventId} label="Copy the event id" />{" "}
-            <Button kind="small" href={hrefTo(`/events/${eventId}`)}>
-              Open the event
-            </Button>
-          </Fact>
-          <Fact name="Delivery">
-            <Copyable text={id} label="Copy the delivery id" />
-          </Fact>
-          <Fact name="Endpoint">
-            <Copyable text={endpointId} label="Copy the endpoint id" />
-          </Fact>
+          {ids.map(([name, one]) => (
+            <Fact key={name} name={name}>
+              <Copyable text={one} label={`Copy the ${name.toLowerCase()} id`} />{" "}
+              {name === "Event" && (
+                <Button kind="small" href={hrefTo(`/events/${eventId}`)} words="Open the event" />
+              )}
+            </Fact>
+          ))}
         </dl>
       </details>
     </div>

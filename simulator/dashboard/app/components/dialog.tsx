@@ -84,10 +84,8 @@ export function FormDialog({ action, icon, disabled = false, onSubmit, children,
   }
   const foot = (
     <>
-      <Button onClick={rest.onClose}>Cancel</Button>
-      <Button type="submit" form={id} kind="accent" icon={icon} disabled={disabled}>
-        {action}
-      </Button>
+      <Button onClick={rest.onClose} words="Cancel" />
+      <Button type="submit" form={id} kind="accent" icon={icon} disabled={disabled} words={action} />
     </>
   );
   return (
@@ -114,12 +112,8 @@ type ConfirmProps = {
 export function Confirm({ action, keep = "Keep it", tone = "danger", onConfirm, ...rest }: ConfirmProps) {
   const foot = (
     <>
-      <Button autofocus onClick={rest.onClose}>
-        {keep}
-      </Button>
-      <Button kind={tone} onClick={onConfirm}>
-        {action}
-      </Button>
+      <Button autofocus onClick={rest.onClose} words={keep} />
+      <Button kind={tone} onClick={onConfirm} words={action} />
     </>
   );
   return <Dialog {...rest} foot={foot} />;

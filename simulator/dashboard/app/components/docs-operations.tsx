@@ -27,9 +27,12 @@ export function EndpointDocs({ endpoint }: { endpoint: EndpointDocsOf }) {
         <h3 class="flex">
           <code>GET {path}</code>
         </h3>
-        <Button icon="console" kind="small" href={hrefTo(`/console?path=${encodeURIComponent(path)}`)}>
-          Try it
-        </Button>
+        <Button
+          icon="console"
+          kind="small"
+          href={hrefTo(`/console?path=${encodeURIComponent(path)}`)}
+          words="Try it"
+        />
       </header>
       <p>
         <b>{summary}.</b> <Marked text={description} />
@@ -66,9 +69,7 @@ export function EventDocs({ event }: { event: EventDocsOf }) {
           <TypeMark type={type} />
           <code>{type}</code>
         </h3>
-        <Button icon="trigger" kind="small" href={hrefTo(`/trigger?type=${type}`)}>
-          Trigger one
-        </Button>
+        <Button icon="trigger" kind="small" href={hrefTo(`/trigger?type=${type}`)} words="Trigger one" />
       </header>
       <p>
         <b>{summary}.</b> <code>data.object</code> is {articleOf(object)}

@@ -74,9 +74,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
               {dayAndTimeOf(endpoint.previous_secret_until ?? "")}
             </span>
           )}{" "}
-          <Button kind="quiet small" onClick={() => setRotating(true)}>
-            Rotate
-          </Button>
+          <Button kind="quiet small" onClick={() => setRotating(true)} words="Rotate" />
         </Fact>
         <Fact name="Id">
           <Copyable text={id} label="Copy the endpoint id" />
@@ -91,22 +89,22 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         )}
       </dl>
       <footer class="flex wraps">
-        <Button icon="trigger" onClick={test} title="Sends a synthetic call.completed">
-          Send a test event
-        </Button>
+        <Button
+          icon="trigger"
+          onClick={test}
+          title="Sends a synthetic call.completed"
+          words="Send a test event"
+        />
         <Button
           icon="verify"
           onClick={() => verifyEndpoint(id)}
           title="Sends it some hundred deliveries: honest, forged, broken and repeated ones"
-        >
-          Verify
-        </Button>
-        <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)}>Deliveries</Button>
+          words="Verify"
+        />
+        <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)} words="Deliveries" />
         <span class="spacer" />
-        <Button href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)}>Edit</Button>
-        <Button kind="danger-words" onClick={() => setDeleting(true)}>
-          Delete
-        </Button>
+        <Button href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)} words="Edit" />
+        <Button kind="danger-words" onClick={() => setDeleting(true)} words="Delete" />
       </footer>
       {isRotating && (
         <RotateSecret

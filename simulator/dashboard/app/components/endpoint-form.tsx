@@ -62,9 +62,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
       />
       {completed !== undefined && (
         <p>
-          <Button kind="small" onClick={() => setUrl(completed)}>
-            Use {completed}
-          </Button>
+          <Button kind="small" onClick={() => setUrl(completed)} words={`Use ${completed}`} />
         </p>
       )}
       <UrlRules url={url} />

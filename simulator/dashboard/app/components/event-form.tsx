@@ -113,9 +113,8 @@ export function EventForm({ type }: { type: EventTypeForm }) {
             busy={isSending}
             kind="accent"
             disabled={!overrides.ok || isSending}
-          >
-            Trigger
-          </Button>
+            words="Trigger"
+          />
         </footer>
       </Panel>
     </form>

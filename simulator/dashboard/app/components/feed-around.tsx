@@ -20,11 +20,7 @@ export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
         (hasMore
           ? "Searching older deliveries…"
           : `${countOf(feed.rows().length, "row")}: that is all.`)}{" "}
-      {error !== undefined && (
-        <Button kind="small" onClick={onRetry}>
-          Try again
-        </Button>
-      )}
+      {error !== undefined && <Button kind="small" onClick={onRetry} words="Try again" />}
     </p>
   );
 }
@@ -90,12 +86,9 @@ export function PickedBar({ ids, clear }: { ids: readonly string[]; clear: () =>
         busy={busy !== undefined}
         disabled={busy !== undefined}
         onClick={resend}
-      >
-        Send again
-      </Button>
-      <Button kind="small" onClick={clear}>
-        Clear
-      </Button>
+        words="Send again"
+      />
+      <Button kind="small" onClick={clear} words="Clear" />
     </div>
   );
 }

@@ -18,9 +18,7 @@ export function EmptyFeed() {
         <p>Press the port of your receiver: it is registered, and a first event sent to it.</p>
         <ReceiverOffers onFound={register} />
         <p>
-          <Button kind="accent" href={hrefTo("/endpoints?new")}>
-            Register an endpoint
-          </Button>
+          <Button kind="accent" href={hrefTo("/endpoints?new")} words="Register an endpoint" />
         </p>
         <FromShell words={["endpoints", "add", "http://localhost:3000/webhooks"]} />
       </Empty>
@@ -29,9 +27,7 @@ export function EmptyFeed() {
     <Empty icon="trigger" title="Nothing has happened yet">
       <p>Let a call end, a caller leave a voicemail or an order come in, and watch its delivery here.</p>
       <p>
-        <Button kind="accent" href={hrefTo("/trigger")}>
-          Trigger an event
-        </Button>
+        <Button kind="accent" href={hrefTo("/trigger")} words="Trigger an event" />
       </p>
       <FromShell words={["trigger", "call.completed"]} />
     </Empty>
@@ -61,7 +57,7 @@ export function NothingMatches({ onClear }: { onClear: () => void }) {
     <Empty icon="search" title="Nothing matches">
       <p>No delivery passes these filters; payloads were searched, too.</p>
       <p>
-        <Button onClick={onClear}>Clear the filters</Button>
+        <Button onClick={onClear} words="Clear the filters" />
       </p>
     </Empty>
   );

@@ -66,9 +66,8 @@ export function ScenarioList() {
               disabled={running !== undefined}
               onClick={() => run(name)}
               aria-label={`Run ${name}`}
-            >
-              Run
-            </Button>
+              words="Run"
+            />
           </li>
         ))}
       </ul>
@@ -89,9 +88,7 @@ export function StartAfresh() {
       <p class="muted">
         Forget all events and deliveries, and bring the world back to its beginning. Endpoints stay.
       </p>
-      <Button kind="danger-words" onClick={() => setAsking(true)}>
-        Reset…
-      </Button>
+      <Button kind="danger-words" onClick={() => setAsking(true)} words="Reset…" />
       {isAsking && (
         <Confirm
           title="Forget everything that was sent?"

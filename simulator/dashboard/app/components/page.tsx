@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
-import { hrefTo } from "../core/route.ts";
+import { hrefTo, listPath } from "../core/route.ts";
 import { messageOf } from "../core/toasts.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -79,7 +79,7 @@ export function Panel({ title, aside, children, className = "" }: PanelProps) {
       {title && (
         <header class="flex wraps between">
           <h2>{title}</h2>
-          {aside && <div class="aside muted">{aside}</div>}
+          {aside && <div class="muted">{aside}</div>}
         </header>
       )}
       {children}
@@ -109,29 +109,44 @@ export function Empty({ icon = "inbox", title, children }: EmptyProps) {
         <Icon name={icon} size={26} />
       </span>
       <h2>{title}</h2>
-      <div class="empty-words stack muted">{children}</div>
+      <div class="stack muted">{children}</div>
     </div>
   );
 }
 
-/** What went wrong, in the words of the answer. */
-export function Problem({ error, children }: { error: Error; children?: ComponentChildren }) {
+/** What went wrong, in the words of the answer; where it is all that a page has to say, with a way back. */
+export function Problem({ error, isPage = false }: { error: Error; isPage?: boolean }) {
   return (
     <div class="notice bad" role="alert">
       <p>{error.message}</p>
-      {children}
+      {isPage && (
+        <p>
+          <a href={hrefTo(listPath())}>Back to Live</a>
+        </p>
+      )}
     </div>
   );
 }
 
-/** What is asked for in each of its states: on its way, failed, or there. */
-export function Loaded<Value>({
-  from: { value, error },
-  children,
-}: {
+/** Where a page belongs to, and the way there. */
+export function Crumb({ path, children }: { path: string; children: ComponentChildren }) {
+  return (
+    <p class="crumbs">
+      <a class="inline muted" href={hrefTo(path)}>
+        <Icon name="back" size={14} />
+        {children}
+      </a>
+    </p>
+  );
+}
+
+type LoadedProps<Value> = {
   from: { value: Value | undefined; error: Error | undefined };
   children: (value: Value) => ComponentChildren;
-}) {
+};
+
+/** What is asked for in each of its states: on its way, failed, or there. */
+export function Loaded<Value>({ from: { value, error }, children }: LoadedProps<Value>) {
   if (value !== undefined) return <>{children(value)}</>;
   return error === undefined ? <Loading /> : <Problem error={error} />;
 }
@@ -152,11 +167,7 @@ export function Guarded({ children }: { children: ComponentChildren }) {
   return (
     <>
       <PageHead title="This page failed" />
-      <Problem error={new Error(`It met something that it cannot show: ${messageOf(error)}.`)}>
-        <p>
-          <a href={hrefTo("/")}>Back to Live</a>
-        </p>
-      </Problem>
+      <Problem error={new Error(`It met something that it cannot show: ${messageOf(error)}.`)} isPage />
     </>
   );
 }

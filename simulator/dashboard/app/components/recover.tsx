@@ -40,10 +40,8 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
   if (sending.sent !== undefined) {
     const foot = (
       <>
-        {sending.isSending && <Button onClick={sending.cancel}>Send no more</Button>}
-        <Button kind="accent" onClick={onClose}>
-          Done
-        </Button>
+        {sending.isSending && <Button onClick={sending.cancel} words="Send no more" />}
+        <Button kind="accent" onClick={onClose} words="Done" />
       </>
     );
     return (

@@ -13,11 +13,7 @@ export function SecretOnce() {
   const told = toldSecret.use();
   if (told === undefined) return null;
   const { secret, url, previous_secret_until: until } = told.endpoint;
-  const close = (
-    <Button kind="accent" onClick={() => toldSecret.set(undefined)}>
-      I have copied it
-    </Button>
-  );
+  const close = <Button kind="accent" onClick={() => toldSecret.set(undefined)} words="I have copied it" />;
   return (
     <Dialog title="The signing secret" foot={close}>
       <p class="notice wait">
@@ -77,9 +73,13 @@ function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnc
         <h3>Test event</h3>
         {last && <OutcomeChip attempt={last} />}
         <span class="spacer" />
-        <Button icon="trigger" kind="small" disabled={isUnderWay} onClick={send}>
-          {id === undefined ? "Send a test event" : "Send again"}
-        </Button>
+        <Button
+          icon="trigger"
+          kind="small"
+          disabled={isUnderWay}
+          onClick={send}
+          words={id === undefined ? "Send a test event" : "Send again"}
+        />
       </header>
       {known !== undefined && last?.ended_at ? (
         <VerdictLine delivery={known} />

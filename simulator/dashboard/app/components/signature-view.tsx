@@ -51,14 +51,16 @@ export function SignatureView({ attempt }: { attempt: AttemptDetail }) {
 }
 
 function verdictWords({ verdict, problem }: Signature) {
-  const isGood = verdict === "accepted";
   if (verdict === null && problem === null) return "the endpoint, and its secret with it, was deleted";
-  const words =
-    VERDICTS[verdict ?? ""] ??
-    `A correct receiver refuses it: ${String(verdict ?? problem).replaceAll("_", " ")}.`;
+  const reason = `A correct receiver refuses it: ${String(verdict ?? problem).replaceAll("_", " ")}.`;
+  return <Held ok={verdict === "accepted"}>{VERDICTS[verdict ?? ""] ?? reason}</Held>;
+}
+
+/** Whether something holds, in words with their mark. */
+function Held({ ok, children }: { ok: boolean; children: ComponentChildren }) {
   return (
-    <span class={`flex toned ${isGood ? "ok" : "bad"}`}>
-      <Icon name={isGood ? "check" : "cross"} size={15} /> {words}
+    <span class={`flex toned ${ok ? "ok" : "bad"}`}>
+      <Icon name={ok ? "check" : "cross"} size={15} /> {children}
     </span>
   );
 }
@@ -69,15 +71,13 @@ function HeaderParts({ header }: { header: string }) {
     <p class="signature-header well small foreign">
       <span class="muted">x-service-signature: </span>
       {header.split(",").map((pair, index) => {
-        const [key, ...value] = pair.split("=");
-        return (
-          <>
-            {index > 0 && ","}
-            <span key={index} class={`part ${key === "t" || key === "v1" ? key : ""}`}>
-              <b>{key}</b>={value.join("=")}
-            </span>
-          </>
-        );
+        const [key = "", ...value] = pair.split("=");
+        return [
+          index > 0 && ",",
+          <span key={index} class={key === "t" || key === "v1" ? key : ""}>
+            <b>{key}</b>={value.join("=")}
+          </span>,
+        ];
       })}
     </p>
   );
@@ -86,10 +86,12 @@ function HeaderParts({ header }: { header: string }) {
 type StepProps = { ok: boolean | undefined; title: string; children: ComponentChildren };
 
 function Step({ ok, title, children }: StepProps) {
-  const name = ok === undefined ? "unknown" : ok ? "good" : "wrong";
   return (
-    <li class={name}>
-      <span class="verdict-mark disc" aria-hidden="true">
+    <li>
+      <span
+        class={`verdict-mark disc ${ok === undefined ? "unknown" : ok ? "good" : "wrong"}`}
+        aria-hidden="true"
+      >
         {ok !== undefined && <Icon name={ok ? "check" : "cross"} size={13} />}
       </span>{" "}
       <div>
@@ -122,7 +124,7 @@ function CheckYourself({ t, v1, body }: { t: string; v1: string[]; body: string 
   const digest = useDigest(secret, `${t}.${body}`);
   const isSame = v1.includes(digest);
   return (
-    <details class="check-yourself">
+    <details>
       <summary>Check it here with your own secret</summary>
       <TextField
         label="Signing secret"
@@ -136,15 +138,9 @@ function CheckYourself({ t, v1, body }: { t: string; v1: string[]; body: string 
         {digest !== "" && (
           <>
             <p>
-              {isSame ? (
-                <span class="flex toned ok">
-                  <Icon name="check" size={15} /> The same digest.
-                </span>
-              ) : (
-                <span class="flex toned bad">
-                  <Icon name="cross" size={15} /> Another digest: this is not the secret that signed it.
-                </span>
-              )}
+              <Held ok={isSame}>
+                {isSame ? "The same digest." : "Another digest: this is not the secret that signed it."}
+              </Held>
             </p>
             <code class="foreign">{digest}</code>
           </>

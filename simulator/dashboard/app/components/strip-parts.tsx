@@ -55,9 +55,7 @@ export function StripAsk({ place, target, words, isAsking, onMove, onCancel }: S
           <button ref={move} type="button" class="button small accent" onClick={onMove}>
             Move
           </button>{" "}
-          <Button kind="small" onClick={onCancel}>
-            Keep waiting
-          </Button>
+          <Button kind="small" onClick={onCancel} words="Keep waiting" />
         </p>
       )}
     </div>

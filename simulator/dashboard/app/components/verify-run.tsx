@@ -23,9 +23,11 @@ export function VerifyStart() {
   const endpoint = all.find(({ id }) => id === (chosen ?? verification?.endpoint_id)) ?? all[0];
   if (verification?.state === "running")
     return (
-      <Button icon="cross" onClick={() => attempt(() => control.post("/verification/cancel"))}>
-        Cancel
-      </Button>
+      <Button
+        icon="cross"
+        onClick={() => attempt(() => control.post("/verification/cancel"))}
+        words="Cancel"
+      />
     );
   if (endpoint === undefined) return null;
   return (

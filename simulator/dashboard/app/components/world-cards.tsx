@@ -122,7 +122,7 @@ export function OrganizationList({ organizations }: { organizations: Organizatio
             <Fact name="Since">{fullTimeOf(organization.created_at)}</Fact>
           </dl>
           <footer class="flex wraps">
-            <Button href={hrefTo(`/console?org=${organization.id}`)}>Try the API with this key</Button>
+            <Button href={hrefTo(`/console?org=${organization.id}`)} words="Try the API with this key" />
           </footer>
         </article>
       ))}

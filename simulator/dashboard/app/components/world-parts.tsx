@@ -28,7 +28,7 @@ export function MoreButton({ pages }: { pages: ApiPages<unknown> }) {
     return <p class="feed-end muted">{countOf(pages.items.length, "item")}: that is all.</p>;
   return (
     <p class="feed-end">
-      <Button onClick={pages.loadMore}>Load the next 50</Button>
+      <Button onClick={pages.loadMore} words="Load the next 50" />
     </p>
   );
 }

@@ -1,56 +1,41 @@
-import { useEffect, useState } from "preact/hooks";
 import { control, watchSlow } from "./api.ts";
-import { createFeed, type Feed } from "./feed.ts";
+import { createFeed } from "./feed.ts";
 import { createMeanwhile, createNewest } from "./load.ts";
 import { type Message, openStream } from "./stream.ts";
-import { messageOf } from "./toasts.ts";
+import { createStore, messageOf } from "./toasts.ts";
 import type { About, Clock, Endpoint, Organization, Verification } from "./types.ts";
 import { placeOf } from "./words.ts";
 
 /** How often a tab that nobody sees is brought up to date: frames stop in it. */
 const HIDDEN_REFRESH_MS = 150;
 
-type Live = {
-  connection: "connecting" | "open" | "lost";
-  isSlow: boolean;
+class Live {
+  connection: "connecting" | "open" | "lost" = "connecting";
+  /** Whether a request has waited for two seconds. */
+  isSlow = false;
   clock: Clock | undefined;
-  clockReceivedAt: number;
+  /** By `performance.now()`, which nobody can set back. */
+  clockReceivedAt = 0;
+  /** By id; undefined until loaded. */
   endpoints: Map<string, Endpoint> | undefined;
   organizations: Organization[] | undefined;
+  /** What the simulator is: its version, how its commands are typed, the event types there are. */
   about: About | undefined;
+  /** The run of `verify` that is under way, or the last one, with its checks in the order in which they came. */
   verification: Verification | undefined;
-  feed: Feed;
-  generation: number;
+  feed = createFeed({ control, changed: () => changed() });
+  /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
+  generation = 0;
   problem: string | undefined;
+  /** Up to where one is about to move schedule time, in milliseconds; undefined while nobody is. */
   reachMs: number | undefined;
-};
+}
 
 /** What the dashboard knows of the simulator, kept up to date by the stream. Read it; only this file changes it. */
-export const live: Live = {
-  /** `connecting` at first, then `open` or `lost`. */
-  connection: "connecting",
-  /** Whether a request has waited for two seconds. */
-  isSlow: false,
-  clock: undefined,
-  /** By `performance.now()`, which nobody can set back. */
-  clockReceivedAt: 0,
-  /** By id; undefined until loaded. */
-  endpoints: undefined,
-  organizations: undefined,
-  /** What the simulator is: its version, how its commands are typed, the event types there are. */
-  about: undefined,
-  /** The run of `verify` that is under way, or the last one, with its checks in the order in which they came. */
-  verification: undefined,
-  feed: createFeed({ control, changed: () => changed() }),
-  /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
-  generation: 0,
-  problem: undefined,
-  /** Up to where one is about to move schedule time, in milliseconds; undefined while nobody is. */
-  reachMs: undefined,
-};
+export const live = new Live();
 
-const watchers = new Set<() => void>();
-let version = 0;
+/** Set anew with each frame in which something is otherwise. */
+const frame = createStore({});
 let isScheduled = false;
 const newestClock = createNewest();
 const meanwhile = createMeanwhile();
@@ -79,15 +64,7 @@ export function startLive(): void {
 
 /** Renders again when anything in `live` changed, at most once a frame. */
 export function useLive(): Live {
-  const [, setVersion] = useState(version);
-  const rendered = version;
-  useEffect(() => {
-    const update = () => setVersion(version);
-    watchers.add(update);
-    // What changed after this render and before anybody watched for it must not be missed.
-    if (rendered !== version) update();
-    return () => void watchers.delete(update);
-  }, []);
+  frame.use();
   return live;
 }
 
@@ -162,25 +139,23 @@ async function loadAll() {
 }
 
 function receive(message: Message): void {
-  if (message.name === "event") live.feed.addEvent(message.data);
-  else if (message.name === "delivery") {
-    live.feed.put(message.data);
-  } else if (message.name === "clock") {
+  const { name, data } = message;
+  if (name === "event") live.feed.addEvent(data);
+  else if (name === "delivery") live.feed.put(data);
+  else if (name === "clock") {
     newestClock.overtake();
-    setClock(message.data);
-  } else if (message.name === "reset" || message.name === "resync") {
+    setClock(data);
+  } else if (name === "reset" || name === "resync") {
     live.generation++;
     void loadAll();
-  } else {
-    meanwhile.tell(() => keep(message));
-  }
+  } else meanwhile.tell(() => keep(message));
   changed();
 }
 
-function keep(message: Message): void {
-  if (message.name === "endpoint") live.endpoints?.set(message.data.id, message.data);
-  else if (message.name === "endpoint_deleted") live.endpoints?.delete(message.data.id);
-  else if (message.name === "verification") receiveVerification(message.data);
+function keep({ name, data }: Message): void {
+  if (name === "endpoint") live.endpoints?.set(data.id, data);
+  else if (name === "endpoint_deleted") live.endpoints?.delete(data.id);
+  else if (name === "verification") receiveVerification(data);
 }
 
 /** A message brings one check, or none: it joins those that came before. */
@@ -191,12 +166,11 @@ function receiveVerification(data: Verification): void {
 }
 
 function changed() {
-  version++;
   if (isScheduled) return;
   isScheduled = true;
   const update = () => {
     isScheduled = false;
-    for (const watcher of watchers) watcher();
+    frame.set({});
   };
   // Frames stop in a tab that nobody sees; what it shows must not.
   if (document.visibilityState === "visible") requestAnimationFrame(update);

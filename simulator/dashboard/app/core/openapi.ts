@@ -3,8 +3,9 @@ export type OpenApi = {
   info: { description: string };
   paths: Record<string, { get: Operation }>;
   webhooks: Record<string, { post: Operation }>;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Schemas };
 };
+type Schemas = Record<string, Schema>;
 type Schema = {
   $ref?: string;
   anyOf?: Schema[];
@@ -30,37 +31,16 @@ type Operation = {
   responses: Record<string, { description: string; content?: Content }>;
 };
 
-export type FieldDocs = {
-  name: string;
-  type: string;
-  reference: string | undefined;
-  isAlways: boolean;
-  note: string;
-};
-type OperationDocs = {
-  id: string;
-  summary: string;
-  description: string;
-  parameters: { name: string; description: string }[];
-  example: unknown;
-  answer: { reference: string; isPage: boolean } | undefined;
-  errors: { status: string; description: string }[];
-};
-export type EndpointDocs = OperationDocs & { path: string };
-export type EventDocs = OperationDocs & { type: string; object: string };
-export type Docs = {
-  info: OpenApi["info"];
-  endpoints: EndpointDocs[];
-  events: EventDocs[];
-  objects: { name: string; fields: FieldDocs[] }[];
-  envelope: FieldDocs[];
-};
+export type Docs = ReturnType<typeof readOpenApi>;
+export type EndpointDocs = Docs["endpoints"][number];
+export type EventDocs = Docs["events"][number];
+export type FieldDocs = ReturnType<typeof fieldsOf>[number];
 
 /**
  * What a page needs of the service's OpenAPI document: the `endpoints`, the `events`, the `objects` with their fields, and
  * the fields of the `envelope` that every event comes in.
  */
-export function readOpenApi({ info, paths, webhooks, components: { schemas } }: OpenApi): Docs {
+export function readOpenApi({ info, paths, webhooks, components: { schemas } }: OpenApi) {
   const endpoints = Object.entries(paths).map(([path, { get }]) => ({ ...operationOf(get, schemas), path }));
   const events = Object.entries(webhooks).map(([type, { post }]) => {
     const [content] = Object.values(post.requestBody?.content ?? {});
@@ -81,8 +61,8 @@ export function readOpenApi({ info, paths, webhooks, components: { schemas } }: 
 
 function operationOf(
   { operationId, summary, description, parameters = [], responses }: Operation,
-  schemas: Record<string, Schema>,
-): OperationDocs {
+  schemas: Schemas,
+) {
   const [good] = Object.values(responses["200"]?.content ?? {});
   return {
     id: operationId,
@@ -107,14 +87,14 @@ function parameterOf({ name, description, schema: { minimum, maximum, default: u
 }
 
 /** What is answered: `{ reference, isPage }`, an object or a page of them. */
-function answerOf(schema: Schema | undefined, schemas: Record<string, Schema>): OperationDocs["answer"] {
+function answerOf(schema: Schema | undefined, schemas: Schemas) {
   if (schema?.$ref === undefined) return undefined;
   const items = schemas[nameOf(schema.$ref)]?.properties?.["data"]?.items;
   return { reference: nameOf(items?.$ref ?? schema.$ref), isPage: items !== undefined };
 }
 
 /** The fields of an object: `{ name, type, reference, isAlways, note }`, where `reference` names another object. */
-function fieldsOf({ properties = {}, required = [] }: Schema): FieldDocs[] {
+function fieldsOf({ properties = {}, required = [] }: Schema) {
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     type: typeOf(schema),
@@ -150,9 +130,8 @@ function typeOf(schema: Schema): string {
   return schema.type ?? "not stated";
 }
 
-function referenceOf({ $ref, items }: Schema): string | undefined {
-  const reference = $ref ?? items?.$ref;
-  return reference === undefined ? undefined : nameOf(reference);
+function referenceOf({ $ref = "", items }: Schema): string | undefined {
+  return nameOf($ref || items?.$ref) || undefined;
 }
 
 function nameOf(reference = ""): string {

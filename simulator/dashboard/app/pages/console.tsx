@@ -89,9 +89,7 @@ function Console({ organizations, firstKey, asked }: ConsoleProps) {
   return (
     <>
       <PageHead title="API console" lead="The REST API, as a client with an API key sees it.">
-        <Button icon="book" href={hrefTo("/docs#rest")}>
-          API docs
-        </Button>
+        <Button icon="book" href={hrefTo("/docs#rest")} words="API docs" />
       </PageHead>
       <div class="console stack">
         <form onSubmit={submit}>
@@ -119,9 +117,7 @@ function Console({ organizations, firstKey, asked }: ConsoleProps) {
             </div>
             <footer class="panel-foot flex wraps between">
               <CopyButton text={() => apiCurl(url, apiKey)} label="Copy as curl" />
-              <Button icon="next" type="submit" kind="accent">
-                Send
-              </Button>
+              <Button icon="next" type="submit" kind="accent" words="Send" />
             </footer>
           </Panel>
         </form>
@@ -148,7 +144,7 @@ function Console({ organizations, firstKey, asked }: ConsoleProps) {
               <BodyView text={result.text} label="Answer body" />
               {result.value?.has_more === true && (
                 <p>
-                  <Button onClick={nextPage}>Next page</Button>
+                  <Button onClick={nextPage} words="Next page" />
                 </p>
               )}
             </>

@@ -23,12 +23,8 @@ export function DocsPage() {
   return (
     <>
       <PageHead title="API docs" lead={docs?.info.description}>
-        <Button href="/openapi.json" target="_blank" rel="noreferrer">
-          OpenAPI 3.1
-        </Button>
-        <Button icon="print" onClick={() => print()}>
-          Print
-        </Button>
+        <Button href="/openapi.json" target="_blank" rel="noreferrer" words="OpenAPI 3.1" />
+        <Button icon="print" onClick={() => print()} words="Print" />
       </PageHead>
       <Loaded from={loaded}>{(all) => <Docs docs={all} />}</Loaded>
     </>

@@ -4,8 +4,7 @@ import { hrefTo, navigate } from "../core/route.ts";
 import { Button } from "../components/button.tsx";
 import { EndpointCard } from "../components/endpoint-card.tsx";
 import { EndpointForm } from "../components/endpoint-form.tsx";
-import { Icon } from "../components/icon.tsx";
-import { Empty, Loading, PageHead } from "../components/page.tsx";
+import { Crumb, Empty, Loading, PageHead } from "../components/page.tsx";
 import { tellSecret } from "../components/secret-once.tsx";
 
 /** The endpoints: register, look, test, change, remove (SPEC §6 Registration). */
@@ -24,20 +23,21 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
         title="Endpoints"
         lead="Where events are delivered to. Each has its own secret and selection."
       >
-        <Button icon="plus" kind="accent" href={hrefTo("/endpoints?new")}>
-          Register an endpoint
-        </Button>
+        <Button icon="plus" kind="accent" href={hrefTo("/endpoints?new")} words="Register an endpoint" />
       </PageHead>
       {endpoints === undefined && <Loading />}
-      {endpoints !== undefined && all.length === 0 && <NoEndpoints />}
-      {id !== undefined && (
-        <p class="crumbs">
-          <a class="inline muted" href={hrefTo("/endpoints")}>
-            <Icon name="back" size={14} />
-            All endpoints
-          </a>
-        </p>
+      {endpoints?.size === 0 && (
+        <Empty icon="endpoints" title="No endpoint is registered">
+          <p>
+            Start your receiver, then register the URL at which it takes POST requests. You get its signing
+            secret once.
+          </p>
+          <p>
+            <Button kind="accent" href={hrefTo("/endpoints?new")} words="Register an endpoint" />
+          </p>
+        </Empty>
       )}
+      {id !== undefined && <Crumb path="/endpoints">All endpoints</Crumb>}
       {id !== undefined && endpoints !== undefined && shown.length === 0 && (
         <Empty icon="endpoints" title="This endpoint is gone">
           <p>
@@ -63,21 +63,5 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
       )}
       {edited && <EndpointForm key={edited.id} endpoint={edited} onClose={close} onDone={close} />}
     </>
-  );
-}
-
-function NoEndpoints() {
-  return (
-    <Empty icon="endpoints" title="No endpoint is registered">
-      <p>
-        Start your receiver, then register the URL at which it takes POST requests. You get its signing secret
-        once.
-      </p>
-      <p>
-        <Button kind="accent" href={hrefTo("/endpoints?new")}>
-          Register an endpoint
-        </Button>
-      </p>
-    </Empty>
   );
 }

@@ -130,9 +130,13 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
       {isChoosingView && <ListView {...view} onClose={() => setChoosingView(false)} />}
       <StateTabs filters={filters} onChange={change} within={isInPeriod ? history : clock}>
         {clock !== undefined && clock.lost > 0 && (
-          <Button icon="resend" kind="small" title="Send again what gave up (R)" onClick={recover}>
-            Recover…
-          </Button>
+          <Button
+            icon="resend"
+            kind="small"
+            title="Send again what gave up (R)"
+            onClick={recover}
+            words="Recover…"
+          />
         )}
       </StateTabs>
       {hasChart && history && (
@@ -142,9 +146,7 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
       <div class="feed" onClickCapture={picked.click} aria-busy={!isLoaded || next !== undefined}>
         {held > 0 && (
           <div class="held flex">
-            <Button icon="live" kind="accent small" onClick={showNewest}>
-              {countOf(held, "new row")}
-            </Button>
+            <Button icon="live" kind="accent small" onClick={showNewest} words={countOf(held, "new row")} />
           </div>
         )}
         {!isLoaded && connection !== "lost" && error === undefined && <Loading />}

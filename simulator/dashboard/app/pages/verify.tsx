@@ -39,7 +39,7 @@ export function VerifyPage() {
             : "A verdict on any receiver, with evidence."
         }
       >
-        {!isOwn && <Button onClick={reload}>Look again</Button>}
+        {!isOwn && <Button onClick={reload} words="Look again" />}
         {isOwn && failed.length > 0 && (
           <Button
             icon="resend"
@@ -49,9 +49,8 @@ export function VerifyPage() {
                 failed.map(({ id }) => id),
               )
             }
-          >
-            Run the {failed.length} failed again
-          </Button>
+            words={`Run the ${failed.length} failed again`}
+          />
         )}
         <VerifyStart />
       </PageHead>
@@ -108,9 +107,13 @@ export function ReportFiles({ formats }: { formats: string[] }) {
         <Icon name="save" size={14} /> Save as
       </span>
       {known.map((format) => (
-        <Button kind="small" key={format} href={`/control/reports/verify/${format}`} download>
-          {WORDS[format]}
-        </Button>
+        <Button
+          kind="small"
+          key={format}
+          href={`/control/reports/verify/${format}`}
+          download
+          words={WORDS[format]}
+        />
       ))}
     </div>
   );
