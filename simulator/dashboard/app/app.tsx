@@ -14,74 +14,52 @@ import { TriggerPage } from "./pages/trigger.tsx";
 import { VerifyPage } from "./pages/verify.tsx";
 import { WorldPage } from "./pages/world.tsx";
 
-/** What is shown at which address; the parts in brackets are what it is shown of. */
-type Params = Record<string, string | undefined>;
-type Show = (params: Params, query: URLSearchParams) => ComponentChildren;
+type Show = (part: string | undefined, query: URLSearchParams) => ComponentChildren;
 
-const LIVE = /^\/(?:deliveries\/(?<id>[^/]+))?$/;
+const showLive: Show = (id, query) => <LivePage id={id} query={query} />;
+/** What is shown at which address; the part in brackets is what it is shown of. */
 const PAGES: [pattern: RegExp, show: Show][] = [
-  [/^\/events\/(?<id>[^/]+)$/, ({ id = "" }) => <EventPage key={id} id={id} />],
-  [/^\/endpoints(?:\/(?<id>[^/]+))?$/, ({ id }, query) => <EndpointsPage key={id} id={id} query={query} />],
+  [/^\/(?:deliveries\/([^/]+))?$/, showLive],
+  [/^\/events\/([^/]+)$/, (id = "") => <EventPage key={id} id={id} />],
+  [/^\/endpoints(?:\/([^/]+))?$/, (id, query) => <EndpointsPage key={id} id={id} query={query} />],
   [/^\/trigger$/, (_, query) => <TriggerPage query={query} />],
   [
-    /^\/world(?:\/(?<section>calls|voicemails|agents|organizations))?$/,
-    ({ section }, query) => <WorldPage section={section} query={query} />,
+    /^\/world(?:\/(calls|voicemails|agents|organizations))?$/,
+    (section, query) => <WorldPage section={section} query={query} />,
   ],
   [/^\/console$/, (_, query) => <ConsolePage query={query} />],
   [/^\/docs$/, () => <DocsPage />],
   [/^\/readings$/, () => <ReadingsPage />],
   [/^\/verify$/, () => <VerifyPage />],
+  [/^/, () => <NotFoundPage />],
 ];
 
 function App() {
   const { path, query } = useRoute();
-  const live = LIVE.exec(path);
-  // The list stays as it is while one opens what is in it.
-  if (live !== null)
-    return (
-      <Shell path={path} isFull>
-        <LivePage id={paramsOf(live)["id"]} query={query} />
-      </Shell>
-    );
-  return (
-    <Shell path={path}>
-      <Guarded key={path}>{pageAt(path, query)}</Guarded>
-    </Shell>
-  );
-}
-
-function pageAt(path: string, query: URLSearchParams): ComponentChildren {
   for (const [pattern, show] of PAGES) {
     const match = pattern.exec(path);
-    if (match !== null) return show(paramsOf(match), query);
+    if (match === null) continue;
+    const page = show(decoded(match[1]), query);
+    // The list stays as it is while one opens what is in it.
+    const isFull = show === showLive;
+    return (
+      <Shell path={path} isFull={isFull}>
+        {isFull ? page : <Guarded key={path}>{page}</Guarded>}
+      </Shell>
+    );
   }
-  return <NotFoundPage />;
+  return null;
 }
 
-function paramsOf({ groups = {} }: RegExpExecArray): Params {
-  return Object.fromEntries(
-    Object.entries(groups).map(([name, value]: [string, string | undefined]) => [
-      name,
-      value && decoded(value),
-    ]),
-  );
-}
-
-function decoded(part: string): string {
+function decoded(part: string | undefined): string | undefined {
   try {
-    return decodeURIComponent(part);
+    return part && decodeURIComponent(part);
   } catch {
     return part;
   }
 }
 
-followLinks();
-listenToKeys();
-startLive();
-const root = document.querySelector("#app");
-if (root !== null) render(<App />, root);
-
-export function NotFoundPage() {
+function NotFoundPage() {
   return (
     <>
       <PageHead title="There is nothing here" />
@@ -93,3 +71,9 @@ export function NotFoundPage() {
     </>
   );
 }
+
+followLinks();
+listenToKeys();
+startLive();
+const root = document.querySelector("#app");
+if (root !== null) render(<App />, root);

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { Check } from "../core/types.ts";
 import { shortOf } from "../core/words.ts";
-import { CopyButton } from "./button.tsx";
+import { Copyable, CopyButton } from "./button.tsx";
 import { Chip, type Tone } from "./chips.tsx";
 import { Code } from "./code-view.tsx";
 import { Icon, type IconName } from "./icon.tsx";
@@ -51,31 +51,22 @@ function checkRow(check: Check, was: string | undefined) {
       <details>
         <summary class="edge">
           <Icon name={icon} size={16} />{" "}
-          <span class="check-words">
-            <span class="check-title foreign">{title}</span> <code class="muted foreign">{id}</code>{" "}
+          <span>
+            <b class="foreign">{title}</b> <code class="muted foreign">{id}</code>{" "}
             {explanation && <span class="check-why muted foreign">{explanation}</span>}
           </span>{" "}
-          <span class="check-side flex">
+          <span class="flex">
             {was !== undefined && was !== standing && <span class="muted">was {was}</span>}
             {level && <span class="muted">{level}</span>}
             <Chip tone={tone}>{word}</Chip>
           </span>
         </summary>
-        <div class="check-detail stack">
-          {rule && (
-            <p class="foreign">
-              <span class="muted">{rule.section}:</span> {rule.text}
-            </p>
-          )}
-          {hint && (
-            <p class="foreign">
-              <span class="muted">To do:</span> {hint}
-            </p>
-          )}
+        <div class="check-detail stack near">
+          {rule && <Note name={rule.section} text={rule.text} />}
+          {hint && <Note name="To do" text={hint} />}
           {repeat && (
             <p class="repeat">
-              <code class="foreign">{repeat}</code>
-              <CopyButton quiet text={repeat} label="Copy the command that repeats it" />
+              <Copyable text={repeat} label="Copy the command that repeats it" />
             </p>
           )}
           {evidence.map((exchange, index) => (
@@ -88,11 +79,19 @@ function checkRow(check: Check, was: string | undefined) {
   );
 }
 
+function Note({ name, text }: { name: string; text: string }) {
+  return (
+    <p class="foreign">
+      <span class="muted">{name}:</span> {text}
+    </p>
+  );
+}
+
 /** What was sent and what came back. */
 function Exchange({ exchange, label }: { exchange: ExchangeOf; label: string }) {
   const { sent, received, curl, duration_ms: durationMs } = exchange;
   return (
-    <div class="evidence pair stack">
+    <div class="pair stack">
       <div>
         <h3>Request</h3>
         {sent?.note && <p class="muted foreign">{sent.note}</p>}

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { scheduleNowMs, useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
@@ -13,7 +14,6 @@ import { RotateSecret } from "./endpoint-form.tsx";
 import { Icon } from "./icon.tsx";
 import { Fact } from "./page.tsx";
 import { tellSecret } from "./secret-once.tsx";
-import { verifyEndpoint } from "./verify-run.tsx";
 
 /** One endpoint with what can be done to it. */
 export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoint; isRotated?: boolean }) {

@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Action, allActions, type PaletteTools } from "../core/actions.ts";
+import { type Action, allActions, type PaletteTools, verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { useLater } from "../core/load.ts";
@@ -7,7 +7,6 @@ import { navigate } from "../core/route.ts";
 import type { Delivery, Endpoint } from "../core/types.ts";
 import { lineOf, placeOf } from "../core/words.ts";
 import { Icon } from "./icon.tsx";
-import { verifyEndpoint } from "./verify-run.tsx";
 
 const SEARCH_AFTER_MS = 120;
 const MOST_SHOWN = 9;

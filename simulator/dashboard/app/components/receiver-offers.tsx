@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { useLater } from "../core/load.ts";
-import { attempt } from "../core/toasts.ts";
+import { useAttempt } from "../core/toasts.ts";
 import type { Listener, Listeners, Probe } from "../core/types.ts";
 import { Button } from "./button.tsx";
 
@@ -15,14 +15,12 @@ const MOST_OFFERED = 8;
  */
 export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown }) {
   const listed = useListeners();
-  const [port, setPort] = useState<number>();
+  const [busy, run] = useAttempt();
   const [probe, setProbe] = useState<Probe>();
 
-  async function look(listener: Listener) {
-    setPort(listener.port);
+  async function look({ port }: Listener) {
     setProbe(undefined);
-    const found = await attempt(() => control.post("/listeners/probe", { port: listener.port }));
-    setPort(undefined);
+    const found = await run(String(port), () => control.post("/listeners/probe", { port }));
     if (found === undefined) return;
     setProbe(found);
     onFound(found);
@@ -30,23 +28,23 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
 
   if (listed === undefined) return null;
   const { data, message } = listed;
+  const more = data.length - MOST_OFFERED;
+  const words =
+    data.length === 0
+      ? "Nothing else listens on this machine yet: start your receiver, and its port appears here."
+      : "Listening on this machine:";
   return (
-    <section class="offers stack small" aria-label="Listening on this machine">
-      <p class="muted">
-        {message ??
-          (data.length === 0
-            ? "Nothing else listens on this machine yet: start your receiver, and its port appears here."
-            : "Listening on this machine:")}
-      </p>
+    <section class="offers stack near small" aria-label="Listening on this machine">
+      <p class="muted">{message ?? words}</p>
       {data.length > 0 && (
         <ul class="flex wraps">
           {data.slice(0, MOST_OFFERED).map((listener) => (
             <li key={listener.port}>
               <Button
                 icon="search"
-                busy={port === listener.port}
+                busy={busy === String(listener.port)}
                 kind="small"
-                disabled={port !== undefined}
+                disabled={busy !== undefined}
                 title={`Look for the path at which ${listener.host}:${listener.port} takes webhooks`}
                 onClick={() => look(listener)}
               >
@@ -57,9 +55,9 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
           ))}
         </ul>
       )}
-      {data.length > MOST_OFFERED && <p class="muted">… and {data.length - MOST_OFFERED} more.</p>}
+      {more > 0 && <p class="muted">… and {more} more.</p>}
       {probe && (
-        <p class={`finding toned ${probe.finding === "refuses_unsigned" ? "ok" : "wait"}`} role="status">
+        <p class={`toned ${probe.finding === "refuses_unsigned" ? "ok" : "wait"}`} role="status">
           {probe.sentence}
         </p>
       )}

@@ -1,6 +1,5 @@
 import { type ComponentChildren, Fragment } from "preact";
-import { useState } from "preact/hooks";
-import { useRunBefore } from "../core/run-before.ts";
+import { useMemo, useState } from "preact/hooks";
 import type { Check, Report as ReportOf } from "../core/types.ts";
 import { numberOf, shortOf } from "../core/words.ts";
 import { type Choice, Segments } from "./button.tsx";
@@ -36,10 +35,8 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
   return (
     <>
       {report.verdict !== null && <Verdict report={report} />}
-      {report.verdict !== null && before.size > 0 && (
-        <p class="toolbar muted">{changeWords(checks, before)}</p>
-      )}
-      <div class="toolbar flex wraps between">
+      {report.verdict !== null && before.size > 0 && <p class="muted">{changeWords(checks, before)}</p>}
+      <div class="flex wraps between">
         <Segments label="Outcome" value={isChosen ? shown : ""} options={options} onChange={setShown} />
         {children}
       </div>
@@ -112,4 +109,40 @@ function Verdict({ report }: { report: ReportOf }) {
       </p>
     </div>
   );
+}
+
+const SEED = "seed";
+
+/**
+ * How each check ended in the runs before this one on the same receiver, by its id, as this browser remembers it; empty
+ * while nothing is known. A run that is over is remembered for the next one.
+ */
+export function useRunBefore({
+  url = "",
+  seed = "",
+  verdict = null,
+  checks = [],
+}: ReportOf): Map<string, string> {
+  return useMemo(() => {
+    const [last, before] = [`verify last ${url}`, `verify before ${url}`];
+    const known = read(last);
+    if (verdict !== null && known.get(SEED) !== seed) {
+      write(before, known);
+      // Of a run of some checks, the others are as they were.
+      write(
+        last,
+        new Map([...known, ...checks.map((check) => [check.id, standingOf(check)] as const), [SEED, seed]]),
+      );
+    }
+    return verdict === null ? known : read(before);
+  }, [url, seed, verdict]);
+}
+
+function read(name: string): Map<string, string> {
+  const lines = (localStorage.getItem(name) ?? "").split("\n").map((line) => line.split(" "));
+  return new Map(lines.flatMap(([id = "", standing]) => (standing === undefined ? [] : [[id, standing]])));
+}
+
+function write(name: string, standings: Map<string, string>): void {
+  localStorage.setItem(name, [...standings].map((line) => line.join(" ")).join("\n"));
 }

@@ -6,7 +6,7 @@ import { type Choice, Segments } from "./button.tsx";
 import { Chip, TypeMark } from "./chips.tsx";
 import { Conversation, Recording } from "./conversation.tsx";
 import { Dialog } from "./dialog.tsx";
-import { MoreButton, ObjectDetails, PagedList } from "./world-parts.tsx";
+import { MoreButton, ObjectDetails, PagedList } from "./world-cards.tsx";
 
 const OUTCOMES: Choice[] = [
   ["", "All"],
@@ -37,9 +37,7 @@ export function CallList({ organization, query }: { organization: Organization; 
   const call = opened ?? (opened === null ? undefined : asked);
   return (
     <>
-      <div>
-        <Segments label="Outcome" value={outcome} options={OUTCOMES} onChange={setOutcome} />
-      </div>
+      <Segments label="Outcome" value={outcome} options={OUTCOMES} onChange={setOutcome} />
       <PagedList pages={pages} nothing="No call ended so.">
         <ul class="rows box" aria-label="Calls, newest first">
           {pages.items.map((item) => (

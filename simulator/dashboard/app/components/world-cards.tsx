@@ -1,12 +1,13 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { useApiPages } from "../core/load.ts";
+import { type ApiPages, useApiPages } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import type { Organization, Voicemail } from "../core/types.ts";
-import { fullTimeOf } from "../core/words.ts";
+import { countOf, fullTimeOf } from "../core/words.ts";
 import { Button, type Choice, Copyable, Segments } from "./button.tsx";
 import { Chip } from "./chips.tsx";
-import { Fact } from "./page.tsx";
-import { MoreButton, ObjectDetails, PagedList } from "./world-parts.tsx";
+import { BodyView } from "./code-view.tsx";
+import { Empty, Fact, Loading, Problem } from "./page.tsx";
 
 const REVIEWED: Choice[] = [
   ["", "All"],
@@ -15,18 +16,16 @@ const REVIEWED: Choice[] = [
 ];
 
 /** The voicemails of an organization, newest first. */
-export function VoicemailList({ organization }: { organization: Organization }) {
+export function VoicemailList({ organization: { id, api_key: apiKey } }: { organization: Organization }) {
   const [reviewed, setReviewed] = useState("");
-  const pages = useApiPages("/api/v1/voicemails", { reviewed }, organization.api_key);
+  const pages = useApiPages("/api/v1/voicemails", { reviewed }, apiKey);
   return (
     <>
-      <div class="toolbar">
-        <Segments label="Reviewed" value={reviewed} options={REVIEWED} onChange={setReviewed} />
-      </div>
+      <Segments label="Reviewed" value={reviewed} options={REVIEWED} onChange={setReviewed} />
       <PagedList pages={pages} nothing="No voicemail is like that.">
         <div class="cards stack">
           {pages.items.map((voicemail) => (
-            <VoicemailCard key={voicemail.id} voicemail={voicemail} organization={organization} />
+            <VoicemailCard key={voicemail.id} voicemail={voicemail} orgId={id} />
           ))}
         </div>
         <MoreButton pages={pages} />
@@ -35,26 +34,18 @@ export function VoicemailList({ organization }: { organization: Organization }) 
   );
 }
 
-function VoicemailCard({ voicemail, organization }: { voicemail: Voicemail; organization: Organization }) {
-  const {
-    customer_name: name,
-    phone,
-    message_text: message,
-    reason,
-    reviewed,
-    callback_made: calledBack,
-    notes,
-  } = voicemail;
+function VoicemailCard({ voicemail, orgId }: { voicemail: Voicemail; orgId: string }) {
+  const { phone, reason, reviewed, notes, call_id: callId } = voicemail;
   return (
     <article class="card box stack voicemail">
       <header class="flex wraps between">
-        <h2 class="foreign">{name}</h2>
+        <h2 class="foreign">{voicemail.customer_name}</h2>
         <span class="muted foreign">{phone}</span>
         <span class="spacer" />
         <Chip tone={reviewed ? "plain" : "wait"}>{reviewed ? "Reviewed" : "Unread"}</Chip>
-        {calledBack && <Chip tone="plain">Called back</Chip>}
+        {voicemail.callback_made && <Chip tone="plain">Called back</Chip>}
       </header>
-      <blockquote class="foreign">{message}</blockquote>
+      <blockquote class="foreign">{voicemail.message_text}</blockquote>
       {notes && (
         <p class="foreign">
           <b>Notes:</b> {notes}
@@ -62,9 +53,7 @@ function VoicemailCard({ voicemail, organization }: { voicemail: Voicemail; orga
       )}
       <p class="muted small">
         {reason.replaceAll("_", " ")} · {fullTimeOf(voicemail.created_at)} ·{" "}
-        <a href={hrefTo(`/world/calls?org=${organization.id}&call=${encodeURIComponent(voicemail.call_id)}`)}>
-          its call
-        </a>
+        <a href={hrefTo(`/world/calls?org=${orgId}&call=${encodeURIComponent(callId)}`)}>its call</a>
       </p>
       <ObjectDetails object={voicemail} />
     </article>
@@ -78,20 +67,13 @@ export function AgentList({ organization }: { organization: Organization }) {
     <PagedList pages={pages} nothing="No agent works here.">
       <div class="cards two stack">
         {pages.items.map((agent) => (
-          <article class="card box stack" key={agent.id}>
-            <header class="flex wraps between">
-              <h2 class="foreign">{agent.name}</h2>
-              <Chip>{agent.status}</Chip>
-            </header>
-            <dl class="facts flex wraps">
-              <Fact name="Phone">{agent.phone_number}</Fact>
-              <Fact name="Voice">{agent.voice_id}</Fact>
-              <Fact name="Persona">{agent.persona_id}</Fact>
-              <Fact name="Greeting">{agent.greeting_style}</Fact>
-              <Fact name="Since">{fullTimeOf(agent.created_at)}</Fact>
-            </dl>
-            <ObjectDetails object={agent} />
-          </article>
+          <Card key={agent.id} name={agent.name} chip={agent.status} end={<ObjectDetails object={agent} />}>
+            <Fact name="Phone">{agent.phone_number}</Fact>
+            <Fact name="Voice">{agent.voice_id}</Fact>
+            <Fact name="Persona">{agent.persona_id}</Fact>
+            <Fact name="Greeting">{agent.greeting_style}</Fact>
+            <Fact name="Since">{fullTimeOf(agent.created_at)}</Fact>
+          </Card>
         ))}
       </div>
     </PagedList>
@@ -100,32 +82,80 @@ export function AgentList({ organization }: { organization: Organization }) {
 
 /** Every organization with its API key: these keys are for this machine only and no secret. */
 export function OrganizationList({ organizations }: { organizations: Organization[] }) {
+  const tryIt = ({ id }: Organization) => (
+    <footer class="flex wraps">
+      <Button href={hrefTo(`/console?org=${id}`)} words="Try the API with this key" />
+    </footer>
+  );
   return (
     <div class="cards two stack">
-      {organizations.map((organization) => (
-        <article class="card box stack" key={organization.id}>
-          <header class="flex wraps between">
-            <h2 class="foreign">{organization.name}</h2>
-            <Chip>{organization.industry.replaceAll("_", " ")}</Chip>
-          </header>
-          <dl class="facts flex wraps">
-            <Fact name="API key" wide>
-              <Copyable text={organization.api_key} label="Copy the API key" />
-            </Fact>
-            <Fact name="Id" wide>
-              <Copyable text={organization.id} label="Copy the organization id" />
-            </Fact>
-            <Fact name="Scopes">{organization.api_scopes.join(", ")}</Fact>
-            <Fact name="Subscription">
-              {organization.subscription_tier}, {organization.subscription_status}
-            </Fact>
-            <Fact name="Since">{fullTimeOf(organization.created_at)}</Fact>
-          </dl>
-          <footer class="flex wraps">
-            <Button href={hrefTo(`/console?org=${organization.id}`)} words="Try the API with this key" />
-          </footer>
-        </article>
+      {organizations.map((one) => (
+        <Card key={one.id} name={one.name} chip={one.industry.replaceAll("_", " ")} end={tryIt(one)}>
+          <Fact name="API key" wide>
+            <Copyable text={one.api_key} label="Copy the API key" />
+          </Fact>
+          <Fact name="Id" wide>
+            <Copyable text={one.id} label="Copy the organization id" />
+          </Fact>
+          <Fact name="Scopes">{one.api_scopes.join(", ")}</Fact>
+          <Fact name="Subscription">
+            {one.subscription_tier}, {one.subscription_status}
+          </Fact>
+          <Fact name="Since">{fullTimeOf(one.created_at)}</Fact>
+        </Card>
       ))}
     </div>
+  );
+}
+
+type CardProps = { name: string; chip: string; end: ComponentChildren; children: ComponentChildren };
+
+function Card({ name, chip, end, children }: CardProps) {
+  return (
+    <article class="card box stack">
+      <header class="flex wraps between">
+        <h2 class="foreign">{name}</h2>
+        <Chip>{chip}</Chip>
+      </header>
+      <dl class="facts flex wraps">{children}</dl>
+      {end}
+    </article>
+  );
+}
+
+type PagedListProps = { pages: ApiPages<unknown>; nothing: string; children: ComponentChildren };
+
+/** A paged list in each of its states. */
+export function PagedList({ pages, nothing, children }: PagedListProps) {
+  if (pages.error) return <Problem error={pages.error} />;
+  if (!pages.isLoaded) return <Loading />;
+  if (pages.items.length > 0) return <>{children}</>;
+  return (
+    <Empty icon="world" title={nothing}>
+      <p>
+        Choose another filter, or <a href={hrefTo("/trigger")}>trigger an event</a>: the world changes with
+        it.
+      </p>
+    </Empty>
+  );
+}
+
+export function MoreButton({ pages }: { pages: ApiPages<unknown> }) {
+  if (!pages.hasMore)
+    return <p class="feed-end muted">{countOf(pages.items.length, "item")}: that is all.</p>;
+  return (
+    <p class="feed-end">
+      <Button onClick={pages.loadMore} words="Load the next 50" />
+    </p>
+  );
+}
+
+/** The resource as the REST API answers it. */
+export function ObjectDetails({ object }: { object: { object: string } }) {
+  return (
+    <details>
+      <summary>As the REST API answers it</summary>
+      <BodyView text={JSON.stringify(object)} label={`The ${object.object}`} />
+    </details>
   );
 }

@@ -35,46 +35,40 @@ export type PaletteTools = { toggleTheme: () => void; openHelp: () => void };
 
 /** Everything that can be done from anywhere: words, icon, and what it does. */
 export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
+  const goTo = (words: string, icon: IconName, path: string, also?: string): Action => {
+    return { words, also, icon, run: () => navigate(path) };
+  };
+  const advance = (words: string, icon: IconName, body: object): Action => {
+    return { words, icon, run: () => attempt(() => clockFrom(control.post("/clock/advance", body))) };
+  };
   return [
     ...opened.flatMap(({ current }) => current),
-    ...PLACES.map(({ path, words, also, icon }) => ({
-      words: `Go to ${words}`,
-      also,
-      icon,
-      run: () => navigate(path === "/" ? listPath() : path),
-    })),
-    { words: "Show what is not right", icon: "cross", run: () => navigate("/?verdict=not") },
-    {
-      words: "Show what gave up",
-      also: "dead failed still lost",
-      icon: "flag",
-      run: () => navigate("/?state=lost"),
-    },
-    {
-      words: "Show what timed out",
-      also: "slow timeout",
-      icon: "clock",
-      run: () => navigate("/?q=status:timeout"),
-    },
+    ...PLACES.map(({ path, words, also, icon }) =>
+      goTo(`Go to ${words}`, icon, path === "/" ? listPath() : path, also),
+    ),
+    goTo("Show what is not right", "cross", "/?verdict=not"),
+    goTo("Show what gave up", "flag", "/?state=lost", "dead failed still lost"),
+    goTo("Show what timed out", "clock", "/?q=status:timeout", "slow timeout"),
     ...eventTypes().map((type): Action => ({
       words: `Trigger ${type}`,
       icon: "trigger",
       run: () => trigger(type),
     })),
-    { words: "Register an endpoint", icon: "plus", run: () => navigate("/endpoints?new") },
-    {
-      words: "Recover what was lost (resend all that gave up)",
-      icon: "resend",
-      run: () => navigate("/?recover"),
-    },
-    { words: "Step to the next attempt", icon: "next", run: () => advance({ until: "next" }) },
-    { words: "Advance one minute", icon: "clock", run: () => advance({ seconds: 60 }) },
-    { words: "Advance one hour", icon: "clock", run: () => advance({ seconds: 3_600 }) },
-    { words: "Advance until nothing waits", icon: "end", run: () => advance({ until: "idle" }) },
+    goTo("Register an endpoint", "plus", "/endpoints?new"),
+    goTo("Recover what was lost (resend all that gave up)", "resend", "/?recover"),
+    advance("Step to the next attempt", "next", { until: "next" }),
+    advance("Advance one minute", "clock", { seconds: 60 }),
+    advance("Advance one hour", "clock", { seconds: 3_600 }),
+    advance("Advance until nothing waits", "end", { until: "idle" }),
     { words: "Change the theme", also: "dark light settings", icon: "sun", run: toggleTheme },
     { words: "Keyboard shortcuts", icon: "keyboard", run: openHelp },
-    { words: "API docs", icon: "book", run: () => navigate("/docs") },
+    goTo("API docs", "book", "/docs"),
   ];
+}
+
+/** Begins a run of `verify` on the receiver of an endpoint, of all checks or `only` some, and goes to where it can be watched. */
+export async function verifyEndpoint(id: string, only?: string[]): Promise<void> {
+  if (await attempt(() => control.post(`/endpoints/${id}/verify`, { only }))) navigate("/verify");
 }
 
 async function trigger(type: string): Promise<void> {
@@ -82,8 +76,4 @@ async function trigger(type: string): Promise<void> {
   if (sent === undefined) return;
   const [delivery] = sent.deliveries;
   navigate(delivery === undefined ? `/events/${sent.events[0]?.id ?? ""}` : `/deliveries/${delivery.id}`);
-}
-
-async function advance(body: object): Promise<void> {
-  await attempt(() => clockFrom(control.post("/clock/advance", body)));
 }

@@ -1,13 +1,18 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { readServed } from "../core/api.ts";
+import { apiCurl } from "../core/curl.ts";
+import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { type Docs as DocsOf, type OpenApi, readOpenApi } from "../core/openapi.ts";
+import { hrefTo } from "../core/route.ts";
 import { DELAY_WORDS } from "../core/schedule.ts";
 import { Button } from "../components/button.tsx";
-import { EndpointDocs, EventDocs } from "../components/docs-operations.tsx";
+import { TypeMark } from "../components/chips.tsx";
+import { Code } from "../components/code-view.tsx";
 import { SignatureDocs } from "../components/docs-signature.tsx";
 import { Loaded, PageHead } from "../components/page.tsx";
-import { DocsTable, Fields } from "../components/table.tsx";
+import { DocsTable, Fields, Marked } from "../components/table.tsx";
 
 type Chapter = [id: string, words: string, parts: [id: string, words: string][]];
 
@@ -40,7 +45,7 @@ function Docs({ docs }: { docs: DocsOf }) {
     ["objects", "Objects", objects.map(({ name }) => [name, name])],
   ];
   return (
-    <div class="docs stack">
+    <div class="docs stack columns">
       <Contents chapters={chapters} />
       <article class="docs-text stack">
         <section id="rest" class="docs-part stack">
@@ -53,7 +58,7 @@ function Docs({ docs }: { docs: DocsOf }) {
           </p>
         </section>
         {endpoints.map((endpoint) => (
-          <EndpointDocs key={endpoint.id} endpoint={endpoint} />
+          <EndpointPart key={endpoint.id} endpoint={endpoint} />
         ))}
         <section id="webhooks" class="docs-part stack">
           <h2>Webhooks</h2>
@@ -72,7 +77,7 @@ function Docs({ docs }: { docs: DocsOf }) {
           <Fields label="Fields of the envelope" fields={envelope} />
         </section>
         {events.map((event) => (
-          <EventDocs key={event.id} event={event} />
+          <EventPart key={event.id} event={event} />
         ))}
         <SignatureDocs />
         <section id="objects" class="docs-part stack">
@@ -88,6 +93,92 @@ function Docs({ docs }: { docs: DocsOf }) {
       </article>
     </div>
   );
+}
+
+/** An endpoint of the REST API: what it answers, by which parameters, and where it can be tried. */
+function EndpointPart({ endpoint }: { endpoint: DocsOf["endpoints"][number] }) {
+  const { organizations } = useLive();
+  const { path, summary, description, parameters, example, answer, errors } = endpoint;
+  const key = organizations?.[0]?.api_key ?? "va_test_restaurant";
+  const tryIt = (
+    <Button
+      icon="console"
+      kind="small"
+      href={hrefTo(`/console?path=${encodeURIComponent(path)}`)}
+      words="Try it"
+    />
+  );
+  return (
+    <Part id={endpoint.id} title={<code>GET {path}</code>} aside={tryIt}>
+      <p>
+        <b>{summary}.</b> <Marked text={description} />
+      </p>
+      {parameters.length > 0 && (
+        <DocsTable
+          label={`Parameters of ${path}`}
+          head={["Parameter", "Meaning"]}
+          rows={parameters.map(({ name, description: meaning }) => [`\`${name}\``, meaning])}
+        />
+      )}
+      <Code label={`${path} as curl`} text={apiCurl(path, key)} />
+      <h4>
+        Answers 200, {answer?.isPage ? "a page of " : articleOf(answer?.reference)}
+        <a href={`#${answer?.reference ?? ""}`}>{answer?.reference}</a>
+      </h4>
+      <Code json label={`Answer of ${path}`} text={JSON.stringify(example, null, 2)} />
+      <DocsTable
+        label={`Errors of ${path}`}
+        head={["Status", "Meaning"]}
+        rows={errors.map(({ status, description: meaning }) => [status, meaning])}
+      />
+    </Part>
+  );
+}
+
+/** An event type: when it is sent, what it is about, and where one can be had. */
+function EventPart({ event: { id, type, summary, object, example } }: { event: DocsOf["events"][number] }) {
+  const title = (
+    <>
+      <TypeMark type={type} />
+      <code>{type}</code>
+    </>
+  );
+  const trigger = (
+    <Button icon="trigger" kind="small" href={hrefTo(`/trigger?type=${type}`)} words="Trigger one" />
+  );
+  return (
+    <Part id={id} title={title} aside={trigger}>
+      <p>
+        <b>{summary}.</b> <code>data.object</code> is {articleOf(object)}
+        <a href={`#${object}`}>{object}</a>.
+      </p>
+      <Code json label={`Example of ${type}`} text={JSON.stringify(example, null, 2)} />
+    </Part>
+  );
+}
+
+type PartProps = {
+  id: string;
+  title: ComponentChildren;
+  aside: ComponentChildren;
+  children: ComponentChildren;
+};
+
+function Part({ id, title, aside, children }: PartProps) {
+  return (
+    <section id={id} class="docs-part stack">
+      <header class="flex wraps between">
+        <h3 class="flex">{title}</h3>
+        {aside}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** `a ` or `an `, for what follows it. */
+function articleOf(name = ""): string {
+  return /^[AEIOU]/.test(name) ? "an " : "a ";
 }
 
 /** Where one is, and where one can go. */
@@ -107,7 +198,7 @@ function Contents({ chapters }: { chapters: Chapter[] }) {
     for (const part of parts) observer.observe(part);
     return () => observer.disconnect();
   }, []);
-  const link = (id: string, words: string) => (
+  const link = ([id, words]: readonly [id: string, words: string, ...unknown[]]) => (
     <a class="muted" href={`#${id}`} aria-current={id === at ? "location" : undefined}>
       {words}
     </a>
@@ -115,16 +206,14 @@ function Contents({ chapters }: { chapters: Chapter[] }) {
   return (
     <nav class="docs-contents small" aria-label="Contents">
       <ul>
-        {chapters.map(([id, words, parts]) => (
-          <li key={id}>
-            <b>{link(id, words)}</b>{" "}
-            {parts.length > 0 && (
-              <ul>
-                {parts.map(([part, name]) => (
-                  <li key={part}>{link(part, name)}</li>
-                ))}
-              </ul>
-            )}
+        {chapters.map((chapter) => (
+          <li key={chapter[0]}>
+            <b>{link(chapter)}</b>{" "}
+            <ul>
+              {chapter[2].map((part) => (
+                <li key={part[0]}>{link(part)}</li>
+              ))}
+            </ul>
           </li>
         ))}
       </ul>

@@ -1,17 +1,19 @@
-import { useEffect } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { programName } from "../core/curl.ts";
-import { useLive } from "../core/live.ts";
-import { useLoaded } from "../core/load.ts";
+import { endpointChoices, useLive } from "../core/live.ts";
+import { useGot } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
+import { attempt } from "../core/toasts.ts";
 import type { KeptReport, Verification } from "../core/types.ts";
-import { fullTimeOf } from "../core/words.ts";
+import { fullTimeOf, placeOf } from "../core/words.ts";
 import { Button, Copyable } from "../components/button.tsx";
 import { standingOf } from "../components/check-row.tsx";
+import { Select } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Empty, Loading, PageHead, Problem } from "../components/page.tsx";
 import { Report } from "../components/report.tsx";
-import { verifyEndpoint, VerifyProgress, VerifyStart } from "../components/verify-run.tsx";
 
 /** Runs the checks, and hands their report to this page. */
 const command = () =>
@@ -22,35 +24,27 @@ const command = () =>
 export function VerifyPage() {
   const { verification, endpoints } = useLive();
   const isRunning = verification?.state === "running";
-  const { value: kept, error, reload } = useLoaded("report", () => control.get("/reports/verify"));
-  useEffect(() => void reload(), [verification?.id, isRunning]);
+  const loaded = useGot("/reports/verify", { again: `${verification?.id} ${isRunning}` });
+  const { value: kept, error, reload } = loaded;
   const isOwn =
     verification !== undefined && (isRunning || (kept !== undefined && !isLater(kept, verification)));
   const report = isOwn ? verification : kept?.report;
   const failed =
     isOwn && !isRunning ? verification.checks.filter((check) => standingOf(check) === "failed") : [];
+  const lead =
+    !isRunning && kept?.report
+      ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.`
+      : "A verdict on any receiver, with evidence.";
+  async function repeatFailed() {
+    const ids = failed.map(({ id }) => id);
+    await verifyEndpoint(verification?.endpoint_id ?? "", ids);
+  }
   return (
     <>
-      <PageHead
-        title="Verify"
-        lead={
-          !isRunning && kept?.report
-            ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.`
-            : "A verdict on any receiver, with evidence."
-        }
-      >
+      <PageHead title="Verify" lead={lead}>
         {!isOwn && <Button onClick={reload} words="Look again" />}
-        {isOwn && failed.length > 0 && (
-          <Button
-            icon="resend"
-            onClick={() =>
-              verifyEndpoint(
-                verification.endpoint_id,
-                failed.map(({ id }) => id),
-              )
-            }
-            words={`Run the ${failed.length} failed again`}
-          />
+        {failed.length > 0 && (
+          <Button icon="resend" onClick={repeatFailed} words={`Run the ${failed.length} failed again`} />
         )}
         <VerifyStart />
       </PageHead>
@@ -68,6 +62,47 @@ export function VerifyPage() {
 /** Whether what is kept was made elsewhere, after the run here began: what the command sends is JSON alone. */
 function isLater({ formats, received_at: receivedAt }: KeptReport, verification: Verification): boolean {
   return formats.length === 1 && receivedAt >= verification.started_at;
+}
+
+/** Chooses whom to verify; while a run is under way, ends it. */
+function VerifyStart() {
+  const { endpoints, verification } = useLive();
+  const [chosen, setChosen] = useState<string>();
+  const all = [...(endpoints?.values() ?? [])];
+  const endpoint = all.find(({ id }) => id === (chosen ?? verification?.endpoint_id)) ?? all[0];
+  const cancel = () => attempt(() => control.post("/verification/cancel"));
+  if (verification?.state === "running") return <Button icon="cross" onClick={cancel} words="Cancel" />;
+  if (endpoint === undefined) return null;
+  return (
+    <>
+      {all.length > 1 && (
+        <label class="inline-field flex muted">
+          <span>Endpoint</span>{" "}
+          <Select value={endpoint.id} options={endpointChoices()} onChange={setChosen} />
+        </label>
+      )}
+      <Button
+        icon="verify"
+        kind="accent"
+        title="Sends it some hundred deliveries: honest, forged, broken and repeated ones"
+        onClick={() => verifyEndpoint(endpoint.id)}
+        words={`Verify ${all.length > 1 ? "" : placeOf(endpoint.url)}`}
+      />
+    </>
+  );
+}
+
+/** How far a run is. */
+function VerifyProgress({ verification: { url, done, total } }: { verification: Verification }) {
+  return (
+    <div class="report-verdict box flex wraps">
+      <p>
+        <b>Checking</b> <span class="foreign">{placeOf(url)}</span>
+      </p>
+      <progress max={Math.max(total, 1)} value={done} aria-label="Checks done" />
+      <p class="progress-words muted">{total === 0 ? "Starting…" : `${done} of ${total}`}</p>
+    </div>
+  );
 }
 
 function NoReport({ hasEndpoints }: { hasEndpoints: boolean }) {
@@ -99,10 +134,10 @@ const WORDS: Record<string, string> = {
 };
 
 /** The last report as files, in each format that there is of it. */
-export function ReportFiles({ formats }: { formats: string[] }) {
+function ReportFiles({ formats }: { formats: string[] }) {
   const known = Object.keys(WORDS).filter((format) => formats.includes(format));
   return (
-    <div class="report-files flex wraps" role="group" aria-label="Save the report">
+    <div class="flex wraps" role="group" aria-label="Save the report">
       <span class="inline muted">
         <Icon name="save" size={14} /> Save as
       </span>
