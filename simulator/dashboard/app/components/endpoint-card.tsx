@@ -4,7 +4,7 @@ import { control } from "../core/api.ts";
 import { scheduleNowMs, useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { attempt, toast } from "../core/toasts.ts";
-import type { Endpoint } from "../core/types.ts";
+import type { Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { countOf, dayAndTimeOf, fullTimeOf } from "../core/words.ts";
 import { AnswerPicture } from "./answer-picture.tsx";
 import { Button, Copyable } from "./button.tsx";
@@ -24,21 +24,21 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
   const organization = organizations?.find((known) => known.id === endpoint.org_id);
 
   async function test() {
-    const sent = await attempt(() => control.post(`/endpoints/${encodeURIComponent(id)}/test`));
-    if (sent === undefined) return;
-    const [delivery] = sent.deliveries;
-    toast("ok", "A synthetic call.completed is on its way.", {
-      href: hrefTo(`/deliveries/${delivery?.id ?? ""}`),
-      words: "Watch it",
-    });
+    const sent = await attempt(() => control.post(`/endpoints/${id}/test`));
+    const link = { href: hrefTo(`/deliveries/${sent?.deliveries[0]?.id ?? ""}`), words: "Watch it" };
+    if (sent !== undefined) toast("ok", "A synthetic call.completed is on its way.", link);
   }
   async function remove() {
     setDeleting(false);
     await attempt(async () => {
-      await control.delete(`/endpoints/${encodeURIComponent(id)}`);
+      await control.delete(`/endpoints/${id}`);
       toast("ok", "The endpoint was deleted. Its past deliveries stay in sight.");
       navigate("/endpoints", { replace: true });
     });
+  }
+  function rotated(changed: EndpointWithSecret) {
+    setRotating(false);
+    tellSecret(changed);
   }
 
   return (
@@ -47,16 +47,14 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         <h2 class="foreign">
           <a href={hrefTo(`/endpoints/${id}`)}>{url}</a>
         </h2>
-        {flagged ? (
-          <Chip tone="bad" title="Flagged at three failures in a row; never disabled">
-            <Icon name="flag" size={13} />
-            Failing: {countOf(failures, "failure")} in a row
-          </Chip>
-        ) : failures > 0 ? (
-          <Chip tone="wait">{countOf(failures, "failure")} in a row</Chip>
-        ) : (
-          <Chip>No failures in a row</Chip>
-        )}
+        <Chip
+          tone={flagged ? "bad" : failures > 0 ? "wait" : "plain"}
+          title={flagged ? "Flagged at three failures in a row; never disabled" : undefined}
+        >
+          {flagged && <Icon name="flag" size={13} />}
+          {flagged && "Failing: "}
+          {failures > 0 ? countOf(failures, "failure") : "No failures"} in a row
+        </Chip>
       </header>
       <AnswerPicture endpoint={endpoint} />
       <dl class="facts flex wraps">
@@ -106,16 +104,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         <Button href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)} words="Edit" />
         <Button kind="danger-words" onClick={() => setDeleting(true)} words="Delete" />
       </footer>
-      {isRotating && (
-        <RotateSecret
-          endpoint={endpoint}
-          onDone={(changed) => {
-            setRotating(false);
-            tellSecret(changed);
-          }}
-          onClose={() => setRotating(false)}
-        />
-      )}
+      {isRotating && <RotateSecret endpoint={endpoint} onDone={rotated} onClose={() => setRotating(false)} />}
       {isDeleting && (
         <Confirm
           title="Delete this endpoint?"

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { scheduleNowMs } from "../core/live.ts";
 import { aheadOf, placeOnLine, WAITS } from "../core/schedule.ts";
 import type { Due } from "../core/types.ts";
-import { countdownOf, countOf, dayAndTimeOf, timeOf } from "../core/words.ts";
+import { countdownOf, countOf, momentOf } from "../core/words.ts";
 import { Button } from "./button.tsx";
 
 /** Beyond this part of the line what is said stands to the left of it. */
@@ -30,28 +30,21 @@ export function StripAsk({ place, target, words, isAsking, onMove, onCancel }: S
   }
 
   const nowMs = scheduleNowMs() ?? Date.now();
-  const isOtherDay = dayAndTimeOf(nowMs).slice(0, 6) !== dayAndTimeOf(target).slice(0, 6);
+  const rest = "All of it happens now, each in its turn, and so do retries that fall due by then.";
   return (
     <div
       style={place <= MIDDLE ? { left: `${place * 100}%` } : { right: `${(1 - place) * 100}%` }}
-      class="strip-ask box stack small"
+      class="strip-ask box stack near small"
       role={isAsking ? "alertdialog" : undefined}
       aria-label={isAsking ? "Move schedule time?" : undefined}
       onKeyDown={press}
     >
       <p>
-        <b>In {countdownOf(target - nowMs)}</b>{" "}
-        <span class="muted">at {isOtherDay ? dayAndTimeOf(target) : timeOf(target)}</span>
+        <b>In {countdownOf(target - nowMs)}</b> <span class="muted">at {momentOf(target, nowMs)}</span>
       </p>
-      {words !== "" && (
-        <p>
-          {isAsking
-            ? `On the way: ${words}. All of it happens now, each in its turn, and so do retries that fall due by then.`
-            : words}
-        </p>
-      )}
+      {words !== "" && <p>{isAsking ? `On the way: ${words}. ${rest}` : words}</p>}
       {isAsking && (
-        <p class="actions flex wraps">
+        <p class="flex wraps">
           <button ref={move} type="button" class="button small accent" onClick={onMove}>
             Move
           </button>{" "}
@@ -88,31 +81,24 @@ export function StripTicks() {
 }
 
 /** What falls due: attempts as bars that are the higher the more there are, steps as points of their type's colour. */
-export function StripMarks({ due, target }: { due: Due[]; target: number | undefined }) {
+export function StripMarks({ due, target = 0 }: { due: Due[]; target: number | undefined }) {
   return (
     <svg class="strip-marks" aria-hidden="true">
       {due.map((one) => {
         const aheadMs = aheadOf(one.due_at);
         const x = `${placeOnLine(aheadMs) * 100}%`;
-        const isReached = target !== undefined && Date.parse(one.due_at) <= target ? "reached" : "";
+        const reached = Date.parse(one.due_at) <= target ? "reached" : "";
         const title = <title>{wordsOf(one, aheadMs)}</title>;
-        if (one.kind === "step")
-          return (
-            <circle
-              key={`step ${one.due_at}`}
-              class={`mark-step ${(one.event_type ?? "").replace(".", "-")} ${isReached}`}
-              cx={x}
-              cy="12"
-              r="4"
-            >
-              {title}
-            </circle>
-          );
         const height = Math.min(HIGHEST_PX, LOWEST_PX + 3 * Math.log2(one.count));
-        return (
+        const type = (one.event_type ?? "").replace(".", "-");
+        return one.kind === "step" ? (
+          <circle key={`step ${one.due_at}`} class={`mark-step ${type} ${reached}`} cx={x} cy="12" r="4">
+            {title}
+          </circle>
+        ) : (
           <rect
             key={one.delivery_id}
-            class={`mark-due ${isReached}`}
+            class={`mark-due wait ${reached}`}
             x={x}
             y={22 - height}
             width="3"

@@ -1,22 +1,21 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { control } from "../core/api.ts";
 import { useKeys } from "../core/keys.ts";
-import { clockFrom, live, scheduleNowMs, setReach, useLive } from "../core/live.ts";
+import { clockFrom, scheduleNowMs, setReach, useLive } from "../core/live.ts";
 import {
   aheadAtPlace,
   aheadOf,
   onTheWay,
-  onTheWayWords,
   placeOnLine,
   SCHEDULE_MS,
   useAhead,
   WAITS,
 } from "../core/schedule.ts";
-import { attempt } from "../core/toasts.ts";
+import { attempt, useAttempt } from "../core/toasts.ts";
 import type { Due } from "../core/types.ts";
 import { countdownOf } from "../core/words.ts";
+import { IconButton } from "./button.tsx";
 import { useTick } from "./countdown.tsx";
-import { Icon } from "./icon.tsx";
 import { StripAsk, StripMarks, StripTicks } from "./strip-parts.tsx";
 
 /** Between two moments while it plays: long enough to see what each did. */
@@ -37,7 +36,7 @@ export function TimeStrip() {
   /** Where one would go, in milliseconds of schedule time. */
   const [target, setTarget] = useState<number>();
   const [isAsking, setAsking] = useState(false);
-  const [isBusy, setBusy] = useState(false);
+  const [busy, run] = useAttempt();
   const play = usePlay();
   useKeys({ s: () => track.current?.focus(), P: play.toggle });
 
@@ -50,16 +49,13 @@ export function TimeStrip() {
     setAsking(false);
   }
   function choose() {
-    const { attempts, steps } = onTheWay(due, target ?? 0);
-    if (attempts + steps > 0) setAsking(true);
+    if (onTheWay(due, target ?? 0) !== "") setAsking(true);
     else void move();
   }
   async function move() {
     const seconds = Math.max(0, (target ?? 0) - nowMs()) / 1000;
     setAsking(false);
-    setBusy(true);
-    await attempt(() => clockFrom(control.post("/clock/advance", { seconds })));
-    setBusy(false);
+    await run("move", () => clockFrom(control.post("/clock/advance", { seconds })));
     aim(undefined);
     track.current?.focus();
   }
@@ -71,7 +67,7 @@ export function TimeStrip() {
     return marked ? Date.parse(marked.due_at) : nowMs() + aheadAtPlace(place);
   }
   function press(event: PointerEvent & { currentTarget: HTMLElement }) {
-    if (event.button !== 0 || isBusy) return;
+    if (event.button !== 0 || busy !== undefined) return;
     event.currentTarget.setPointerCapture(event.pointerId);
     setAsking(false);
     aim(targetAt(event));
@@ -84,7 +80,7 @@ export function TimeStrip() {
     if (go !== undefined) aim(nextStop(due, target, go));
     else if (event.key === "Home") cancel();
     else if (event.key === "End") aim(Math.max(...stopsOf(due)));
-    else if (event.key === "Enter" && target !== undefined && !isBusy) choose();
+    else if (event.key === "Enter" && target !== undefined && busy === undefined) choose();
     else if (event.key === "Escape" && target !== undefined) cancel();
     else return;
     event.preventDefault();
@@ -93,19 +89,16 @@ export function TimeStrip() {
 
   if (clock === undefined) return <div class="time-strip flex" aria-busy="true" />;
   const aheadMs = target === undefined ? 0 : Math.max(0, (target ?? 0) - nowMs());
-  const words = onTheWayWords(onTheWay(due, target ?? Number.POSITIVE_INFINITY));
+  const words = onTheWay(due, target ?? Number.POSITIVE_INFINITY);
   return (
-    <section class={`time-strip flex ${isBusy ? "busy" : ""}`} aria-label="What lies ahead">
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={play.isOn ? "Pause" : "Play"}
+    <section class={`time-strip flex ${busy === undefined ? "" : "busy"}`} aria-label="What lies ahead">
+      <IconButton
+        icon={play.isOn ? "pause" : "play"}
+        label={play.isOn ? "Pause" : "Play"}
         title={play.isOn ? "Pause (Shift+P)" : "Play: from one due moment to the next (Shift+P)"}
         disabled={!play.isOn && clock.next_attempt_at === null}
         onClick={play.toggle}
-      >
-        <Icon name={play.isOn ? "pause" : "play"} size={15} />
-      </button>
+      />
       <div class="strip-room">
         <div
           ref={track}
@@ -116,9 +109,7 @@ export function TimeStrip() {
           aria-valuemin={0}
           aria-valuemax={SCHEDULE_MS / 1000}
           aria-valuenow={Math.min(SCHEDULE_MS, aheadMs) / 1000}
-          aria-valuetext={
-            target === undefined ? "now" : `in ${countdownOf(aheadMs)}${words === "" ? "" : `: ${words}`}`
-          }
+          aria-valuetext={target === undefined ? "now" : `in ${countdownOf(aheadMs)}${words && `: ${words}`}`}
           title="Drag to move schedule time ahead (s, then the arrow keys)"
           onPointerDown={press}
           onPointerMove={drag}
@@ -143,7 +134,8 @@ export function TimeStrip() {
         )}
       </div>
       <p class="strip-sum muted small one-line" role="status">
-        {sumOf(due)}
+        {onTheWay(due, Number.POSITIVE_INFINITY) ||
+          (clock.next_attempt_at === null ? "Nothing is due" : "Later")}
       </p>
     </section>
   );
@@ -195,12 +187,6 @@ function nextStop(due: Due[], target: number | undefined, go: number): number | 
   // Delays are counted from now, which goes on meanwhile: what is a moment away is where one is.
   const next = go > 0 ? stops.find((stop) => stop > from + 500) : stops.findLast((stop) => stop < from - 500);
   return next ?? (go > 0 ? target : undefined);
-}
-
-function sumOf(due: Due[]): string {
-  const words = onTheWayWords(onTheWay(due, Number.POSITIVE_INFINITY));
-  if (words !== "") return words;
-  return live.clock?.next_attempt_at === null ? "Nothing is due" : "Later";
 }
 
 /** Schedule time; while the clock is not known yet, nothing is ahead of it. */

@@ -1,11 +1,6 @@
 import { control } from "./api.ts";
 import { live } from "./live.ts";
-
-/** One shell word, whatever is in it. */
-export function shellWord(text: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
+import { shellWord } from "../../../shell-words.ts";
 
 /** Headers that curl sends without being told. */
 const CURLS_OWN = new Set(["host", "content-length", "connection"]);

@@ -4,8 +4,7 @@ import { live, scheduleNowMs, useLive } from "./live.ts";
 import { createNewest } from "./load.ts";
 import type { Attempt, Delivery, Due } from "./types.ts";
 import { countOf } from "./words.ts";
-import { RETRY_DELAYS_SECONDS } from "../../../../shared/retry-policy.ts";
-import { SCHEDULE_SECONDS } from "../../../../shared/retry-policy.ts";
+import { RETRY_DELAYS_SECONDS, SCHEDULE_SECONDS } from "../../../../shared/retry-policy.ts";
 
 /** The delays of the retry policy (SPEC §6) that are waited, in seconds and in words: `1 min`, `12 h`. */
 export const WAITS = RETRY_DELAYS_SECONDS.slice(1).map((seconds) => ({ seconds, words: wordsOf(seconds) }));
@@ -13,33 +12,28 @@ export const WAITS = RETRY_DELAYS_SECONDS.slice(1).map((seconds) => ({ seconds, 
 /** `+1 min`, `+12 h`: how long slot `index` waits after the one before. */
 export const DELAY_WORDS = ["at once", ...WAITS.map(({ words }) => `+${words}`)];
 
-/** `6 min`, `2 h 36 min`: when slot `index` comes at the earliest, counted from the first. */
-const SINCE_START_WORDS = RETRY_DELAYS_SECONDS.map((_, index) =>
-  index === 0
-    ? "At once"
-    : wordsOf(RETRY_DELAYS_SECONDS.slice(0, index + 1).reduce<number>((sum, seconds) => sum + seconds, 0)),
-);
-
 export type SlotState = "ok" | "failed" | "purpose" | "flying" | "next" | "later" | "unused";
 export type Slot = { number: number; dueMs: number; attempt: Attempt | undefined; state: SlotState };
 
 /**
- * The six slots of a delivery. Each has its state (`ok`, `failed`, `purpose`, `flying`, `next`, `later`, `unused`), the
- * attempt made in it if any, and when it was or will be due at the earliest, in milliseconds of schedule time.
+ * The six slots of a delivery. Each has its state, the attempt made in it if any, and when it was or will be due at the
+ * earliest, in milliseconds of schedule time.
  */
-export function slotsOf(delivery: Delivery): Slot[] {
-  const { attempts } = delivery;
-  let dueMs = Date.parse(attempts[0]?.scheduled_at ?? delivery.next_attempt_at ?? delivery.created_at);
+export function slotsOf({
+  attempts,
+  state,
+  created_at: createdAt,
+  next_attempt_at: nextAt,
+}: Delivery): Slot[] {
+  let fromMs = Date.parse(createdAt);
   return RETRY_DELAYS_SECONDS.map((delaySeconds, index) => {
     const attempt = attempts[index];
-    if (index > 0) dueMs = dueOf(delivery, index, dueMs + delaySeconds * 1000);
-    if (attempt !== undefined) {
-      const slot: Slot = { number: index + 1, dueMs, attempt, state: attemptTone(attempt) };
-      dueMs = Date.parse(attempt.ended_at ?? attempt.started_at);
-      return slot;
-    }
-    const isNext = index === attempts.length && delivery.next_attempt_at !== null;
-    return { number: index + 1, dueMs, attempt, state: isNext ? "next" : restState(delivery) };
+    const isNext = index === attempts.length && nextAt !== null;
+    const dueAt = attempt?.scheduled_at ?? (isNext ? nextAt : undefined);
+    const dueMs = dueAt === undefined ? fromMs + delaySeconds * 1000 : Date.parse(dueAt);
+    fromMs = attempt === undefined ? dueMs : Date.parse(attempt.ended_at ?? attempt.started_at);
+    const rest = isNext ? "next" : state === "attempting" ? "later" : "unused";
+    return { number: index + 1, dueMs, attempt, state: attempt === undefined ? rest : attemptTone(attempt) };
   });
 }
 
@@ -49,8 +43,8 @@ export function sinceStartWords(slots: readonly Slot[], { number, dueMs, attempt
   const seconds = Math.round((dueMs - (slots[0]?.dueMs ?? dueMs)) / 1000);
   // What the attempts before took is part of it.
   const isAsPlanned = attempt === undefined || (seconds >= planned && seconds - planned <= 60);
-  if (isAsPlanned) return SINCE_START_WORDS[number - 1] ?? "";
-  return seconds < 1 ? "At once" : seconds < 60 ? `${seconds} s` : wordsOf(seconds - (seconds % 60));
+  const shown = isAsPlanned ? planned : seconds;
+  return shown < 1 ? "At once" : shown < 60 ? `${shown} s` : wordsOf(shown - (shown % 60));
 }
 
 /** `ok`, `failed` or `flying`. */
@@ -65,24 +59,13 @@ export function attemptTone(attempt: Attempt): "ok" | "failed" | "flying" | "pur
   return state === "failed" && attempt.blame === "simulator" ? "purpose" : state;
 }
 
-export function isSuccess(attempt: Attempt): boolean {
-  return attempt.http_status !== null && attempt.http_status >= 200 && attempt.http_status <= 299;
+export function isSuccess({ http_status: status }: Attempt): boolean {
+  return status !== null && status >= 200 && status <= 299;
 }
 
 function wordsOf(seconds: number): string {
   const [hours, minutes] = [Math.floor(seconds / 3_600), (seconds % 3_600) / 60];
   return [hours > 0 ? `${hours} h` : "", minutes > 0 ? `${minutes} min` : ""].filter(Boolean).join(" ");
-}
-
-function dueOf(delivery: Delivery, index: number, plannedMs: number): number {
-  const attempt = delivery.attempts[index];
-  if (attempt !== undefined) return Date.parse(attempt.scheduled_at);
-  const { attempts, next_attempt_at: nextAt } = delivery;
-  return index === attempts.length && nextAt !== null ? Date.parse(nextAt) : plannedMs;
-}
-
-function restState(delivery: Delivery): SlotState {
-  return delivery.state === "attempting" ? "later" : "unused";
 }
 
 /** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */
@@ -130,20 +113,12 @@ export function useAhead(): Due[] {
   return due;
 }
 
-type OnTheWay = { attempts: number; steps: number };
-
-/** What would be on the way to a moment of schedule time, counted: `{ attempts, steps }`. */
-export function onTheWay(due: Due[], untilMs: number): OnTheWay {
-  const counts = { attempts: 0, steps: 0 };
-  for (const { kind, due_at: dueAt, count } of due) {
-    if (Date.parse(dueAt) <= untilMs) counts[kind === "attempt" ? "attempts" : "steps"] += count;
-  }
-  return counts;
-}
-
-/** `3 attempts and 2 steps of scenarios`, or nothing. */
-export function onTheWayWords({ attempts, steps }: OnTheWay): string {
-  return [attempts > 0 ? countOf(attempts, "attempt") : "", steps > 0 ? countOf(steps, "scenario step") : ""]
+/** What would be on the way to a moment of schedule time: `3 attempts and 2 scenario steps`, or nothing. */
+export function onTheWay(due: Due[], untilMs: number): string {
+  const counts = { attempt: 0, step: 0 };
+  for (const { kind, due_at: dueAt, count } of due) if (Date.parse(dueAt) <= untilMs) counts[kind] += count;
+  const { attempt, step } = counts;
+  return [attempt > 0 && countOf(attempt, "attempt"), step > 0 && countOf(step, "scenario step")]
     .filter(Boolean)
     .join(" and ");
 }
