@@ -1,10 +1,9 @@
 import { useMemo } from "preact/hooks";
 import type { Check } from "../core/types.ts";
 import { shortOf } from "../core/words.ts";
-import { Copyable, CopyButton } from "./button.tsx";
+import { Copyable, CopyButton, Icon, type IconName } from "./button.tsx";
 import { Chip, type Tone } from "./chips.tsx";
 import { Code } from "./code-view.tsx";
-import { Icon, type IconName } from "./icon.tsx";
 
 const MOST_OF_A_HEADER = 2_000;
 
@@ -92,7 +91,7 @@ function Exchange({ exchange, label }: { exchange: ExchangeOf; label: string }) 
   const { sent, received, curl, duration_ms: durationMs } = exchange;
   return (
     <div class="pair stack">
-      <div>
+      <div class="stack near">
         <h3>Request</h3>
         {sent?.note && <p class="muted foreign">{sent.note}</p>}
         <Code text={messageText(sent)} label={`Request: ${label}`} />
@@ -100,7 +99,7 @@ function Exchange({ exchange, label }: { exchange: ExchangeOf; label: string }) 
           <CopyButton small text={curl} label="Copy as curl" title="Signs afresh with $SIGNING_SECRET" />
         )}
       </div>
-      <div>
+      <div class="stack near">
         <h3>Answer{durationMs !== undefined && <span class="muted"> after {durationMs} ms</span>}</h3>
         <Code text={messageText(received)} label={`Answer: ${label}`} />
       </div>

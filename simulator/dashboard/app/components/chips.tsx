@@ -1,9 +1,11 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { live, scheduleNowMs } from "../core/live.ts";
 import { attemptTone } from "../core/schedule.ts";
 import type { Attempt, Delivery, DeliveryState, VerdictResult } from "../core/types.ts";
-import { countOf, outcomeWord, STATE_TITLES, STATE_WORDS } from "../core/words.ts";
-import { Icon, type IconName } from "./icon.tsx";
-import { Marked } from "./table.tsx";
+import { countdownOf, countOf, outcomeWord, STATE_TITLES, STATE_WORDS } from "../core/words.ts";
+import { Icon, type IconName } from "./button.tsx";
+import { Marked } from "./page.tsx";
 
 export type Tone = "ok" | "bad" | "wait" | "purpose" | "plain";
 
@@ -52,7 +54,7 @@ export function TypeMark({ type }: { type: string }) {
 /** An event type by its name, with its mark. */
 export function TypeName({ type }: { type: string }) {
   return (
-    <span class="type inline">
+    <span class="type inline nowrap">
       <TypeMark type={type} />
       <span class="foreign">{type}</span>
     </span>
@@ -102,4 +104,45 @@ function handlingWords({ handled, duplicates, state }: NonNullable<Delivery["han
   const times = ["never", "once", "twice"][handled] ?? `${handled} times`;
   const seen = duplicates ? `, ${countOf(duplicates, "duplicate")} seen` : "";
   return `The receiver says: ${state ? `${state}, ` : ""}handled ${times}${seen}.`;
+}
+
+const TICK_MS = 500;
+const tickers = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** Renders again about twice a second while shown, all components at the same moment. */
+export function useTick() {
+  const [, setCount] = useState(0);
+  useEffect(() => {
+    const tick = () => setCount((count) => count + 1);
+    tickers.add(tick);
+    timer ??= setInterval(() => {
+      for (const ticker of tickers) ticker();
+    }, TICK_MS);
+    return () => {
+      tickers.delete(tick);
+      if (tickers.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+  }, []);
+}
+
+/** Schedule time left until `until` (ISO 8601). */
+export function Countdown({ until }: { until: string }) {
+  useTick();
+  const nowMs = scheduleNowMs();
+  if (nowMs === undefined) return null;
+  const leftMs = Date.parse(until) - nowMs;
+  if (leftMs <= 0) return <span class="countdown nowrap">due now</span>;
+  const isStill = live.clock?.mode === "manual";
+  return (
+    <time
+      class="countdown nowrap"
+      datetime={until}
+      title={isStill ? "Schedule time stands still: step the clock." : until}
+    >
+      in {countdownOf(leftMs)}
+    </time>
+  );
 }

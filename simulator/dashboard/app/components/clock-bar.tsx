@@ -5,10 +5,9 @@ import { clockFrom, scheduleNowMs, useLive } from "../core/live.ts";
 import { useAttempt } from "../core/toasts.ts";
 import type { ClockMode } from "../core/types.ts";
 import { CLOCK_MODES, countOf, fullTimeOf, momentOf, timeOf } from "../core/words.ts";
-import { Button, IconButton, Segments } from "./button.tsx";
-import { Countdown, useTick } from "./countdown.tsx";
+import { Button, IconButton, type IconName, Segments } from "./button.tsx";
+import { Countdown, useTick } from "./chips.tsx";
 import { Confirm, Dialog } from "./dialog.tsx";
-import type { IconName } from "./icon.tsx";
 import { TimeStrip } from "./time-strip.tsx";
 
 const MODES = (["real", "skip", "manual"] as const).map((mode) => [mode, ...CLOCK_MODES[mode]] as const);

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import { useActions } from "../core/actions.ts";
 import { control } from "../core/api.ts";
-import { attemptCurl } from "../core/curl.ts";
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { useGot } from "../core/load.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";
+import { attemptCurl } from "../core/snippets.ts";
 import { attempt, toast } from "../core/toasts.ts";
 import type { DeliveryDetail } from "../core/types.ts";
 import { fullTimeOf, lineOf, shortId, withControlsShown } from "../core/words.ts";

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { asError } from "../core/api.ts";
-import { Button, IconButton } from "./button.tsx";
-import type { IconName } from "./icon.tsx";
+import { Button, IconButton, type IconName } from "./button.tsx";
 import { Problem } from "./page.tsx";
 
 type DialogProps = {

@@ -4,12 +4,11 @@ import { organizationChoices, useLive } from "../core/live.ts";
 import { useGot, useLater } from "../core/load.ts";
 import { toast } from "../core/toasts.ts";
 import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts";
-import { Button } from "./button.tsx";
+import { Button, Icon } from "./button.tsx";
 import { FormDialog } from "./dialog.tsx";
 import { FaultPicker } from "./fault-picker.tsx";
+import { ReceiverOffers } from "./feed-empty.tsx";
 import { Checkboxes, SelectField, TextField } from "./field.tsx";
-import { Icon } from "./icon.tsx";
-import { ReceiverOffers } from "./receiver-offers.tsx";
 
 const CHECK_AFTER_MS = 120;
 const CHECK_AGAIN_MS = 1_000;

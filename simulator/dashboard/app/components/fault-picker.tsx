@@ -1,6 +1,6 @@
 import { useGot } from "../core/load.ts";
 import { CheckBox, Select } from "./field.tsx";
-import { Marked } from "./table.tsx";
+import { Marked } from "./page.tsx";
 
 const PLACES = [
   ["fan-out", "When it is sent"],

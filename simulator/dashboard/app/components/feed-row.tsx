@@ -12,8 +12,7 @@ import {
   placeOf,
   withControlsShown,
 } from "../core/words.ts";
-import { TypeMark, VerdictMark } from "./chips.tsx";
-import { Countdown } from "./countdown.tsx";
+import { Countdown, TypeMark, VerdictMark } from "./chips.tsx";
 
 const LIT_MS = 1_600;
 

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
+import type { FieldDocs } from "../core/openapi.ts";
 import { hrefTo, listPath } from "../core/route.ts";
 import { messageOf } from "../core/toasts.ts";
-import { Icon, type IconName } from "./icon.tsx";
+import { Icon, type IconName } from "./button.tsx";
 
 type Heading = "h1" | "h2";
 
@@ -75,7 +76,7 @@ type PanelProps = {
 /** A titled box. */
 export function Panel({ title, aside, children, className = "" }: PanelProps) {
   return (
-    <section class={`panel box ${className}`}>
+    <section class={`panel box stack near ${className}`}>
       {title && (
         <header class="flex wraps between">
           <h2>{title}</h2>
@@ -170,4 +171,63 @@ export function Guarded({ children }: { children: ComponentChildren }) {
       <Problem error={new Error(`It met something that it cannot show: ${messageOf(error)}.`)} isPage />
     </>
   );
+}
+
+type TableProps = { label: string; head?: string[]; rows: ComponentChildren[][]; className?: string };
+
+/** Rows, each named by its first cell; `head` names the columns. */
+export function Table({ label, head, rows, className = "" }: TableProps) {
+  return (
+    <table class={className} aria-label={label}>
+      {head && (
+        <thead>
+          <tr>{head.map((words) => (words === "" ? <td /> : <th scope="col">{words}</th>))}</tr>
+        </thead>
+      )}
+      <tbody>
+        {rows.map(([first, ...others], index) => (
+          <tr key={index}>
+            <th scope="row" class="foreign">
+              {first}
+            </th>
+            {others.map((cell) => (
+              <td class="foreign">{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The fields of an object, in a table: name, type, whether they are always there, what they mean. */
+export function Fields({ label, fields }: { label: string; fields: FieldDocs[] }) {
+  const rows = fields.map(({ name, type, reference, isAlways, note }) => [
+    <>
+      <code>{name}</code>
+      {!isAlways && <span class="faint">sometimes</span>}
+    </>,
+    reference === undefined ? <code>{type}</code> : <a href={`#${reference}`}>{type}</a>,
+    <Marked text={note} />,
+  ]);
+  return (
+    <div class="docs-table">
+      <Table label={label} head={["Field", "Type", "Meaning"]} rows={rows} />
+    </div>
+  );
+}
+
+/** Anything else that has rows: `head` and `rows` are words, with code between backticks. */
+export function DocsTable({ label, head, rows }: { label: string; head: string[]; rows: string[][] }) {
+  const marked = rows.map((row) => row.map((words) => <Marked text={words} />));
+  return (
+    <div class="docs-table">
+      <Table label={label} head={head} rows={marked} />
+    </div>
+  );
+}
+
+/** Words between backticks as code. */
+export function Marked({ text }: { text: string }) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part));
 }

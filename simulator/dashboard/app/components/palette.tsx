@@ -3,10 +3,11 @@ import { type Action, allActions, type PaletteTools, verifyEndpoint } from "../c
 import { control } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { useLater } from "../core/load.ts";
-import { navigate } from "../core/route.ts";
+import { navigate, PLACES } from "../core/route.ts";
 import type { Delivery, Endpoint } from "../core/types.ts";
 import { lineOf, placeOf } from "../core/words.ts";
-import { Icon } from "./icon.tsx";
+import { Icon } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
 
 const SEARCH_AFTER_MS = 120;
 const MOST_SHOWN = 9;
@@ -139,4 +140,76 @@ function useFound(text: string): Action[] {
 function deliveryChoice(delivery: Delivery): Action {
   const { id, event_type: type } = delivery;
   return { id, words: lineOf(delivery), note: type, icon: "live", run: () => navigate(`/deliveries/${id}`) };
+}
+
+const SHORTCUTS: [group: string, shortcuts: [keys: string, words: string][]][] = [
+  ["Go to", [...PLACES.map(({ key, words }): [string, string] => [`g ${key}`, words]), ["g d", "API docs"]]],
+  [
+    "Clock",
+    [
+      ["n", "Step to the next attempt"],
+      ["m", "Advance one minute"],
+      ["h", "Advance one hour"],
+      ["Shift E", "Advance until nothing waits"],
+      ["s", "To the line of what lies ahead: arrows, Enter"],
+      ["Shift P", "Play from one due moment to the next, and pause"],
+    ],
+  ],
+  [
+    "Live",
+    [
+      ["j k", "Next and previous delivery"],
+      ["Enter", "Open it"],
+      ["/", "Search"],
+      ["p", "Pause, and go on"],
+      ["x", "Choose a delivery; or press its mark, a range with Shift"],
+      ["Shift R", "Recover what was lost"],
+    ],
+  ],
+  [
+    "A delivery",
+    [
+      ["a", "Make the next attempt now"],
+      ["r", "Resend"],
+      ["e", "Edit and send again"],
+      ["c", "Copy as curl"],
+      ["← →", "Previous and next attempt"],
+      ["u Esc", "Back to the list"],
+    ],
+  ],
+  ["Endpoints", [["c", "Register an endpoint"]]],
+  [
+    "Everywhere",
+    [
+      ["Ctrl K", "Go to, or do: pages, actions, ids, names"],
+      ["d", "Theme: auto, light, dark"],
+      ["?", "This help"],
+      ["Esc", "Close"],
+    ],
+  ],
+];
+
+/** Every keyboard shortcut. */
+export function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard shortcuts" name="shortcut-groups" onClose={onClose} wide>
+      {SHORTCUTS.map(([group, shortcuts]) => (
+        <section key={group}>
+          <h3>{group}</h3>
+          <dl>
+            {shortcuts.map(([keys, words]) => (
+              <div class="flex" key={keys}>
+                <dt class="flex">
+                  {keys.split(" ").map((key) => (
+                    <kbd>{key}</kbd>
+                  ))}
+                </dt>
+                <dd>{words}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Dialog>
+  );
 }

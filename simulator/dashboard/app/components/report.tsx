@@ -2,10 +2,9 @@ import { type ComponentChildren, Fragment } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Check, Report as ReportOf } from "../core/types.ts";
 import { numberOf, shortOf } from "../core/words.ts";
-import { type Choice, Segments } from "./button.tsx";
+import { type Choice, Icon, type IconName, Segments } from "./button.tsx";
 import { CheckRow, type Standing, STANDING_NAMES, standingOf, STANDINGS } from "./check-row.tsx";
 import { BodyView } from "./code-view.tsx";
-import { Icon, type IconName } from "./icon.tsx";
 
 const VERDICTS: Record<string, [tone: string, icon: IconName, words: string]> = {
   passed: ["ok", "check", "The receiver passed"],
@@ -43,7 +42,11 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
       {there
         .filter((standing) => !isChosen || standing === shown)
         .map((standing) => (
-          <section class="panel box report-group" key={standing} aria-label={STANDINGS[standing].title}>
+          <section
+            class="panel box stack near report-group"
+            key={standing}
+            aria-label={STANDINGS[standing].title}
+          >
             <header>
               <h2>{STANDINGS[standing].title}</h2>
             </header>

@@ -2,16 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
-import { PLACES } from "../core/places.ts";
-import { hrefTo, listPath, navigate } from "../core/route.ts";
+import { hrefTo, listPath, navigate, PLACES } from "../core/route.ts";
 import { type Theme, useTheme } from "../core/theme.ts";
 import { dismiss, toasts } from "../core/toasts.ts";
-import { IconButton } from "./button.tsx";
+import { Icon, IconButton, type IconName, Mark } from "./button.tsx";
 import { ClockBar } from "./clock-bar.tsx";
 import { Dialog } from "./dialog.tsx";
-import { Help } from "./help.tsx";
-import { Icon, type IconName, Mark } from "./icon.tsx";
-import { Palette } from "./palette.tsx";
+import { Help, Palette } from "./palette.tsx";
 import { SecretOnce } from "./secret-once.tsx";
 import { TimeStrip } from "./time-strip.tsx";
 
@@ -177,7 +174,7 @@ function Toasts() {
       {toasts.use().map(({ id, kind, text, link }) => (
         <div key={id} class={`toast flex ${kind}`}>
           <Icon name={kind === "ok" ? "check" : "cross"} />
-          <span class="foreign">{text}</span>
+          <span class="spacer foreign">{text}</span>
           {link && (
             <a class="nowrap" href={link.href}>
               {link.words}

@@ -2,8 +2,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { AttemptDetail } from "../core/types.ts";
 import { fullTimeOf, secondsOf, VERDICTS } from "../core/words.ts";
+import { Icon } from "./button.tsx";
 import { TextField } from "./field.tsx";
-import { Icon } from "./icon.tsx";
 import { Panel } from "./page.tsx";
 
 type Signature = AttemptDetail["signature"];

@@ -15,7 +15,7 @@ import { attempt, useAttempt } from "../core/toasts.ts";
 import type { Due } from "../core/types.ts";
 import { countdownOf } from "../core/words.ts";
 import { IconButton } from "./button.tsx";
-import { useTick } from "./countdown.tsx";
+import { useTick } from "./chips.tsx";
 import { StripAsk, StripMarks, StripTicks } from "./strip-parts.tsx";
 
 /** Between two moments while it plays: long enough to see what each did. */

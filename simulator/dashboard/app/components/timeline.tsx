@@ -8,8 +8,8 @@ import {
 } from "../core/schedule.ts";
 import type { Delivery } from "../core/types.ts";
 import { fullTimeOf, millisecondsOf, momentOf, outcomeWord, timeOf } from "../core/words.ts";
-import { Countdown, useTick } from "./countdown.tsx";
-import { Icon, type IconName } from "./icon.tsx";
+import { Icon, type IconName } from "./button.tsx";
+import { Countdown, useTick } from "./chips.tsx";
 
 const MARKS: Partial<Record<SlotState, IconName>> = { ok: "check", failed: "cross", purpose: "cross" };
 
@@ -44,9 +44,7 @@ function Wait({ slot, before, words }: { slot: SlotOf; before: SlotOf | undefine
   return (
     <span class="slot-wait tiny faint" aria-hidden="true">
       <span class="wait-words nowrap">{words}</span>
-      <span class="wait-line">
-        <span class="wait-fill" style={{ "--filled": filled }} />
-      </span>
+      <span class="wait-line" style={{ "--filled": `${filled * 100}%` }} />
     </span>
   );
 }

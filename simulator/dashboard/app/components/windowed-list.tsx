@@ -7,20 +7,15 @@ const AWAY_PX = 60;
 const MOST_MOVED_ROWS = 500;
 
 /** What others can do with a list. */
-export type ListHandle = {
-  reveal: (index: number) => void;
-  focus: (index: number) => void;
-  focusedIndex: () => number;
-  toTop: () => void;
-};
+export type ListHandle = { focus: (index: number) => void; focusedIndex: () => number; toTop: () => void };
 
-type Props = {
+type WindowedListProps = {
   count: number;
   rowHeight: number;
   row: (index: number) => ComponentChildren;
   keyOf: (index: number) => string;
-  onNearEnd?: () => unknown;
-  onAway?: (isAway: boolean) => void;
+  onNearEnd: () => unknown;
+  onAway: (isAway: boolean) => void;
   handle: Ref<ListHandle>;
   label: string;
   foot: ComponentChildren;
@@ -29,21 +24,11 @@ type Props = {
 /**
  * A list of any length that scrolls by itself, of which only the rows in sight exist. `row(index)` renders one;
  * `onNearEnd()` is called while the end is in sight, `onAway(isAway)` when one leaves or reaches the top; `foot` stands
- * below the last row. The handle can `focus(index)`, `reveal(index)` and go `toTop()`.
+ * below the last row. The handle can `focus(index)`, and go `toTop()`.
  */
-export function WindowedList({
-  count,
-  rowHeight,
-  row,
-  keyOf,
-  onNearEnd,
-  onAway,
-  handle,
-  label,
-  foot,
-}: Props) {
+export function WindowedList({ count, rowHeight, row, keyOf, handle, label, ...rest }: WindowedListProps) {
+  const { onNearEnd, onAway, foot } = rest;
   const scroller = useRef<HTMLDivElement>(null);
-  const list = useRef<HTMLOListElement>(null);
   const [[first, last], setRange] = useState<[first: number, last: number]>([0, 40]);
   const wanted = useRef<number | undefined>(undefined);
 
@@ -52,8 +37,8 @@ export function WindowedList({
     const from = Math.max(0, Math.floor(scrollTop / rowHeight) - BEYOND);
     const to = Math.min(count, Math.ceil((scrollTop + clientHeight) / rowHeight) + BEYOND);
     setRange((before) => (before[0] === from && before[1] === to ? before : [from, to]));
-    onAway?.(scrollTop > AWAY_PX);
-    if (to >= count - BEYOND) onNearEnd?.();
+    onAway(scrollTop > AWAY_PX);
+    if (to >= count - BEYOND) onNearEnd();
   }
   /** The row that stood at the top when the list was left, or the page loaded again: until it is found. */
   const left = useRef(readPlace(label));
@@ -66,10 +51,10 @@ export function WindowedList({
       element.scrollTop = at * rowHeight;
       // There may be too few rows below it yet.
       if (element.scrollTop >= at * rowHeight - 1) left.current = undefined;
-      else onNearEnd?.();
+      else onNearEnd();
       return;
     }
-    if (count < index + MOST_MOVED_ROWS) onNearEnd?.();
+    if (count < index + MOST_MOVED_ROWS) onNearEnd();
     else left.current = undefined;
   }
   function rememberPlace() {
@@ -79,33 +64,25 @@ export function WindowedList({
     if (scrollTop > AWAY_PX) sessionStorage.setItem(`place ${label}`, `${index} ${keyOf(index)}`);
     else sessionStorage.removeItem(`place ${label}`);
   }
-  const latest = useRef({ measure, rememberPlace });
-  latest.current = { measure, rememberPlace };
+  const measureNow = useRef(measure);
+  measureNow.current = measure;
   useLayoutEffect(comeBack);
   useLayoutEffect(measure);
   useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element === null) return undefined;
-    const ended = new AbortController();
-    const listen = (input: string, heard: () => void) =>
-      element.addEventListener(input, heard, { passive: true, signal: ended.signal });
-    listen("scroll", () => {
-      latest.current.rememberPlace();
-      latest.current.measure();
-    });
-    for (const input of ["wheel", "pointerdown", "keydown"]) listen(input, () => (left.current = undefined));
-    const watcher = new ResizeObserver(() => latest.current.measure());
-    watcher.observe(element);
-    return () => {
-      watcher.disconnect();
-      ended.abort();
-    };
-  }, [label]);
+    const watcher = new ResizeObserver(() => measureNow.current());
+    if (scroller.current !== null) watcher.observe(scroller.current);
+    return () => watcher.disconnect();
+  }, []);
+  function scrolled() {
+    rememberPlace();
+    measure();
+  }
+  const stay = () => (left.current = undefined);
 
   // A row that was out of sight can take the focus once it exists.
   useEffect(() => {
     if (wanted.current === undefined) return;
-    const link = list.current?.querySelector<HTMLElement>(`[data-index="${wanted.current}"] a`);
+    const link = scroller.current?.querySelector<HTMLElement>(`[data-index="${wanted.current}"] a`);
     if (!link) return;
     wanted.current = undefined;
     link.focus({ preventScroll: true });
@@ -124,7 +101,6 @@ export function WindowedList({
   useImperativeHandle(
     handle,
     () => ({
-      reveal,
       focus(index: number) {
         if (index < 0 || index >= count) return;
         wanted.current = index;
@@ -143,24 +119,28 @@ export function WindowedList({
     [count, rowHeight],
   );
 
-  const shown: ComponentChildren[] = [];
-  for (let index = first; index < Math.min(last, count); index++) {
-    shown.push(
-      <li
-        key={keyOf(index)}
-        data-index={index}
-        aria-setsize={count}
-        aria-posinset={index + 1}
-        style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
-      >
-        {row(index)}
-      </li>,
-    );
-  }
+  const shown = Array.from({ length: Math.max(0, Math.min(last, count) - first) }, (_, at) => first + at);
   return (
-    <div class="scroller" ref={scroller}>
-      <ol ref={list} class="windowed" aria-label={label} style={{ height: `${count * rowHeight}px` }}>
-        {shown}
+    <div
+      class="scroller"
+      ref={scroller}
+      onScroll={scrolled}
+      onWheel={stay}
+      onPointerDown={stay}
+      onKeyDown={stay}
+    >
+      <ol class="windowed" aria-label={label} style={{ height: `${count * rowHeight}px` }}>
+        {shown.map((index) => (
+          <li
+            key={keyOf(index)}
+            data-index={index}
+            aria-setsize={count}
+            aria-posinset={index + 1}
+            style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+          >
+            {row(index)}
+          </li>
+        ))}
       </ol>
       {foot}
     </div>

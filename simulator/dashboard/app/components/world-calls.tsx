@@ -2,9 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { useApiPages } from "../core/load.ts";
 import type { Call, Organization } from "../core/types.ts";
 import { fullTimeOf, secondsOf } from "../core/words.ts";
-import { type Choice, Segments } from "./button.tsx";
+import { type Choice, Icon, Segments } from "./button.tsx";
 import { Chip, TypeMark } from "./chips.tsx";
-import { Conversation, Recording } from "./conversation.tsx";
 import { Dialog } from "./dialog.tsx";
 import { MoreButton, ObjectDetails, PagedList } from "./world-cards.tsx";
 
@@ -60,7 +59,7 @@ function CallRow({ call, onOpen }: { call: Call; onOpen: () => void }) {
       <b class="foreign">{phone}</b>{" "}
       <span class="muted one-line foreign">{transcript.replaceAll("\n", " · ")}</span>{" "}
       <span class="row-side flex">
-        <span class="type inline">
+        <span class="type inline nowrap">
           <TypeMark type={EVENTS[outcome] ?? outcome} />
           <span class="foreign">{outcome}</span>
         </span>
@@ -99,4 +98,81 @@ function text(value: unknown): string {
   if (value === true) return "succeeded";
   if (value === false) return "failed";
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+type Line = { speaker: string; words: string };
+
+const SPEAKER = /^([^:\n]{1,40}):\s(.*)$/;
+
+/** A transcript as a conversation: the agent on one side, everybody else on the other. */
+export function Conversation({ transcript }: { transcript: unknown }) {
+  const lines = linesOf(typeof transcript === "string" ? transcript : "");
+  if (lines.length === 0) return <p class="muted none">Nothing was said.</p>;
+  return (
+    <ol class="conversation" aria-label="Transcript">
+      {lines.map(({ speaker, words }, index) => (
+        <li key={index} class={/^agent$/i.test(speaker) ? "agent" : speaker === "" ? "unlabelled" : "caller"}>
+          {speaker !== "" && <span class="speaker foreign">{speaker}</span>} <p class="foreign">{words}</p>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** Lines without a speaker belong to the line before. */
+function linesOf(transcript: string): Line[] {
+  const lines: Line[] = [];
+  for (const line of transcript.split(/\r?\n/)) {
+    if (line.trim() === "") continue;
+    const [, speaker, words = ""] = SPEAKER.exec(line) ?? [];
+    const last = lines.at(-1);
+    if (speaker !== undefined) lines.push({ speaker, words });
+    else if (last === undefined) lines.push({ speaker: "", words: line });
+    else last.words += `\n${line}`;
+  }
+  return lines;
+}
+
+/** A recording: played where this simulator serves it, linked where it is a web address, and mere text otherwise. */
+export function Recording({ url }: { url: unknown }) {
+  const path = ownRecording(url);
+  if (path !== undefined)
+    return <audio controls preload="none" src={path} aria-label="Recording of the call" />;
+  const href = safeUrl(url);
+  if (href !== undefined)
+    return (
+      <p>
+        <a href={href} target="_blank" rel="noreferrer noopener" class="foreign">
+          <Icon name="out" size={15} /> {href}
+        </a>
+      </p>
+    );
+  return (
+    <p class="muted">
+      No recording that can be played: <code class="foreign">{String(url)}</code>
+    </p>
+  );
+}
+
+/** `text` as a link that may be followed, or undefined: anything but http and https could run as a script. */
+export function safeUrl(text: unknown): string | undefined {
+  const url = typeof text === "string" ? URL.parse(text) : null;
+  return url !== null && (url.protocol === "http:" || url.protocol === "https:") ? url.href : undefined;
+}
+
+/**
+ * The path of a recording that this simulator serves itself, under whatever name it is reached; undefined for all
+ * others, which are linked and never loaded.
+ */
+export function ownRecording(text: unknown): string | undefined {
+  const href = safeUrl(text);
+  if (href === undefined) return undefined;
+  const url = new URL(href);
+  const isHere =
+    url.port === location.port && (url.hostname === location.hostname || isLoopback(url.hostname));
+  return isHere && /^\/recordings\/[\w-]+\.mp3$/.test(url.pathname) ? url.pathname : undefined;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
 }

@@ -2,10 +2,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { control } from "./api.ts";
 import { useKeys } from "./keys.ts";
 import { clockFrom, eventTypes } from "./live.ts";
-import { PLACES } from "./places.ts";
-import { listPath, navigate } from "./route.ts";
+import { listPath, navigate, PLACES } from "./route.ts";
 import { attempt } from "./toasts.ts";
-import type { IconName } from "../components/icon.tsx";
+import type { IconName } from "../components/button.tsx";
 
 /** What can be chosen in the palette: its words, others that one may think of first, and what it does. */
 export type Action = {

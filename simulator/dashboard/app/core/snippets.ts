@@ -1,9 +1,12 @@
+import { control } from "./api.ts";
+import { live } from "./live.ts";
 import type { AttemptDetail } from "./types.ts";
 import go from "../snippets/go.txt";
 import node from "../snippets/node.txt";
 import php from "../snippets/php.txt";
 import python from "../snippets/python.txt";
 import ruby from "../snippets/ruby.txt";
+import { shellWord } from "../../../shell-words.ts";
 
 type Asked = { header: string; body: string; now: number };
 /** `code` verifies a signature; `program` asks it about one attempt. */
@@ -119,4 +122,37 @@ function singleQuoted(text: string): string {
 function base64Of(text: string): string {
   const bytes = new TextEncoder().encode(text);
   return btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(""));
+}
+
+/** Headers that curl sends without being told. */
+const CURLS_OWN = new Set(["host", "content-length", "connection"]);
+
+/** An attempt as a command, signed at this moment: the simulator has the secret, and a signature is good for 300 s. */
+export async function attemptCurl(deliveryId: string, number: number): Promise<string> {
+  const path = `/deliveries/${encodeURIComponent(deliveryId)}/sign` as const;
+  const { url, ...request } = await control.post(path, { attempt: number });
+  const headers = Object.entries(request.headers)
+    .filter(([name]) => !CURLS_OWN.has(name))
+    .map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`);
+  return ["curl -i", ...headers, `--data-binary ${shellWord(request.body)}`, shellWord(url)].join(" \\\n  ");
+}
+
+/** A call of the REST API as a command. */
+export function apiCurl(path: string, apiKey: string): string {
+  const key = apiKey === "" ? [] : [`-H ${shellWord(`Authorization: Bearer ${apiKey}`)}`];
+  return ["curl -i", ...key, shellWord(`${location.origin}${path}`)].join(" \\\n  ");
+}
+
+/** Where commands look for a simulator by themselves. */
+const USUAL_ORIGINS = new Set(["http://127.0.0.1:4010", "http://localhost:4010"]);
+
+/** The simulator as this user types it: the way it was started. */
+export function programName(): string {
+  return live.about?.command ?? "voice-agent-simulator";
+}
+
+/** A command for this very simulator, that can be pasted into a shell. */
+export function commandLine(words: string[]): string {
+  const address = USUAL_ORIGINS.has(location.origin) ? [] : ["--simulator", location.origin];
+  return [programName(), ...[...words, ...address].map(shellWord)].join(" ");
 }

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { type ApiAnswer, asError, callApi } from "../core/api.ts";
-import { apiCurl } from "../core/curl.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
+import { apiCurl } from "../core/snippets.ts";
 import type { Organization } from "../core/types.ts";
 import { millisecondsOf } from "../core/words.ts";
 import { Button, CopyButton, Segments } from "../components/button.tsx";

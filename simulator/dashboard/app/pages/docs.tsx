@@ -1,18 +1,17 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { readServed } from "../core/api.ts";
-import { apiCurl } from "../core/curl.ts";
 import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { type Docs as DocsOf, type OpenApi, readOpenApi } from "../core/openapi.ts";
 import { hrefTo } from "../core/route.ts";
 import { DELAY_WORDS } from "../core/schedule.ts";
+import { apiCurl } from "../core/snippets.ts";
 import { Button } from "../components/button.tsx";
 import { TypeMark } from "../components/chips.tsx";
 import { Code } from "../components/code-view.tsx";
 import { SignatureDocs } from "../components/docs-signature.tsx";
-import { Loaded, PageHead } from "../components/page.tsx";
-import { DocsTable, Fields, Marked } from "../components/table.tsx";
+import { DocsTable, Fields, Loaded, Marked, PageHead } from "../components/page.tsx";
 
 type Chapter = [id: string, words: string, parts: [id: string, words: string][]];
 

@@ -5,8 +5,8 @@ import {
   isFiltered,
   NO_FILTERS,
   readFilters,
+  useHighlight,
 } from "../core/filters.ts";
-import { useHighlight } from "../core/highlight.ts";
 import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { navigate, rememberList } from "../core/route.ts";
@@ -16,19 +16,19 @@ import { Button } from "../components/button.tsx";
 import { DeliveryView } from "../components/delivery-view.tsx";
 import {
   FeedEnd,
+  HistoryChart,
   LatestAttempt,
   ListView,
   PickedBar,
+  useHistory,
   useListView,
   usePicked,
 } from "../components/feed-around.tsx";
 import { EmptyFeed, NothingMatches } from "../components/feed-empty.tsx";
-import { Filters, StateTabs } from "../components/feed-filters.tsx";
+import { Filters, StateTabs, VerdictSum } from "../components/feed-filters.tsx";
 import { FeedRow } from "../components/feed-row.tsx";
-import { HistoryChart, useHistory } from "../components/history-chart.tsx";
 import { Guarded, Loading, PageTitle, Problem } from "../components/page.tsx";
 import { Recover } from "../components/recover.tsx";
-import { VerdictSum } from "../components/verdict-sum.tsx";
 import { type ListHandle, WindowedList } from "../components/windowed-list.tsx";
 
 const ROW_HEIGHT = 40;
@@ -40,14 +40,14 @@ export function LivePage({ id, query }: { id?: string | undefined; query: URLSea
   const filters = readFilters(query);
   const tail = filterQuery(filters);
   useEffect(() => rememberList(`/${tail}`), [tail]);
-  const isRecovering = id === undefined && query.has("recover");
+  const isAlone = id === undefined;
   return (
-    <div class={`live ${id === undefined ? "" : "opened"}`}>
-      {isRecovering && <Recover filters={filters} onClose={() => navigate(`/${tail}`, { replace: true })} />}
-      {(isWide || id === undefined) && (
-        <ListPane filters={filters} openedId={id} isAlone={id === undefined} />
+    <div class={`live ${isAlone ? "" : "opened"}`}>
+      {isAlone && query.has("recover") && (
+        <Recover filters={filters} onClose={() => navigate(`/${tail}`, { replace: true })} />
       )}
-      {id !== undefined && (
+      {(isWide || isAlone) && <ListPane filters={filters} openedId={id} isAlone={isAlone} />}
+      {!isAlone && (
         <section class="detail-pane" aria-label="Delivery">
           <Guarded key={id}>
             <DeliveryView id={id} query={tail} isAlone={!isWide} />
@@ -94,10 +94,7 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
   }
   function move(step: number) {
     const at = rows.findIndex((row) => row.kind === "delivery" && row.key === openedId);
-    if (at === -1) {
-      list.current?.focus(list.current.focusedIndex() + step);
-      return;
-    }
+    if (at === -1) return list.current?.focus(list.current.focusedIndex() + step);
     let next = at + step;
     while (rows[next] !== undefined && rows[next]?.kind !== "delivery") next += step;
     const row = rows[next];
@@ -113,6 +110,15 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
     x: () => picked.toggle(list.current?.focusedIndex() ?? -1),
     R: recover,
   });
+
+  function showRow(index: number) {
+    const row = rows[index];
+    if (row === undefined) return null;
+    const { key } = row;
+    return (
+      <FeedRow {...{ row, query: tail, isChosen: key === openedId, isPicked: picked.ids.includes(key) }} />
+    );
+  }
 
   const { filters: asked, isLoaded, next, hasMore, error } = feed.list;
   const isEmpty = isLoaded && next === undefined && rows.length === 0 && !hasMore;
@@ -161,13 +167,7 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
             count={rows.length}
             rowHeight={isTall ? TALL_ROW_HEIGHT : ROW_HEIGHT}
             keyOf={(index) => rows[index]?.key ?? ""}
-            row={(index) => {
-              const row = rows[index];
-              const isPicked = picked.ids.includes(row?.key ?? "");
-              return (
-                row && <FeedRow row={row} query={tail} isChosen={row.key === openedId} isPicked={isPicked} />
-              );
-            }}
+            row={showRow}
             onNearEnd={feed.loadOlder}
             onAway={setAway}
             foot={<FeedEnd onRetry={() => feed.load(filters)} />}
@@ -185,12 +185,10 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
  */
 export function useHeldRows(all: Row[], isHeld: boolean, key: string): { rows: Row[]; held: number } {
   const top = useRef<{ first: string | undefined; key: string } | undefined>(undefined);
-  const first = all[0]?.key;
-  if (!isHeld || top.current?.key !== key) top.current = { first, key };
-  const { first: firstThen } = top.current;
-  if (!isHeld || first === firstThen) return { rows: all, held: 0 };
-  const held = all.findIndex((row) => row.key === firstThen);
-  return held <= 0 ? { rows: all, held: 0 } : { rows: all.slice(held), held };
+  if (!isHeld || top.current?.key !== key) top.current = { first: all[0]?.key, key };
+  const { first } = top.current;
+  const held = Math.max(0, isHeld ? all.findIndex((row) => row.key === first) : 0);
+  return { rows: held === 0 ? all : all.slice(held), held };
 }
 
 /** Whether a media query holds, now and later. */

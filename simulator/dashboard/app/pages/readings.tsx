@@ -4,8 +4,7 @@ import { attempt, toast } from "../core/toasts.ts";
 import type { Reading } from "../core/types.ts";
 import { Button, Segments } from "../components/button.tsx";
 import { Chip } from "../components/chips.tsx";
-import { Loaded, PageHead } from "../components/page.tsx";
-import { Marked } from "../components/table.tsx";
+import { Loaded, Marked, PageHead } from "../components/page.tsx";
 
 /** What the specification leaves open, each as a switch. */
 export function ReadingsPage() {

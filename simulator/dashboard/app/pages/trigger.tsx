@@ -1,10 +1,14 @@
 import { useState } from "preact/hooks";
+import { control } from "../core/api.ts";
 import { useGot } from "../core/load.ts";
-import { navigate } from "../core/route.ts";
+import { hrefTo, navigate } from "../core/route.ts";
+import { attempt, toast, useAttempt } from "../core/toasts.ts";
+import { countOf, dayAndTimeOf } from "../core/words.ts";
+import { Button, type Choice, Segments } from "../components/button.tsx";
 import { TypeMark } from "../components/chips.tsx";
+import { Confirm } from "../components/dialog.tsx";
 import { EventForm } from "../components/event-form.tsx";
-import { ScenarioList, StartAfresh, TrafficSwitch } from "../components/happenings.tsx";
-import { Loaded, PageHead } from "../components/page.tsx";
+import { Loaded, PageHead, Panel } from "../components/page.tsx";
 
 /** Lets things happen: an event, a scenario, or the traffic of a whole business. */
 export function TriggerPage({ query }: { query: URLSearchParams }) {
@@ -55,5 +59,103 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
         }}
       </Loaded>
     </>
+  );
+}
+
+const RATES: Choice[] = ["0", "6", "30", "120", "600"].map((rate) => [rate, rate === "0" ? "Off" : rate]);
+
+/** Keeps the business alive: calls come in by themselves. */
+export function TrafficSwitch() {
+  const { value: traffic, loadBy, error } = useGot("/traffic");
+  const [busy, run] = useAttempt();
+  if (error?.status === 404) return null;
+
+  async function set(rate: string) {
+    const changed = await run(rate, () => control.patch("/traffic", { per_minute: Number(rate) }));
+    if (changed) await loadBy(async () => changed);
+  }
+  const rate = String(traffic?.per_minute ?? 0);
+  return (
+    <Panel title="Traffic">
+      <p class="muted">
+        Let calls, orders and voicemails happen by themselves, as many a minute as you choose.
+      </p>
+      <Segments
+        label="Happenings a minute"
+        value={rate}
+        options={RATES.some(([known]) => known === rate) ? RATES : [...RATES, [rate, rate]]}
+        onChange={set}
+        disabled={busy !== undefined || traffic === undefined}
+      />
+    </Panel>
+  );
+}
+
+/** Stories of several events, as they happen in a business. */
+export function ScenarioList() {
+  const { value: scenarios, error } = useGot("/scenarios");
+  const [running, attemptTo] = useAttempt();
+  if (error !== undefined || scenarios?.data.length === 0) return null;
+
+  async function run(name: string) {
+    const started = await attemptTo(name, () => control.post(`/scenarios/${encodeURIComponent(name)}`));
+    if (started === undefined) return;
+    const words = `${name} has begun, and lasts until ${dayAndTimeOf(started.ends_at)} of schedule time.`;
+    toast("ok", words, { href: hrefTo("/"), words: "Watch" });
+  }
+  return (
+    <Panel title="Scenarios">
+      <p class="muted">Things that belong together, told in schedule time: step the clock to go on.</p>
+      <ul class="scenarios stack">
+        {scenarios?.data.map(({ name, summary, events }) => (
+          <li class="flex between" key={name}>
+            <div>
+              <b>{name}</b> <span class="muted">{countOf(events, "event")}</span>
+              <p class="muted">{summary}</p>
+            </div>{" "}
+            <Button
+              icon="play"
+              busy={running === name}
+              kind="small"
+              disabled={running !== undefined}
+              onClick={() => run(name)}
+              aria-label={`Run ${name}`}
+              words="Run"
+            />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+/** Forgets every event and delivery, after asking. */
+export function StartAfresh() {
+  const [isAsking, setAsking] = useState(false);
+  async function reset() {
+    setAsking(false);
+    const done = await attempt(async () => [await control.post("/reset", { keep_endpoints: true })]);
+    if (done) toast("ok", "Everything that was sent is forgotten; the endpoints are still here.");
+  }
+  return (
+    <Panel title="Start afresh">
+      <p class="muted">
+        Forget all events and deliveries, and bring the world back to its beginning. Endpoints stay.
+      </p>
+      <Button kind="danger-words" onClick={() => setAsking(true)} words="Reset…" />
+      {isAsking && (
+        <Confirm
+          title="Forget everything that was sent?"
+          action="Reset"
+          onConfirm={reset}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            All events and deliveries are deleted, and the world is as it was at the start. Endpoints and
+            their secrets stay.
+          </p>
+        </Confirm>
+      )}
+    </Panel>
   );
 }

@@ -1,17 +1,16 @@
 import { useState } from "preact/hooks";
 import { verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
-import { programName } from "../core/curl.ts";
 import { endpointChoices, useLive } from "../core/live.ts";
 import { useGot } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
+import { programName } from "../core/snippets.ts";
 import { attempt } from "../core/toasts.ts";
 import type { KeptReport, Verification } from "../core/types.ts";
 import { fullTimeOf, placeOf } from "../core/words.ts";
-import { Button, Copyable } from "../components/button.tsx";
+import { Button, Copyable, Icon } from "../components/button.tsx";
 import { standingOf } from "../components/check-row.tsx";
 import { Select } from "../components/field.tsx";
-import { Icon } from "../components/icon.tsx";
 import { Empty, Loading, PageHead, Problem } from "../components/page.tsx";
 import { Report } from "../components/report.tsx";
 
@@ -100,7 +99,7 @@ function VerifyProgress({ verification: { url, done, total } }: { verification: 
         <b>Checking</b> <span class="foreign">{placeOf(url)}</span>
       </p>
       <progress max={Math.max(total, 1)} value={done} aria-label="Checks done" />
-      <p class="progress-words muted">{total === 0 ? "Starting…" : `${done} of ${total}`}</p>
+      <p class="muted">{total === 0 ? "Starting…" : `${done} of ${total}`}</p>
     </div>
   );
 }
