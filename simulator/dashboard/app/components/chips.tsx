@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { live, scheduleNowMs } from "../core/live.ts";
 import { attemptTone } from "../core/schedule.ts";
 import type { Attempt, Delivery, DeliveryState, VerdictResult } from "../core/types.ts";
-import { countdownOf, countOf, outcomeWord, STATE_TITLES, STATE_WORDS } from "../core/words.ts";
+import { countdownOf, countOf, outcomeWord, STATES } from "../core/words.ts";
 import { Icon, type IconName } from "./button.tsx";
 import { Marked } from "./page.tsx";
 
@@ -32,7 +32,8 @@ export function Chip({ tone = "plain", title, children }: ChipProps) {
 
 /** In progress, delivered or given up. */
 export function StateChip({ state }: { state: DeliveryState }) {
-  return <Chip tone={STATE_TONES[state]} title={STATE_TITLES[state]} children={STATE_WORDS[state]} />;
+  const [word, title] = STATES[state];
+  return <Chip tone={STATE_TONES[state]} title={title} children={word} />;
 }
 
 /** How an attempt ended; what failed on purpose is not shown as the receiver's. */

@@ -3,7 +3,7 @@ import { useId, useState } from "preact/hooks";
 import { type Filter, type Filters as FilterValues, PERIODS, SEARCH_FIELDS } from "../core/filters.ts";
 import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
 import type { Delivery, StateCounts } from "../core/types.ts";
-import { numberOf, placeOf, STATE_TITLES, STATE_WORDS } from "../core/words.ts";
+import { numberOf, placeOf, STATES } from "../core/words.ts";
 import { Icon, IconButton } from "./button.tsx";
 import { Select } from "./field.tsx";
 
@@ -108,9 +108,9 @@ export function StateTabs({ filters, onChange, within, children }: TabProps) {
   const { lost = 0 } = within ?? {};
   const tabs: [state: string, words: string, count: number, title?: string][] = [
     ["", "All", attempting + delivered + dead],
-    ["attempting", STATE_WORDS.attempting, attempting, STATE_TITLES.attempting],
-    ["delivered", STATE_WORDS.delivered, delivered, STATE_TITLES.delivered],
-    ["lost", lost === dead ? STATE_WORDS.dead : "Still lost", lost, LOST_TITLE],
+    ["attempting", STATES.attempting[0], attempting, STATES.attempting[1]],
+    ["delivered", STATES.delivered[0], delivered, STATES.delivered[1]],
+    ["lost", lost === dead ? STATES.dead[0] : "Still lost", lost, LOST_TITLE],
   ];
   return (
     <div class="state-tabs flex" role="group" aria-label="Deliveries by state">

@@ -96,7 +96,10 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
 function fieldsOf({ type, endpoint, q, since, until, state }: Filters) {
   const isSpan = SPANS.some(([known]) => known === since);
   return {
-    ...{ type, endpoint, q, isTriedNow: state === "failed" },
+    type,
+    endpoint,
+    q,
+    isTriedNow: state === "failed",
     span: isSpan ? since : "moment",
     since: isSpan ? "" : localOf(since),
     until: localOf(until),

@@ -59,8 +59,8 @@ function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnc
   /** What waits is tried again now, so that nothing of a first try is left behind. */
   async function send() {
     await run("send", async () => {
-      if (known?.next_attempt_at) return void (await control.post(`/deliveries/${known.id}/attempt`));
-      setId((await control.post(`/endpoints/${endpoint.id}/test`)).deliveries[0]?.id);
+      if (known?.next_attempt_at) await control.post(`/deliveries/${known.id}/attempt`);
+      else setId((await control.post(`/endpoints/${endpoint.id}/test`)).deliveries[0]?.id);
     });
   }
   useEffect(() => {

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { aheadOf, placeOnLine } from "../core/ahead.ts";
 import { scheduleNowMs } from "../core/live.ts";
-import { aheadOf, placeOnLine, WAITS } from "../core/schedule.ts";
+import { WAITS } from "../core/schedule.ts";
 import type { Due } from "../core/types.ts";
 import { countdownOf, countOf, momentOf } from "../core/words.ts";
 import { Button } from "./button.tsx";

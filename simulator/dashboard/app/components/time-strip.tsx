@@ -1,16 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { aheadAtPlace, aheadOf, onTheWay, placeOnLine, SCHEDULE_MS, useAhead } from "../core/ahead.ts";
 import { control } from "../core/api.ts";
 import { useKeys } from "../core/keys.ts";
 import { clockFrom, scheduleNowMs, setReach, useLive } from "../core/live.ts";
-import {
-  aheadAtPlace,
-  aheadOf,
-  onTheWay,
-  placeOnLine,
-  SCHEDULE_MS,
-  useAhead,
-  WAITS,
-} from "../core/schedule.ts";
+import { WAITS } from "../core/schedule.ts";
 import { attempt, useAttempt } from "../core/toasts.ts";
 import type { Due } from "../core/types.ts";
 import { countdownOf } from "../core/words.ts";

@@ -1,7 +1,7 @@
 import { asError, type control as api } from "./api.ts";
 import { apiQuery, type Filters, hasField, isFiltered, NO_FILTERS, passes } from "./filters.ts";
-import { createMeanwhile } from "./load.ts";
-import { addLonely, append, emptyList, type Listed, type Row, rowsOf } from "./rows.ts";
+import { createMeanwhile } from "./late-answers.ts";
+import { addLonely, append, Listed, type Row, rowsOf } from "./rows.ts";
 import type { Delivery, EventRecord, List, Page } from "./types.ts";
 
 const FIRST_PAGE = 100;
@@ -13,7 +13,6 @@ const MOST_HEARD = 5_000;
 const ASK_AGAIN_MS = 250;
 
 type Control = Pick<typeof api, "get">;
-export type Feed = ReturnType<typeof createFeed>;
 
 /**
  * The deliveries that pass the filters, newest first, page by page as the simulator finds them, and kept up to date by
@@ -24,7 +23,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   /** When each was last told of, by `performance.now()`. */
   const litAt = new Map<string, number>();
   const sentAgain = new Set<string>();
-  let list = emptyList(NO_FILTERS);
+  let list = new Listed(NO_FILTERS);
   let latest: Delivery | undefined;
   const latestOf = new Map<string, Delivery>();
   let askTimer: ReturnType<typeof setTimeout> | undefined;
@@ -43,8 +42,8 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
 
   /** Begins anew; what was there stays in sight until the first page has come. */
   async function load(filters: Filters): Promise<void> {
-    const next = emptyList(filters);
-    list = { ...list, filters, next, error: undefined };
+    const next = new Listed(filters);
+    Object.assign(list, { filters, next, error: undefined });
     tell();
     const asked = Promise.all([read(filters), readEvents(filters)]);
     try {
@@ -52,11 +51,12 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
         if (list.next !== next) return false;
         append(next, page);
         addLonely(next, page, events);
-        list = { ...next, isLoaded: true };
+        next.isLoaded = true;
+        list = next;
         return true;
       });
     } catch (error) {
-      if (list.next === next) list = { ...list, next: undefined, error: asError(error) };
+      if (list.next === next) Object.assign(list, { next: undefined, error: asError(error) });
     }
     tell();
   }

@@ -1,22 +1,11 @@
 import { useEffect } from "preact/hooks";
 import type { Delivery } from "./types.ts";
 
-/** What the list can be narrowed by; `since` and `until` are moments, or how long ago. */
-const FILTERS = ["q", "endpoint", "type", "state", "verdict", "since", "until"] as const;
+/** What the list can be narrowed by, each empty where not at all; `since` and `until` are moments, or how long ago. */
+export const NO_FILTERS = { q: "", endpoint: "", type: "", state: "", verdict: "", since: "", until: "" };
 
-export type Filter = (typeof FILTERS)[number];
-/** Empty means not at all. */
-export type Filters = Record<Filter, string>;
-
-export const NO_FILTERS: Filters = {
-  q: "",
-  endpoint: "",
-  type: "",
-  state: "",
-  verdict: "",
-  since: "",
-  until: "",
-};
+export type Filters = typeof NO_FILTERS;
+export type Filter = keyof Filters;
 
 /** How long ago, to choose from. */
 export const PERIODS: [since: string, words: string][] = [
@@ -47,9 +36,8 @@ export function hasField(q: string): boolean {
 
 /** The filters as the address has them. */
 export function readFilters(query: URLSearchParams): Filters {
-  const filters = { ...NO_FILTERS };
-  for (const name of FILTERS) filters[name] = query.get(name) ?? "";
-  return filters;
+  const known = [...query].filter(([name]) => Object.hasOwn(NO_FILTERS, name));
+  return { ...NO_FILTERS, ...Object.fromEntries(known) };
 }
 
 /** The filters as the end of an address: `?state=dead`, or nothing. */
@@ -60,9 +48,9 @@ export function filterQuery(filters: Filters): string {
 
 /** The same for the control API: `&state=dead`. */
 export function apiQuery(filters: Partial<Filters>): string {
-  const nameOf = (name: Filter) => (name === "endpoint" ? "endpoint_id" : name);
-  const set = FILTERS.map((name) => [nameOf(name), (filters[name] ?? "").trim()] as const);
-  return set.map(([name, value]) => (value === "" ? "" : `&${name}=${encodeURIComponent(value)}`)).join("");
+  const set = Object.entries(filters).filter(([, value]) => value.trim() !== "");
+  const nameOf = (name: string) => (name === "endpoint" ? "endpoint_id" : name);
+  return set.map(([name, value]) => `&${nameOf(name)}=${encodeURIComponent(value.trim())}`).join("");
 }
 
 export function isFiltered(filters: Filters): boolean {

@@ -1,6 +1,6 @@
 import { control, watchSlow } from "./api.ts";
 import { createFeed } from "./feed.ts";
-import { createMeanwhile, createNewest } from "./load.ts";
+import { createMeanwhile, createNewest } from "./late-answers.ts";
 import { type Message, openStream } from "./stream.ts";
 import { createStore, messageOf } from "./toasts.ts";
 import type { About, Clock, Endpoint, Organization, Verification } from "./types.ts";

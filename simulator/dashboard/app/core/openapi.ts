@@ -32,8 +32,6 @@ type Operation = {
 };
 
 export type Docs = ReturnType<typeof readOpenApi>;
-export type EndpointDocs = Docs["endpoints"][number];
-export type EventDocs = Docs["events"][number];
 export type FieldDocs = ReturnType<typeof fieldsOf>[number];
 
 /**

@@ -6,14 +6,11 @@ export type Row =
   | { kind: "event"; key: string; delivery: Delivery; count: number }
   | { kind: "lonely"; key: string; event: EventRecord };
 
-/** Deliveries in their order, and the events that went to nobody. */
-type Found = { ids: string[]; byId: Map<string, Delivery>; lonely: Map<string, EventRecord> };
-
 /**
  * The list as rows of one height: deliveries, newest first; those of one event that stand together under a row for the
  * event; and events that went to nobody. Each row has a `key`.
  */
-export function rowsOf({ ids, byId, lonely }: Found): Row[] {
+export function rowsOf({ ids, byId, lonely }: Listed): Row[] {
   const rows: Row[] = [];
   const deliveries = ids.flatMap((id) => byId.get(id) ?? []);
   const events = [...lonely.values()].toReversed();
@@ -42,34 +39,23 @@ export function rowsOf({ ids, byId, lonely }: Found): Row[] {
 /** What one tab keeps of a list. */
 const MOST_LISTED = 50_000;
 
-/** One list: what passes `filters`, as far as it is loaded. */
-export type Listed = {
+/** One list: what passes `filters`, as far as it is loaded; at first nothing is known of it. */
+export class Listed {
   filters: Filters;
-  ids: string[];
-  byId: Map<string, Delivery>;
-  lonely: Map<string, EventRecord>;
+  ids: string[] = [];
+  byId = new Map<string, Delivery>();
+  /** Events that went to nobody. */
+  lonely = new Map<string, EventRecord>();
   cursor: string | undefined;
-  hasMore: boolean;
-  isLoaded: boolean;
-  isLoading: boolean;
+  hasMore = false;
+  isLoaded = false;
+  isLoading = false;
   next: Listed | undefined;
   error: Error | undefined;
-};
 
-/** Nothing is known of it yet. */
-export function emptyList(filters: Filters): Listed {
-  return {
-    filters,
-    ids: [],
-    byId: new Map(),
-    lonely: new Map(),
-    cursor: undefined,
-    hasMore: false,
-    isLoaded: false,
-    isLoading: false,
-    next: undefined,
-    error: undefined,
-  };
+  constructor(filters: Filters) {
+    this.filters = filters;
+  }
 }
 
 /** Adds a page below what is loaded. */

@@ -68,18 +68,11 @@ export function outcomeSentence(attempt: Attempt): string {
   return "Any status but a 2xx is a failure.";
 }
 
-/** What a delivery is up to. */
-export const STATE_WORDS: Record<DeliveryState, string> = {
-  attempting: "In progress",
-  delivered: "Delivered",
-  dead: "Gave up",
-};
-
-/** The same in a sentence, with the name that the API and the commands have for it. */
-export const STATE_TITLES: Record<DeliveryState, string> = {
-  attempting: "Attempts are still to come (state attempting).",
-  delivered: "A 2xx came within 10 seconds (state delivered).",
-  dead: "Gave up after six attempts (state dead).",
+/** What a delivery is up to, in a word, and in a sentence with the name that the API and the commands have for it. */
+export const STATES: Record<DeliveryState, [word: string, sentence: string]> = {
+  attempting: ["In progress", "Attempts are still to come (state attempting)."],
+  delivered: ["Delivered", "A 2xx came within 10 seconds (state delivered)."],
+  dead: ["Gave up", "Gave up after six attempts (state dead)."],
 };
 
 /** What happened, in one line. */
@@ -122,21 +115,11 @@ export function withControlsShown(text: string): string {
 /** A moment: ISO 8601, milliseconds since 1970, or a date. */
 type When = string | number | Date;
 
-const timeFormat = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
-const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const fullFormat = new Intl.DateTimeFormat("en-GB", {
-  weekday: "short",
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
+const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
+const DAY = { day: "numeric", month: "short" } as const;
+const timeFormat = new Intl.DateTimeFormat("en-GB", TIME);
+const dayFormat = new Intl.DateTimeFormat("en-GB", DAY);
+const fullFormat = new Intl.DateTimeFormat("en-GB", { weekday: "short", year: "numeric", ...DAY, ...TIME });
 const numberFormat = new Intl.NumberFormat("en");
 
 /** `14:03:22`, in the reader's time zone. */

@@ -27,8 +27,8 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
         {({ data: types }) => {
           const type = types.find((known) => known.type === chosen) ?? types[0];
           return (
-            <div class="split columns">
-              <div>
+            <div class="split stack columns">
+              <div class="stack">
                 <div class="type-tabs" role="group" aria-label="Event type">
                   {types.map(({ type: name, emitted_when: when }) => (
                     <button
@@ -49,7 +49,7 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
                 </div>
                 {type && <EventForm key={type.type} type={type} />}
               </div>
-              <aside class="split-side" aria-label="Scenarios, traffic and reset">
+              <aside class="stack" aria-label="Scenarios, traffic and reset">
                 <TrafficSwitch />
                 <ScenarioList />
                 <StartAfresh />

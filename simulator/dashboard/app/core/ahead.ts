@@ -1,0 +1,67 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { control } from "./api.ts";
+import { createNewest } from "./late-answers.ts";
+import { live, scheduleNowMs, useLive } from "./live.ts";
+import type { Due } from "./types.ts";
+import { countOf } from "./words.ts";
+import { SCHEDULE_SECONDS } from "../../../../shared/retry-policy.ts";
+
+/** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */
+export const SCHEDULE_MS = SCHEDULE_SECONDS * 1000;
+
+const MINUTE_MS = 60_000;
+const REFRESH_MS = 250;
+
+/**
+ * Where `aheadMs` from now stands on a line from now (0) to the end of the schedule (1). A minute at the beginning has more
+ * room than an hour at the end, as the delays of the retry policy have it.
+ */
+export function placeOnLine(aheadMs: number): number {
+  const place = Math.log1p(aheadMs / MINUTE_MS) / Math.log1p(SCHEDULE_MS / MINUTE_MS);
+  return Math.min(1, Math.max(0, place));
+}
+
+/** The other way round: how far ahead a place on the line is, in whole milliseconds. */
+export function aheadAtPlace(place: number): number {
+  const within = Math.min(1, Math.max(0, place));
+  return Math.round(Math.expm1(within * Math.log1p(SCHEDULE_MS / MINUTE_MS)) * MINUTE_MS);
+}
+
+/** What falls due within the schedule, by due time; asked for again when time moves or deliveries change. */
+export function useAhead(): Due[] {
+  const { clock } = useLive();
+  const [due, setDue] = useState<Due[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const [newest] = useState(createNewest);
+  useEffect(() => {
+    if (clock === undefined) return;
+    if (clock.next_attempt_at === null) {
+      newest.overtake();
+      setDue([]);
+    }
+    timer.current ??= setTimeout(async () => {
+      timer.current = undefined;
+      if (live.clock?.next_attempt_at === null) return;
+      // Where it fails, the stream notices the same and says so.
+      const asked = control.get("/clock/ahead").catch(() => undefined);
+      await newest.of(asked, (ahead) => setDue(ahead?.data ?? []));
+    }, REFRESH_MS);
+  }, [clock]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return due;
+}
+
+/** What would be on the way to a moment of schedule time: `3 attempts and 2 scenario steps`, or nothing. */
+export function onTheWay(due: Due[], untilMs: number): string {
+  const counts = { attempt: 0, step: 0 };
+  for (const { kind, due_at: dueAt, count } of due) if (Date.parse(dueAt) <= untilMs) counts[kind] += count;
+  const { attempt, step } = counts;
+  return [attempt > 0 && countOf(attempt, "attempt"), step > 0 && countOf(step, "scenario step")]
+    .filter(Boolean)
+    .join(" and ");
+}
+
+/** How far ahead of now a moment is, in milliseconds; what is overdue is now. */
+export function aheadOf(dueAt: string): number {
+  return Math.max(0, Date.parse(dueAt) - (scheduleNowMs() ?? 0));
+}

@@ -1,0 +1,49 @@
+/**
+ * What the stream tells while an answer is on its way may be newer than the answer: it happens at once, and once more when
+ * the answer was taken.
+ */
+export function createMeanwhile() {
+  const underWay = new Set<(() => void)[]>();
+  return {
+    tell(happen: () => void): void {
+      for (const told of underWay) told.push(happen);
+      happen();
+    },
+    /** Calls `take` with what `answering` brings; what was told meanwhile follows, if it was taken. */
+    async of<Answer>(answering: Promise<Answer>, take: (answer: Answer) => boolean): Promise<void> {
+      const told: (() => void)[] = [];
+      underWay.add(told);
+      try {
+        if (!take(await answering)) return;
+        for (const happen of told) happen();
+      } finally {
+        underWay.delete(told);
+      }
+    },
+  };
+}
+
+/**
+ * Of answers to one question that are on their way at the same time, the newest counts: another connection can bring the
+ * older one later.
+ */
+export function createNewest() {
+  let asked = 0;
+  let taken = 0;
+  return {
+    /** Calls `take` with what `answering` brings, unless something newer was there first; answers what it brought. */
+    async of<Answer>(answering: Promise<Answer>, take: (answer: Answer) => void): Promise<Answer> {
+      const own = ++asked;
+      const answer = await answering;
+      if (own > taken && answer !== undefined) {
+        taken = own;
+        take(answer);
+      }
+      return answer;
+    },
+    /** Something newer than all that was asked for so far has become known otherwise. */
+    overtake(): void {
+      taken = asked;
+    },
+  };
+}
