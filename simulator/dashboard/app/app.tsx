@@ -1,7 +1,7 @@
 import { type ComponentChildren, render } from "preact";
 import { Empty, Guarded, PageHead } from "./components/page.tsx";
 import { Shell } from "./components/shell.tsx";
-import { listenToKeys } from "./core/keys.ts";
+import { listenToKeys } from "./core/actions.ts";
 import { startLive } from "./core/live.ts";
 import { followLinks, hrefTo, useRoute } from "./core/route.ts";
 import { ConsolePage } from "./pages/console.tsx";

@@ -179,11 +179,7 @@ export function Copyable({ text, shown = text, label = `Copy ${text}` }: Copyabl
 }
 
 /** A value, the words for it, and a title. */
-export type Choice<Value extends string = string> = readonly [
-  value: Value,
-  words: string,
-  title?: string | undefined,
-];
+export type Choice<Value extends string = string> = readonly [value: Value, words: string, title?: string];
 
 type SegmentsProps<Value extends string> = {
   label: string;

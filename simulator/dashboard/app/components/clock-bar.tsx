@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
+import { useKeys } from "../core/actions.ts";
 import { control } from "../core/api.ts";
-import { useKeys } from "../core/keys.ts";
 import { clockFrom, scheduleNowMs, useLive } from "../core/live.ts";
 import { useAttempt } from "../core/toasts.ts";
 import type { ClockMode } from "../core/types.ts";

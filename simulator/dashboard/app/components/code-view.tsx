@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { LANGUAGES } from "../core/snippets.ts";
 import { messageOf } from "../core/toasts.ts";
 import { withControlsShown } from "../core/words.ts";
 import { CopyButton, Segments } from "./button.tsx";
@@ -111,4 +112,19 @@ function coloured(text: string): ComponentChildren[] {
 function kindOf(string: string | undefined, colon: string | undefined): string {
   if (string === undefined) return "j-value";
   return colon === undefined ? "j-string" : "j-key";
+}
+
+const REMEMBERED = "snippet-language";
+
+/** The language of one's choice, as this browser remembers it, and what chooses it. */
+export function useLanguage() {
+  const [name, setName] = useState(() => localStorage.getItem(REMEMBERED));
+  const language = LANGUAGES.find((known) => known.name === name) ?? LANGUAGES[0];
+  function choose(next: string) {
+    localStorage.setItem(REMEMBERED, next);
+    setName(next);
+  }
+  const options = LANGUAGES.map((known) => [known.name, known.name] as const);
+  const choice = <Segments label="Language" value={language.name} options={options} onChange={choose} />;
+  return { language, choice };
 }

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
-import { useActions } from "../core/actions.ts";
+import { useActions, useKeys } from "../core/actions.ts";
 import { control } from "../core/api.ts";
-import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { useGot } from "../core/load.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";

@@ -3,8 +3,7 @@ import { control } from "../core/api.ts";
 import type { Delivery } from "../core/types.ts";
 import { parsed, prettyJson } from "./code-view.tsx";
 import { FormDialog } from "./dialog.tsx";
-import { FaultPicker } from "./fault-picker.tsx";
-import { CheckBox, TextField } from "./field.tsx";
+import { CheckBox, FaultPicker, TextField } from "./field.tsx";
 
 const ROWS = 16;
 

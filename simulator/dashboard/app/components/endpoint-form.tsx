@@ -6,9 +6,8 @@ import { toast } from "../core/toasts.ts";
 import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { Button, Icon } from "./button.tsx";
 import { FormDialog } from "./dialog.tsx";
-import { FaultPicker } from "./fault-picker.tsx";
 import { ReceiverOffers } from "./feed-empty.tsx";
-import { Checkboxes, SelectField, TextField } from "./field.tsx";
+import { Checkboxes, FaultPicker, SelectField, TextField } from "./field.tsx";
 
 const CHECK_AFTER_MS = 120;
 const CHECK_AGAIN_MS = 1_000;

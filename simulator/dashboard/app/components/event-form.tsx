@@ -8,8 +8,7 @@ import type { Emitted, EventTypeForm } from "../core/types.ts";
 import { countOf } from "../core/words.ts";
 import { Button, Copyable } from "./button.tsx";
 import { parsed } from "./code-view.tsx";
-import { FaultPicker } from "./fault-picker.tsx";
-import { SelectField, TextField } from "./field.tsx";
+import { FaultPicker, SelectField, TextField } from "./field.tsx";
 import { Panel, Problem } from "./page.tsx";
 
 /** A form for one event type, made from its schema: what is left empty is made up. */

@@ -1,9 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { useKeys } from "../core/keys.ts";
+import { useKeys } from "../core/actions.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo, listPath, navigate, PLACES } from "../core/route.ts";
-import { type Theme, useTheme } from "../core/theme.ts";
 import { dismiss, toasts } from "../core/toasts.ts";
 import { Icon, IconButton, type IconName, Mark } from "./button.tsx";
 import { ClockBar } from "./clock-bar.tsx";
@@ -200,4 +199,28 @@ function isWithin(path: string, place: string): boolean {
 function skipToMain(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("#main")?.focus();
+}
+
+const ORDER = ["auto", "light", "dark"] as const;
+
+export type Theme = (typeof ORDER)[number];
+
+/** The chosen theme, and the function that goes on to the next of auto, light and dark. */
+export function useTheme() {
+  const [theme, setTheme] = useState(chosen);
+  function choose(next: Theme) {
+    if (next === "auto") {
+      delete document.documentElement.dataset["theme"];
+      localStorage.removeItem("theme");
+    } else {
+      document.documentElement.dataset["theme"] = next;
+      localStorage.setItem("theme", next);
+    }
+    setTheme(next);
+  }
+  return { theme, toggle: () => choose(ORDER[(ORDER.indexOf(theme) + 1) % ORDER.length] ?? "auto") };
+}
+
+function chosen(): Theme {
+  return ORDER.find((theme) => theme === document.documentElement.dataset["theme"]) ?? "auto";
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useKeys } from "../core/actions.ts";
 import { aheadAtPlace, aheadOf, onTheWay, placeOnLine, SCHEDULE_MS, useAhead } from "../core/ahead.ts";
 import { control } from "../core/api.ts";
-import { useKeys } from "../core/keys.ts";
 import { clockFrom, scheduleNowMs, setReach, useLive } from "../core/live.ts";
 import { WAITS } from "../core/schedule.ts";
 import { attempt, useAttempt } from "../core/toasts.ts";

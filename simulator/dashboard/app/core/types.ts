@@ -1,55 +1,38 @@
 import type { Agent, Call, Voicemail } from "../../../../shared/resources.ts";
-import type { eventDetailView, eventTypeView } from "../../../control/events.ts";
+import type * as events from "../../../control/events.ts";
 import type { listenersView } from "../../../control/receivers.ts";
-import type { scenarioView, storyView } from "../../../control/scenarios.ts";
+import type * as scenarios from "../../../control/scenarios.ts";
 import type { verificationView } from "../../../control/verification.ts";
-import type {
-  aboutView,
-  faultsView,
-  organizationsView,
-  readingsView,
-  trafficView,
-} from "../../../control/world.ts";
-import type {
-  answersView,
-  clockView,
-  deliveryDetailView,
-  deliveryView,
-  dueView,
-  emittedView,
-  endpointView,
-  eventView,
-  historyView,
-  recoveryView,
-} from "../../../control/views.ts";
+import type * as world from "../../../control/world.ts";
+import type * as views from "../../../control/views.ts";
 import type { Probe } from "../../../processes/receiver-probe.ts";
 
 /** What the control API answers, by the types of the functions that make it. */
-export type About = ReturnType<typeof aboutView>;
-export type Answers = ReturnType<typeof answersView>;
-export type Clock = ReturnType<typeof clockView>;
+export type About = ReturnType<typeof world.aboutView>;
+export type Answers = ReturnType<typeof views.answersView>;
+export type Clock = ReturnType<typeof views.clockView>;
 export type ClockMode = Clock["mode"];
-export type Delivery = ReturnType<typeof deliveryView>;
-export type DeliveryDetail = ReturnType<typeof deliveryDetailView>;
+export type Delivery = ReturnType<typeof views.deliveryView>;
+export type DeliveryDetail = ReturnType<typeof views.deliveryDetailView>;
 export type DeliveryState = Delivery["state"];
 export type Attempt = Delivery["attempts"][number];
 export type AttemptDetail = DeliveryDetail["attempts"][number];
 export type VerdictResult = Delivery["verdict"]["result"];
-export type Due = ReturnType<typeof dueView>;
-export type Emitted = ReturnType<typeof emittedView>;
-export type Endpoint = ReturnType<typeof endpointView>;
+export type Due = ReturnType<typeof views.dueView>;
+export type Emitted = ReturnType<typeof views.emittedView>;
+export type Endpoint = ReturnType<typeof views.endpointView>;
 export type EndpointWithSecret = Endpoint & { secret: string };
-export type EventDetail = ReturnType<typeof eventDetailView>;
-export type EventRecord = ReturnType<typeof eventView>;
-export type EventTypeForm = ReturnType<typeof eventTypeView>;
+export type EventDetail = ReturnType<typeof events.eventDetailView>;
+export type EventRecord = ReturnType<typeof views.eventView>;
+export type EventTypeForm = ReturnType<typeof events.eventTypeView>;
 export type StateCounts = Pick<Clock, "deliveries" | "lost">;
-export type History = ReturnType<typeof historyView>;
+export type History = ReturnType<typeof views.historyView>;
 export type Listeners = ReturnType<typeof listenersView>;
 export type Listener = Listeners["data"][number];
-export type Organization = ReturnType<typeof organizationsView>[number];
-export type Recovery = ReturnType<typeof recoveryView>;
-export type Reading = ReturnType<typeof readingsView>[number];
-export type Traffic = ReturnType<typeof trafficView>;
+export type Organization = ReturnType<typeof world.organizationsView>[number];
+export type Recovery = ReturnType<typeof views.recoveryView>;
+export type Reading = ReturnType<typeof world.readingsView>[number];
+export type Traffic = ReturnType<typeof world.trafficView>;
 export type Verification = ReturnType<typeof verificationView>;
 export type { Probe };
 
@@ -85,12 +68,12 @@ export interface Gets {
   "/clock/ahead": List<Due>;
   "/endpoints": List<Endpoint>;
   "/event-types": List<EventTypeForm>;
-  "/faults": List<ReturnType<typeof faultsView>[number]>;
+  "/faults": List<ReturnType<typeof world.faultsView>[number]>;
   "/listeners": Listeners;
   "/organizations": List<Organization>;
   "/readings": List<Reading>;
   "/reports/verify": KeptReport;
-  "/scenarios": List<ReturnType<typeof scenarioView>>;
+  "/scenarios": List<ReturnType<typeof scenarios.scenarioView>>;
   "/traffic": Traffic;
   "/verification": { verification: Verification | null };
   [path: `/deliveries?${string}`]: Page<Delivery>;
@@ -118,7 +101,7 @@ export interface Posts {
   [path: `/endpoints/${string}/rotate`]: EndpointWithSecret;
   [path: `/endpoints/${string}/test`]: Emitted;
   [path: `/endpoints/${string}/verify`]: Verification;
-  [path: `/scenarios/${string}`]: ReturnType<typeof storyView>;
+  [path: `/scenarios/${string}`]: ReturnType<typeof scenarios.storyView>;
 }
 
 /** What is answered to a PATCH. */

@@ -10,8 +10,8 @@ import { apiCurl } from "../core/snippets.ts";
 import { Button } from "../components/button.tsx";
 import { TypeMark } from "../components/chips.tsx";
 import { Code } from "../components/code-view.tsx";
-import { SignatureDocs } from "../components/docs-signature.tsx";
 import { DocsTable, Fields, Loaded, Marked, PageHead } from "../components/page.tsx";
+import { SignatureDocs } from "../components/signature-view.tsx";
 
 type Chapter = [id: string, words: string, parts: [id: string, words: string][]];
 

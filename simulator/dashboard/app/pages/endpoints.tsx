@@ -1,4 +1,4 @@
-import { useKeys } from "../core/keys.ts";
+import { useKeys } from "../core/actions.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { Button } from "../components/button.tsx";

@@ -1,5 +1,5 @@
+import { useKeys } from "../core/actions.ts";
 import { control } from "../core/api.ts";
-import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { useGot } from "../core/load.ts";
 import { hrefTo, listPath, navigate } from "../core/route.ts";

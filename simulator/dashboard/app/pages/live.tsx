@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useKeys } from "../core/actions.ts";
 import {
   filterQuery,
   type Filters as FilterValues,
@@ -7,7 +8,6 @@ import {
   readFilters,
   useHighlight,
 } from "../core/filters.ts";
-import { useKeys } from "../core/keys.ts";
 import { useLive } from "../core/live.ts";
 import { navigate, rememberList } from "../core/route.ts";
 import type { Row } from "../core/rows.ts";

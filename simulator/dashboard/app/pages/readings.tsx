@@ -1,5 +1,5 @@
 import { control } from "../core/api.ts";
-import { useLoaded } from "../core/load.ts";
+import { useGot } from "../core/load.ts";
 import { attempt, toast } from "../core/toasts.ts";
 import type { Reading } from "../core/types.ts";
 import { Button, Segments } from "../components/button.tsx";
@@ -8,8 +8,9 @@ import { Loaded, Marked, PageHead } from "../components/page.tsx";
 
 /** What the specification leaves open, each as a switch. */
 export function ReadingsPage() {
-  const loaded = useLoaded("readings", async () => (await control.get("/readings")).data);
-  const { value: readings = [], reload } = loaded;
+  const loaded = useGot("/readings");
+  const { value, reload } = loaded;
+  const readings = value?.data ?? [];
 
   async function choose(changes: Record<string, string>) {
     await attempt(() => control.patch("/readings", changes));
@@ -27,19 +28,17 @@ export function ReadingsPage() {
         title="Open questions"
         lead="What the specification leaves open, and how this simulator answers it (readings, in commands and options). A receiver that works under every choice depends on nothing unstated. * marks the default."
       >
-        <Button disabled={changed === 0} onClick={useDefaults}>
-          Defaults for all{changed > 0 ? ` (${changed} changed)` : ""}
-        </Button>
+        <Button
+          disabled={changed === 0}
+          onClick={useDefaults}
+          words={`Defaults for all${changed > 0 ? ` (${changed} changed)` : ""}`}
+        />
       </PageHead>
       <Loaded from={loaded}>
         {() => (
           <div class="box">
             {readings.map((reading) => (
-              <ReadingSwitch
-                key={reading.name}
-                reading={reading}
-                onChoose={(choice) => choose({ [reading.name]: choice })}
-              />
+              <ReadingSwitch key={reading.name} reading={reading} choose={choose} />
             ))}
           </div>
         )}
@@ -48,11 +47,13 @@ export function ReadingsPage() {
   );
 }
 
-function ReadingSwitch({ reading, onChoose }: { reading: Reading; onChoose: (choice: string) => void }) {
+type Choose = (changes: Record<string, string>) => Promise<void>;
+
+function ReadingSwitch({ reading, choose }: { reading: Reading; choose: Choose }) {
   const { name, choice, choices, section, summary, reason } = reading;
   const isChanged = choice !== reading.default;
   return (
-    <section class={`reading ${isChanged ? "changed" : ""}`}>
+    <section class={`reading stack ${isChanged ? "changed" : ""}`}>
       <div>
         <h2 class="flex">
           <code>{name}</code>
@@ -68,12 +69,10 @@ function ReadingSwitch({ reading, onChoose }: { reading: Reading; onChoose: (cho
       <Segments
         label={name}
         value={choice}
-        options={choices.map((one) => [
-          one,
-          one === reading.default ? `${one} *` : one,
-          one === reading.default ? "the default" : undefined,
-        ])}
-        onChange={onChoose}
+        options={choices.map((one) =>
+          one === reading.default ? [one, `${one} *`, "the default"] : [one, one],
+        )}
+        onChange={(one) => choose({ [name]: one })}
       />
     </section>
   );
