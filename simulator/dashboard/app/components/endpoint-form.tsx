@@ -27,7 +27,13 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   const [orgId, setOrgId] = useState(endpoint?.org_id ?? "");
   const [secret, setSecret] = useState("");
   const [faults, setFaults] = useState(endpoint?.faults ?? []);
-  const checked = useCheckedUrl(url);
+  // What the simulator says of it, shortly after one stopped typing, and again while nothing listens there.
+  const checked = useLater<CheckedUrl>(
+    url,
+    CHECK_AFTER_MS,
+    () => control.post("/endpoints/check", { url }).catch(() => undefined),
+    (answer) => (answer?.is_listening === false ? CHECK_AGAIN_MS : undefined),
+  );
   const completed = completedUrl(url);
 
   async function submit() {
@@ -145,21 +151,6 @@ function UrlRules({ url }: { url: string }) {
       ))}
     </ul>
   );
-}
-
-/** What the simulator says of the URL, shortly after one stopped typing, and again while nothing listens there. */
-function useCheckedUrl(url: string): CheckedUrl | undefined {
-  const [checked, setChecked] = useState<CheckedUrl>();
-  useLater(
-    url,
-    CHECK_AFTER_MS,
-    async () => control.post("/endpoints/check", { url }).catch(() => undefined),
-    (result) => {
-      if (result !== undefined) setChecked(result);
-      return result?.is_listening === false ? CHECK_AGAIN_MS : undefined;
-    },
-  );
-  return checked;
 }
 
 const OVERLAPS: [seconds: string, words: string][] = [

@@ -5,7 +5,7 @@ import { useLater } from "../core/load.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { commandLine } from "../core/snippets.ts";
 import { attempt, useAttempt } from "../core/toasts.ts";
-import type { Listener, Listeners, Probe } from "../core/types.ts";
+import type { Listener, Probe } from "../core/types.ts";
 import { Button, Copyable } from "./button.tsx";
 import { Empty } from "./page.tsx";
 import { tellSecret } from "./secret-once.tsx";
@@ -73,7 +73,13 @@ const MOST_OFFERED = 8;
  * then it is looked for a path that takes webhooks, and `onFound(probe)` gets what was found.
  */
 export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown }) {
-  const listed = useListeners();
+  // Looked at again and again, so that a receiver appears when it has started.
+  const listed = useLater(
+    "listeners",
+    0,
+    () => control.get("/listeners").catch(() => undefined),
+    () => LOOK_AGAIN_MS,
+  );
   const [busy, run] = useAttempt();
   const [probe, setProbe] = useState<Probe>();
 
@@ -127,19 +133,4 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
 /** Whether a path that takes webhooks was found, right or not. */
 export function isFound({ finding }: Probe): boolean {
   return ["refuses_unsigned", "takes_unsigned", "fails"].includes(finding);
-}
-
-/** Looked at again and again, so that a receiver appears when it has started. */
-function useListeners(): Listeners | undefined {
-  const [listed, setListed] = useState<Listeners>();
-  useLater(
-    "listeners",
-    0,
-    async () => control.get("/listeners").catch(() => undefined),
-    (next) => {
-      if (next !== undefined) setListed(next);
-      return LOOK_AGAIN_MS;
-    },
-  );
-  return listed;
 }

@@ -123,18 +123,13 @@ function endpointChoices({ id, url }: Endpoint): Action[] {
 
 /** Deliveries that have the text in them, payloads included, as the simulator finds them. */
 function useFound(text: string): Action[] {
-  const [found, setFound] = useState<Action[]>([]);
   const wanted = text.trim();
-  useLater(
-    wanted,
-    SEARCH_AFTER_MS,
-    async () => {
-      const query = `/deliveries?limit=${MOST_FOUND}&q=${encodeURIComponent(wanted)}` as const;
-      return wanted.length < 2 ? undefined : control.get(query).catch(() => undefined);
-    },
-    (page) => setFound((page?.data ?? []).map(deliveryChoice)),
-  );
-  return found;
+  const query = `/deliveries?limit=${MOST_FOUND}&q=${encodeURIComponent(wanted)}` as const;
+  const page = useLater(wanted, SEARCH_AFTER_MS, async () => {
+    const nothing = { data: [] };
+    return wanted.length < 2 ? nothing : control.get(query).catch(() => nothing);
+  });
+  return (page?.data ?? []).map(deliveryChoice);
 }
 
 function deliveryChoice(delivery: Delivery): Action {

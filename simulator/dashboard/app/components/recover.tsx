@@ -34,7 +34,7 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
     since: (span === "moment" ? momentOf(since) : span) || undefined,
     until: momentOf(until) || undefined,
   };
-  const counted = useCounted(body, setError);
+  const { recovery: counted, error: problem = error } = useCounted(body);
   const title = "Recover what was lost";
 
   if (sending.sent !== undefined) {
@@ -61,7 +61,7 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
       onClose={onClose}
       wide
     >
-      {error && <Problem error={error} />}
+      {problem && <Problem error={problem} />}
       <div class="field-grid">
         <SelectField label="Created in" value={span} onChange={set("span")} options={SPANS} />
         {span === "moment" && (
@@ -135,21 +135,16 @@ function countWords({ counts, total, has_more: hasMore }: Recovery): string {
   return `${what} to ${countOf(places, "endpoint")}.${more}`;
 }
 
-/** How many fit, asked again shortly after something was changed. */
-function useCounted(body: object, onError: (error: Error | undefined) => void): Recovery | undefined {
-  const [counted, setCounted] = useState<{ key: string; recovery: Recovery }>();
+/** How many fit, or why that cannot be told, asked again shortly after something was changed. */
+function useCounted(body: object): { recovery?: Recovery; error?: Error } {
   const key = JSON.stringify(body);
-  useLater(
-    key,
-    COUNT_AFTER_MS,
-    async () => control.post("/deliveries/resend", { ...body, dry_run: true }).catch(asError),
-    (recovery) => {
-      const isError = recovery instanceof Error;
-      if (!isError) setCounted({ key, recovery });
-      onError(isError ? recovery : undefined);
-    },
+  const counted = useLater(key, COUNT_AFTER_MS, () =>
+    control.post("/deliveries/resend", { ...body, dry_run: true }).then(
+      (recovery) => ({ key, recovery }),
+      (error: unknown) => ({ key, error: asError(error) }),
+    ),
   );
-  return counted?.key === key ? counted.recovery : undefined;
+  return counted?.key === key ? counted : {};
 }
 
 /** Sends a thousand at a time, until all are sent or somebody says that it is enough. */

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useKeys } from "../core/actions.ts";
+import { slowRequests } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo, listPath, navigate, PLACES } from "../core/route.ts";
 import { dismiss, toasts } from "../core/toasts.ts";
@@ -29,7 +30,8 @@ type LinkProps = {
 
 /** What is around every page: where one can go, the clock, the connection. A full page uses all of the room itself. */
 export function Shell({ path, isFull = false, children }: ShellProps) {
-  const { connection, isSlow, clock, problem, endpoints } = useLive();
+  const { connection, clock, problem, endpoints } = useLive();
+  const isSlow = slowRequests.use().count > 0;
   const state = connection === "open" && isSlow ? "slow" : connection;
   const { theme, toggle } = useTheme();
   const [opened, open] = useState<"help" | "more" | "palette">();

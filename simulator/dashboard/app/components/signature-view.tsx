@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useLoaded } from "../core/load.ts";
 import type { AttemptDetail } from "../core/types.ts";
 import { fullTimeOf, secondsOf, VERDICTS } from "../core/words.ts";
 import { CopyButton, Icon } from "./button.tsx";
@@ -151,28 +152,18 @@ function CheckYourself({ t, v1, body }: { t: string; v1: string[]; body: string 
   );
 }
 
-/** HMAC-SHA256 of `text` under `secret`, in lower-case hexadecimal. */
-async function hmacHex(secret: string, text: string): Promise<string> {
-  const encoder = new TextEncoder();
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
-  const digest = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** The same for what is typed; empty while there is no secret, since an empty key is none that a browser takes. */
-export function useDigest(secret: string, text: string): string {
-  const [digest, setDigest] = useState("");
-  useEffect(() => {
-    let isCurrent = true;
-    async function update() {
-      const hex = secret === "" ? "" : await hmacHex(secret, text);
-      if (isCurrent) setDigest(hex);
-    }
-    void update();
-    return () => void (isCurrent = false);
-  }, [secret, text]);
-  return digest;
+/** HMAC-SHA256 of `text` under `secret`, in lower-case hexadecimal; empty until it is known, and without a secret. */
+function useDigest(secret: string, text: string): string {
+  const { value = "" } = useLoaded(`${secret} ${text}`, async () => {
+    // An empty key is none that a browser takes.
+    if (secret === "") return "";
+    const encoder = new TextEncoder();
+    const algorithm = { name: "HMAC", hash: "SHA-256" };
+    const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
+    const digest = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
+    return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  });
+  return value;
 }
 
 const FIRST = { secret: "whsec_example", t: "1769882709", body: '{"id":"evt_1","type":"call.completed"}' };

@@ -15,18 +15,9 @@ export type Action = {
   run: () => unknown;
 };
 
-/** What can be done with what is open, by the components that show it. */
-const opened: { current: Action[] }[] = [];
-
 /** Offers these in the palette while the component is shown, and by their keys. */
 export function useActions(actions: (Action & { key: string })[]): void {
-  useKeys(Object.fromEntries(actions.map(({ key, run }) => [key, run])));
-  const latest = useRef(actions);
-  latest.current = actions;
-  useEffect(() => {
-    opened.unshift(latest);
-    return () => void opened.splice(opened.indexOf(latest), 1);
-  }, []);
+  useKeys(Object.fromEntries(actions.map(({ key, run }) => [key, run])), actions);
 }
 
 export type PaletteTools = { toggleTheme: () => void; openHelp: () => void };
@@ -40,7 +31,7 @@ export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
     return { words, icon, run: () => attempt(() => clockFrom(control.post("/clock/advance", body))) };
   };
   return [
-    ...opened.flatMap(({ current }) => current),
+    ...layers.flatMap(({ current }) => current.actions),
     ...PLACES.map(({ path, words, also, icon }) =>
       goTo(`Go to ${words}`, icon, path === "/" ? listPath() : path, also),
     ),
@@ -80,7 +71,7 @@ type Bindings = Record<string, () => unknown>;
 
 const SEQUENCE_MS = 1_200;
 const REPEATABLE = /^(?:j|k|Arrow\w+)$/;
-const layers: { current: Bindings }[] = [];
+const layers: { current: { bindings: Bindings; actions: Action[] } }[] = [];
 let prefix = "";
 let prefixTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -88,9 +79,9 @@ let prefixTimer: ReturnType<typeof setTimeout> | undefined;
  * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints, "mod k": find }`. Later components come first. They rest
  * while one types, and while a dialog is open.
  */
-export function useKeys(bindings: Bindings): void {
-  const latest = useRef(bindings);
-  latest.current = bindings;
+export function useKeys(bindings: Bindings, actions: Action[] = []): void {
+  const latest = useRef({ bindings, actions });
+  latest.current = { bindings, actions };
   useEffect(() => {
     layers.unshift(latest);
     return () => void layers.splice(layers.indexOf(latest), 1);
@@ -108,7 +99,9 @@ export function listenToKeys() {
     const key = isWithMod ? `mod ${event.key}` : event.key;
     const combination = prefix === "" ? key : `${prefix} ${key}`;
     forgetPrefix();
-    const action = layers.map((layer) => layer.current[combination]).find((found) => found !== undefined);
+    const action = layers
+      .map((layer) => layer.current.bindings[combination])
+      .find((found) => found !== undefined);
     if (action !== undefined) {
       event.preventDefault();
       action();

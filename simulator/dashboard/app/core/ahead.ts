@@ -1,7 +1,6 @@
-import { useEffect, useRef, useState } from "preact/hooks";
 import { control } from "./api.ts";
-import { createNewest } from "./late-answers.ts";
-import { live, scheduleNowMs, useLive } from "./live.ts";
+import { scheduleNowMs, useLive } from "./live.ts";
+import { useLoaded } from "./load.ts";
 import type { Due } from "./types.ts";
 import { countOf } from "./words.ts";
 import { SCHEDULE_SECONDS } from "../../../../shared/retry-policy.ts";
@@ -30,25 +29,14 @@ export function aheadAtPlace(place: number): number {
 /** What falls due within the schedule, by due time; asked for again when time moves or deliveries change. */
 export function useAhead(): Due[] {
   const { clock } = useLive();
-  const [due, setDue] = useState<Due[]>([]);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const [newest] = useState(createNewest);
-  useEffect(() => {
-    if (clock === undefined) return;
-    if (clock.next_attempt_at === null) {
-      newest.overtake();
-      setDue([]);
-    }
-    timer.current ??= setTimeout(async () => {
-      timer.current = undefined;
-      if (live.clock?.next_attempt_at === null) return;
-      // Where it fails, the stream notices the same and says so.
-      const asked = control.get("/clock/ahead").catch(() => undefined);
-      await newest.of(asked, (ahead) => setDue(ahead?.data ?? []));
-    }, REFRESH_MS);
-  }, [clock]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return due;
+  const isIdle = clock === undefined || clock.next_attempt_at === null;
+  const again = { again: clock, afterMs: REFRESH_MS };
+  const { value = [] } = useLoaded(
+    "ahead",
+    async () => (isIdle ? [] : (await control.get("/clock/ahead")).data),
+    again,
+  );
+  return isIdle ? [] : value;
 }
 
 /** What would be on the way to a moment of schedule time: `3 attempts and 2 scenario steps`, or nothing. */

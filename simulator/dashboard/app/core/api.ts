@@ -1,3 +1,4 @@
+import { createStore } from "./toasts.ts";
 import type { Gets, Page, Patches, Posts } from "./types.ts";
 
 /** An error in words that can be shown as they are. `status` is 0 when the simulator did not answer at all. */
@@ -62,19 +63,15 @@ export async function readApi<Item>(path: string, apiKey: string): Promise<Page<
   return read<Page<Item>>(await reach(path, { headers }));
 }
 
-/** Requests that have waited for two seconds, and who wants to know. */
-const slow = { count: 0, changed: (_count: number) => {} };
-
-/** Calls `changed` with how many requests have waited for two seconds, whenever that changes. */
-export function watchSlow(changed: (count: number) => void): void {
-  slow.changed = changed;
-}
+/** How many requests have waited for two seconds. */
+export const slowRequests = createStore({ count: 0 });
+const countSlow = (more: number) => slowRequests.set({ count: slowRequests.get().count + more });
 
 async function reach(url: string, options: RequestInit): Promise<Response> {
   let isSlow = false;
   const timer = setTimeout(() => {
     isSlow = true;
-    slow.changed(++slow.count);
+    countSlow(1);
   }, SLOW_MS);
   try {
     return await fetch(url, options);
@@ -82,7 +79,7 @@ async function reach(url: string, options: RequestInit): Promise<Response> {
     throw new ApiError(0, UNREACHABLE);
   } finally {
     clearTimeout(timer);
-    if (isSlow) slow.changed(--slow.count);
+    if (isSlow) countSlow(-1);
   }
 }
 

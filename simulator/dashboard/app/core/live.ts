@@ -1,4 +1,4 @@
-import { control, watchSlow } from "./api.ts";
+import { control } from "./api.ts";
 import { createFeed } from "./feed.ts";
 import { createMeanwhile, createNewest } from "./late-answers.ts";
 import { type Message, openStream } from "./stream.ts";
@@ -11,8 +11,6 @@ const HIDDEN_REFRESH_MS = 150;
 
 class Live {
   connection: "connecting" | "open" | "lost" = "connecting";
-  /** Whether a request has waited for two seconds. */
-  isSlow = false;
   clock: Clock | undefined;
   /** By `performance.now()`, which nobody can set back. */
   clockReceivedAt = 0;
@@ -43,10 +41,6 @@ let loads = 0;
 
 /** Connects and keeps everything up to date from then on. */
 export function startLive(): void {
-  watchSlow((count) => {
-    live.isSlow = count > 0;
-    changed();
-  });
   openStream({
     onMessage: receive,
     onOpen(isReconnected) {

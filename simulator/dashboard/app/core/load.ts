@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, asError, control, readApi } from "./api.ts";
+import { createNewest } from "./late-answers.ts";
 import { useLive } from "./live.ts";
 import type { Gets, Resources } from "./types.ts";
 
@@ -8,7 +9,7 @@ type Again = { again?: unknown; afterMs?: number };
 
 /**
  * What `load()` answers, loaded again when `key` changes and when the simulator came back; and `afterMs` after `again`
- * changed. The last value of a key stays in sight meanwhile, so nothing jumps: `{ value, error, reload }`.
+ * changed, however often it does meanwhile. The last value of a key stays in sight meanwhile, so nothing jumps: `{ value, error, reload }`.
  */
 export function useLoaded<Value>(
   key: string,
@@ -17,31 +18,33 @@ export function useLoaded<Value>(
 ) {
   const { generation } = useLive();
   const [state, setState] = useState<State<Value>>({});
-  const run = useRef(0);
+  const [newest] = useState(createNewest);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const loadedFor = useRef(again);
   const latest = useRef({ key, load });
   latest.current = { key, load };
 
   /** Of whatever is wanted when it is called: a timer may have kept it since something else was. */
   const reload = useCallback(async (wanted = latest.current) => {
-    const own = ++run.current;
-    try {
-      const value = await wanted.load();
-      if (own === run.current) setState({ key: wanted.key, value });
-    } catch (error) {
-      if (own === run.current) setState((before) => ({ ...before, key: wanted.key, error: asError(error) }));
-    }
+    const asked = wanted.load().then(
+      (value): State<Value> => ({ key: wanted.key, value }),
+      (error: unknown) => ({ key: wanted.key, error: asError(error) }),
+    );
+    await newest.of(asked, (next) => setState((before) => ("value" in next ? next : { ...before, ...next })));
   }, []);
   useEffect(() => {
     void reload();
-    return () => void run.current++;
+    return newest.overtake;
   }, [key, generation]);
   useEffect(() => {
-    if (loadedFor.current === again) return undefined;
+    if (loadedFor.current === again) return;
     loadedFor.current = again;
-    const timer = setTimeout(() => reload(), afterMs);
-    return () => clearTimeout(timer);
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      void reload();
+    }, afterMs);
   }, [again]);
+  useEffect(() => () => clearTimeout(timer.current), []);
 
   const { value, error }: State<Value> = state.key === key ? state : {};
   const loadBy = (other: () => Promise<Value>) => reload({ key, load: other });
@@ -81,26 +84,30 @@ export function useApiPages<Path extends keyof Resources>(
 }
 
 /**
- * Asks `afterMs` after `key` changed, and hands on what comes unless it has changed again. What `take` answers is after how
- * many milliseconds to ask again.
+ * What `ask` answers, asked `afterMs` after `key` changed and, where `againMs` of the answer is a number, as many
+ * milliseconds later again. The last answer stays in sight meanwhile; undefined is none.
  */
 export function useLater<Answer>(
   key: string,
   afterMs: number,
-  ask: () => Promise<Answer>,
-  take: (answer: Answer) => number | void,
-): void {
+  ask: () => Promise<Answer | undefined>,
+  againMs?: (answer: Answer | undefined) => number | undefined,
+): Answer | undefined {
+  const [answer, setAnswer] = useState<Answer>();
   useEffect(() => {
     let isCurrent = true;
     let timer = setTimeout(run, afterMs);
     async function run() {
-      const answer = await ask();
-      const againMs = isCurrent ? take(answer) : undefined;
-      if (againMs !== undefined) timer = setTimeout(run, againMs);
+      const next = await ask();
+      if (!isCurrent) return;
+      if (next !== undefined) setAnswer(() => next);
+      const nextMs = againMs?.(next);
+      if (nextMs !== undefined) timer = setTimeout(run, nextMs);
     }
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
   }, [key]);
+  return answer;
 }
