@@ -7,7 +7,7 @@ import type { ClockMode } from "../core/types.ts";
 import { CLOCK_MODES, countOf, fullTimeOf, momentOf, timeOf } from "../core/words.ts";
 import { Button, IconButton, type IconName, Segments } from "./button.tsx";
 import { Countdown, useTick } from "./chips.tsx";
-import { Confirm, Dialog } from "./dialog.tsx";
+import { Dialog, isMeant } from "./dialog.tsx";
 import { TimeStrip } from "./time-strip.tsx";
 
 const MODES = (["real", "skip", "manual"] as const).map((mode) => [mode, ...CLOCK_MODES[mode]] as const);
@@ -36,7 +36,6 @@ const STEPS: Step[] = [
 export function ClockBar() {
   const { clock } = useLive();
   const [busy, run] = useAttempt();
-  const [isAsking, setAsking] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const queue = useRef<Promise<unknown>>(Promise.resolve());
 
@@ -44,15 +43,14 @@ export function ClockBar() {
   function advance({ key, body }: Step) {
     queue.current = queue.current.then(() => run(key, () => clockFrom(control.post("/clock/advance", body))));
   }
-  async function setMode(mode: ClockMode) {
-    setAsking(false);
-    await run(mode, () => clockFrom(control.patch("/clock", { mode })));
-  }
   const waiting = clock?.deliveries.attempting ?? 0;
   /** Skipping makes every attempt that waits, at once: whoever only wanted to look is asked first. */
-  function chooseMode(mode: ClockMode) {
-    if (mode === "skip" && clock?.mode !== "skip" && waiting > 0) setAsking(true);
-    else void setMode(mode);
+  async function chooseMode(mode: ClockMode) {
+    const words = `${countOf(waiting, "delivery is", "deliveries are")} still in progress. With Skip, schedule time jumps from one due attempt to the next: all that is left of them is sent now, as fast as the receiver answers.`;
+    const question = { title: "Skip all waiting?", action: "Skip", keep: "Keep waiting", text: words };
+    const mustAsk = mode === "skip" && clock?.mode !== "skip" && waiting > 0;
+    if (mustAsk && !(await isMeant({ ...question, tone: "accent" }))) return;
+    await run(mode, () => clockFrom(control.patch("/clock", { mode })));
   }
   useKeys(Object.fromEntries(STEPS.map((step) => [step.key, () => advance(step)])));
 
@@ -93,22 +91,6 @@ export function ClockBar() {
           <TimeStrip />
           <div class="actions flex wraps">{buttons}</div>
         </Dialog>
-      )}
-      {isAsking && (
-        <Confirm
-          title="Skip all waiting?"
-          action="Skip"
-          keep="Keep waiting"
-          tone="accent"
-          onConfirm={() => setMode("skip")}
-          onClose={() => setAsking(false)}
-        >
-          <p>
-            {countOf(waiting, "delivery is", "deliveries are")} still in progress. With Skip, schedule time
-            jumps from one due attempt to the next: all that is left of them is sent now, as fast as the
-            receiver answers.
-          </p>
-        </Confirm>
       )}
     </section>
   );

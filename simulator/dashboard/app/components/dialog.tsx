@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { asError } from "../core/api.ts";
+import { createStore } from "../core/toasts.ts";
 import { Button, IconButton, type IconName } from "./button.tsx";
 import { Problem } from "./page.tsx";
 
@@ -97,23 +98,33 @@ export function FormDialog({ action, icon, disabled = false, onSubmit, children,
   );
 }
 
-type ConfirmProps = {
-  title: string;
-  action: string;
-  keep?: string;
-  tone?: "danger" | "accent";
-  onConfirm: () => void;
-  onClose: () => void;
-  children: ComponentChildren;
-};
+type Question = { title: string; action: string; keep?: string; tone?: "accent"; text: string };
 
-/** Asks before something that cannot be undone; `keep` and `action` are the words of its two buttons. */
-export function Confirm({ action, keep = "Keep it", tone = "danger", onConfirm, ...rest }: ConfirmProps) {
+const question = createStore<(Question & { answer: (isMeant: boolean) => void }) | undefined>(undefined);
+
+/** Asks before something that cannot be undone; `keep` and `action` are the words of the two buttons. */
+export function isMeant(asked: Question): Promise<boolean> {
+  return new Promise((answer) => question.set({ ...asked, answer }));
+}
+
+/** What is asked at the moment, whatever page is open. */
+export function AskedQuestion() {
+  const asked = question.use();
+  if (asked === undefined) return null;
+  function answer(isMeant: boolean) {
+    question.set(undefined);
+    asked?.answer(isMeant);
+  }
+  const { title, action, keep = "Keep it", tone = "danger", text } = asked;
   const foot = (
     <>
-      <Button autofocus onClick={rest.onClose} words={keep} />
-      <Button kind={tone} onClick={onConfirm} words={action} />
+      <Button autofocus onClick={() => answer(false)} words={keep} />
+      <Button kind={tone} onClick={() => answer(true)} words={action} />
     </>
   );
-  return <Dialog {...rest} foot={foot} />;
+  return (
+    <Dialog title={title} onClose={() => answer(false)} foot={foot}>
+      <p class="foreign">{text}</p>
+    </Dialog>
+  );
 }

@@ -10,7 +10,7 @@ import type { Attempt, Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { countOf, dayAndTimeOf, fullTimeOf, millisecondsOf, outcomeWord, timeOf } from "../core/words.ts";
 import { Button, Copyable, Icon } from "./button.tsx";
 import { Chip, TypeName } from "./chips.tsx";
-import { Confirm } from "./dialog.tsx";
+import { isMeant } from "./dialog.tsx";
 import { RotateSecret } from "./endpoint-form.tsx";
 import { Fact } from "./page.tsx";
 import { tellSecret } from "./secret-once.tsx";
@@ -19,7 +19,6 @@ import { tellSecret } from "./secret-once.tsx";
 export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoint; isRotated?: boolean }) {
   const { id, url, flagged, consecutive_failures: failures, event_types: types, faults } = endpoint;
   const { organizations } = useLive();
-  const [isDeleting, setDeleting] = useState(false);
   const [isRotating, setRotating] = useState(isRotated);
   const organization = organizations?.find((known) => known.id === endpoint.org_id);
 
@@ -29,7 +28,8 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
     if (sent !== undefined) toast("ok", "A synthetic call.completed is on its way.", link);
   }
   async function remove() {
-    setDeleting(false);
+    const text = `Deliveries that still wait for ${url} are given up as dead. Its secret cannot be had again.`;
+    if (!(await isMeant({ title: "Delete this endpoint?", action: "Delete", text }))) return;
     await attempt(async () => {
       await control.delete(`/endpoints/${id}`);
       toast("ok", "The endpoint was deleted. Its past deliveries stay in sight.");
@@ -102,22 +102,9 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)} words="Deliveries" />
         <span class="spacer" />
         <Button href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)} words="Edit" />
-        <Button kind="danger-words" onClick={() => setDeleting(true)} words="Delete" />
+        <Button kind="danger-words" onClick={remove} words="Delete" />
       </footer>
       {isRotating && <RotateSecret endpoint={endpoint} onDone={rotated} onClose={() => setRotating(false)} />}
-      {isDeleting && (
-        <Confirm
-          title="Delete this endpoint?"
-          action="Delete"
-          onConfirm={remove}
-          onClose={() => setDeleting(false)}
-        >
-          <p>
-            <code class="foreign">{url}</code>
-          </p>
-          <p>Deliveries that still wait for it are given up as dead. Its secret cannot be had again.</p>
-        </Confirm>
-      )}
     </article>
   );
 }

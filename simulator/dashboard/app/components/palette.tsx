@@ -1,10 +1,10 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Action, allActions, type PaletteTools, verifyEndpoint } from "../core/actions.ts";
+import { type Action, allActions, goTo, type PaletteTools, verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { useLater } from "../core/load.ts";
-import { navigate, PLACES } from "../core/route.ts";
-import type { Delivery, Endpoint } from "../core/types.ts";
+import { PLACES } from "../core/route.ts";
+import type { Endpoint } from "../core/types.ts";
 import { lineOf, placeOf } from "../core/words.ts";
 import { Icon } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -84,11 +84,11 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
           >
             <Icon name={choice.icon} size={15} />
             <span class="one-line foreign">{choice.words}</span>
-            <span class="faint one-line foreign">{choice.note}</span>
+            <span class="note one-line foreign">{choice.note}</span>
           </li>
         ))}
       </ul>
-      {choices.length === 0 && <p class="palette-none muted">Nothing is called so.</p>}
+      {choices.length === 0 && <p class="feed-end muted">Nothing is called so.</p>}
     </dialog>
   );
 }
@@ -99,25 +99,18 @@ function idChoices(text: string): Action[] {
     evt_: ["/events/", "Open event"],
     ep_: ["/endpoints/", "Open endpoint"],
   };
-  const [, prefix] = /^(dlv_|evt_|ep_)\w+$/.exec(text) ?? [];
-  const [path, words] = places[prefix ?? ""] ?? [];
-  if (path === undefined) return [];
-  return [{ id: text, words: `${words} ${text}`, icon: "out", run: () => navigate(path + text) }];
+  const [, prefix = ""] = /^(dlv_|evt_|ep_)\w+$/.exec(text) ?? [];
+  const [path, words] = places[prefix] ?? [];
+  return path === undefined ? [] : [{ id: text, ...goTo(`${words} ${text}`, "out", path + text) }];
 }
 
 function endpointChoices({ id, url }: Endpoint): Action[] {
   const place = placeOf(url);
-  const path = `/endpoints/${id}` as const;
   return [
-    { id, words: place, note: "endpoint", icon: "endpoints", run: () => navigate(path) },
-    {
-      words: `Rotate the secret of ${place}`,
-      also: "roll key",
-      icon: "key",
-      run: () => navigate(`${path}?rotate`),
-    },
+    { id, note: "endpoint", ...goTo(place, "endpoints", `/endpoints/${id}`) },
+    goTo(`Rotate the secret of ${place}`, "key", `/endpoints/${id}?rotate`, "roll key"),
     { words: `Verify ${place}`, icon: "verify", run: async () => verifyEndpoint(id) },
-    { words: `Deliveries to ${place}`, icon: "live", run: () => navigate(`/?endpoint=${id}`) },
+    goTo(`Deliveries to ${place}`, "live", `/?endpoint=${id}`),
   ];
 }
 
@@ -129,12 +122,9 @@ function useFound(text: string): Action[] {
     const nothing = { data: [] };
     return wanted.length < 2 ? nothing : control.get(query).catch(() => nothing);
   });
-  return (page?.data ?? []).map(deliveryChoice);
-}
-
-function deliveryChoice(delivery: Delivery): Action {
-  const { id, event_type: type } = delivery;
-  return { id, words: lineOf(delivery), note: type, icon: "live", run: () => navigate(`/deliveries/${id}`) };
+  return (page?.data ?? []).map((one) => {
+    return { id: one.id, note: one.event_type, ...goTo(lineOf(one), "live", `/deliveries/${one.id}`) };
+  });
 }
 
 const SHORTCUTS: [group: string, shortcuts: [keys: string, words: string][]][] = [

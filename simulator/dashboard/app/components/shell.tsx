@@ -7,7 +7,7 @@ import { hrefTo, listPath, navigate, PLACES } from "../core/route.ts";
 import { dismiss, toasts } from "../core/toasts.ts";
 import { Icon, IconButton, type IconName, Mark } from "./button.tsx";
 import { ClockBar } from "./clock-bar.tsx";
-import { Dialog } from "./dialog.tsx";
+import { AskedQuestion, Dialog } from "./dialog.tsx";
 import { Help, Palette } from "./palette.tsx";
 import { SecretOnce } from "./secret-once.tsx";
 import { TimeStrip } from "./time-strip.tsx";
@@ -119,6 +119,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
       </main>
       <Toasts />
       <SecretOnce />
+      <AskedQuestion />
       {opened === "palette" && <Palette onClose={close} toggleTheme={toggle} openHelp={() => open("help")} />}
       {opened === "more" && (
         <Dialog title="More" onClose={close}>

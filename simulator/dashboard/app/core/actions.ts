@@ -20,13 +20,15 @@ export function useActions(actions: (Action & { key: string })[]): void {
   useKeys(Object.fromEntries(actions.map(({ key, run }) => [key, run])), actions);
 }
 
+/** To go to a page of the dashboard. */
+export function goTo(words: string, icon: IconName, path: string, also?: string): Action {
+  return { words, also, icon, run: () => navigate(path) };
+}
+
 export type PaletteTools = { toggleTheme: () => void; openHelp: () => void };
 
 /** Everything that can be done from anywhere: words, icon, and what it does. */
 export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
-  const goTo = (words: string, icon: IconName, path: string, also?: string): Action => {
-    return { words, also, icon, run: () => navigate(path) };
-  };
   const advance = (words: string, icon: IconName, body: object): Action => {
     return { words, icon, run: () => attempt(() => clockFrom(control.post("/clock/advance", body))) };
   };

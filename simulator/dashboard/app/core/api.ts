@@ -42,12 +42,14 @@ export type ApiAnswer = { status: number; durationMs: number; text: string; valu
 /** What may be in an answer of the REST API. */
 export type ApiValue = { message?: unknown; has_more?: unknown; data?: { id: string }[] };
 
+const bearer = (apiKey: string) => ({
+  headers: new Headers(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
+});
+
 /** The REST API of the service, as a client with `apiKey` sees it: answers whatever came back, errors included. */
 export async function callApi(path: string, apiKey: string): Promise<ApiAnswer> {
   const startedAt = performance.now();
-  const response = await reach(path, {
-    headers: new Headers(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
-  });
+  const response = await reach(path, bearer(apiKey));
   const text = await response.text();
   return { status: response.status, durationMs: performance.now() - startedAt, text, value: parseJson(text) };
 }
@@ -59,8 +61,7 @@ export async function readServed<Answer>(path: string): Promise<Answer> {
 
 /** One page of a list of the REST API, or an `ApiError`. */
 export async function readApi<Item>(path: string, apiKey: string): Promise<Page<Item>> {
-  const headers = new Headers({ authorization: `Bearer ${apiKey}` });
-  return read<Page<Item>>(await reach(path, { headers }));
+  return read<Page<Item>>(await reach(path, bearer(apiKey)));
 }
 
 /** How many requests have waited for two seconds. */

@@ -6,7 +6,7 @@ import { attempt, toast, useAttempt } from "../core/toasts.ts";
 import { countOf, dayAndTimeOf } from "../core/words.ts";
 import { Button, type Choice, Segments } from "../components/button.tsx";
 import { TypeMark } from "../components/chips.tsx";
-import { Confirm } from "../components/dialog.tsx";
+import { isMeant } from "../components/dialog.tsx";
 import { EventForm } from "../components/event-form.tsx";
 import { Loaded, PageHead, Panel } from "../components/page.tsx";
 
@@ -131,9 +131,10 @@ export function ScenarioList() {
 
 /** Forgets every event and delivery, after asking. */
 export function StartAfresh() {
-  const [isAsking, setAsking] = useState(false);
   async function reset() {
-    setAsking(false);
+    const text =
+      "All events and deliveries are deleted, and the world is as it was at the start. Endpoints and their secrets stay.";
+    if (!(await isMeant({ title: "Forget everything that was sent?", action: "Reset", text }))) return;
     const done = await attempt(async () => [await control.post("/reset", { keep_endpoints: true })]);
     if (done) toast("ok", "Everything that was sent is forgotten; the endpoints are still here.");
   }
@@ -142,20 +143,7 @@ export function StartAfresh() {
       <p class="muted">
         Forget all events and deliveries, and bring the world back to its beginning. Endpoints stay.
       </p>
-      <Button kind="danger-words" onClick={() => setAsking(true)} words="Reset…" />
-      {isAsking && (
-        <Confirm
-          title="Forget everything that was sent?"
-          action="Reset"
-          onConfirm={reset}
-          onClose={() => setAsking(false)}
-        >
-          <p>
-            All events and deliveries are deleted, and the world is as it was at the start. Endpoints and
-            their secrets stay.
-          </p>
-        </Confirm>
-      )}
+      <Button kind="danger-words" onClick={reset} words="Reset…" />
     </Panel>
   );
 }
