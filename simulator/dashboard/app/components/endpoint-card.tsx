@@ -120,7 +120,7 @@ const [WIDTH, HEIGHT, STEP, LOWEST] = [288, 34, 6, 4];
 const LONGEST = Math.log10(10_000);
 
 /** How an endpoint has answered lately: a bar for each attempt, as high as it took long, and what that amounts to. */
-export function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
+function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
   const again = useLive().feed.heardOf(endpoint.id);
   const { value: answers } = useGot(`/endpoints/${endpoint.id}/answers`, { again, afterMs: AGAIN_AFTER_MS });
   if (answers === undefined) return <div class="answers flex wraps" />;
@@ -128,28 +128,21 @@ export function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
   const last = attempts.at(-1);
   if (last === undefined) return <p class="answers muted flex wraps">Nothing was sent to it yet.</p>;
   const share = counted === 0 ? "–" : `${percentOf(acknowledged, counted)} %`;
+  const shareTitle = `${acknowledged} of the last ${counted} attempts; what we made fail on purpose is left out`;
   const p95 = p95Ms === null ? "–" : millisecondsOf(p95Ms);
   return (
     <div class="answers flex wraps">
       <svg
-        class="bars"
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         role="img"
         aria-label={`The last ${attempts.length} attempts: ${share} acknowledged, p95 ${p95}`}
       >
         {attempts.map((attempt, index) => (
-          <Bar
-            key={`${attempt.delivery_id} ${attempt.number}`}
-            attempt={attempt}
-            x={WIDTH - (attempts.length - index) * STEP}
-          />
+          <Bar key={index} attempt={attempt} x={WIDTH - (attempts.length - index) * STEP} />
         ))}
       </svg>
       <dl class="facts flex wraps">
-        <Fact
-          name="Acknowledged"
-          title={`${acknowledged} of the last ${counted} attempts; what we made fail on purpose is left out`}
-        >
+        <Fact name="Acknowledged" title={shareTitle}>
           {share}
         </Fact>
         <Fact name="p95" title="95 of 100 answers took no longer">

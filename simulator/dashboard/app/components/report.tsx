@@ -120,12 +120,7 @@ const SEED = "seed";
  * How each check ended in the runs before this one on the same receiver, by its id, as this browser remembers it; empty
  * while nothing is known. A run that is over is remembered for the next one.
  */
-export function useRunBefore({
-  url = "",
-  seed = "",
-  verdict = null,
-  checks = [],
-}: ReportOf): Map<string, string> {
+function useRunBefore({ url = "", seed = "", verdict = null, checks = [] }: ReportOf) {
   return useMemo(() => {
     const [last, before] = [`verify last ${url}`, `verify before ${url}`];
     const known = read(last);

@@ -6,7 +6,6 @@ import node from "../snippets/node.txt";
 import php from "../snippets/php.txt";
 import python from "../snippets/python.txt";
 import ruby from "../snippets/ruby.txt";
-import { shellWord } from "../../../shell-words.ts";
 
 type Asked = { header: string; body: string; now: number };
 /** `code` verifies a signature; `program` asks it about one attempt. */
@@ -122,6 +121,11 @@ function singleQuoted(text: string): string {
 function base64Of(text: string): string {
   const bytes = new TextEncoder().encode(text);
   return btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(""));
+}
+
+/** One word of a shell, whatever is in it. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Headers that curl sends without being told. */
