@@ -9,10 +9,10 @@ import { attempt, toast } from "../core/toasts.ts";
 import type { DeliveryDetail } from "../core/types.ts";
 import { fullTimeOf, lineOf, shortId, withControlsShown } from "../core/words.ts";
 import { AttemptView } from "./attempt-view.tsx";
-import { Button, Copyable, CopyButton, copyText } from "./button.tsx";
+import { Button, CopyButton, copyText } from "./button.tsx";
 import { Chip, StateChip, TypeMark, VerdictLine } from "./chips.tsx";
 import { EditAndSend } from "./edit-and-send.tsx";
-import { Fact, Loading, PageHead, PageTitle, Problem } from "./page.tsx";
+import { CopyFact, Loading, PageHead, PageTitle, Problem } from "./page.tsx";
 import { Timeline } from "./timeline.tsx";
 
 /** One delivery: the verdict, its six slots, and each attempt down to the bytes. */
@@ -166,11 +166,6 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
         </a>
       </>
     );
-  const ids = [
-    ["Event", eventId],
-    ["Delivery", id],
-    ["Endpoint", endpointId],
-  ] as const;
   return (
     <div class="delivery-facts muted">
       <p class="foreign">
@@ -195,14 +190,11 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
       <details>
         <summary>Ids and the whole event</summary>
         <dl class="facts flex wraps">
-          {ids.map(([name, one]) => (
-            <Fact key={name} name={name}>
-              <Copyable text={one} label={`Copy the ${name.toLowerCase()} id`} />{" "}
-              {name === "Event" && (
-                <Button kind="small" href={hrefTo(`/events/${eventId}`)} words="Open the event" />
-              )}
-            </Fact>
-          ))}
+          <CopyFact name="Event" text={eventId} what="event id">
+            <Button kind="small" href={hrefTo(`/events/${eventId}`)} words="Open the event" />
+          </CopyFact>
+          <CopyFact name="Delivery" text={id} what="delivery id" />
+          <CopyFact name="Endpoint" text={endpointId} what="endpoint id" />
         </dl>
       </details>
     </div>

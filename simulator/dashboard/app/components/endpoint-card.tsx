@@ -8,16 +8,17 @@ import { attemptTone } from "../core/schedule.ts";
 import { attempt, toast } from "../core/toasts.ts";
 import type { Attempt, Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { countOf, dayAndTimeOf, fullTimeOf, millisecondsOf, outcomeWord, timeOf } from "../core/words.ts";
-import { Button, Copyable, Icon } from "./button.tsx";
+import { Button, Icon } from "./button.tsx";
 import { Chip, TypeName } from "./chips.tsx";
 import { isMeant } from "./dialog.tsx";
 import { RotateSecret } from "./endpoint-form.tsx";
-import { Fact } from "./page.tsx";
+import { CopyFact, Fact } from "./page.tsx";
 import { tellSecret } from "./secret-once.tsx";
 
 /** One endpoint with what can be done to it. */
 export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoint; isRotated?: boolean }) {
   const { id, url, flagged, consecutive_failures: failures, event_types: types, faults } = endpoint;
+  const { previous_secret_until: until } = endpoint;
   const { organizations } = useLive();
   const [isRotating, setRotating] = useState(isRotated);
   const organization = organizations?.find((known) => known.id === endpoint.org_id);
@@ -66,17 +67,14 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         </Fact>
         <Fact name="Secret" title="Shown in full once, when the endpoint was registered">
           <code>••••{endpoint.secret_last4 ?? ""}</code>{" "}
-          {isOverlapping(endpoint) && (
+          {until !== null && Date.parse(until) > (scheduleNowMs() ?? 0) && (
             <span class="muted">
-              and <code>••••{endpoint.previous_secret_last4}</code> until{" "}
-              {dayAndTimeOf(endpoint.previous_secret_until ?? "")}
+              and <code>••••{endpoint.previous_secret_last4}</code> until {dayAndTimeOf(until)}
             </span>
           )}{" "}
           <Button kind="quiet small" onClick={() => setRotating(true)} words="Rotate" />
         </Fact>
-        <Fact name="Id">
-          <Copyable text={id} label="Copy the endpoint id" />
-        </Fact>
+        <CopyFact name="Id" text={id} what="endpoint id" />
         <Fact name="Registered">{fullTimeOf(endpoint.created_at)}</Fact>
         {faults.length > 0 && (
           <Fact name="Faults">
@@ -107,11 +105,6 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
       {isRotating && <RotateSecret endpoint={endpoint} onDone={rotated} onClose={() => setRotating(false)} />}
     </article>
   );
-}
-
-/** Whether the secret before the last rotation still signs. */
-function isOverlapping({ previous_secret_until: until }: Endpoint): boolean {
-  return until !== null && Date.parse(until) > (scheduleNowMs() ?? 0);
 }
 
 const AGAIN_AFTER_MS = 400;

@@ -116,7 +116,6 @@ export function StateTabs({ filters, onChange, within, children }: TabProps) {
     <div class="state-tabs flex" role="group" aria-label="Deliveries by state">
       {tabs.map(([state, words, count, title]) => (
         <button
-          type="button"
           key={state}
           class="choice edge"
           title={title}
@@ -181,7 +180,6 @@ export function VerdictSum({ filters, onChange }: FilterProps) {
       <span class="who one-line foreign">{url === undefined ? "Receivers" : placeOf(url)}</span>
       {counts.map(({ result, words, count }) => (
         <button
-          type="button"
           key={result}
           class={`verdict-part choice edge ${result}`}
           aria-pressed={filters.verdict === result}

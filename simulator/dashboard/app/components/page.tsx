@@ -3,7 +3,7 @@ import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import type { FieldDocs } from "../core/openapi.ts";
 import { hrefTo, listPath } from "../core/route.ts";
 import { messageOf } from "../core/toasts.ts";
-import { Icon, type IconName } from "./button.tsx";
+import { Copyable, Icon, type IconName } from "./button.tsx";
 
 type Heading = "h1" | "h2";
 
@@ -89,6 +89,13 @@ export function Panel({ title, aside, children, className = "" }: PanelProps) {
 }
 
 type FactProps = { name: string; title?: string; wide?: boolean; children: ComponentChildren };
+type CopyFactProps = {
+  name: string;
+  text: string;
+  what: string;
+  wide?: boolean;
+  children?: ComponentChildren;
+};
 
 /** One of the facts in a `<dl class="facts">`; a wide one has a line of its own. */
 export function Fact({ name, title, wide = false, children }: FactProps) {
@@ -97,6 +104,15 @@ export function Fact({ name, title, wide = false, children }: FactProps) {
       <dt class="small faint">{name}</dt>
       <dd class="flex wraps foreign">{children}</dd>
     </div>
+  );
+}
+
+/** One that can be copied: `what` it is. */
+export function CopyFact({ name, text, what, wide = false, children }: CopyFactProps) {
+  return (
+    <Fact name={name} wide={wide}>
+      <Copyable text={text} label={`Copy the ${what}`} /> {children}
+    </Fact>
   );
 }
 

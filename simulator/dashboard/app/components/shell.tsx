@@ -90,7 +90,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
       <div class="top flex">
         <ClockBar />
         <div class="top-tools flex">
-          <button type="button" class="palette-button well flex" onClick={() => open("palette")}>
+          <button class="palette-button well flex" onClick={() => open("palette")}>
             <Icon name="search" size={15} />
             <span>Go to, or do…</span>
             <kbd>{MOD}K</kbd>
@@ -210,7 +210,9 @@ export type Theme = (typeof ORDER)[number];
 
 /** The chosen theme, and the function that goes on to the next of auto, light and dark. */
 export function useTheme() {
-  const [theme, setTheme] = useState(chosen);
+  const [theme, setTheme] = useState<Theme>(
+    ORDER.find((known) => known === document.documentElement.dataset["theme"]) ?? "auto",
+  );
   function choose(next: Theme) {
     if (next === "auto") {
       delete document.documentElement.dataset["theme"];
@@ -222,8 +224,4 @@ export function useTheme() {
     setTheme(next);
   }
   return { theme, toggle: () => choose(ORDER[(ORDER.indexOf(theme) + 1) % ORDER.length] ?? "auto") };
-}
-
-function chosen(): Theme {
-  return ORDER.find((theme) => theme === document.documentElement.dataset["theme"]) ?? "auto";
 }

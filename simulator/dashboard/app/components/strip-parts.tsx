@@ -46,7 +46,7 @@ export function StripAsk({ place, target, words, isAsking, onMove, onCancel }: S
       {words !== "" && <p>{isAsking ? `On the way: ${words}. ${rest}` : words}</p>}
       {isAsking && (
         <p class="flex wraps">
-          <button ref={move} type="button" class="button small accent" onClick={onMove}>
+          <button ref={move} class="button small accent" onClick={onMove}>
             Move
           </button>{" "}
           <Button kind="small" onClick={onCancel} words="Keep waiting" />

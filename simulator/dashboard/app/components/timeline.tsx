@@ -78,12 +78,7 @@ function Slot({ slot, since, isChosen, onChoose }: SlotProps) {
     );
   const { started_at: at, wall_started_at: wallAt, duration_ms: durationMs } = attempt;
   return (
-    <button
-      type="button"
-      class="slot-box edge small"
-      aria-pressed={isChosen}
-      onClick={() => onChoose(number)}
-    >
+    <button class="slot-box edge small" aria-pressed={isChosen} onClick={() => onChoose(number)}>
       {head}
       <span class={`outcome ${state}`}>{outcomeWord(attempt)}</span>{" "}
       <time datetime={at} title={`Schedule time ${fullTimeOf(at)}`}>

@@ -55,7 +55,7 @@ export function CallList({ organization, query }: { organization: Organization; 
 function CallRow({ call, onOpen }: { call: Call; onOpen: () => void }) {
   const { phone, outcome, transcript, duration_sec: durationSeconds, detected_language: language } = call;
   return (
-    <button type="button" class="row call-row edge" onClick={onOpen}>
+    <button class="row call-row edge" onClick={onOpen}>
       <b class="foreign">{phone}</b>{" "}
       <span class="muted one-line foreign">{transcript.replaceAll("\n", " · ")}</span>{" "}
       <span class="row-side flex">
@@ -168,11 +168,8 @@ export function ownRecording(text: unknown): string | undefined {
   const href = safeUrl(text);
   if (href === undefined) return undefined;
   const url = new URL(href);
-  const isHere =
-    url.port === location.port && (url.hostname === location.hostname || isLoopback(url.hostname));
-  return isHere && /^\/recordings\/[\w-]+\.mp3$/.test(url.pathname) ? url.pathname : undefined;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
+  const isHere = [location.hostname, "localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+  return isHere && url.port === location.port && /^\/recordings\/[\w-]+\.mp3$/.test(url.pathname)
+    ? url.pathname
+    : undefined;
 }

@@ -4,10 +4,10 @@ import { type ApiPages, useApiPages } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import type { Organization, Voicemail } from "../core/types.ts";
 import { countOf, fullTimeOf } from "../core/words.ts";
-import { Button, type Choice, Copyable, Segments } from "./button.tsx";
+import { Button, type Choice, Segments } from "./button.tsx";
 import { Chip } from "./chips.tsx";
 import { BodyView } from "./code-view.tsx";
-import { Empty, Fact, Loading, Problem } from "./page.tsx";
+import { CopyFact, Empty, Fact, Loading, Problem } from "./page.tsx";
 
 const REVIEWED: Choice[] = [
   ["", "All"],
@@ -91,12 +91,8 @@ export function OrganizationList({ organizations }: { organizations: Organizatio
     <div class="cards two stack">
       {organizations.map((one) => (
         <Card key={one.id} name={one.name} chip={one.industry.replaceAll("_", " ")} end={tryIt(one)}>
-          <Fact name="API key" wide>
-            <Copyable text={one.api_key} label="Copy the API key" />
-          </Fact>
-          <Fact name="Id" wide>
-            <Copyable text={one.id} label="Copy the organization id" />
-          </Fact>
+          <CopyFact name="API key" wide text={one.api_key} what="API key" />
+          <CopyFact name="Id" wide text={one.id} what="organization id" />
           <Fact name="Scopes">{one.api_scopes.join(", ")}</Fact>
           <Fact name="Subscription">
             {one.subscription_tier}, {one.subscription_status}

@@ -160,6 +160,7 @@ export function countdownOf(leftMs: number): string {
   const days = Math.floor(seconds / 86_400);
   const hours = Math.floor((seconds % 86_400) / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
+  const two = (value: number) => String(value).padStart(2, "0");
   const tail = `${hours > 0 || days > 0 ? two(minutes) : minutes}:${two(seconds % 60)}`;
   if (days > 0) return `${days} d ${two(hours)}:${tail}`;
   return hours > 0 ? `${hours}:${tail}` : tail;
@@ -184,10 +185,6 @@ export function shortId(id: string): string {
 
 function toDate(when: When): Date {
   return when instanceof Date ? when : new Date(when);
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, "0");
 }
 
 /** At most `most` characters of `text`. */

@@ -33,7 +33,6 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
                   {types.map(({ type: name, emitted_when: when }) => (
                     <button
                       key={name}
-                      type="button"
                       class="edge flex"
                       aria-pressed={name === type?.type}
                       title={when}

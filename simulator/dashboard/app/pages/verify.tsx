@@ -6,7 +6,7 @@ import { useGot } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import { programName } from "../core/snippets.ts";
 import { attempt } from "../core/toasts.ts";
-import type { KeptReport, Verification } from "../core/types.ts";
+import type { Verification } from "../core/types.ts";
 import { fullTimeOf, placeOf } from "../core/words.ts";
 import { Button, Copyable, Icon } from "../components/button.tsx";
 import { standingOf } from "../components/check-row.tsx";
@@ -25,8 +25,9 @@ export function VerifyPage() {
   const isRunning = verification?.state === "running";
   const loaded = useGot("/reports/verify", { again: `${verification?.id} ${isRunning}` });
   const { value: kept, error, reload } = loaded;
-  const isOwn =
-    verification !== undefined && (isRunning || (kept !== undefined && !isLater(kept, verification)));
+  // What is kept was made elsewhere, after the run here began: what the command sends is JSON alone.
+  const isKeptLater = kept?.formats.length === 1 && kept.received_at >= (verification?.started_at ?? "");
+  const isOwn = verification !== undefined && (isRunning || (kept !== undefined && !isKeptLater));
   const report = isOwn ? verification : kept?.report;
   const failed =
     isOwn && !isRunning ? verification.checks.filter((check) => standingOf(check) === "failed") : [];
@@ -56,11 +57,6 @@ export function VerifyPage() {
       )}
     </>
   );
-}
-
-/** Whether what is kept was made elsewhere, after the run here began: what the command sends is JSON alone. */
-function isLater({ formats, received_at: receivedAt }: KeptReport, verification: Verification): boolean {
-  return formats.length === 1 && receivedAt >= verification.started_at;
 }
 
 /** Chooses whom to verify; while a run is under way, ends it. */
