@@ -164,12 +164,12 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-type CopyableProps = { text: string; shown?: string; label?: string };
+type CopyableProps = { text: string; shown?: string; label?: string; kind?: string };
 
 /** An id or address in full, with a button to copy it. */
-export function Copyable({ text, shown = text, label = `Copy ${text}` }: CopyableProps) {
+export function Copyable({ text, shown = text, label = `Copy ${text}`, kind = "" }: CopyableProps) {
   return (
-    <span class="copyable inline">
+    <span class={`copyable inline ${kind}`}>
       <code class="foreign" title={text}>
         {shown}
       </code>

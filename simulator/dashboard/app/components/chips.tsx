@@ -84,7 +84,7 @@ export function VerdictMark({ delivery }: { delivery: Delivery }) {
 export function VerdictLine({ delivery: { verdict, handling } }: { delivery: Delivery }) {
   const { result, sentence, why } = verdict;
   return (
-    <div class={`verdict-line box ${result}`} role="status">
+    <div class={`verdict-line box flex hangs ${result}`} role="status">
       <span class={`verdict-mark disc ${result}`} aria-hidden="true">
         <Icon name={ICONS[result]} size={14} />
       </span>

@@ -76,9 +76,7 @@ export function ClockBar() {
       {modes}
       <div class="clock-next nowrap">
         <span class="tiny faint">Next attempt</span>
-        <span class="value">
-          {nextAt !== null ? <Countdown until={nextAt} /> : <span class="muted">none due</span>}
-        </span>
+        <b>{nextAt !== null ? <Countdown until={nextAt} /> : <span class="muted">none due</span>}</b>
       </div>
       <div class="clock-buttons flex" role="group" aria-label="Move schedule time">
         {buttons}
@@ -107,9 +105,9 @@ function Now() {
       title={`Schedule time: ${fullTimeOf(nowMs)}. Real time: ${fullTimeOf(wall)}.`}
     >
       <span class="tiny faint">{isAhead ? `Schedule, real ${timeOf(wall)}` : "Schedule time"}</span>
-      <time class="value" datetime={new Date(nowMs).toISOString()}>
-        {momentOf(nowMs, wall)}
-      </time>
+      <b>
+        <time datetime={new Date(nowMs).toISOString()}>{momentOf(nowMs, wall)}</time>
+      </b>
     </div>
   );
 }

@@ -110,8 +110,8 @@ function coloured(text: string): ComponentChildren[] {
 }
 
 function kindOf(string: string | undefined, colon: string | undefined): string {
-  if (string === undefined) return "j-value";
-  return colon === undefined ? "j-string" : "j-key";
+  if (string === undefined) return "wait";
+  return colon === undefined ? "ok" : "";
 }
 
 const REMEMBERED = "snippet-language";

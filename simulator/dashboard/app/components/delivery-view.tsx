@@ -118,7 +118,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
             />
           )}
         </p>
-        <div class="detail-title flex">
+        <div class="detail-title flex hangs">
           <TypeMark type={delivery.event_type} />
           <PageTitle as={as} className="title foreign" title={lineOf(delivery)} takesFocus={isAlone} />
           <StateChip state={delivery.state} />
@@ -189,7 +189,7 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
       </p>
       <details>
         <summary>Ids and the whole event</summary>
-        <dl class="facts flex wraps">
+        <dl class="facts flex wraps hangs">
           <CopyFact name="Event" text={eventId} what="event id">
             <Button kind="small" href={hrefTo(`/events/${eventId}`)} words="Open the event" />
           </CopyFact>

@@ -58,7 +58,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         </Chip>
       </header>
       <AnswerPicture endpoint={endpoint} />
-      <dl class="facts flex wraps">
+      <dl class="facts flex wraps hangs">
         <Fact name="Events">
           {types.length === 0 ? "all types" : types.map((type) => <TypeName type={type} />)}
         </Fact>
@@ -134,7 +134,7 @@ function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
           <Bar key={index} attempt={attempt} x={WIDTH - (attempts.length - index) * STEP} />
         ))}
       </svg>
-      <dl class="facts flex wraps">
+      <dl class="facts flex wraps hangs">
         <Fact name="Acknowledged" title={shareTitle}>
           {share}
         </Fact>

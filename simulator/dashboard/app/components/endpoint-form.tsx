@@ -141,9 +141,9 @@ function UrlRules({ url }: { url: string }) {
     [parsed !== null && !url.includes("#"), "No #fragment"],
   ];
   return (
-    <ul class="rules flex wraps small" aria-label="Rules for the URL">
+    <ul class="flex wraps small" aria-label="Rules for the URL">
       {rules.map(([holds, words]) => (
-        <li key={words} class={`inline ${holds ? "holds" : "bad"}`}>
+        <li key={words} class={`inline toned ${holds ? "holds" : "bad"}`}>
           <Icon name={holds ? "check" : "cross"} size={13} />
           {words}
           <span class="visually-hidden">: {holds ? "yes" : "no"}</span>

@@ -100,7 +100,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
             />
           </div>
         </div>
-        <footer class="panel-foot sticks flex wraps between">
+        <footer class="panel-foot flex wraps between">
           {!overrides.ok && <p class="field-note small bad">{overrides.message}</p>}
           <Copyable
             text={commandOf(type, overrides, { orgId, count, faults })}

@@ -47,7 +47,7 @@ function FromShell({ words }: { words: string[] }) {
   return (
     <div class="from-shell stack small">
       <p>Or from the shell:</p>
-      <Copyable text={commandLine(words)} label="Copy the command" />
+      <Copyable text={commandLine(words)} label="Copy the command" kind="well" />
     </div>
   );
 }

@@ -177,7 +177,7 @@ export function VerdictSum({ filters, onChange }: FilterProps) {
       <span class={`verdict-mark disc ${tone}`} aria-hidden="true">
         <Icon name={isRight ? "check" : "cross"} size={13} />
       </span>
-      <span class="who one-line foreign">{url === undefined ? "Receivers" : placeOf(url)}</span>
+      <b class="one-line foreign">{url === undefined ? "Receivers" : placeOf(url)}</b>
       {counts.map(({ result, words, count }) => (
         <button
           key={result}

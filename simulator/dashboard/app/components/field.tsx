@@ -88,7 +88,7 @@ type CheckBoxProps = { checked: boolean; onChange: () => void; title?: string; c
 /** A box to tick, with what it means. */
 export function CheckBox({ checked, onChange, title, children }: CheckBoxProps) {
   return (
-    <label class="check" title={title}>
+    <label class="check flex hangs" title={title}>
       <input type="checkbox" checked={checked} onChange={onChange} />
       {children}
     </label>
@@ -108,7 +108,7 @@ export function Checkboxes({ label, hint, options, chosen, onChange }: Checkboxe
   return (
     <fieldset class="field">
       <legend>{label}</legend>
-      <div class="field-grid checks">
+      <div class="field-grid">
         {options.map(([value, words, title]) => (
           <CheckBox
             key={value}
@@ -166,7 +166,7 @@ export function FaultPicker({ title = "Faults", chosen, onChange }: FaultPickerP
             {faults
               .filter((fault) => fault.at === place)
               .map(({ name, title: meaning }) => (
-                <div class="fault flex" key={name}>
+                <div class="fault flex hangs" key={name}>
                   <CheckBox
                     checked={counts.has(name)}
                     onChange={() => set(name, counts.has(name) ? undefined : "")}

@@ -18,7 +18,7 @@ type PageHeadProps = {
 /** The head of every page: its title, a line about it, and what can be done. */
 export function PageHead({ title, shortTitle, lead, as, children }: PageHeadProps) {
   return (
-    <div class="page-head flex wraps between">
+    <div class="page-head flex wraps hangs between">
       <div class="page-title">
         <PageTitle title={title} shortTitle={shortTitle} as={as} />
         {lead && <p class="lead muted">{lead}</p>}
@@ -121,8 +121,8 @@ type EmptyProps = { icon?: IconName; title: string; children?: ComponentChildren
 /** Where there is nothing: what that means, and the next step. */
 export function Empty({ icon = "inbox", title, children }: EmptyProps) {
   return (
-    <div class="empty">
-      <span class="empty-icon disc muted">
+    <div class="empty stack">
+      <span class="empty-icon disc well muted">
         <Icon name={icon} size={26} />
       </span>
       <h2>{title}</h2>
@@ -197,7 +197,17 @@ export function Table({ label, head, rows, className = "" }: TableProps) {
     <table class={className} aria-label={label}>
       {head && (
         <thead>
-          <tr>{head.map((words) => (words === "" ? <td /> : <th scope="col">{words}</th>))}</tr>
+          <tr>
+            {head.map((words) =>
+              words === "" ? (
+                <td />
+              ) : (
+                <th scope="col" class="faint small">
+                  {words}
+                </th>
+              ),
+            )}
+          </tr>
         </thead>
       )}
       <tbody>

@@ -183,7 +183,7 @@ export function Help({ onClose }: { onClose: () => void }) {
           <h3>{group}</h3>
           <dl>
             {shortcuts.map(([keys, words]) => (
-              <div class="flex" key={keys}>
+              <div class="flex hangs" key={keys}>
                 <dt class="flex">
                   {keys.split(" ").map((key) => (
                     <kbd>{key}</kbd>

@@ -18,7 +18,7 @@ export function SignatureView({ attempt }: { attempt: AttemptDetail }) {
   return (
     <Panel className="signature" title="Signature" aside={verdictWords(signature)}>
       <HeaderParts header={signature.header} />
-      <ol class="steps stack">
+      <ol class="stack near">
         <Step ok={problem === null} title="Take the header apart">
           {problem === null ? (
             <>
@@ -89,7 +89,7 @@ type StepProps = { ok: boolean | undefined; title: string; children: ComponentCh
 
 function Step({ ok, title, children }: StepProps) {
   return (
-    <li>
+    <li class="flex hangs">
       <span
         class={`verdict-mark disc ${ok === undefined ? "unknown" : ok ? "good" : "wrong"}`}
         aria-hidden="true"
@@ -203,7 +203,7 @@ export function SignatureDocs() {
           <code>t</code>.
         </li>
       </ol>
-      <div class="docs-worked box stack">
+      <div class="docs-worked card box stack">
         <h3>Worked out</h3>
         <div class="field-grid">
           <TextField label="Secret" value={secret} onInput={set("secret")} />

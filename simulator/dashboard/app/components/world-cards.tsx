@@ -65,7 +65,7 @@ export function AgentList({ organization }: { organization: Organization }) {
   const pages = useApiPages("/api/v1/agents", {}, organization.api_key);
   return (
     <PagedList pages={pages} nothing="No agent works here.">
-      <div class="cards two stack">
+      <div class="pair stack">
         {pages.items.map((agent) => (
           <Card key={agent.id} name={agent.name} chip={agent.status} end={<ObjectDetails object={agent} />}>
             <Fact name="Phone">{agent.phone_number}</Fact>
@@ -88,7 +88,7 @@ export function OrganizationList({ organizations }: { organizations: Organizatio
     </footer>
   );
   return (
-    <div class="cards two stack">
+    <div class="pair stack">
       {organizations.map((one) => (
         <Card key={one.id} name={one.name} chip={one.industry.replaceAll("_", " ")} end={tryIt(one)}>
           <CopyFact name="API key" wide text={one.api_key} what="API key" />
@@ -113,7 +113,7 @@ function Card({ name, chip, end, children }: CardProps) {
         <h2 class="foreign">{name}</h2>
         <Chip>{chip}</Chip>
       </header>
-      <dl class="facts flex wraps">{children}</dl>
+      <dl class="facts flex wraps hangs">{children}</dl>
       {end}
     </article>
   );

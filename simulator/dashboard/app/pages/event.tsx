@@ -68,7 +68,7 @@ function EventView({ event, reload }: { event: EventDetail; reload: () => Promis
         />
         <Button icon="plus" onClick={() => replay(true)} words="Send again, new id" />
       </PageHead>
-      <dl class="facts flex wraps">
+      <dl class="facts flex wraps hangs">
         <Fact name="Event">
           <Copyable text={id} shown={shortId(id)} label="Copy the event id" />
         </Fact>

@@ -107,7 +107,7 @@ export function ScenarioList() {
       <p class="muted">Things that belong together, told in schedule time: step the clock to go on.</p>
       <ul class="scenarios stack">
         {scenarios?.data.map(({ name, summary, events }) => (
-          <li class="flex between" key={name}>
+          <li class="flex hangs between" key={name}>
             <div>
               <b>{name}</b> <span class="muted">{countOf(events, "event")}</span>
               <p class="muted">{summary}</p>

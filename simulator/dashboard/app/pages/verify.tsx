@@ -114,7 +114,7 @@ function NoReport({ hasEndpoints }: { hasEndpoints: boolean }) {
         From a shell, or of a receiver elsewhere, the report of the command comes here, too:
       </p>
       <p>
-        <Copyable text={command()} label="Copy the command" />
+        <Copyable text={command()} label="Copy the command" kind="well" />
       </p>
     </Empty>
   );
