@@ -166,7 +166,9 @@ export function AttemptDifference({
         head={["", `Attempt ${before.number}`, `Attempt ${attempt.number}`]}
         rows={other.map((part) => [...part])}
       />
-      {attempt.ended_at !== null && <AnswerBodies was={bodyOf(before)} is={bodyOf(attempt)} />}
+      {attempt.ended_at !== null && (
+        <AnswerBodies was={before.answer?.body ?? ""} is={attempt.answer?.body ?? ""} />
+      )}
       {same.length > 0 && (
         <p class="muted">The same: {same.map(([name]) => name.toLowerCase()).join(", ")}.</p>
       )}
@@ -195,10 +197,6 @@ function AnswerBodies({ was, is }: { was: string; is: string }) {
       </pre>
     </>
   );
-}
-
-function bodyOf({ answer }: AttemptDetail): string {
-  return answer?.body ?? "";
 }
 
 function tookWords({ duration_ms: durationMs }: AttemptDetail): string {

@@ -28,7 +28,7 @@ const STEPS: Step[] = [
     body: { until: "idle" },
     words: "To the end",
     icon: "end",
-    title: "Advance until nothing waits any more (Shift+E)",
+    title: "Until nothing waits (Shift+E)",
   },
 ];
 

@@ -1,4 +1,4 @@
-import { endpointOf, live } from "../core/live.ts";
+import { live } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
 import type { Row } from "../core/rows.ts";
 import { attemptTone, slotsOf, type SlotState } from "../core/schedule.ts";
@@ -33,7 +33,7 @@ type DeliveryRowProps = { delivery: Delivery; isGrouped?: boolean } & Partial<Om
 /** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
 export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicked }: DeliveryRowProps) {
   const { id, event_type: type, resend_of: resendOf, verdict, next_attempt_at: nextAt } = delivery;
-  const place = placeOf(endpointOf(delivery.endpoint_id)?.url);
+  const place = placeOf(live.endpoints?.get(delivery.endpoint_id)?.url);
   const isLit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
   // Whether its next attempt would be made by moving schedule time to where one points.
   const isWithinReach = live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;

@@ -25,10 +25,7 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
   const there = STANDING_NAMES.filter((standing) => counted(standing) > 0);
   const options: Choice<Standing | "">[] = [
     ["", `All ${checks.length}`],
-    ...there.map((standing): Choice<Standing> => [
-      standing,
-      `${counted(standing)} ${STANDINGS[standing].word}`,
-    ]),
+    ...there.map((one) => [one, `${counted(one)} ${STANDINGS[one].word}`] as const),
   ];
   const isChosen = shown !== "" && there.includes(shown);
   return (

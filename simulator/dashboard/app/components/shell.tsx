@@ -59,9 +59,13 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
       <SideLink icon={THEME_ICONS[theme]} words={`Theme: ${theme}`} title="Theme (d)" onClick={toggle} />
     </>
   );
+  function skipToMain(event: Event) {
+    event.preventDefault();
+    document.querySelector<HTMLElement>("#main")?.focus();
+  }
   return (
     <div class="shell">
-      <a class="skip-link" href="#main" onClick={skipToMain}>
+      <a class="skip-link button accent" href="#main" onClick={skipToMain}>
         Skip to the page
       </a>
       <header class="side">
@@ -70,7 +74,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
           <span>Simulator</span>
         </a>
         <nav aria-label="Pages">
-          {PLACES.map(({ path: to, words, shortWords = words, icon }) => (
+          {PLACES.map(({ path: to, words, icon }) => (
             <SideLink
               key={to}
               href={hrefTo(placePath(to))}
@@ -79,7 +83,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
               isCurrent={isWithin(path, to)}
             >
               <span class="short-words tiny" aria-hidden="true">
-                {shortWords}
+                {words.split(" ")[0]}
               </span>
               {badges[to]}
             </SideLink>
@@ -162,7 +166,7 @@ type BadgeProps = { count: number | undefined; tone: string; words: string };
 function Badge({ count = 0, tone, words }: BadgeProps) {
   if (count === 0) return null;
   return (
-    <span class={`badge ${tone}`} title={`${count} ${words}`}>
+    <span class={`badge chip ${tone}`} title={`${count} ${words}`}>
       {count > 999 ? "999+" : count}
       <span class="visually-hidden"> {words}</span>
     </span>
@@ -197,11 +201,6 @@ function placePath(place: string): string {
 function isWithin(path: string, place: string): boolean {
   if (place === "/") return /^\/(?:deliveries|events|$)/.test(path);
   return path === place || path.startsWith(`${place}/`);
-}
-
-function skipToMain(event: Event): void {
-  event.preventDefault();
-  document.querySelector<HTMLElement>("#main")?.focus();
 }
 
 const ORDER = ["auto", "light", "dark"] as const;

@@ -138,7 +138,7 @@ export function TimeStrip() {
 function Mark({ place, name }: { place: number; name: string }) {
   return (
     <svg class={`strip-line ${name}`} aria-hidden="true">
-      <rect x={`${place * 100}%`} width="2" height="100%" />
+      <rect x={`${place * 100}%`} width="2" height="22" />
     </svg>
   );
 }

@@ -100,10 +100,6 @@ export function organizationChoices(): [id: string, name: string][] {
   return (live.organizations ?? []).map(({ id, name }) => [id, name]);
 }
 
-export function endpointOf(id: string): Endpoint | undefined {
-  return live.endpoints?.get(id);
-}
-
 async function loadAll() {
   const own = ++loads;
   live.feed.forget();

@@ -17,7 +17,7 @@ export type Message = { [Name in keyof Messages]: { name: Name; data: Messages[N
 
 type Listener = {
   onMessage: (message: Message) => void;
-  onOpen: (isReconnected: boolean) => void;
+  onOpen: (isBack: boolean) => void;
   onLost: () => void;
 };
 

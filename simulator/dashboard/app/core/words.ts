@@ -4,10 +4,7 @@ import type { AttemptError } from "../../../domain/outcome.ts";
 
 /** What each error of an attempt means, for people. */
 const ERRORS: Record<AttemptError, [word: string, sentence: string]> = {
-  dns: [
-    "host not found",
-    "The name of the host could not be resolved, or points to an address that is not allowed.",
-  ],
+  dns: ["host not found", "The host's name has no address, or points to one that is not allowed."],
   refused: ["refused", "Nothing listens at that address: is the receiver running, and on this port?"],
   reset: ["reset", "The receiver reset the connection."],
   closed: ["closed", "The connection was closed before there was an answer."],
@@ -22,10 +19,6 @@ const STATUS_WORDS: Record<number, string> = {
   201: "Created",
   202: "Accepted",
   204: "No Content",
-  301: "Moved",
-  302: "Found",
-  307: "Redirect",
-  308: "Redirect",
   400: "Bad Request",
   401: "Unauthorized",
   403: "Forbidden",
@@ -47,8 +40,9 @@ const STATUS_WORDS: Record<number, string> = {
 export function outcomeWord(attempt: Attempt | undefined): string {
   if (attempt === undefined) return "waiting";
   if (attempt.ended_at === null) return "sending…";
-  if (attempt.http_status !== null)
-    return `${attempt.http_status} ${STATUS_WORDS[attempt.http_status] ?? ""}`.trim();
+  const { http_status: status } = attempt;
+  if (status !== null && isRedirect(status)) return `${status} Redirect`;
+  if (status !== null) return `${status} ${STATUS_WORDS[status] ?? ""}`.trim();
   return attempt.error === null ? "" : ERRORS[attempt.error][0];
 }
 
@@ -60,13 +54,14 @@ export function outcomeSentence(attempt: Attempt): string {
   if (attempt.error !== null) return ERRORS[attempt.error][1];
   if (isSuccess(attempt)) return "Acknowledged: a 2xx within 10 seconds delivers the event.";
   const { http_status: status } = attempt;
-  if (status !== null && status >= 300 && status <= 399)
-    return "A redirect counts as a failure and is never followed.";
+  if (status !== null && isRedirect(status)) return "A redirect counts as a failure and is never followed.";
   if (status === 401 || status === 403)
     return "The receiver refused it: check that it has this endpoint's secret and signs over the raw body.";
   if (status === 404) return "The receiver has nothing at this path: check the endpoint's URL.";
   return "Any status but a 2xx is a failure.";
 }
+
+const isRedirect = (status: number) => status >= 300 && status <= 399;
 
 /** What a delivery is up to, in a word, and in a sentence with the name that the API and the commands have for it. */
 export const STATES: Record<DeliveryState, [word: string, sentence: string]> = {
