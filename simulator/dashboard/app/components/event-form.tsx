@@ -46,6 +46,8 @@ export function EventForm({ type }: { type: EventTypeForm }) {
     }
   }
 
+  const object = overrides.ok ? overrides.object : {};
+  const command = commandOf({ type: type.type, object, orgId, count, faults });
   return (
     <form onSubmit={send}>
       <Panel title={type.type} aside="empty fields are made up">
@@ -102,10 +104,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
         </div>
         <footer class="panel-foot flex wraps between">
           {!overrides.ok && <p class="field-note small bad">{overrides.message}</p>}
-          <Copyable
-            text={commandOf(type, overrides, { orgId, count, faults })}
-            label="Copy the same as a command"
-          />
+          <Copyable text={command} label="Copy the same as a command" />
           <Button
             icon="trigger"
             type="submit"
@@ -167,15 +166,11 @@ function openExample({ example, schema }: EventTypeForm) {
   return open.length > 0 ? Object.fromEntries(open) : { some_new_field: true };
 }
 
-function commandOf(
-  type: EventTypeForm,
-  overrides: Overrides,
-  { orgId, count, faults }: { orgId: string; count: string; faults: string[] },
-): string {
-  const words = ["trigger", type.type];
-  for (const [name, value] of Object.entries(overrides.ok ? overrides.object : {})) {
-    words.push("--set", `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  }
+type Sent = { type: string; object: object; orgId: string; count: string; faults: string[] };
+
+function commandOf({ type, object, orgId, count, faults }: Sent): string {
+  const words = ["trigger", type];
+  for (const [name, value] of Object.entries(object)) words.push("--set", `${name}=${wordsOf(value)}`);
   if (count !== "1" && count !== "") words.push("--count", count);
   if (orgId !== "") words.push("--org", orgId);
   for (const fault of faults) words.push("--fault", fault);

@@ -137,18 +137,16 @@ const RESULTS = [
   ["not", "not right"],
   ["unknown", "nobody can tell"],
 ] as const;
-/** What a delivery can be meant as, in words that count more than one, where they are others. */
-const MEANT = [
-  "honest",
-  "duplicate",
-  "forged",
-  "answer_lost",
-  "cut_off",
-  "unfamiliar",
-  "slow",
-] as const satisfies Meant[];
-const MANY: Partial<Record<Meant, string>> = { duplicate: "duplicates", answer_lost: "answers lost" };
-type Meant = Delivery["verdict"]["meant"];
+/** What a delivery can be meant as, in words that count many. */
+const MEANT: Record<Delivery["verdict"]["meant"], string> = {
+  honest: "honest",
+  duplicate: "duplicates",
+  forged: "forged",
+  answer_lost: "answers lost",
+  cut_off: "cut off",
+  unfamiliar: "unfamiliar",
+  slow: "slow",
+};
 
 /** Did the receiver do right? All deliveries summed up in a line; each part of it narrows the list to its own. */
 export function VerdictSum({ filters, onChange }: FilterProps) {
@@ -162,11 +160,13 @@ export function VerdictSum({ filters, onChange }: FilterProps) {
   }).filter(({ count }) => count > 0);
   if (clock === undefined || counts.length === 0) return null;
 
-  const meant = MEANT.flatMap((one) => {
-    const count = sum(own.filter((counted) => counted.result === "ok" && counted.meant === one));
-    const words = (count > 1 && MANY[one]) || one.replace("_", " ");
-    return count === 0 ? [] : [`${numberOf(count)} ${words}`];
-  }).join(", ");
+  const meant = Object.entries(MEANT)
+    .flatMap(([one, many]) => {
+      const count = sum(own.filter((counted) => counted.result === "ok" && counted.meant === one));
+      const words = count === 1 ? one.replace("_", " ") : many;
+      return count === 0 ? [] : [`${numberOf(count)} ${words}`];
+    })
+    .join(", ");
   const isRight = counts.every(({ result }) => result !== "not");
   const isObserved = clock.verdicts.is_observed;
   const tone = isRight ? "ok" : "not";

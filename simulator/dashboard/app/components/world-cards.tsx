@@ -119,7 +119,7 @@ function Card({ name, chip, end, children }: CardProps) {
   );
 }
 
-type PagedListProps = { pages: ApiPages<unknown>; nothing: string; children: ComponentChildren };
+type PagedListProps = { pages: ApiPages; nothing: string; children: ComponentChildren };
 
 /** A paged list in each of its states. */
 export function PagedList({ pages, nothing, children }: PagedListProps) {
@@ -136,7 +136,7 @@ export function PagedList({ pages, nothing, children }: PagedListProps) {
   );
 }
 
-export function MoreButton({ pages }: { pages: ApiPages<unknown> }) {
+export function MoreButton({ pages }: { pages: ApiPages }) {
   if (!pages.hasMore)
     return <p class="feed-end muted">{countOf(pages.items.length, "item")}: that is all.</p>;
   return (

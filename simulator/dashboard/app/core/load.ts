@@ -11,11 +11,8 @@ type Again = { again?: unknown; afterMs?: number };
  * What `load()` answers, loaded again when `key` changes and when the simulator came back; and `afterMs` after `again`
  * changed, however often it does meanwhile. The last value of a key stays in sight meanwhile, so nothing jumps: `{ value, error, reload }`.
  */
-export function useLoaded<Value>(
-  key: string,
-  load: () => Promise<Value>,
-  { again, afterMs = 0 }: Again = {},
-) {
+export function useLoaded<Value>(key: string, load: () => Promise<Value>, options: Again = {}) {
+  const { again, afterMs = 0 } = options;
   const { generation } = useLive();
   const [state, setState] = useState<State<Value>>({});
   const [newest] = useState(createNewest);
@@ -55,22 +52,13 @@ export function useLoaded<Value>(
 export const useGot = <Path extends keyof Gets>(path: Path, again?: Again) =>
   useLoaded<Gets[Path]>(path, () => control.get(path), again);
 
-export type ApiPages<Item> = {
-  items: Item[];
-  hasMore: boolean;
-  isLoaded: boolean;
-  error: ApiError | undefined;
-  loadMore: () => Promise<void>;
-};
+export type ApiPages = ReturnType<typeof useApiPages>;
+type Filters = Record<string, string>;
 
 /**
  * A list of the REST API, page by page (SPEC §4 Pagination): what is loaded, whether there is more, and how to get it.
  */
-export function useApiPages<Path extends keyof Resources>(
-  path: Path,
-  filters: Record<string, string>,
-  apiKey: string,
-): ApiPages<Resources[Path]> {
+export function useApiPages<Path extends keyof Resources>(path: Path, filters: Filters, apiKey: string) {
   const set = Object.entries(filters).filter(([, value]) => value !== "");
   const query = new URLSearchParams([["limit", "50"], ...set]).toString();
   async function after(items: Resources[Path][]) {

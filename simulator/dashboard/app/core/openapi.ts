@@ -57,10 +57,8 @@ export function readOpenApi({ info, paths, webhooks, components: { schemas } }: 
   return { info, endpoints, events, objects, envelope: envelopeOf(fieldsOf(anyEvent?.[1] ?? {})) };
 }
 
-function operationOf(
-  { operationId, summary, description, parameters = [], responses }: Operation,
-  schemas: Schemas,
-) {
+function operationOf(operation: Operation, schemas: Schemas) {
+  const { operationId, summary, description, parameters = [], responses } = operation;
   const [good] = Object.values(responses["200"]?.content ?? {});
   return {
     id: operationId,
