@@ -125,12 +125,10 @@ export function useListView() {
   return { hidden, toggle };
 }
 
+type ListViewProps = ReturnType<typeof useListView> & { onClose: () => void };
+
 /** Chooses what the list shows. */
-export function ListView({
-  hidden,
-  toggle,
-  onClose,
-}: ReturnType<typeof useListView> & { onClose: () => void }) {
+export function ListView({ hidden, toggle, onClose }: ListViewProps) {
   return (
     <Dialog
       title="What the list shows"

@@ -41,14 +41,9 @@ type PageTitleProps = {
  * The title of a page: names the window, and takes the focus when the page is opened. Of two that are in sight at once,
  * only one does so.
  */
-export function PageTitle({
-  title,
-  shortTitle = typeof title === "string" ? title : "",
-  as: Tag = "h1",
-  className = "",
-  namesWindow = true,
-  takesFocus = true,
-}: PageTitleProps) {
+export function PageTitle({ title, as: Tag = "h1", ...rest }: PageTitleProps) {
+  const { className = "", namesWindow = true, takesFocus = true } = rest;
+  const { shortTitle = typeof title === "string" ? title : "" } = rest;
   const ref = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (namesWindow) document.title = `${shortTitle} · Voice agent simulator`;

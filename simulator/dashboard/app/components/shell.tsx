@@ -137,21 +137,13 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
   );
 }
 
-function SideLink({
-  icon,
-  words,
-  title = words,
-  kind = "",
-  isCurrent = false,
-  children,
-  ...rest
-}: LinkProps) {
+function SideLink({ icon, words, kind = "", isCurrent = false, children, ...rest }: LinkProps) {
   const Tag = rest.href === undefined ? "button" : "a";
   return (
     <Tag
+      title={words}
       {...rest}
       class={`side-link flex ${kind}`}
-      title={title}
       aria-current={isCurrent ? "page" : undefined}
     >
       <Icon name={icon} size={17} />

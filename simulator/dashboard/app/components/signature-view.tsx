@@ -16,7 +16,7 @@ export function SignatureView({ attempt }: { attempt: AttemptDetail }) {
   const { t, v1, problem, matches, age_at_send_seconds: age, tolerance_seconds: tolerance } = signature;
   const isInTime = Math.abs(age) <= tolerance;
   return (
-    <Panel className="signature" title="Signature" aside={verdictWords(signature)}>
+    <Panel title="Signature" aside={verdictWords(signature)}>
       <HeaderParts header={signature.header} />
       <ol class="stack near">
         <Step ok={problem === null} title="Take the header apart">

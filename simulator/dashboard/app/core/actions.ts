@@ -119,9 +119,9 @@ function forgetPrefix() {
   prefix = "";
 }
 
+const TYPED_INTO =
+  "input:not([type=checkbox], [type=radio], [type=button]), textarea, select, audio, [contenteditable]";
+
 function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  const isTextInput =
-    target instanceof HTMLInputElement && !["checkbox", "radio", "button"].includes(target.type);
-  return isTextInput || target.isContentEditable || /^(?:TEXTAREA|SELECT|AUDIO)$/.test(target.tagName);
+  return target instanceof Element && target.matches(TYPED_INTO);
 }

@@ -14,12 +14,8 @@ export type Slot = { number: number; dueMs: number; attempt: Attempt | undefined
  * The six slots of a delivery. Each has its state, the attempt made in it if any, and when it was or will be due at the
  * earliest, in milliseconds of schedule time.
  */
-export function slotsOf({
-  attempts,
-  state,
-  created_at: createdAt,
-  next_attempt_at: nextAt,
-}: Delivery): Slot[] {
+export function slotsOf(delivery: Delivery): Slot[] {
+  const { attempts, state, created_at: createdAt, next_attempt_at: nextAt } = delivery;
   let fromMs = Date.parse(createdAt);
   return RETRY_DELAYS_SECONDS.map((delaySeconds, index) => {
     const attempt = attempts[index];
