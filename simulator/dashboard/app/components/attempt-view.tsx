@@ -86,7 +86,7 @@ function DebugKit({ attempt, curl, onEdit }: AttemptTools & { attempt: AttemptDe
   const { language, choice } = useLanguage();
   const program = isOpen ? programFor(language, attempt) : "";
   return (
-    <Panel className="debug-kit" title="Find out why">
+    <Panel kind="debug-kit" title="Find out why">
       <div class="actions flex wraps">
         <Button
           icon="edit"
@@ -143,7 +143,7 @@ function AttemptDifference({ attempts, attempt }: DifferenceProps) {
   const choices = others.map((one) => [String(one.number), String(one.number)] as const);
   return (
     <Panel
-      className="difference"
+      kind="difference"
       title={`Compared with attempt ${before.number}`}
       aside={
         others.length > 1 && (

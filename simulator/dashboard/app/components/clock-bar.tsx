@@ -11,13 +11,7 @@ import { Dialog, isMeant } from "./dialog.tsx";
 import { TimeStrip } from "./time-strip.tsx";
 
 const MODES = (["real", "skip", "manual"] as const).map((mode) => [mode, ...CLOCK_MODES[mode]] as const);
-type Step = {
-  key: string;
-  body: { until: string } | { seconds: number };
-  words: string;
-  icon?: IconName;
-  title: string;
-};
+type Step = { key: string; body: object; words: string; icon?: IconName; title: string };
 
 const STEPS: Step[] = [
   { key: "n", body: { until: "next" }, words: "Next", icon: "next", title: "Step to the next attempt (n)" },

@@ -46,7 +46,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
     toast("ok", `Sent again as ${shortId(resent.id)}, with six attempts of its own.`);
     navigate(`/deliveries/${resent.id}${query}`);
   }
-  function sentEdited({ id: sentId }: { id: string }) {
+  function sentEdited(sentId: string) {
     setEditing(false);
     toast("ok", "Sent: this is how it goes.");
     navigate(`/deliveries/${sentId}${query}`);

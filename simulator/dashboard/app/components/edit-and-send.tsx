@@ -7,12 +7,7 @@ import { CheckBox, FaultPicker, TextField } from "./field.tsx";
 
 const ROWS = 16;
 
-type EditProps = {
-  delivery: Delivery;
-  body: string;
-  onSent: (delivery: { id: string }) => void;
-  onClose: () => void;
-};
+type EditProps = { delivery: Delivery; body: string; onSent: (id: string) => void; onClose: () => void };
 
 /** The event of an attempt to be changed and sent to its endpoint alone, signed afresh, with six attempts of its own. */
 export function EditAndSend({ delivery, body, onSent, onClose }: EditProps) {
@@ -30,7 +25,7 @@ export function EditAndSend({ delivery, body, onSent, onClose }: EditProps) {
       faults,
     });
     const [first] = sent.deliveries;
-    if (first !== undefined) onSent(first);
+    if (first !== undefined) onSent(first.id);
   }
 
   return (

@@ -160,14 +160,10 @@ const OVERLAPS: [seconds: string, words: string][] = [
   ["604800", "One week"],
 ];
 
-type RotateSecretProps = {
-  endpoint: Endpoint;
-  onDone: (endpoint: EndpointWithSecret) => void;
-  onClose: () => void;
-};
+type RotateProps = { endpoint: Endpoint; onDone: (done: EndpointWithSecret) => void; onClose: () => void };
 
 /** Gives an endpoint a new secret; `onDone` gets the endpoint with it, the one time that it is told. */
-export function RotateSecret({ endpoint, onDone, onClose }: RotateSecretProps) {
+export function RotateSecret({ endpoint, onDone, onClose }: RotateProps) {
   const [overlap, setOverlap] = useState("86400");
   const [secret, setSecret] = useState("");
   async function submit() {

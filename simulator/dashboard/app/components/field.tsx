@@ -4,12 +4,7 @@ import { useGot } from "../core/load.ts";
 import { toggled } from "../core/words.ts";
 import { Marked } from "./page.tsx";
 
-type Labelled = {
-  label: string;
-  hint?: string | undefined;
-  problem?: string | undefined;
-  className?: string | undefined;
-};
+type Labelled = { label: string } & Partial<Record<"hint" | "problem" | "className", string | undefined>>;
 /** What ties an input to its label and to the note below it. */
 type Ties = { id: string; "aria-describedby": string | undefined };
 type FieldProps = Labelled & { render: (ties: Ties) => ComponentChildren };

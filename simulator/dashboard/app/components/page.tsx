@@ -61,36 +61,23 @@ export function PageTitle({ title, as: Tag = "h1", ...rest }: PageTitleProps) {
 
 let isFirstPage = true;
 
-type PanelProps = {
-  title?: string;
-  aside?: ComponentChildren;
-  children: ComponentChildren;
-  className?: string;
-};
+type PanelProps = { title: string; aside?: ComponentChildren; children: ComponentChildren; kind?: string };
 
 /** A titled box. */
-export function Panel({ title, aside, children, className = "" }: PanelProps) {
+export function Panel({ title, aside, children, kind = "" }: PanelProps) {
   return (
-    <section class={`panel box stack near ${className}`}>
-      {title && (
-        <header class="flex wraps between">
-          <h2>{title}</h2>
-          {aside && <div class="muted">{aside}</div>}
-        </header>
-      )}
+    <section class={`panel box stack near ${kind}`}>
+      <header class="flex wraps between">
+        <h2>{title}</h2>
+        {aside && <div class="muted">{aside}</div>}
+      </header>
       {children}
     </section>
   );
 }
 
 type FactProps = { name: string; title?: string; wide?: boolean; children: ComponentChildren };
-type CopyFactProps = {
-  name: string;
-  text: string;
-  what: string;
-  wide?: boolean;
-  children?: ComponentChildren;
-};
+type CopyProps = { name: string; text: string; what: string; wide?: boolean; children?: ComponentChildren };
 
 /** One of the facts in a `<dl class="facts">`; a wide one has a line of its own. */
 export function Fact({ name, title, wide = false, children }: FactProps) {
@@ -103,7 +90,7 @@ export function Fact({ name, title, wide = false, children }: FactProps) {
 }
 
 /** One that can be copied: `what` it is. */
-export function CopyFact({ name, text, what, wide = false, children }: CopyFactProps) {
+export function CopyFact({ name, text, what, wide = false, children }: CopyProps) {
   return (
     <Fact name={name} wide={wide}>
       <Copyable text={text} label={`Copy the ${what}`} /> {children}

@@ -91,7 +91,7 @@ function Verdict({ report }: { report: ReportOf }) {
   return (
     <div class={`report-verdict box flex wraps ${tone}`}>
       <Icon name={icon} size={22} />
-      <div>
+      <div class="spacer">
         <b>{words}</b>
         <p class="foreign">
           {url}

@@ -86,7 +86,7 @@ function Console({ organizations, firstKey, asked }: ConsoleProps) {
     </>
   );
   return (
-    <div class="console stack columns">
+    <div class="console stack hangs">
       <form onSubmit={submit}>
         <Panel title="Request" aside="always GET">
           <div class="stack">

@@ -44,7 +44,7 @@ function Docs({ docs }: { docs: DocsOf }) {
     ["objects", "Objects", objects.map(({ name }) => [name, name])],
   ];
   return (
-    <div class="docs stack columns">
+    <div class="docs stack hangs">
       <Contents chapters={chapters} />
       <article class="docs-text stack">
         <section id="rest" class="docs-part stack">
@@ -156,12 +156,7 @@ function EventPart({ event: { id, type, summary, object, example } }: { event: D
   );
 }
 
-type PartProps = {
-  id: string;
-  title: ComponentChildren;
-  aside: ComponentChildren;
-  children: ComponentChildren;
-};
+type PartProps = { id: string } & Record<"title" | "aside" | "children", ComponentChildren>;
 
 function Part({ id, title, aside, children }: PartProps) {
   return (

@@ -27,7 +27,7 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
         {({ data: types }) => {
           const type = types.find((known) => known.type === chosen) ?? types[0];
           return (
-            <div class="split stack columns">
+            <div class="split stack hangs">
               <div class="stack">
                 <div class="type-tabs" role="group" aria-label="Event type">
                   {types.map(({ type: name, emitted_when: when }) => (
