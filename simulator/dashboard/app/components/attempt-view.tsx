@@ -39,7 +39,7 @@ export function AttemptView({ attempt, attempts, ...tools }: AttemptViewProps) {
           {answer ? (
             <Message name="Answer" {...answer} note={answer.truncated ? "the first 16 KiB" : undefined} />
           ) : (
-            <p class="muted none">{attempt.ended_at === null ? "None yet." : "There was none."}</p>
+            <p class="muted">{attempt.ended_at === null ? "None yet." : "There was none."}</p>
           )}
         </Panel>
         <Panel title="Request" aside="what we sent">
@@ -67,7 +67,7 @@ function Message({ name, body, headers, note }: MessageProps) {
     <>
       <BodyView text={body} label={`${name} body`} note={note} />
       {rows.length === 0 ? (
-        <p class="muted none">No headers.</p>
+        <p class="muted">No headers.</p>
       ) : (
         <details>
           <summary>

@@ -36,7 +36,7 @@ export function BodyView({ text, label, note }: { text: string; label: string; n
         <CopyButton quiet text={text} label={`Copy ${label}`} />
       </div>
       {text === "" ? (
-        <p class="muted none">Empty.</p>
+        <p class="muted">Empty.</p>
       ) : (
         <Code text={isRaw ? text : (pretty ?? text)} json={!isRaw} label={label} />
       )}

@@ -120,7 +120,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
         </p>
         <div class="detail-title flex hangs">
           <TypeMark type={delivery.event_type} />
-          <PageTitle as={as} className="title foreign" title={lineOf(delivery)} takesFocus={isAlone} />
+          <PageTitle as={as} className="title spacer foreign" title={lineOf(delivery)} takesFocus={isAlone} />
           <StateChip state={delivery.state} />
         </div>
         <Facts delivery={delivery} />

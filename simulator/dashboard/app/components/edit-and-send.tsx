@@ -40,7 +40,6 @@ export function EditAndSend({ delivery, body, onSent, onClose }: EditProps) {
     >
       <TextField
         label="The event"
-        className="code-field"
         autofocus
         rows={ROWS}
         value={text}

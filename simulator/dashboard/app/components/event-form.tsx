@@ -184,18 +184,19 @@ export type Values = Record<string, string>;
 export type Overrides = { ok: true; object: Record<string, unknown> } | { ok: false; message: string };
 
 const LONG = new Set(["transcript", "message_text", "notes"]);
-/** Told by the type of the event itself. */
-const FIXED = new Set(["object"]);
 
 /** The fields of an event type's object, from its JSON Schema: name, kind of input, example. */
 export function fieldsOf({ schema, example }: EventTypeForm): OverrideField[] {
-  return Object.entries(schema.properties ?? {})
-    .filter(([name]) => !FIXED.has(name))
-    .map(([name, property]) => ({
-      name,
-      kind: kindOf(name, property === true || property === false ? {} : property),
-      example: new Map<string, unknown>(Object.entries(example)).get(name),
-    }));
+  return (
+    Object.entries(schema.properties ?? {})
+      // That is told by the type of the event itself.
+      .filter(([name]) => name !== "object")
+      .map(([name, property]) => ({
+        name,
+        kind: kindOf(name, property === true || property === false ? {} : property),
+        example: new Map<string, unknown>(Object.entries(example)).get(name),
+      }))
+  );
 }
 
 /** What was filled in, as the object to send; the JSON of further fields is merged in. */

@@ -1,7 +1,7 @@
 import { live } from "../core/live.ts";
 import { hrefTo } from "../core/route.ts";
 import type { Row } from "../core/rows.ts";
-import { attemptTone, slotsOf, type SlotState } from "../core/schedule.ts";
+import { attemptTone, slotsOf } from "../core/schedule.ts";
 import type { Delivery, EventRecord } from "../core/types.ts";
 import {
   fullTimeOf,
@@ -111,11 +111,7 @@ function When({ at }: { at: string }) {
   );
 }
 
-const WORDS: Partial<Record<SlotState, string>> = {
-  later: "not due yet",
-  next: "next",
-  unused: "not needed",
-};
+const WORDS: Record<string, string> = { later: "not due yet", next: "next", unused: "not needed" };
 
 /** The six slots of a delivery as six small marks. */
 function SlotStrip({ delivery }: { delivery: Delivery }) {

@@ -124,10 +124,8 @@ function useRunBefore({ url = "", seed = "", verdict = null, checks = [] }: Repo
     if (verdict !== null && known.get(SEED) !== seed) {
       write(before, known);
       // Of a run of some checks, the others are as they were.
-      write(
-        last,
-        new Map([...known, ...checks.map((check) => [check.id, standingOf(check)] as const), [SEED, seed]]),
-      );
+      const own = checks.map((check) => [check.id, standingOf(check)] as const);
+      write(last, new Map([...known, ...own, [SEED, seed]]));
     }
     return verdict === null ? known : read(before);
   }, [url, seed, verdict]);

@@ -68,7 +68,7 @@ function Held({ ok, children }: { ok: boolean; children: ComponentChildren }) {
 }
 
 function HeaderParts({ header }: { header: string }) {
-  if (header === "") return <p class="muted none">The request carried no signature header.</p>;
+  if (header === "") return <p class="muted">The request carried no signature header.</p>;
   return (
     <p class="signature-header well small foreign">
       <span class="muted">x-service-signature: </span>

@@ -107,7 +107,7 @@ const SPEAKER = /^([^:\n]{1,40}):\s(.*)$/;
 /** A transcript as a conversation: the agent on one side, everybody else on the other. */
 export function Conversation({ transcript }: { transcript: unknown }) {
   const lines = linesOf(typeof transcript === "string" ? transcript : "");
-  if (lines.length === 0) return <p class="muted none">Nothing was said.</p>;
+  if (lines.length === 0) return <p class="muted">Nothing was said.</p>;
   return (
     <ol class="conversation" aria-label="Transcript">
       {lines.map(({ speaker, words }, index) => (

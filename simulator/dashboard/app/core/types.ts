@@ -51,11 +51,7 @@ export type Report = {
   checks?: Check[];
 };
 
-export type KeptReport = {
-  received_at: string;
-  formats: string[];
-  report: Report | null;
-};
+export type KeptReport = { received_at: string; formats: string[]; report: Report | null };
 
 export type List<Item> = { data: Item[] };
 export type Page<Item> = List<Item> & { has_more: boolean; next_cursor: string | null };
