@@ -31,7 +31,7 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
   }, []);
   useEffect(() => {
     void reload();
-    return newest.overtake;
+    return () => newest.overtake();
   }, [key, generation]);
   useEffect(() => {
     if (loadedFor.current === again) return;
