@@ -9,7 +9,7 @@ type Again = { again?: unknown; afterMs?: number };
 
 /**
  * What `load()` answers, loaded again when `key` changes and when the simulator came back; and `afterMs` after `again`
- * changed, however often it does meanwhile. The last value of a key stays in sight meanwhile, so nothing jumps: `{ value, error, reload }`.
+ * changed, however often it does meanwhile. The last value of a key stays in sight meanwhile, so nothing jumps.
  */
 export function useLoaded<Value>(key: string, load: () => Promise<Value>, options: Again = {}) {
   const { again, afterMs = 0 } = options;
@@ -27,7 +27,9 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
       (value): State<Value> => ({ key: wanted.key, value }),
       (error: unknown) => ({ key: wanted.key, error: asError(error) }),
     );
-    await newest.of(asked, (next) => setState((before) => ("value" in next ? next : { ...before, ...next })));
+    await newest.of(asked, (next) =>
+      setState((before) => ("error" in next && before.key === next.key ? { ...before, ...next } : next)),
+    );
   }, []);
   useEffect(() => {
     void reload();
