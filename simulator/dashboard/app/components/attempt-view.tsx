@@ -123,11 +123,10 @@ const PASSING_HEADERS = new Set(["date", "age", "x-request-id", "content-length"
 const MOST_LINES = 400;
 
 type Answer = AttemptDetail["answer"];
-type DifferenceProps = { attempts: AttemptDetail[]; attempt: AttemptDetail };
 type Part = readonly [name: string, before: string, after: string];
 
 /** What is otherwise in this attempt than in an earlier one, at first the one before it. */
-function AttemptDifference({ attempts, attempt }: DifferenceProps) {
+function AttemptDifference({ attempts, attempt }: { attempts: AttemptDetail[]; attempt: AttemptDetail }) {
   const [number, setNumber] = useState(attempt.number - 1);
   const others = attempts.slice(0, attempt.number - 1);
   const before = others.find((other) => other.number === number);

@@ -90,10 +90,8 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   );
 }
 
-type OwnSecretProps = { label: string; value: string; onInput: (secret: string) => void };
-
 /** A secret that one brings, folded away: else it is made up. */
-function OwnSecret(own: OwnSecretProps) {
+function OwnSecret(own: { label: string; value: string; onInput: (secret: string) => void }) {
   return (
     <details>
       <summary>Use a secret of your own</summary>

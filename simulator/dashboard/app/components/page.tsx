@@ -21,7 +21,7 @@ export function PageHead({ title, shortTitle, lead, as, children }: PageHeadProp
     <div class="page-head flex wraps hangs between">
       <div class="page-title">
         <PageTitle title={title} shortTitle={shortTitle} as={as} />
-        {lead && <p class="lead muted">{lead}</p>}
+        {lead && <p class="muted">{lead}</p>}
       </div>
       {children && <div class="actions flex wraps">{children}</div>}
     </div>

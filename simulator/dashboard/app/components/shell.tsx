@@ -153,9 +153,7 @@ function SideLink({ icon, words, kind = "", isCurrent = false, children, ...rest
   );
 }
 
-type BadgeProps = { count: number | undefined; tone: string; words: string };
-
-function Badge({ count = 0, tone, words }: BadgeProps) {
+function Badge({ count = 0, tone, words }: { count: number | undefined; tone: string; words: string }) {
   if (count === 0) return null;
   return (
     <span class={`badge chip ${tone}`} title={`${count} ${words}`}>
