@@ -75,8 +75,7 @@ export function passes(filters: Filters, delivery: Delivery): boolean {
 /** `lost`: gave up, and nothing later brought it. `failed`: gave up, or was tried in vain and is tried again. */
 function passesState(state: string, { state: own, attempts, recovered_by: recoveredBy }: Delivery): boolean {
   if (state === "lost") return own === "dead" && recoveredBy === null;
-  if (state === "failed")
-    return own === "dead" || (own === "attempting" && Boolean(attempts.at(-1)?.ended_at));
+  if (state === "failed") return own === "dead" || (own === "attempting" && Boolean(attempts[0]?.ended_at));
   return state === "" || own === state;
 }
 
