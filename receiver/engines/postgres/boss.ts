@@ -8,8 +8,12 @@ const SCHEMA_VERSION = 40;
 /** How often pg-boss counts its table, however many workers ask it to. */
 const CARE_SECONDS = 3_600;
 
-/** The priority of a job that waits: new, a retry (or put off), or suspected of having felled its worker. */
-export const [RETRY, SUSPECT] = [1, 2];
+/**
+ * The priority of a job that waits: new, a retry (or put off), or suspected of having felled its worker. Higher by `KEYED`
+ * once its key is known: so workers of a handler with a key find those that have none yet, and the others never claim
+ * what has one.
+ */
+export const [RETRY, SUSPECT, KEYED] = [1, 2, 3];
 
 /** pg-boss's row of a job, as far as it is read. */
 export type Fetched = Pick<

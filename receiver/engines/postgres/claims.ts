@@ -1,6 +1,6 @@
 import { LEASE_MS, type JobHandler } from "../../engine.ts";
 import { fateOf, VANISHED } from "../ending.ts";
-import { SUSPECT, type Boss, type Fetched } from "./boss.ts";
+import { KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Say } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
 import type { Wanted } from "./share.ts";
@@ -9,20 +9,26 @@ import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
 /** What there is to do: which queues have something due, and what only one worker has to see to. */
 export type Look = {
   due: { handler: string; priority: number }[];
-  keyless: string[];
+  /** Handlers with jobs that have no key yet, or one still, other than they should. */
+  misfits: string[];
   waiting: boolean;
   expired: boolean;
   gone: boolean;
 };
 
+/** A handler that has a key here and none where it was announced last, or the other way round, is left to others. */
 const LOOK = `
+  WITH own AS (
+    SELECT name, CASE WHEN has_key THEN ${String(KEYED)} ELSE 0 END AS least
+    FROM unnest($1::text[], $3::boolean[]) AS own(name, has_key) JOIN receiver.handlers USING (name, has_key))
   SELECT
-    (SELECT coalesce(json_agg(json_build_object('handler', wanted, 'priority', kind)), '[]')
-      FROM unnest($1::text[]) AS wanted, generate_series(0, ${String(SUSPECT)}) AS kind
-      WHERE EXISTS (SELECT FROM boss.job WHERE job.name = wanted AND job.priority = kind
+    (SELECT coalesce(json_agg(json_build_object('handler', name, 'priority', kind)), '[]')
+      FROM own, generate_series(0, ${String(SUSPECT)}) AS kind
+      WHERE EXISTS (SELECT FROM boss.job WHERE job.name = own.name AND job.priority = least + kind
         AND state < 'active' AND NOT blocked AND start_after <= now())) AS due,
-    ARRAY(SELECT name FROM receiver.handlers WHERE name = ANY ($1) AND keyed AND EXISTS (
-      SELECT FROM boss.job WHERE job.name = handlers.name AND blocked AND state < 'active')) AS keyless,
+    ARRAY(SELECT name FROM own WHERE EXISTS (
+      SELECT FROM boss.job WHERE job.name = own.name AND priority BETWEEN ${String(KEYED)} - least AND ${String(KEYED + SUSPECT)} - least
+        AND state < 'active' AND NOT blocked)) AS misfits,
     EXISTS (SELECT FROM receiver.events WHERE offer = 'waiting') AS waiting,
     EXISTS (SELECT FROM receiver.workers WHERE lease_until < clock_timestamp() AND id <> $2) AS expired,
     EXISTS (SELECT FROM receiver.handlers WHERE NOT current AND EXISTS (
@@ -46,7 +52,7 @@ const ADD_STARTS = `
 export const HOLD = `
   WITH claimed AS MATERIALIZED (
     SELECT n, name AS handler, id AS job, now()::text AS token, "retryCount" + 1 AS attempt,
-      priority = ${String(SUSPECT)} AS suspect, (data->>'requeuedAtMs')::bigint AS requeued
+      priority % ${String(KEYED)} = ${String(SUSPECT)} AS suspect, (data->>'requeuedAtMs')::bigint AS requeued
     FROM json_to_recordset($3) AS fetched(n integer, id uuid, name text, "retryCount" integer, priority integer, data json)
   ), worker AS (
     UPDATE receiver.workers SET held = $2::jsonb || (
@@ -86,8 +92,12 @@ export type Claims = ReturnType<typeof createClaims>;
 /** What is due, how it is claimed, and who lives: one row a worker, with what it holds. */
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
-    look: async (worker: string, handlers: readonly string[]): Promise<Look> => {
-      const [row] = await run<Look>(LOOK, [handlers, worker]);
+    look: async (worker: string, handlers: readonly JobHandler[]): Promise<Look> => {
+      const [row] = await run<Look>(LOOK, [
+        handlers.map(({ name }) => name),
+        worker,
+        handlers.map(({ key }) => key !== undefined),
+      ]);
       if (!row) throw new Error("PostgreSQL answered nothing about what is due.");
       return row;
     },
@@ -104,7 +114,7 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
       const waitMs = new Map<string, number>();
       const jobs = await transaction(async (client, say) => {
         const fetch = async ({ handler, priority, limit }: Wanted): Promise<Fetched[]> =>
-          boss.fetch(client, handler.name, priority, limit);
+          boss.fetch(client, handler.name, priority + (handler.key ? KEYED : 0), limit);
         const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Fetched[]> => {
           const { name } = one.handler;
           const [starts] = await say<Starts>(FIND_STARTS, [name, perMs]);

@@ -1,6 +1,6 @@
 import { LeaseLost, type Steps } from "../../engine.ts";
 import type { Ending } from "../ending.ts";
-import { RETRY, SUSPECT } from "./boss.ts";
+import { KEYED, RETRY, SUSPECT } from "./boss.ts";
 import { sqlState, type Database, type Say } from "./connection.ts";
 import { storable } from "./text.ts";
 
@@ -38,7 +38,8 @@ export const SETTLE = `
   UPDATE boss.job SET
     state = (CASE ended.state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' ELSE 'retry' END)::boss.job_state,
     -- An ordinary ending ends a suspicion.
-    priority = CASE ended.state WHEN 'pending' THEN ${String(RETRY)} WHEN 'suspect' THEN ${String(SUSPECT)} ELSE job.priority END,
+    priority = priority - priority % ${String(KEYED)} + CASE ended.state
+      WHEN 'pending' THEN ${String(RETRY)} WHEN 'suspect' THEN ${String(SUSPECT)} ELSE priority % ${String(KEYED)} END,
     start_after = clock_timestamp() + "delayMs" * interval '1 ms',
     -- So pg-boss doesn't count the attempt when it hands the job out again.
     started_on = CASE WHEN NOT uncounted THEN job.started_on END,

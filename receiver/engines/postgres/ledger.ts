@@ -1,6 +1,6 @@
 import type { Counts, EventFilter, EventState, InboxEvent, Ledger } from "../../engine.ts";
 import { summaryOf } from "../event-state.ts";
-import type { Boss } from "./boss.ts";
+import { KEYED, SUSPECT, type Boss } from "./boss.ts";
 import { FIND_WEAKNESSES } from "./care.ts";
 import type { Database } from "./connection.ts";
 import { makeJobs } from "./offers.ts";
@@ -32,8 +32,7 @@ const FIND_BODY = `SELECT body FROM receiver.events WHERE seq = $1`;
 /** Where to look for events of a state, other than among all. */
 const jobsIn = (states: string): string => `SELECT ${eventSeq("id")} FROM boss.job WHERE ${states}`;
 const CANDIDATES: Record<string, string> = {
-  pending: `${jobsIn("state < 'active' AND NOT blocked")} UNION ALL ${jobsIn("state < 'active' AND blocked")}
-    UNION ALL SELECT seq FROM receiver.events WHERE offer IN ('waiting', 'held')`,
+  pending: `${jobsIn("state < 'active' AND NOT blocked")} UNION ALL SELECT seq FROM receiver.events WHERE offer IN ('waiting', 'held')`,
   claimed: jobsIn("state = 'active'"),
   dead: `${jobsIn("state = 'failed'")} UNION ALL SELECT seq FROM receiver.events WHERE state = 'dead'`,
   ignored: `${jobsIn("state = 'cancelled'")} UNION ALL SELECT seq FROM receiver.events WHERE offer = 'unwanted'`,
@@ -48,7 +47,7 @@ const CHOSEN = `
 const SINCE_NOW = `jsonb_build_object('requeuedAtMs', ${milliseconds("clock_timestamp()")})`;
 const JOBS_AGAIN = `
   UPDATE boss.job SET state = 'created', priority = 0, retry_count = 0, started_on = NULL, start_after = now(),
-    completed_on = NULL, output = NULL, policy = NULL, blocked = handlers.keyed, data = ${SINCE_NOW}
+    completed_on = NULL, output = NULL, policy = NULL, data = ${SINCE_NOW}
   FROM chosen, receiver.handlers
   WHERE job.name = handlers.name AND job.id = ${jobId("chosen.seq")} AND job.state IN ('failed', 'cancelled')
     AND ($2::text IS NULL OR handlers.name = $2)
@@ -65,13 +64,7 @@ const REQUEUE = `
   SELECT count(*) AS count FROM (SELECT id FROM again UNION SELECT id FROM made UNION SELECT id FROM offered) AS changed LEFT JOIN told ON true`;
 
 /** What is not done, of pg-boss's jobs: each by an index of its own. */
-const UNDONE = [
-  "< 'active' AND NOT blocked",
-  "< 'active' AND blocked",
-  "= 'active'",
-  "= 'failed'",
-  "= 'cancelled'",
-];
+const UNDONE = ["< 'active' AND NOT blocked", "= 'active'", "= 'failed'", "= 'cancelled'"];
 /** Up to here jobs and events are counted; beyond, PostgreSQL's own estimates have to do. */
 const MOST_COUNTED = 10_000;
 const some = (text: string): string => `(${text} LIMIT ${String(MOST_COUNTED)})`;
@@ -89,9 +82,7 @@ const ASIDE = `
 const OLDEST = `
   SELECT min(at) FROM (
     SELECT (SELECT created_on FROM boss.job WHERE job.name = handlers.name AND job.priority = kind AND state < 'active'
-      AND NOT blocked ORDER BY created_on LIMIT 1) AS at FROM receiver.handlers, generate_series(0, 2) AS kind
-    UNION ALL SELECT (SELECT created_on FROM boss.job WHERE job.name = handlers.name AND blocked AND state < 'active'
-      ORDER BY id LIMIT 1) FROM receiver.handlers
+      AND NOT blocked ORDER BY created_on LIMIT 1) AS at FROM receiver.handlers, generate_series(0, ${String(KEYED + SUSPECT)}) AS kind
     UNION ALL SELECT min(created_on) FROM boss.job WHERE state = 'active'
     UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'waiting' ORDER BY seq LIMIT 1)
     UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'held' ORDER BY seq LIMIT 1)) AS oldest`;

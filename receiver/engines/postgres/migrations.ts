@@ -1,6 +1,6 @@
 import type { JobHandler } from "../../engine.ts";
 import { naming, searchPath, withClient, type Client, type Pool } from "./connection.ts";
-import type { Boss } from "./boss.ts";
+import { KEYED, type Boss } from "./boss.ts";
 
 /** Of an event's offer to handlers. `held`: by a move that isn't finished. */
 const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted', 'held'))`;
@@ -10,7 +10,7 @@ const HANDLERS = `
   CREATE TABLE receiver.handlers (
     name text PRIMARY KEY,                    -- of the queue too
     types text[],                             -- null: all
-    keyed boolean NOT NULL,
+    has_key boolean NOT NULL,
     current boolean NOT NULL,                 -- of those that the last worker announced
     starts timestamptz[] NOT NULL DEFAULT '{}' -- the latest, of a handler with a rate limit
   );
@@ -24,9 +24,9 @@ const HANDLERS = `
     held jsonb NOT NULL DEFAULT '[]'          -- claims that have not ended: handler, job, started_on
   );
   CREATE INDEX events_offer ON receiver.events (offer, seq) WHERE offer <> 'offered';
-  -- Of pg-boss's own indexes, none finds these: what is claimed, dead, ignored, or waits for its key.
+  CREATE INDEX events_dead ON receiver.events (seq) WHERE state = 'dead';
+  -- Of pg-boss's own indexes, none finds these: what is claimed, dead or ignored.
   CREATE INDEX receiver_aside ON boss.job (state, id) WHERE state IN ('active', 'failed', 'cancelled');
-  CREATE INDEX receiver_keyless ON boss.job (name, id) WHERE blocked AND state < 'active';
   CREATE SCHEMA IF NOT EXISTS receiver_handlers`;
 
 const CREATE = `
@@ -102,13 +102,25 @@ const FROM_GRAPHILE = `
   UPDATE receiver.migrations SET name = 'type ' || substr(name, 9) WHERE name LIKE 'handler %';
   ${HANDLERS}`;
 
-/** By the number of the version that they lead away from. Only ever appended to. */
+/**
+ * Until here a job that waited for its key was blocked, by whoever stored its event; now its priority says whether it has
+ * one. The column has another name so that processes of the version before are refused: what they store would wait for ever.
+ */
+const FROM_BLOCKED = `
+  ALTER TABLE receiver.handlers RENAME COLUMN keyed TO has_key;
+  CREATE INDEX events_dead ON receiver.events (seq) WHERE state = 'dead';
+  DROP INDEX boss.receiver_keyless;
+  UPDATE boss.job SET blocked = false, priority = priority + CASE WHEN policy IS NULL THEN 0 ELSE ${String(KEYED)} END
+  WHERE state <= 'active' AND (blocked OR policy IS NOT NULL)`;
+
+/** By the number of the version that they lead away from, with that of the one that they lead to. */
 const UPGRADES = new Map([
-  [0, CREATE],
-  [1, `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled`],
-  [2, FROM_GRAPHILE],
+  [0, { to: 4, sql: CREATE }],
+  [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
+  [2, { to: 4, sql: FROM_GRAPHILE }],
+  [3, { to: 4, sql: FROM_BLOCKED }],
 ]);
-const VERSION = 3;
+const VERSION = 4;
 
 const SET_TIMELINE = `UPDATE receiver.facts SET timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 const FIND_TABLES = `SELECT to_regclass('receiver.migrations') IS NOT NULL AS found`;
@@ -149,10 +161,10 @@ export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean
   await locked(migrating, async (client) => {
     const version = versionOf(await appliedOf(client, named));
     await boss.install();
-    for (let from = version; from < VERSION; from = from === 0 ? VERSION : from + 1) {
-      await client.query(named(UPGRADES.get(from) ?? ""));
-      if (from === 0 && isPlain) await client.query(named(SET_TIMELINE));
+    for (let step = UPGRADES.get(version); step; step = UPGRADES.get(step.to)) {
+      await client.query(named(step.sql));
     }
+    if (version === 0 && isPlain) await client.query(named(SET_TIMELINE));
     await client.query(named(SET_APPLIED), ["receiver", VERSION]);
   });
 }

@@ -1,23 +1,21 @@
 import { createHash } from "node:crypto";
 import type { JobHandler } from "../../engine.ts";
-import type { Boss } from "./boss.ts";
+import { KEYED, SUSPECT, type Boss } from "./boss.ts";
 import type { Look } from "./claims.ts";
 import type { Database } from "./connection.ts";
 import { eventSeq, ID, jobId, storable } from "./text.ts";
 
-/** A handler has got a key, or has none any more: what waits is looked at once more. */
-const SET_POLICY = `
-  WITH changed AS (UPDATE boss.queue SET policy = $2 WHERE name = $1 AND policy <> $2 RETURNING name)
-  UPDATE boss.job SET blocked = $3, policy = NULL FROM changed
-  WHERE job.name = changed.name AND state < 'active' AND (policy IS NOT NULL OR blocked) <> $3`;
 const ANNOUNCE = `
-  WITH others AS (UPDATE receiver.handlers SET current = false WHERE current AND name <> ALL ($1))
-  INSERT INTO receiver.handlers (name, types, keyed, current)
-  SELECT name, CASE WHEN types <> '*' THEN string_to_array(types, chr(10)) END, keyed, true
-  FROM unnest($1::text[], $2::text[], $3::boolean[]) AS announced(name, types, keyed)
-  ON CONFLICT (name) DO UPDATE SET types = excluded.types, keyed = excluded.keyed, current = true`;
+  WITH announced AS (SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[]) AS announced(name, types, has_key)),
+  others AS (UPDATE receiver.handlers SET current = false WHERE current AND name <> ALL ($1)),
+  queues AS (
+    UPDATE boss.queue SET policy = CASE WHEN has_key THEN 'key_strict_fifo' ELSE 'standard' END
+    FROM announced WHERE queue.name = announced.name)
+  INSERT INTO receiver.handlers (name, types, has_key, current)
+  SELECT name, CASE WHEN types <> '*' THEN string_to_array(types, chr(10)) END, has_key, true FROM announced
+  ON CONFLICT (name) DO UPDATE SET types = excluded.types, has_key = excluded.has_key, current = true`;
 const IGNORE_GONE = `
-  UPDATE boss.job SET state = 'cancelled', completed_on = now(), blocked = false, policy = NULL
+  UPDATE boss.job SET state = 'cancelled', completed_on = now(), policy = NULL
   WHERE state < 'active' AND name IN (SELECT name FROM receiver.handlers WHERE NOT current)`;
 
 /** Whether anybody wants an event of this type, and whether there is anybody at all. */
@@ -30,12 +28,12 @@ export const offerOf = (type: string): string => `
  * from there.
  */
 export const makeJobs = (events: string, { where = "true", data = "NULL::jsonb" } = {}): string => `
-  INSERT INTO boss.job (id, name, state, priority, retry_count, started_on, start_after, created_on, data, output, blocked,
+  INSERT INTO boss.job (id, name, state, priority, retry_count, started_on, start_after, created_on, data, output,
     retry_limit, expire_seconds, deletion_seconds, keep_until)
   SELECT ${jobId("event.seq")}, handlers.name, (CASE WHEN attempts > 0 THEN 'retry' ELSE 'created' END)::boss.job_state,
     (attempts > 0)::integer, greatest(attempts - 1, 0), CASE WHEN attempts > 0 THEN received_at END,
     coalesce(due_at, now()), received_at, ${data}, CASE WHEN last_error IS NOT NULL THEN jsonb_build_object('error', last_error) END,
-    handlers.keyed, 2147483647, 2147483647, 0, 'infinity'
+    2147483647, 2147483647, 0, 'infinity'
   FROM ${events} AS event JOIN receiver.handlers ON current AND (types IS NULL OR event.type = ANY (types))
   WHERE ${where}
   ON CONFLICT DO NOTHING
@@ -50,20 +48,27 @@ const OFFER_WAITING = `
   ), jobs AS (${makeJobs("offered")})
   SELECT FROM offered`;
 
-const LOCK_HANDLER = `SELECT 1 AS locked FROM receiver.handlers WHERE name = $1 FOR UPDATE SKIP LOCKED`;
-const FIND_KEYLESS = `
-  SELECT keyless.job, ${ID} AS id, type, body FROM (
-    SELECT id AS job, ${eventSeq("id")} AS seq
-    FROM boss.job WHERE name = $1 AND blocked AND state < 'active' ORDER BY id LIMIT 200) AS keyless
-  JOIN receiver.events USING (seq)`;
+/** One that another version has announced since is left to its workers. */
+const LOCK_HANDLER = `SELECT 1 AS locked FROM receiver.handlers WHERE name = $1 AND has_key = $2 FOR UPDATE SKIP LOCKED`;
+/** The oldest that are new, and retries, and suspects, which wait with a key or without one, other than they should. */
+const FIND_MISFITS = `
+  SELECT misfit.id AS job, ${ID} AS id, type, body
+  FROM generate_series($2::integer, $2 + ${String(SUSPECT)}) AS kind
+  CROSS JOIN LATERAL (
+    SELECT id, created_on FROM boss.job WHERE name = $1 AND priority = kind AND state < 'active' AND NOT blocked
+    ORDER BY created_on, id LIMIT 200) AS misfit
+  JOIN receiver.events ON seq = ${eventSeq("misfit.id")}
+  ORDER BY created_on, misfit.id LIMIT 200`;
 /** pg-boss hands out one job of a key at a time, the oldest first, and what waits for a retry before it. */
-const SET_KEYS = `
-  UPDATE boss.job SET blocked = false, state = (CASE WHEN error IS NULL THEN 'created' ELSE 'failed' END)::boss.job_state,
-    start_after = now(), policy = CASE WHEN error IS NULL THEN 'key_strict_fifo' END, singleton_key = key,
+const FIT = `
+  UPDATE boss.job SET singleton_key = key, policy = CASE WHEN key IS NOT NULL THEN 'key_strict_fifo' END,
+    priority = priority % ${String(KEYED)} + CASE WHEN key IS NOT NULL THEN ${String(KEYED)} ELSE 0 END,
+    state = (CASE WHEN error IS NOT NULL THEN 'failed' WHEN key IS NOT NULL THEN 'created' ELSE state::text END)::boss.job_state,
+    start_after = CASE WHEN key IS NOT NULL THEN now() ELSE start_after END,
     completed_on = CASE WHEN error IS NOT NULL THEN now() END,
     output = CASE WHEN error IS NULL THEN output ELSE jsonb_build_object('error', error) END
-  FROM json_to_recordset($2) AS keyed(job uuid, key text, error text)
-  WHERE job.name = $1 AND job.id = keyed.job AND blocked AND state < 'active'`;
+  FROM json_to_recordset($2) AS fitted(job uuid, key text, error text)
+  WHERE job.name = $1 AND job.id = fitted.job AND state < 'active'`;
 
 /** From an event to its jobs, where the intake couldn't make them: it knows names and types, and no keys. */
 export type Offers = ReturnType<typeof createOffers>;
@@ -73,9 +78,6 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
     /** Makes known which handlers there are, from now on. */
     announce: async (handlers: readonly JobHandler[]): Promise<void> => {
       await boss.addQueues(handlers.map(({ name }) => name));
-      for (const { name, key } of handlers) {
-        await run(SET_POLICY, [name, key ? "key_strict_fifo" : "standard", key !== undefined]);
-      }
       await run(ANNOUNCE, [
         handlers.map(({ name }) => name),
         handlers.map(({ types }) => (types === "*" ? types : types.join("\n"))),
@@ -92,27 +94,30 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
       if (waiting) await run(OFFER_WAITING);
     },
     /**
-     * Finds the keys of jobs, in the order of their events and one worker at a time, so that none is overtaken. Answers
-     * those that died of it.
+     * Finds the keys of jobs, in the order of their events and one worker at a time, so that none is overtaken; takes
+     * theirs from jobs of a handler that has none any more. Answers those that died of it.
      */
-    findKeys: async ({ name, key }: JobHandler): Promise<{ id: string; type: string; error: string }[]> =>
+    fit: async ({ name, key }: JobHandler): Promise<{ id: string; type: string; error: string }[]> =>
       transaction(async (_client, say) => {
-        if ((await say(LOCK_HANDLER, [name])).length === 0) return [];
-        const keyless = await say<Keyless>(FIND_KEYLESS, [name]);
-        const keyed = keyless.map(({ body, ...event }) => ({ ...event, ...keyOf(body, key) }));
-        await say(SET_KEYS, [name, JSON.stringify(keyed)]);
-        return keyed.flatMap((one) => ("error" in one ? [one] : []));
+        if ((await say(LOCK_HANDLER, [name, key !== undefined])).length === 0) return [];
+        const misfits = await say<Misfit>(FIND_MISFITS, [name, key ? 0 : KEYED]);
+        const fitted = misfits.map(({ body, ...event }) => ({ ...event, ...(key ? keyOf(body, key) : {}) }));
+        await say(FIT, [name, JSON.stringify(fitted)]);
+        return fitted.flatMap((one) => ("error" in one ? [one] : []));
       }),
   };
 }
 
-type Keyless = { job: string; id: string; type: string; body: Buffer };
+type Misfit = { job: string; id: string; type: string; body: Buffer };
 
 /** Its hash: keys are phone numbers often, and of any length. */
-function keyOf(body: Buffer, key: JobHandler["key"]): { key: string } | { error: string } {
+function keyOf(body: Buffer, key: NonNullable<JobHandler["key"]>): { key: string } | { error: string } {
   try {
-    const text = key?.(body.toString("utf8")) ?? "";
-    return { key: createHash("sha256").update(text).digest("hex") };
+    return {
+      key: createHash("sha256")
+        .update(key(body.toString("utf8")))
+        .digest("hex"),
+    };
   } catch (error) {
     return { error: storable(`The handler's key failed: ${String(error)}`) };
   }

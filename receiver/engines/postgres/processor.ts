@@ -117,21 +117,18 @@ export function createProcessor(
     // A suspect runs alone, and what comes meanwhile is looked for when it has ended: then the others have their turn.
     if (draining || hands.hasSuspect()) return lookMs;
     if (options.only !== undefined) return claimOnly(options.only);
-    const look = await jobs.look(
-      worker,
-      options.handlers.map(({ name }) => name),
-    );
+    const look = await jobs.look(worker, options.handlers);
     if (look.expired || predecessors.length > 0) {
       await jobs.takeOver(worker, predecessors, options.handlers);
       predecessors = [];
       return 0;
     }
     await jobs.offer(look);
-    await findKeys(look);
+    await fit(look);
     // What was claimed ahead of handlers that have become slow is for others to begin.
     if (clock.monotonicMs() - lastMoveMs > lookMs) await hands.returnWaiting();
     const sleepMs = await fill(look);
-    return look.waiting || look.keyless.length > 0 ? 0 : sleepMs;
+    return look.waiting || look.misfits.length > 0 ? 0 : sleepMs;
   }
 
   async function keepLease(): Promise<void> {
@@ -142,10 +139,10 @@ export function createProcessor(
     extendAtMs = nextMs;
   }
 
-  async function findKeys({ keyless }: Look): Promise<void> {
-    for (const handler of options.handlers.filter(({ name }) => keyless.includes(name))) {
+  async function fit({ misfits }: Look): Promise<void> {
+    for (const handler of options.handlers.filter(({ name }) => misfits.includes(name))) {
       const dead = { handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 } as const;
-      for (const one of await jobs.findKeys(handler)) options.onHandled({ ...one, ...dead });
+      for (const one of await jobs.fit(handler)) options.onHandled({ ...one, ...dead });
     }
   }
 

@@ -66,7 +66,7 @@ const ARRIVE_ALIASES = `
 
 /** Gone until a worker announces them. */
 const KNOW_HANDLERS = `
-  INSERT INTO receiver.handlers (name, types, keyed, current) SELECT name, '{}', false, false FROM unnest($1::text[]) AS name
+  INSERT INTO receiver.handlers (name, types, has_key, current) SELECT name, '{}', false, false FROM unnest($1::text[]) AS name
   ON CONFLICT (name) DO NOTHING`;
 const LIST_HELD = `
   SELECT seq, 'evt_' || replace(id::text, '-', '') AS id FROM receiver.events
