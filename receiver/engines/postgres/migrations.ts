@@ -1,5 +1,5 @@
 import type { JobHandler } from "../../engine.ts";
-import { naming, searchPath, withClient, type Client, type Pool } from "./connection.ts";
+import { naming, searchPath, sqlState, withClient, type Client, type Pool } from "./connection.ts";
 import { KEYED, type Boss } from "./boss.ts";
 
 /** Of an event's offer to handlers. `held`: by a move that isn't finished. */
@@ -123,17 +123,22 @@ const UPGRADES = new Map([
 const VERSION = 4;
 
 const SET_TIMELINE = `UPDATE receiver.facts SET timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
-const FIND_TABLES = `SELECT to_regclass('receiver.migrations') IS NOT NULL AS found`;
-const CREATE_TABLES = `
+const NAMES = "migrations seqs ids objects events bookmarks facts handlers steps workers".split(" ");
+const FIND_TABLES = `
+  SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relname = ANY ($2)`;
+const CREATE_MIGRATIONS = `
   CREATE SCHEMA IF NOT EXISTS receiver;
-  CREATE TABLE IF NOT EXISTS receiver.migrations (name text PRIMARY KEY, applied integer NOT NULL);
-  INSERT INTO receiver.migrations VALUES ('receiver', 0) ON CONFLICT (name) DO NOTHING`;
+  CREATE TABLE receiver.migrations (name text PRIMARY KEY, applied integer NOT NULL);
+  INSERT INTO receiver.migrations VALUES ('receiver', 0)`;
 /** A row and no advisory lock, which a distributed database may not know. Who comes second waits for the first. */
 const LOCK = `SELECT FROM receiver.migrations WHERE name = 'receiver' FOR UPDATE`;
 const FIND_APPLIED = `SELECT name, applied FROM receiver.migrations`;
 const SET_APPLIED = `
   INSERT INTO receiver.migrations VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET applied = excluded.applied`;
 const FORGET_APPLIED = `DELETE FROM receiver.migrations WHERE name = $1`;
+
+/** What a question about our columns says of a table without them. */
+const UNDEFINED = new Set(["42P01", "42703"]);
 
 const LOCK_TIMEOUT = "120s";
 
@@ -142,6 +147,19 @@ export class DatabaseTooNew extends Error {
   override readonly name = "DatabaseTooNew";
 }
 
+/** The schema is another program's. */
+class AnothersTables extends Error {
+  override readonly name = "AnothersTables";
+
+  constructor(schema: string, tables: readonly string[]) {
+    super(
+      `In schema ${schema} of this database are another program's tables (${tables.join(", ")}). Set DATABASE_SCHEMA to a name that nobody uses there, such as voice_agent.`,
+    );
+  }
+}
+
+type Queries = Pick<Client, "query">;
+
 export type Migrating = { pool: Pool; schema: string };
 
 /**
@@ -149,18 +167,20 @@ export type Migrating = { pool: Pool; schema: string };
  * for it, and who finds everything in place takes no lock and needs no right to create anything.
  */
 export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean): Promise<void> {
-  const named = naming(migrating.schema);
-  const { rows } = await migrating.pool.query<{ found: boolean }>(named(FIND_TABLES));
-  if (rows[0]?.found === true) {
-    const version = versionOf(await appliedOf(migrating.pool, named));
-    if (version === VERSION && (await boss.isCurrent())) return;
-  }
-  // Of several that create the same at one time, all but one fail.
-  const create = async () => migrating.pool.query(named(CREATE_TABLES));
-  await create().catch(create);
+  const { pool, schema } = migrating;
+  const named = naming(schema);
+  const there = await versionOf(pool, schema);
+  if (there === VERSION && (await boss.isCurrent())) return;
+  if (there === undefined)
+    await pool.query(named(CREATE_MIGRATIONS)).catch(async (error: unknown) => {
+      // Of several that create the same at one time, all but one fail.
+      if ((await versionOf(pool, schema)) === undefined) throw error;
+    });
   await locked(migrating, async (client) => {
-    const version = versionOf(await appliedOf(client, named));
+    const version = (await versionOf(client, schema)) ?? 0;
     await boss.install();
+    // It takes tables that are there for its own, made by another process.
+    if (!(await boss.isCurrent())) throw new AnothersTables(`${schema}_boss`, ["job"]);
     for (let step = UPGRADES.get(version); step; step = UPGRADES.get(step.to)) {
       await client.query(named(step.sql));
     }
@@ -169,8 +189,17 @@ export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean
   });
 }
 
-function versionOf(applied: ReadonlyMap<string, number>): number {
-  const version = applied.get("receiver") ?? 0;
+/** Of our tables; undefined where there are none. Throws where they are of a newer receiver, or another program's. */
+async function versionOf(database: Queries, schema: string): Promise<number | undefined> {
+  const { rows } = await database.query<{ name: string }>(FIND_TABLES, [schema, NAMES]);
+  const found = rows.map(({ name }) => name);
+  if (found.length === 0) return undefined;
+  const applied = await appliedOf(database, naming(schema)).catch((error: unknown) => {
+    if (UNDEFINED.has(sqlState(error) ?? "")) return undefined;
+    throw error;
+  });
+  const version = applied?.get("receiver");
+  if (version === undefined) throw new AnothersTables(schema, found);
   if (version > VERSION)
     throw new DatabaseTooNew("The database was made by a newer receiver: update this one.");
   return version;
@@ -211,10 +240,7 @@ function formerOf(applied: ReadonlyMap<string, number>, { name, types, migration
   return migrations.length >= (applied.get(former) ?? Infinity) ? former : "";
 }
 
-async function appliedOf(
-  database: Pick<Client, "query">,
-  named: (text: string) => string,
-): Promise<Map<string, number>> {
+async function appliedOf(database: Queries, named: (text: string) => string): Promise<Map<string, number>> {
   const { rows } = await database.query<{ name: string; applied: number }>(named(FIND_APPLIED));
   return new Map(rows.map(({ name, applied }) => [name, applied]));
 }

@@ -6,26 +6,38 @@ import { PackageMissing } from "../../../receiver/engines/postgres/packages.ts";
 import { administer, newDatabase, sharedServer } from "../../helpers/postgres/shared.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { accept, done, newEvent } from "../engine-suite/harness.ts";
-import { MAIN } from "../helpers/process.ts";
+import { MAIN, runCommand } from "../helpers/process.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
+
+const DROP =
+  "DROP SCHEMA receiver CASCADE; DROP SCHEMA receiver_boss CASCADE; DROP SCHEMA receiver_handlers CASCADE";
 
 test("ten processes that start at once on an empty database migrate it once", async () => {
   const { url, drop } = await newDatabase();
   onTestFinished(drop);
-  await administer(
-    url,
-    "DROP SCHEMA receiver CASCADE; DROP SCHEMA receiver_boss CASCADE; DROP SCHEMA receiver_handlers CASCADE",
-  );
+  await administer(url, DROP);
   const engines = await Promise.all(Array.from({ length: 10 }, async () => opened(url)));
   await accept(engines[9]!, [newEvent()]);
   expect((await engines[0]!.ledger.counts()).byState.pending).toBe(1);
 });
 
-test("a database made by a newer receiver is refused", async () => {
-  const { url } = await postgresBackend();
+test("a worker that is started once a newer receiver has upgraded the tables says so and ends, and changes nothing", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  const { processor } = await driven(engine, done, { name: "newer" });
+  await processor.drain(0);
+  await accept(engine, [newEvent()]);
   await administer(url, "UPDATE receiver.migrations SET applied = 1000 WHERE name = 'receiver'");
-  await expect(opened(url)).rejects.toThrow("newer receiver");
+  const all = async () =>
+    rows("SELECT name, current, state::text FROM receiver.handlers JOIN receiver_boss.job USING (name)");
+  const before = await all();
+  const { code, stderr } = await runCommand(["start"], { DATABASE_URL: url, RECEIVER_ROLE: "worker" });
+  expect(stderr).toContain("was made by a newer receiver");
+  expect(stderr).toContain("update this one");
+  expect(code).toBe(3);
+  expect(await all()).toEqual(before);
+  expect(before).toEqual([{ name: "newer", current: true, state: "created" }]);
 });
 
 test("jobs in tables of a newer pg-boss are refused", async () => {
@@ -33,6 +45,31 @@ test("jobs in tables of a newer pg-boss are refused", async () => {
   await administer(url, "UPDATE receiver_boss.version SET version = version + 1");
   await expect(opened(url)).rejects.toThrow(/newer pg-boss \(schema 41, .*update this receiver/);
 });
+
+test.for([
+  ["events", "receiver", "CREATE TABLE receiver.events (id bigint)"],
+  ["migrations", "receiver", "CREATE TABLE receiver.migrations (id integer, at timestamptz)"],
+  [
+    "migrations with our columns",
+    "receiver",
+    "CREATE TABLE receiver.migrations (name text, applied text); INSERT INTO receiver.migrations VALUES ('theirs', 'x')",
+  ],
+  ["jobs", "receiver_boss", "CREATE TABLE receiver_boss.job (id bigint)"],
+])(
+  "another program's table of %s is left alone, and a schema of its own advised",
+  async ([, schema = "", sql = ""]) => {
+    const { url, rows } = await postgresBackend();
+    await administer(url, `${DROP}; CREATE SCHEMA ${schema}; ${sql}`);
+    await expect(opened(url)).rejects.toThrow(
+      new RegExp(`In schema ${schema} .*another program's tables .*DATABASE_SCHEMA`),
+    );
+    expect(
+      await rows(`SELECT count(*)::int AS columns FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
+        WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND attnum > 0`),
+    ).toEqual([{ columns: /, /.test(sql) ? 2 : 1 }]);
+    await accept(await opened(url, { schema: "voice_agent" }), [newEvent()]);
+  },
+);
 
 test("retention has pg-boss look after its tables, at most once an hour", async () => {
   const { url, rows } = await postgresBackend();

@@ -6,6 +6,7 @@ import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
 import { makeVersion2 } from "./version-2.ts";
+import { makeVersion3 } from "./version-3.ts";
 
 /** Of the columns of an event's row, what makes it what it is. */
 const STATES = {
@@ -135,6 +136,35 @@ test.for([
     expect(handled.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
   },
 );
+
+test("what waited for its key, for its turn or for another attempt before keys were told by priority goes in order", async () => {
+  const { url, rows } = await postgresBackend();
+  const key = (): string => "one";
+  const former = await opened(url);
+  await (await driven(former, done, { key })).processor.drain(0);
+  const events = newEvents(4);
+  for (const event of events) await accept(former, [event]);
+  const states = ["another attempt", "its turn", "its key", "its key"] as const;
+  await makeVersion3(
+    url,
+    events.map(({ id }, at) => ({ id, for: states[at]! })),
+    "one",
+  );
+  const engine = await opened(url);
+  expect((await engine.ledger.counts()).byState.pending).toBe(4);
+  const { handled, troubles } = await driven(engine, done, { key, concurrency: 4 });
+  await until(
+    () => handled,
+    ({ length }) => length === events.length,
+  );
+  expect(handled.map(({ id, attempt }) => [id, attempt])).toEqual(
+    events.map(({ id }, at) => [id, at === 0 ? 2 : 1]),
+  );
+  expect(troubles).toEqual([]);
+  expect(
+    await rows("SELECT indexname FROM pg_indexes WHERE indexname ~ 'events_dead|receiver_keyless'"),
+  ).toEqual([{ indexname: "events_dead" }]);
+});
 
 /** An event in each of the states, two workers, and what they hold. */
 async function filled(url: string): Promise<Record<keyof typeof STATES, string>> {
