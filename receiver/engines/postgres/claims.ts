@@ -85,7 +85,9 @@ const FIND_LEFT = `
     count(*) OVER (PARTITION BY gone.id) = 1 AS alone, CASE WHEN gone.id = ANY ($2) THEN 'crashed' ELSE 'expired' END AS why
   FROM jsonb_to_recordset($1) AS gone(id text, held jsonb)
   CROSS JOIN LATERAL jsonb_to_recordset(gone.held) AS held(handler text, job uuid, token text)
-  JOIN boss.job ON job.name = held.handler AND job.id = held.job AND ${isHeld("held.token::timestamptz")}`;
+  JOIN boss.job ON job.name = held.handler AND job.id = held.job AND ${isHeld("held.token::timestamptz")}
+  WHERE job.name = ANY (ARRAY(SELECT name FROM receiver.handlers))
+    AND job.id = ANY ($3::uuid[])`;
 
 export type Claims = ReturnType<typeof createClaims>;
 
@@ -164,8 +166,9 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
       handlers: readonly JobHandler[],
     ): Promise<void> => {
       await transaction(async (_client, say) => {
-        const forgotten = await say(FORGET_GONE, [self, gone]);
-        const left = await say<Left>(FIND_LEFT, [JSON.stringify(forgotten), gone]);
+        const forgotten = await say<{ held: ClaimKey[] }>(FORGET_GONE, [self, gone]);
+        const held = forgotten.flatMap((one) => one.held.map(({ job }) => job));
+        const left = await say<Left>(FIND_LEFT, [JSON.stringify(forgotten), gone, held]);
         await settle(
           say,
           left.map((one) => afterCrash(one, handlers)),

@@ -83,7 +83,9 @@ function statementsOn(client: Client, schema: string) {
   return async (sql: string, parameters: readonly SqlValue[]): Promise<Record<string, unknown>[]> => {
     // A session may have been somebody else's, behind a pooler, and know nothing of where handlers' tables are.
     if (!hasBegun)
-      client.query(`BEGIN; SET LOCAL search_path = ${searchPath(schema)}`).catch(() => undefined);
+      client
+        .query(`BEGIN; SET LOCAL search_path = ${searchPath(schema)}; SET LOCAL enable_seqscan = on`)
+        .catch(() => undefined);
     hasBegun = true;
     // Without values, a text would otherwise be allowed to be several statements.
     const statement = { text: sql, values: parameters.map(storableValue), queryMode: "extended" };

@@ -62,7 +62,8 @@ const ACCEPT = `
 /** In the order of their rows, like everybody who locks several. */
 const COUNT_DUPLICATES = `
   WITH known AS (
-    SELECT ids.seq, count(*) AS times FROM unnest($1::uuid[]) AS given(id) JOIN receiver.ids USING (id) GROUP BY ids.seq),
+    SELECT ids.seq, count(*) AS times FROM unnest($1::uuid[]) AS given(id) JOIN receiver.ids USING (id)
+    WHERE ids.id = ANY ($1::uuid[]) GROUP BY ids.seq),
   locked AS MATERIALIZED (
     SELECT seq FROM receiver.events WHERE seq = ANY (ARRAY(SELECT seq FROM known)) ORDER BY seq FOR UPDATE)
   UPDATE receiver.events SET duplicates = duplicates + known.times

@@ -157,17 +157,17 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
 
 /** Its type is the third value of a list's statement, and the handler the fourth. */
 function conditionsOf({ state, type, handler }: EventFilter): string[] {
-  const conditions = type === undefined ? [] : ["type = $3"];
-  if (handler !== undefined) {
-    const ofState = state === undefined ? "" : `AND ${JOB_STATE} = '${state}'`;
-    return [
-      ...conditions,
-      `EXISTS (SELECT FROM boss.job WHERE name = $4 AND id = ${jobId("events.seq")} ${ofState})`,
-    ];
-  }
-  if (state === undefined) return conditions;
-  const candidates = CANDIDATES[state];
-  return [...conditions, `work.state = '${state}'`, ...(candidates ? [`seq IN (${candidates})`] : [])];
+  const candidates = state && CANDIDATES[state];
+  const ofState =
+    state === undefined ? "true" : `${handler === undefined ? "work.state" : JOB_STATE} = '${state}'`;
+  return [
+    ...(type === undefined ? [] : ["type = $3"]),
+    ...(candidates ? [`seq = ANY (ARRAY(${candidates}))`] : []),
+    handler === undefined
+      ? ofState
+      : // Not EXISTS: planned while there are few jobs, that reads all of the handler's.
+        `(SELECT ${ofState} FROM boss.job WHERE name = $4 AND id = ${jobId("events.seq")})`,
+  ];
 }
 
 export type EventRow = Pick<

@@ -16,7 +16,7 @@ const ANNOUNCE = `
   ON CONFLICT (name) DO UPDATE SET types = excluded.types, has_key = excluded.has_key, current = true`;
 const IGNORE_GONE = `
   UPDATE boss.job SET state = 'cancelled', completed_on = now(), policy = NULL
-  WHERE state < 'active' AND name IN (SELECT name FROM receiver.handlers WHERE NOT current)`;
+  WHERE state < 'active' AND NOT blocked AND name = ANY (ARRAY(SELECT name FROM receiver.handlers WHERE NOT current))`;
 
 /** Whether anybody wants an event of this type, and whether there is anybody at all. */
 export const offerOf = (type: string): string => `
@@ -68,7 +68,7 @@ const FIT = `
     completed_on = CASE WHEN error IS NOT NULL THEN now() END,
     output = CASE WHEN error IS NULL THEN output ELSE jsonb_build_object('error', error) END
   FROM json_to_recordset($2) AS fitted(job uuid, key text, error text)
-  WHERE job.name = $1 AND job.id = fitted.job AND state < 'active'`;
+  WHERE job.name = $1 AND job.id = fitted.job AND state < 'active' AND job.id = ANY ($3::uuid[])`;
 
 /** From an event to its jobs, where the intake couldn't make them: it knows names and types, and no keys. */
 export type Offers = ReturnType<typeof createOffers>;
@@ -102,7 +102,7 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
         if ((await say(LOCK_HANDLER, [name, key !== undefined])).length === 0) return [];
         const misfits = await say<Misfit>(FIND_MISFITS, [name, key ? 0 : KEYED]);
         const fitted = misfits.map(({ body, ...event }) => ({ ...event, ...(key ? keyOf(body, key) : {}) }));
-        await say(FIT, [name, JSON.stringify(fitted)]);
+        await say(FIT, [name, JSON.stringify(fitted), fitted.map(({ job }) => job)]);
         return fitted.flatMap((one) => ("error" in one ? [one] : []));
       }),
   };

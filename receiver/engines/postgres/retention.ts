@@ -52,12 +52,14 @@ const FORGET_IDS = `
   WITH forgotten AS (
     DELETE FROM receiver.ids WHERE id = ANY (ARRAY(
       SELECT id FROM receiver.ids
-      WHERE day < floor(extract(epoch FROM clock_timestamp() - $1 * interval '1 ms') / 86400)::integer
+      -- Of the clock's time, which may change from row to row, no index knows.
+      WHERE day < floor(extract(epoch FROM now() - $1 * interval '1 ms') / 86400)::integer
         AND NOT EXISTS (SELECT FROM receiver.events WHERE events.seq = ids.seq)
       LIMIT ${String(WINDOW)}))
     RETURNING id, seq
   ), objects AS (
     DELETE FROM receiver.objects USING forgotten WHERE objects.reconciled AND objects.seq = forgotten.seq
+      AND objects.seq = ANY (ARRAY(SELECT seq FROM forgotten))
   )
   SELECT count(*) AS count FROM forgotten`;
 
