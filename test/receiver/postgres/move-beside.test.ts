@@ -4,9 +4,10 @@ import { systemClock } from "../../../receiver/clock.ts";
 import { moveInbox } from "../../../receiver/engines/postgres/move/move.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
-import { accept, newEvents } from "../engine-suite/harness.ts";
+import { accept, done, newEvents } from "../engine-suite/harness.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
-import { opened } from "./opened.ts";
+import { until } from "../helpers/until.ts";
+import { driven, opened } from "./opened.ts";
 import { proxyTo } from "./proxy.ts";
 
 test("what comes between a move's last event and its comparison is no difference, and goes with the next run", async () => {
@@ -25,16 +26,26 @@ test("what comes between a move's last event and its comparison is no difference
       onProgress: () => undefined,
       nowMs: Date.now,
     });
-  await accept(sqlite, newEvents(3));
+  await driven(sqlite, done);
+  let taken = 0;
+  const finish = async (count: number): Promise<void> => {
+    await accept(sqlite, newEvents(count));
+    taken += count;
+    await until(
+      () => sqlite.ledger.counts(),
+      ({ byState }) => byState.done === taken,
+    );
+  };
+  await finish(3);
   const stored = proxy.holdAnswer("SELECT 3");
   const moving = move();
   await stored.held;
-  // The next to answer that it found three looks for what isn't finished, and comes before the comparison.
-  const listed = proxy.holdAnswer("SELECT 3");
+  // The next to answer one row says how far the move has come, for the comparison.
+  const asked = proxy.holdAnswer("SELECT 1");
   stored.letGo();
-  await listed.held;
-  await accept(sqlite, newEvents(2));
-  listed.letGo();
+  await asked.held;
+  await finish(2);
+  asked.letGo();
   expect(await moving).toMatchObject({ moved: 3, compared: 3, different: [] });
   expect(await move()).toMatchObject({ moved: 2, alreadyThere: 0, compared: 2, different: [] });
 });

@@ -103,6 +103,10 @@ describe("a move from SQLite to PostgreSQL", () => {
     const { processor } = await driven(sqlite, record);
     const first = newEvents(MANY);
     await accept(sqlite, first);
+    await until(
+      () => sqlite.ledger.counts(),
+      ({ byState }) => byState.done === MANY,
+    );
     const broken = new Error("as if it were killed");
     const killed = move(false, () => {
       throw broken;
@@ -148,7 +152,8 @@ describe("a move from SQLite to PostgreSQL", () => {
       return { kind: "done" };
     });
     await claimed.promise;
-    expect(await move(false)).toMatchObject({ moved: 1, waiting: 1 });
+    expect(await move(false)).toMatchObject({ moved: 0, waiting: 1 });
+    expect(await postgres.ledger.find(event.id)).toBeUndefined();
     const { handled } = await driven(postgres, async () => ({ kind: "done" }));
     await accept(postgres, newEvents(1));
     await until(
@@ -162,7 +167,7 @@ describe("a move from SQLite to PostgreSQL", () => {
       ({ length }) => length > 0,
     );
     await processor.drain(0);
-    expect(await move(true)).toMatchObject({ moved: 0, waiting: 0, handedOver: 0 });
+    expect(await move(true)).toMatchObject({ moved: 1, waiting: 0, handedOver: 0 });
     expect(await find(postgres, event.id)).toMatchObject({ state: "done", handled: 1 });
     expect(handled.map(({ id }) => id)).not.toContain(event.id);
   });
@@ -189,6 +194,12 @@ describe("a move from SQLite to PostgreSQL", () => {
     const { file, url, sqlite, move, postgres } = await setUp();
     const [event, changed] = [newEvent(), newEvent()];
     await accept(sqlite, [changed]);
+    const { processor, handled } = await driven(sqlite, record);
+    await until(
+      () => handled,
+      ({ length }) => length > 0,
+    );
+    await processor.drain(0);
     const brokenOff = move(false, () => {
       throw new Error("before it has compared anything");
     });

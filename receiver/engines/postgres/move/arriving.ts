@@ -1,36 +1,36 @@
 import type { InboxJob } from "../../../engine.ts";
-import { isFinished, type MovedAlias, type MovedEvent } from "./moved-event.ts";
-import { eventColumns, HELD, jobRows, rowOf } from "./arriving-rows.ts";
-import { createBoss } from "../boss.ts";
+import type { MovedAlias, MovedEvent, MovedJob } from "./moved-event.ts";
+import { createBoss, RETRY, SUSPECT } from "../boss.ts";
 import { createDatabase, createPool, preparing } from "../connection.ts";
-import { createLedger, EVENT, type EventRow } from "../ledger.ts";
+import { createLedger, EVENT } from "../ledger.ts";
 import { loadPackages } from "../packages.ts";
-import { jobId, uuidOf } from "../text.ts";
+import { jobId, objectKey, storable, uuidOf } from "../text.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
 const at = (milliseconds: string): string => `to_timestamp(${milliseconds} / 1000.0)`;
 
-/** Jobs as they were, of events that `seqs` are known of by the position in what was given. */
-const makeJobs = (given: string, seqs: string): string => `
-  INSERT INTO boss.job (id, name, state, priority, retry_count, started_on, start_after, created_on, completed_on, data, output,
-    retry_limit, expire_seconds, deletion_seconds, keep_until)
-  SELECT ${jobId(`${seqs}.seq`)}, job.handler, job.state::boss.job_state, job.priority, greatest(attempts - 1, 0),
-    CASE WHEN attempts > 0 THEN received_at END, coalesce(${at(`"dueAtMs"`)}, now()), received_at, ${at(`"finishedAtMs"`)},
-    job.data, job.output, 2147483647, 2147483647, 0, 'infinity'
-  FROM ${seqs} JOIN json_to_recordset(${given}) AS job(n integer, handler text, state text, priority integer, attempts integer,
-    "dueAtMs" double precision, "finishedAtMs" double precision, data jsonb, output jsonb) USING (n)
-  ON CONFLICT DO NOTHING`;
-
+/** Of a move of an earlier version, which stored events before they were handled: they come again. */
+const FORGET_HELD = `
+  WITH held AS (
+    DELETE FROM receiver.events
+    WHERE offer = 'held' AND seq = ANY (ARRAY(SELECT ids.seq FROM receiver.ids WHERE ids.id = ANY ($1::uuid[])))
+    RETURNING seq, id, object
+  ), objects AS (
+    DELETE FROM receiver.objects USING held WHERE objects.key = held.object AND objects.seq = held.seq
+  ), aliases AS (DELETE FROM receiver.ids USING held WHERE ids.alias AND ids.seq = held.seq)
+  DELETE FROM receiver.ids USING held WHERE ids.id = held.id`;
 /**
- * A batch and how far it goes, in one statement: after a crash the next one begins where this ended. What isn't finished
- * has no jobs yet: nobody handles it before it is handed over.
+ * Events with their jobs and steps, and how far the move has come with them, in one statement: after a crash the next
+ * run begins where this ended. Of those that are there already, what was requeued where they come from is brought
+ * `again`, once, unless somebody has requeued it here.
  */
 const ARRIVE = `
   WITH given AS MATERIALIZED (
     SELECT g.*, nextval('receiver.seqs') AS seq FROM json_to_recordset($1) AS g(
       n integer, id uuid, type text, object uuid, reconciled boolean, "receivedAtMs" double precision, trace jsonb,
-      duplicates integer, handled integer, pruned boolean, start integer, length integer, ${eventColumns()}) ORDER BY n
+      duplicates integer, handled integer, pruned boolean, start integer, length integer, offer text, state text, attempts integer,
+      "dueAtMs" double precision, "finishedAtMs" double precision, "lastError" text) ORDER BY n
   ), ids AS (
     INSERT INTO receiver.ids (id, seq, day, handled)
     SELECT id, seq, floor("receivedAtMs" / 86400000), CASE WHEN pruned THEN handled ELSE 0 END
@@ -44,18 +44,45 @@ const ARRIVE = `
     ON CONFLICT (key) DO NOTHING
   ), events AS (
     INSERT INTO receiver.events (seq, id, type, object, reconciled, received_at, duplicates, trace, body,
-      offer, state, attempts, handled, finished_at, last_error)
+      offer, state, attempts, due_at, handled, finished_at, last_error)
     SELECT seq, id, type, object, reconciled, ${at(`"receivedAtMs"`)}, duplicates, trace, substring($2::bytea FROM start FOR length),
-      offer, state, attempts, handled, ${at(`"finishedAtMs"`)}, "lastError"
+      offer, state, attempts, ${at(`"dueAtMs"`)}, handled, ${at(`"finishedAtMs"`)}, "lastError"
     FROM given JOIN ids USING (id, seq) WHERE NOT pruned
     ORDER BY seq
     RETURNING seq, received_at
-  ), arrived AS (SELECT n, seq, received_at FROM given JOIN events USING (seq)
-  ), jobs AS (${makeJobs("$5", "arrived")}
+  ), again AS (
+    SELECT n, events.seq, events.received_at, given.offer, given."dueAtMs"
+    FROM given JOIN receiver.ids ON ids.id = given.id JOIN receiver.events ON events.seq = ids.seq WHERE $6
+  ), offers AS (
+    UPDATE receiver.events SET offer = again.offer, state = NULL, attempts = 0, due_at = NULL, last_error = NULL
+    FROM again WHERE events.seq = again.seq AND (events.offer = 'unwanted' OR events.state = 'dead') AND again.offer <> 'unwanted'
+    RETURNING events.seq
+  ), arrived AS (
+    SELECT n, seq, received_at FROM given JOIN events USING (seq) UNION ALL SELECT n, seq, received_at FROM again
+  ), jobs AS (
+    INSERT INTO boss.job (id, name, state, priority, retry_count, started_on, start_after, created_on, completed_on, data, output,
+      retry_limit, expire_seconds, deletion_seconds, keep_until)
+    SELECT ${jobId("arrived.seq")}, job.handler, job.state::boss.job_state, job.priority, greatest(attempts - 1, 0),
+      CASE WHEN attempts > 0 THEN received_at END, coalesce(${at(`"dueAtMs"`)}, now()), received_at, ${at(`"finishedAtMs"`)},
+      job.data, job.output, 2147483647, 2147483647, 0, 'infinity'
+    FROM arrived JOIN json_to_recordset($3) AS job(n integer, handler text, state text, priority integer, attempts integer,
+      "dueAtMs" double precision, "finishedAtMs" double precision, data jsonb, output jsonb) USING (n)
+    ON CONFLICT (name, id) DO UPDATE SET state = excluded.state, priority = excluded.priority, retry_count = excluded.retry_count,
+      started_on = excluded.started_on, start_after = excluded.start_after, completed_on = excluded.completed_on,
+      data = excluded.data, output = excluded.output
+    WHERE job.state IN ('failed', 'cancelled') AND job.data IS DISTINCT FROM excluded.data
+    RETURNING id
+  ), steps AS (
+    INSERT INTO receiver.steps (handler, seq, name, result)
+    SELECT handler, seq, name, result FROM arrived
+    JOIN json_to_recordset($4) AS step(n integer, handler text, name text, result text) USING (n)
+    ON CONFLICT DO NOTHING
   ), mark AS (
-    INSERT INTO receiver.bookmarks VALUES ($3, $4) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+    INSERT INTO receiver.bookmarks SELECT $5, $7 WHERE $7::text IS NOT NULL
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value
   )
-  SELECT given.n FROM given JOIN ids USING (id, seq)`;
+  SELECT n FROM given JOIN ids USING (id, seq)
+  UNION SELECT n FROM again WHERE seq IN (SELECT seq FROM offers) OR ${jobId("seq")} IN (SELECT id FROM jobs)`;
 
 const ARRIVE_ALIASES = `
   WITH given AS (SELECT * FROM json_to_recordset($1) AS g(id uuid, of uuid, "receivedAtMs" double precision))
@@ -68,32 +95,12 @@ const ARRIVE_ALIASES = `
 const KNOW_HANDLERS = `
   INSERT INTO receiver.handlers (name, types, has_key, current) SELECT name, '{}', false, false FROM unnest($1::text[]) AS name
   ON CONFLICT (name) DO NOTHING`;
-const LIST_HELD = `
-  SELECT seq, 'evt_' || replace(id::text, '-', '') AS id FROM receiver.events
-  WHERE offer = 'held' AND seq > $1 ORDER BY seq LIMIT $2`;
-const HAND_OVER = `
-  WITH given AS (SELECT * FROM json_to_recordset($1) AS g(n integer, seq bigint, duplicates integer, handled integer, ${eventColumns()})
-  ), events AS (
-    UPDATE receiver.events SET offer = given.offer, state = given.state, attempts = given.attempts, handled = given.handled,
-      duplicates = greatest(events.duplicates, given.duplicates), due_at = ${at(`"dueAtMs"`)},
-      finished_at = ${at(`"finishedAtMs"`)}, last_error = "lastError"
-    FROM given WHERE events.seq = given.seq AND events.offer = 'held'
-    RETURNING events.seq, n, received_at
-  ), steps AS (
-    INSERT INTO receiver.steps (handler, seq, name, result)
-    SELECT handler, seq, name, result FROM events
-    JOIN json_to_recordset($3) AS step(n integer, handler text, name text, result text) USING (n)
-    ON CONFLICT DO NOTHING
-  )
-  ${makeJobs("$2", "events")}`;
-
-const FIND_PRUNED = `
-  SELECT 'evt_' || replace(ids.id::text, '-', '') AS id FROM receiver.ids LEFT JOIN receiver.events USING (seq)
-  WHERE ids.id = ANY ($1::uuid[]) AND events.seq IS NULL`;
+/** Of an id without an event nothing is left but that: it was pruned. */
 const READ_BACK = `
-  SELECT found.*, encode(sha256(events.body), 'hex') AS hash, events.offer = 'held' AS "isHeld"
-  FROM (${EVENT} WHERE seq = ANY (ARRAY(SELECT ids.seq FROM receiver.ids WHERE ids.id = ANY ($1::uuid[])))) AS found
-  JOIN receiver.events USING (seq)`;
+  SELECT 'evt_' || replace(ids.id::text, '-', '') AS id, found."receivedAtMs", coalesce(found.jobs, '[]') AS jobs,
+    encode(sha256(events.body), 'hex') AS hash
+  FROM receiver.ids LEFT JOIN receiver.events USING (seq) LEFT JOIN (${EVENT}) AS found ON found.seq = events.seq
+  WHERE ids.id = ANY ($1::uuid[])`;
 
 /** Not where the receiver has got one of its own meanwhile. */
 const ADD_BOOKMARK = `INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT DO NOTHING`;
@@ -103,10 +110,9 @@ const REMEMBER_PRUNED = `
 /** An event as it arrived: what is compared with the original. */
 export type Arrived = {
   jobs: InboxJob[];
-  receivedAtMs: number;
+  receivedAtMs: number | null;
   /** Of its body; null once it is pruned. */
   hash: string | null;
-  isHeld: boolean;
 };
 
 export type ArrivingInbox = Awaited<ReturnType<typeof openArriving>>;
@@ -123,7 +129,7 @@ export async function openArriving(options: { url: string; schema?: string | und
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
   });
   const database = createDatabase(pool, await preparing(pool, schema));
-  const { run } = database;
+  const { run, transaction } = database;
   const boss = createBoss(packages, { pool, schema, backend: "postgres" });
   const { bookmark, setBookmark } = createLedger(database, boss, null);
   const knowHandlers = async (events: readonly MovedEvent[]): Promise<void> => {
@@ -133,49 +139,45 @@ export async function openArriving(options: { url: string; schema?: string | und
   };
 
   return {
-    /** Stores what isn't there yet, and answers how much that was. */
-    arrive: async (batch: readonly MovedEvent[]): Promise<number> => {
-      const finished = batch.map((event) => (isFinished(event) ? event : { ...event, jobs: [] }));
-      await knowHandlers(finished);
+    /**
+     * Stores what isn't there yet, and answers the places of that; with `again` also of what has changed. `position` is how
+     * far nothing is left behind any more.
+     */
+    arrive: async (
+      batch: readonly MovedEvent[],
+      { again = false, position }: { again?: boolean; position?: number | undefined } = {},
+    ): Promise<Set<number>> => {
+      await knowHandlers(batch);
       let start = 1;
       const rows = batch.map((event, n) => {
         const length = event.body?.length ?? 0;
         start += length;
-        return { ...rowOf(event, n), ...(isFinished(event) ? {} : HELD), start: start - length, length };
+        return { ...rowOf(event, n), start: start - length, length };
       });
-      const bodies = Buffer.concat(batch.map(({ body }) => body ?? Buffer.alloc(0)));
-      const last = String(batch.at(-1)?.seq ?? 0);
-      const given = [JSON.stringify(rows), bodies, name, last, JSON.stringify(finished.flatMap(jobRows))];
-      return (await run(ARRIVE, given)).length;
+      const steps = batch.flatMap(({ jobs }, n) =>
+        jobs.flatMap((job) => job.steps.map((step) => ({ ...step, n, handler: job.handler }))),
+      );
+      const given = [
+        JSON.stringify(rows),
+        Buffer.concat(batch.map(({ body }) => body ?? Buffer.alloc(0))),
+        JSON.stringify(batch.flatMap(jobRows)),
+        JSON.stringify(steps),
+        bookmarkOf("moved"),
+        again,
+        position === undefined ? null : String(position),
+      ];
+      return transaction(async (_client, say) => {
+        await say(FORGET_HELD, [batch.map(({ id }) => uuidOf(id))]);
+        return new Set((await say<{ n: number }>(ARRIVE, given)).map(({ n }) => n));
+      });
     },
     arriveAliases: async (aliases: readonly MovedAlias[]): Promise<void> => {
       const rows = aliases.map((one) => ({ ...one, id: uuidOf(one.id), of: uuidOf(one.of) }));
       await run(ARRIVE_ALIASES, [JSON.stringify(rows)]);
     },
-    /** The next of those that are held back, because they weren't finished. */
-    held: async (afterSeq: number, limit: number): Promise<{ seq: number; id: string }[]> =>
-      run(LIST_HELD, [afterSeq, limit]),
-    /** Lets go of them, as they have become; `seq` is of this inbox. */
-    handOver: async (events: readonly MovedEvent[]): Promise<void> => {
-      if (events.length === 0) return;
-      await knowHandlers(events);
-      const rows = events.map((event, n) => ({ ...rowOf(event, n), seq: event.seq }));
-      const steps = events.flatMap(({ jobs }, n) =>
-        jobs.flatMap((job) => job.steps.map((step) => ({ ...step, n, handler: job.handler }))),
-      );
-      await run(HAND_OVER, [
-        JSON.stringify(rows),
-        JSON.stringify(events.flatMap(jobRows)),
-        JSON.stringify(steps),
-      ]);
-    },
     readBack: async (ids: readonly string[]): Promise<Map<string, Arrived>> => {
-      const uuids = ids.map(uuidOf);
-      const rows = await run<EventRow & Arrived>(READ_BACK, [uuids]);
-      const pruned = await run<{ id: string }>(FIND_PRUNED, [uuids]);
-      const arrived = new Map<string, Arrived>(rows.map((row) => [row.id, row]));
-      for (const { id } of pruned) arrived.set(id, { jobs: [], receivedAtMs: 0, hash: null, isHeld: false });
-      return arrived;
+      const rows = await run<Arrived & { id: string }>(READ_BACK, [ids.map(uuidOf)]);
+      return new Map(rows.map((row) => [row.id, row]));
     },
     /** How far a step of the move has come, by the seq of the inbox that is left. */
     position: async (step: string): Promise<number> => Number((await bookmark(bookmarkOf(step))) ?? 0),
@@ -191,6 +193,61 @@ export async function openArriving(options: { url: string; schema?: string | und
   };
 
   function bookmarkOf(step: string): string {
-    return step === "arrived" ? name : `${name} ${step}`;
+    return `${name} ${step}`;
   }
+}
+
+/** The row of an event; what stands for no handler by name is the event's own. */
+function rowOf(event: MovedEvent, n: number): Record<string, unknown> {
+  const { id, type, objectId, source, receivedAtMs, duplicates, body, jobs, handled } = event;
+  // What stands for no handler by name.
+  const whole = jobs.find(({ handler }) => handler === null);
+  const isWaiting = jobs.length === 0 || whole?.state === "pending";
+  const offer = whole?.state === "ignored" ? "unwanted" : "offered";
+  return {
+    n,
+    id: uuidOf(id),
+    type: storable(type),
+    object: objectId === null ? null : objectKey(type, objectId),
+    reconciled: source === "reconcile",
+    receivedAtMs,
+    duplicates,
+    trace: event.trace === null ? null : (JSON.parse(event.trace) as unknown),
+    pruned: body === null,
+    handled,
+    offer: isWaiting ? "waiting" : offer,
+    state: whole?.state === "done" || whole?.state === "dead" ? whole.state : null,
+    attempts: whole?.attempts ?? 0,
+    dueAtMs: whole?.dueAtMs ?? null,
+    finishedAtMs: whole?.finishedAtMs ?? null,
+    lastError: whole?.lastError == null ? null : storable(whole.lastError),
+  };
+}
+
+const STATES = {
+  pending: "retry",
+  claimed: "retry",
+  done: "completed",
+  dead: "failed",
+  ignored: "cancelled",
+};
+
+/** Rows of the jobs that have a handler's name. */
+function jobRows({ jobs }: MovedEvent, n: number): object[] {
+  return jobs.flatMap(({ handler, lastError, deferred, requeuedAtMs, ...job }: MovedJob) => {
+    if (handler === null) return [];
+    const isFresh = job.state === "pending" && job.attempts === 0 && !deferred;
+    const waits = job.suspect ? SUSPECT : RETRY;
+    return {
+      n,
+      handler,
+      state: isFresh ? "created" : STATES[job.state],
+      priority: isFresh ? 0 : waits,
+      attempts: job.attempts,
+      dueAtMs: job.dueAtMs,
+      finishedAtMs: job.finishedAtMs,
+      data: requeuedAtMs === null ? null : { requeuedAtMs },
+      output: lastError === null ? null : { error: storable(lastError), ...(deferred ? { deferred } : {}) },
+    };
+  });
 }

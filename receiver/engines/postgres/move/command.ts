@@ -6,6 +6,8 @@ import { EXIT, type Terminal } from "../../../operations/commands/terminal.ts";
 import { interruptible } from "../../../operations/commands/interrupt.ts";
 import { openEngineOrComplain } from "../../../operations/commands/with-engine.ts";
 
+const MOST_NAMED = 20;
+
 export type MoveOptions = { to: string; finish?: boolean; json?: boolean };
 
 /** Moves the inbox from SQLite to PostgreSQL. Answers 0 when all that could be moved was, and is the same there. */
@@ -77,7 +79,7 @@ function describe(report: MoveReport, finish: boolean, terminal: Terminal): void
   const { moved, alreadyThere, waiting, handedOver, compared, different } = report;
   terminal.print(`${String(moved)} events moved, ${String(alreadyThere)} were there already.`);
   terminal.print(`${String(compared)} compared with their originals, ${String(different.length)} differ.`);
-  for (const id of different) terminal.print(`  ${id}`);
+  for (const id of different.slice(0, MOST_NAMED)) terminal.print(`  ${id}`);
   if (!finish) {
     terminal.print(`${String(waiting)} are not handled yet, and stay with this receiver until the end.`);
     terminal.say("Run it again at any time. At last, stop the receiver and run it with --finish.");

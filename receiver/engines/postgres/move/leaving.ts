@@ -2,12 +2,11 @@ import { LEASE_MS, type EventSource } from "../../../engine.ts";
 import type { MovedAlias, MovedEvent, MovedJob } from "./moved-event.ts";
 import { openReader } from "../../sqlite/database.ts";
 import { HANDLERS_PER_EVENT } from "../../sqlite/handlers.ts";
-import { idOf, keyOf, MOVED_TO, openInboxFile } from "../../sqlite/inbox-file.ts";
+import { idOf, MOVED_TO, openInboxFile } from "../../sqlite/inbox-file.ts";
 import { workFileOf } from "../../sqlite/work-file.ts";
 
 const FIND_IDENTITY = `SELECT pair, pruned_before_ms AS prunedBeforeMs FROM identity`;
 const LIST_SEQS = `SELECT seq FROM events WHERE seq > ? ORDER BY seq LIMIT ?`;
-const FIND_SEQ = `SELECT seq FROM events WHERE key = ?`;
 const FIND_EVENT = `
   SELECT key, type, object_id, source, received_at_ms, duplicates, handled, body, trace FROM events WHERE seq = ?`;
 const LIST_JOBS = `
@@ -18,6 +17,7 @@ const LIST_STEPS = `SELECT name, result FROM steps WHERE job = ?`;
 const LIST_ALIASES = `
   SELECT aliases.key, events.key AS of, aliases.received_at_ms FROM aliases JOIN events USING (seq)`;
 const LIST_BOOKMARKS = `SELECT name, value FROM bookmarks WHERE name <> '${MOVED_TO}'`;
+const LIST_REQUEUED = `SELECT DISTINCT job / ${String(HANDLERS_PER_EVENT)} FROM jobs WHERE requeued_at_ms IS NOT NULL`;
 const LIST_WORKERS = `SELECT id FROM workers WHERE lease_until_ms > ? AND lease_until_ms <= ?`;
 const SET_MOVED_TO = `
   INSERT INTO bookmarks VALUES ('${MOVED_TO}', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -55,7 +55,6 @@ export function openLeaving(file: string) {
   const db = openReader(workFileOf(file));
   const findIdentity = inbox.prepare<[], { pair: string; prunedBeforeMs: number }>(FIND_IDENTITY);
   const listSeqs = inbox.prepare<[number, number], number>(LIST_SEQS).pluck();
-  const findSeq = inbox.prepare<[Buffer], number>(FIND_SEQ).pluck();
   const findEvent = inbox.prepare<[number], EventRow>(FIND_EVENT);
   const listJobs = db.prepare<[number, number], JobRow>(LIST_JOBS);
   const listSteps = db.prepare<[number], MovedJob["steps"][number]>(LIST_STEPS);
@@ -64,12 +63,19 @@ export function openLeaving(file: string) {
     /** Which inbox it is, among all there are. */
     identity: findIdentity.get()?.pair ?? "",
     prunedBeforeMs: (): number => findIdentity.get()?.prunedBeforeMs ?? 0,
-    /** The next events in the order of their arrival. */
-    after: (seq: number, limit: number): MovedEvent[] => listSeqs.all(seq, limit).flatMap(read),
-    find: (id: string): MovedEvent | undefined => {
-      const seq = findSeq.get(keyOf(id));
-      return seq === undefined ? undefined : read(seq)[0];
+    /** The next events in the order of their arrival, without those that are being forgotten, a page after the other. */
+    pages: function* (afterSeq: number, limit: number): Generator<{ events: MovedEvent[]; lastSeq: number }> {
+      for (
+        let seqs = listSeqs.all(afterSeq, limit), last = seqs.at(-1);
+        last !== undefined;
+        last = seqs.at(-1)
+      ) {
+        yield { events: seqs.flatMap(read), lastSeq: last };
+        seqs = listSeqs.all(last, limit);
+      }
     },
+    /** What an operator wanted handled once more, since it was handled or given up. */
+    requeued: (): MovedEvent[] => db.prepare<[], number>(LIST_REQUEUED).pluck().all().flatMap(read),
     aliases: (): MovedAlias[] =>
       inbox
         .prepare<[], { key: Buffer; of: Buffer; received_at_ms: number }>(LIST_ALIASES)
@@ -122,7 +128,7 @@ export function openLeaving(file: string) {
       state: isFinished ? state : isClaimed,
       deferred: deferred === 1,
       suspect: state === "suspect",
-      steps: isFinished ? [] : listSteps.all(job),
+      steps: state === "done" ? [] : listSteps.all(job),
     };
   }
 }

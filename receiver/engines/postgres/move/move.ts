@@ -9,12 +9,12 @@ export type MoveReport = {
   /** In this run; ids that were there already are not counted. */
   moved: number;
   alreadyThere: number;
-  /** Not finished where they are, so nobody handles them here before `finish`. */
+  /** Not finished where they are: they come with `finish`. */
   waiting: number;
-  /** Handed over by `finish`, to be handled here. */
+  /** Brought by `finish`, to be handled here. */
   handedOver: number;
   compared: number;
-  /** Ids whose state, count or body isn't the same on both sides, the first of them. */
+  /** Ids whose state, count or body isn't the same on both sides. */
   different: string[];
 };
 
@@ -22,8 +22,6 @@ export type MoveReport = {
 export class StillRunning extends Error {
   override readonly name = "StillRunning";
 }
-
-const MOST_NAMED = 20;
 
 /**
  * Moves the inbox `file` into the PostgreSQL at `url`, whose tables are there: events with their states and attempts,
@@ -75,50 +73,40 @@ type Moving = {
 
 async function move(moving: Moving, report: MoveReport): Promise<MoveReport> {
   const { from, to, finish } = moving;
-  await moveEvents(moving, report);
-  const aliases = from.aliases();
-  for (let start = 0; start < aliases.length; start += BATCH) {
-    await to.arriveAliases(aliases.slice(start, start + BATCH));
+  const waiting = new Set<string>();
+  const ready = (events: readonly MovedEvent[]): MovedEvent[] => {
+    if (finish) return events.map((event) => ({ ...event, jobs: event.jobs.map(dueAgain) }));
+    for (const event of events) if (!isFinished(event)) waiting.add(event.id);
+    return events.filter(isFinished);
+  };
+  let isWhole = true;
+  for (const { events, lastSeq } of from.pages(await to.position("moved"), BATCH)) {
+    const batch = ready(events);
+    isWhole &&= batch.length === events.length;
+    const fresh = await to.arrive(batch, { position: isWhole ? lastSeq : undefined });
+    report.moved += fresh.size;
+    report.alreadyThere += batch.length - fresh.size;
+    report.handedOver += batch.filter((event, n) => fresh.has(n) && !isFinished(event)).length;
+    moving.onProgress(report.moved);
   }
+  for (const events of batchesOf(from.requeued())) {
+    const batch = ready(events);
+    const changed = await to.arrive(batch, { again: true });
+    report.handedOver += batch.filter((event, n) => changed.has(n) && !isFinished(event)).length;
+  }
+  report.waiting = waiting.size;
+  for (const aliases of batchesOf(from.aliases())) await to.arriveAliases(aliases);
   await to.rememberPruned(from.prunedBeforeMs());
-  await settleHeld(moving, report);
   await compare(moving, report);
   if (!finish) return report;
   for (const bookmark of from.bookmarks()) await to.addBookmark(bookmark);
   return report;
 }
 
-async function moveEvents({ from, to, onProgress }: Moving, report: MoveReport): Promise<void> {
-  let seq = await to.position("arrived");
-  for (;;) {
-    const batch = from.after(seq, BATCH);
-    const last = batch.at(-1);
-    if (!last) return;
-    const moved = await to.arrive(batch);
-    report.moved += moved;
-    report.alreadyThere += batch.length - moved;
-    onProgress(report.moved);
-    seq = last.seq;
-  }
-}
-
-/** What the move holds is let go once it is finished where it comes from; at the end all of it is. */
-async function settleHeld({ from, to, finish }: Moving, report: MoveReport): Promise<void> {
-  let after = 0;
-  for (;;) {
-    const held = await to.held(after, BATCH);
-    const last = held.at(-1);
-    if (!last) return;
-    const settled = held.flatMap(({ seq, id }) => {
-      const event = from.find(id);
-      if (!event || (!finish && !isFinished(event))) return [];
-      return [{ ...event, jobs: event.jobs.map(dueAgain), seq }];
-    });
-    await to.handOver(settled);
-    report.handedOver += settled.filter((event) => !isFinished(event)).length;
-    report.waiting += held.length - settled.length;
-    after = last.seq;
-  }
+function batchesOf<Item>(items: readonly Item[]): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, n) =>
+    items.slice(n * BATCH, (n + 1) * BATCH),
+  );
 }
 
 /** As a job waits that nobody has in hand. One that was claimed lost its worker. */
@@ -126,21 +114,18 @@ function dueAgain(job: MovedJob): MovedJob {
   return job.state === "claimed" ? { ...job, state: "pending", suspect: true, dueAtMs: 0 } : job;
 }
 
-/** Compares what has arrived since the last time with what it was made from, and nothing that came since. */
+/** Compares what has come over since the last time with what it was made from, and nothing behind what is left out. */
 async function compare({ from, to }: Moving, report: MoveReport): Promise<void> {
-  let seq = await to.position("compared");
-  const arrivedSeq = await to.position("arrived");
-  for (;;) {
-    const batch = from.after(seq, BATCH).filter((event) => event.seq <= arrivedSeq);
-    const last = batch.at(-1);
-    if (!last) return;
+  const movedSeq = await to.position("moved");
+  for (const { events, lastSeq } of from.pages(await to.position("compared"), BATCH)) {
+    const batch = events.filter(({ seq }) => seq <= movedSeq);
     const arrived = await to.readBack(batch.map(({ id }) => id));
     report.compared += batch.length;
     const different = batch.filter((event) => !isSame(event, arrived.get(event.id))).map(({ id }) => id);
-    report.different.push(...different.slice(0, MOST_NAMED - report.different.length));
+    report.different.push(...different);
     // Where something is wrong, the next run looks at it again.
-    if (report.different.length === 0) await to.setPosition("compared", last.seq);
-    seq = last.seq;
+    if (report.different.length === 0) await to.setPosition("compared", Math.min(lastSeq, movedSeq));
+    if (lastSeq >= movedSeq) return;
   }
 }
 
@@ -152,7 +137,7 @@ function isSame(event: MovedEvent, arrived: Arrived | undefined): boolean {
   if (arrived.receivedAtMs !== event.receivedAtMs) return false;
   if (arrived.hash !== createHash("sha256").update(event.body).digest("hex")) return false;
   const done = event.jobs.filter(({ state }) => state === "done");
-  if (!isFinished(event) || arrived.isHeld) return true;
+  if (!isFinished(event)) return true;
   return done.every(({ handler, attempts, handled }) =>
     arrived.jobs.some(
       (job) =>

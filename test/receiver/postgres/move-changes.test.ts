@@ -1,0 +1,179 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
+import type { Engine, Outcome } from "../../../receiver/engine.ts";
+import { moveInbox, type MoveReport } from "../../../receiver/engines/postgres/move/move.ts";
+import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
+import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
+import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+import { driven, opened } from "./opened.ts";
+
+test("what is requeued once it has moved is handled where it is requeued, and what came of it goes along", async () => {
+  const { sqlite, postgres, move } = await setUp();
+  const [mended, hopeless, left] = newEvents(3);
+  const unwanted = newEvent({ type: "unwanted" });
+  await accept(sqlite, [mended!, hopeless!, left!, unwanted]);
+  const first = await driven(sqlite, dead, { types: ["call.completed"] });
+  await finished(sqlite, 4);
+  expect(await move(false)).toMatchObject({ moved: 4, waiting: 0 });
+  await sqlite.ledger.requeue([mended!.id, hopeless!.id]);
+  await first.processor.drain(0);
+  const second = await driven(sqlite, async ({ id }) => (id === mended!.id ? done() : dead()), {
+    types: ["call.completed"],
+    workerId: "second",
+  });
+  await until(
+    () => sqlite.ledger.counts(),
+    ({ byState }) => byState.done === 1 && byState.dead === 2,
+  );
+  await second.processor.drain(0);
+  await sqlite.ledger.requeue([left!.id, unwanted.id]);
+  expect(await move(false)).toMatchObject({ moved: 0, waiting: 2 });
+  expect(await postgres.ledger.find(mended!.id)).toMatchObject({ state: "done", handled: 1 });
+  expect(await postgres.ledger.find(left!.id)).toMatchObject({ state: "dead" });
+  expect(await move(true)).toMatchObject({ moved: 0, handedOver: 2, different: [] });
+  expect((await postgres.ledger.counts()).byState).toMatchObject({
+    done: 1,
+    dead: 1,
+    pending: 2,
+    ignored: 0,
+  });
+
+  const { handled, processor } = await driven(postgres, dead);
+  await until(
+    () => handled,
+    ({ length }) => length === 2,
+  );
+  expect(handled.map(({ id, attempt }) => `${id} ${String(attempt)}`).toSorted()).toEqual(
+    [`${left!.id} 1`, `${unwanted.id} 1`].toSorted(),
+  );
+  await processor.drain(0);
+  // What was handled here meanwhile is not brought again.
+  expect(await move(true)).toMatchObject({ moved: 0, handedOver: 0 });
+  expect((await postgres.ledger.counts()).byState).toMatchObject({ done: 1, dead: 3, pending: 0 });
+});
+
+test("the steps of a dead job go along, so that a requeue goes on from them", async () => {
+  const { sqlite, postgres, move } = await setUp();
+  const [event, waits] = newEvents(2);
+  await accept(sqlite, [event!, waits!]);
+  const former = await driven(
+    sqlite,
+    async ({ steps, id }) => {
+      await steps.record("mail", '"sent"');
+      return id === event!.id ? dead() : { kind: "failed", error: "not yet" };
+    },
+    { backoffMs: () => 3_600_000 },
+  );
+  await until(
+    () => former.handled,
+    ({ length }) => length === 2,
+  );
+  await former.processor.drain(0);
+  await move(true);
+  const found: (string | undefined)[] = [];
+  await driven(postgres, async ({ steps }) => {
+    found.push(await steps.find("mail"));
+    return { kind: "done" };
+  });
+  await postgres.ledger.requeue([event!.id]);
+  await until(
+    () => found,
+    ({ length }) => length === 1,
+  );
+  expect(found).toEqual(['"sent"']);
+});
+
+test("handlers with a key that are there before the rest arrives are handed it, in its order", async () => {
+  const { sqlite, postgres, move } = await setUp();
+  const events = newEvents(3);
+  await accept(sqlite, events);
+  const former = await driven(sqlite, async () => ({ kind: "failed", error: "not yet" }), {
+    backoffMs: () => 0,
+    maximumAttempts: 1_000,
+    key: () => "one",
+  });
+  await until(
+    () => former.handled,
+    ({ length }) => length > 0,
+  );
+  await former.processor.drain(0);
+  const { handled } = await driven(postgres, done, { key: () => "one" });
+  await move(true);
+  await until(
+    () => handled,
+    ({ length }) => length === events.length,
+  );
+  expect(handled.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+});
+
+test("what a move of the version before has stored ahead comes again, once", async () => {
+  const { url, sqlite, postgres, move } = await setUp();
+  const found = newEvent({ objectId: "call_1", source: "reconcile" });
+  await accept(sqlite, [found]);
+  await sqlite.intake.accept([newEvent({ objectId: "call_1" })]);
+  await move(true);
+  await administer(url, "UPDATE receiver.events SET offer = 'held'; DELETE FROM receiver.bookmarks");
+  expect(await move(true)).toMatchObject({ moved: 1, alreadyThere: 0, handedOver: 1, different: [] });
+  expect((await postgres.ledger.counts()).byState).toMatchObject({ pending: 1 });
+  const { handled } = await driven(postgres, done);
+  await until(
+    () => handled,
+    ({ length }) => length === 1,
+  );
+  expect(handled).toMatchObject([{ id: found.id, outcome: "done" }]);
+});
+
+test("a job of a handler that is gone is ignored there too, and has it back when that is", async () => {
+  const { sqlite, postgres, move } = await setUp();
+  const event = newEvent();
+  await accept(sqlite, [event]);
+  const former = await driven(sqlite, async () => ({ kind: "failed", error: "not yet" }), { name: "gone" });
+  await until(
+    () => former.handled,
+    ({ length }) => length > 0,
+  );
+  await former.processor.drain(0);
+  await move(true);
+  const present = await driven(postgres, done, { name: "present" });
+  expect(await postgres.ledger.find(event.id)).toMatchObject({
+    state: "ignored",
+    jobs: [{ handler: "gone" }],
+  });
+  await present.processor.drain(0);
+  const { handled } = await driven(postgres, done, { name: "gone", workerId: "again" });
+  expect(await postgres.ledger.requeue([event.id])).toBe(1);
+  await until(
+    () => handled,
+    ({ length }) => length === 1,
+  );
+});
+
+async function setUp(): Promise<{
+  url: string;
+  sqlite: Engine;
+  postgres: Engine;
+  move: (finish: boolean) => Promise<MoveReport>;
+}> {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const file = join(temporaryDirectory(), "receiver.db");
+  const sqlite = await openSqliteEngine({ file, clock: systemClock });
+  onTestFinished(sqlite.close);
+  const move = async (finish: boolean): Promise<MoveReport> =>
+    moveInbox({ file, url, finish, onProgress: () => undefined, nowMs: Date.now });
+  return { url, sqlite, postgres: await opened(url), move };
+}
+
+async function dead(): Promise<Outcome> {
+  return { kind: "dead", error: "hopeless" };
+}
+
+async function finished(engine: Engine, count: number): Promise<void> {
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.done + byState.dead + byState.ignored === count,
+  );
+}
