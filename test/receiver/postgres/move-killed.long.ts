@@ -7,9 +7,10 @@ import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { accept, newEvent } from "../engine-suite/harness.ts";
-import { idOf, newBody, post } from "../helpers/events.ts";
+import { get, idOf, newBody, post } from "../helpers/events.ts";
 import { MAIN, runCommand, startProcess } from "../helpers/process.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
 import { opened } from "./opened.ts";
 import { proxyTo, type Proxy } from "./proxy.ts";
 
@@ -38,6 +39,12 @@ test(
     await seed(file, bodies);
     const environment = { DATABASE_URL: `sqlite:${file}` };
     const receiver = await startProcess({ environment });
+    for (const body of bodies) {
+      await until(
+        async () => (await get(`${receiver.adminUrl}/inbox/${idOf(body)}`)).json(),
+        (event) => ["done", "ignored"].includes((event as { state: string }).state),
+      );
+    }
     const enough = new AbortController();
     const load = (async () => {
       while (!enough.signal.aborted) {
@@ -48,25 +55,27 @@ test(
     })();
 
     const words = ["move", "--to", proxy.url, "--json"];
-    // Once its first batch is stored, and it doesn't know; then after the second, in a run that went on from there.
-    await killOn(proxy, `SELECT ${String(BATCH)}`, words, environment);
-    await killOn(proxy, `SELECT ${String(BATCH)}`, words, environment);
     const there = await opened(url);
     const counted = async (): Promise<number> =>
       Object.values((await there.ledger.counts()).byState).reduce((sum, count) => sum + count, 0);
-    expect(await counted()).toBe(2 * BATCH);
+    // Before its first batch is committed; then after that, and it doesn't know.
+    await killOn(proxy, `SELECT ${String(BATCH)}`, words, environment);
+    expect(await counted()).toBe(0);
+    await killOn(proxy, "COMMIT", words, environment);
+    expect(await counted()).toBe(BATCH);
 
     const third = await move(words, environment);
-    expect(third.moved).toBeGreaterThanOrEqual(BEFORE - 2 * BATCH);
+    expect(third.moved).toBeGreaterThanOrEqual(BEFORE - BATCH);
     expect(third).toMatchObject({ already_there: 0, different: [] });
-    expect(third.compared).toBe(2 * BATCH + third.moved);
+    // What follows something unhandled is compared once that has come.
+    expect(third.compared).toBeGreaterThanOrEqual(2 * BATCH);
     enough.abort();
     await load;
     receiver.child.kill("SIGTERM");
     await receiver.exited;
 
-    // It has done all there is to do when it dies, and the next one finds nothing left.
-    await killOn(proxy, "DELETE 1", [...words, "--finish"], environment);
+    // It has brought all there is when it dies, and the next one finds nothing left.
+    await killOn(proxy, "INSERT 0 1", [...words, "--finish"], environment);
     const last = await move([...words, "--finish"], environment);
     expect(last).toMatchObject({ already_there: 0, waiting: 0, different: [] });
     expect(await counted()).toBe(bodies.length);
