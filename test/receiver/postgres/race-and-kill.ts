@@ -11,6 +11,7 @@ import { idOf, newBody, post } from "../helpers/events.ts";
 import { startProcess, type ReceiverProcess } from "../helpers/process.ts";
 import { makeDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
+import { makeVersion2, storing } from "./version-2.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -33,9 +34,11 @@ export type Outcome = {
 /** The processes: three that take events, three that handle them, and one with an inbox of its own in the same database. */
 const ROLES = ["ingest", "ingest", "ingest", "worker", "worker", "worker", "all"] as const;
 const OTHER = 6;
+/** Fewer than the version before numbers from. */
+const STORED_BEFORE = 50;
 
 /**
- * Starts the processes on a server of their own. Brings `events` and more to any of them, until each fault has come about,
+ * Starts the processes on a server of their own, and on tables of a version long before, with events in them. Brings `events` and more to any of them, until each fault has come about,
  * 30 % of them more than once, while processes are killed, sessions ended, and the server restarted, frozen and starved;
  * then waits until all is handled, and counts: the inbox that is shared, and the other. With `before`, a folder with the
  * version before of all this, each process is of that version until it is killed first: a rolling deploy.
@@ -49,6 +52,9 @@ export async function raceAndKill(options: {
   const { events, pauseMs, random } = options;
   const server = await ownServer();
   const url = await ownDatabase(server);
+  // As a receiver left it that knew nothing of jobs yet.
+  const before = Array.from({ length: STORED_BEFORE }, () => newBody());
+  await makeVersion2(url, before.map((body, at) => storing(body, at + 1)).join(""));
   const start = async (at: number, tree = ROOT): Promise<ReceiverProcess> =>
     startProcess({
       entry: join(tree, "test/receiver/helpers/receiver-with-handlers.ts"),
@@ -128,7 +134,7 @@ export async function raceAndKill(options: {
 
   const inboxes = ["receiver", "other"].map((schema) => ({
     schema,
-    acknowledged: new Set<string>(),
+    acknowledged: new Set(schema === "receiver" ? before.map(idOf) : []),
     copies: 0,
   }));
   let left = events;

@@ -1,4 +1,5 @@
 import { administer } from "../../helpers/postgres/shared.ts";
+import { idOf } from "../helpers/events.ts";
 
 /**
  * Makes of a database one as the receiver made it before pg-boss owned the jobs, whose events and handlers' tables are
@@ -7,10 +8,16 @@ import { administer } from "../../helpers/postgres/shared.ts";
 export async function makeVersion2(url: string, statements: string): Promise<void> {
   await administer(
     url,
-    `DROP SCHEMA receiver CASCADE; DROP SCHEMA receiver_boss CASCADE; DROP SCHEMA receiver_handlers CASCADE;
+    `DROP SCHEMA IF EXISTS receiver, receiver_boss, receiver_handlers CASCADE;
      ${VERSION_2} ${statements}`,
   );
 }
+
+/** Has it store an event, which waits to be handled. */
+export const storing = (body: Buffer, seq: number): string => `
+  INSERT INTO receiver.ids VALUES ('${idOf(body).slice(4)}', ${String(seq)}, extract(epoch FROM now()) / 86400);
+  INSERT INTO receiver.events (seq, id, type, reconciled, body)
+    VALUES (${String(seq)}, '${idOf(body).slice(4)}', 'call.completed', false, '\\x${body.toString("hex")}');`;
 
 const VERSION_2 = `
   CREATE SCHEMA receiver_jobs;
