@@ -149,9 +149,6 @@ export function sqlState(error: unknown): string | undefined {
   return "severity" in error ? error.code : undefined;
 }
 
-/** The server shuts down, or one of its processes crashed. */
-const ENDED_BY_SERVER = new Set(["57P01", "57P02"]);
-
 /** Two that waited for each other, or came between each other: whoever was picked out tries again. */
 const CONFLICTS = new Set(["40P01", "40001"]);
 const CONFLICT_TRIES = 3;
@@ -167,20 +164,14 @@ export async function retryingConflicts<Result>(work: () => Promise<Result>): Pr
   }
 }
 
-/** What an error says about a statement that was on its way when it came. */
-export function refusalOf(error: unknown): Refusal {
-  const detail = error instanceof Error ? error.message : String(error);
+/** What an error says about a statement that was on its way when it came; or, not `connected`, was not sent yet. */
+export function refusalOf(error: unknown, connected: boolean): Refusal {
+  const detail = error instanceof Error ? error.message || error.name : String(error);
   const state = sqlState(error);
   if (state !== undefined)
     return { ok: false, reason: reasonOf(state), detail: `${detail} (${state})${adviceOn(error)}` };
-  if (/timeout/i.test(detail)) return { ok: false, reason: "timeout", detail };
-  return { ok: false, reason: "outcome_unknown", detail };
-}
-
-/** What an error says that came before there was a connection: nothing was sent. */
-export function refusalOfConnecting(error: unknown): Refusal {
-  if (sqlState(error) !== undefined) return refusalOf(error);
-  const detail = error instanceof Error ? error.message || error.name : String(error);
+  if (connected)
+    return { ok: false, reason: /timeout/i.test(detail) ? "timeout" : "outcome_unknown", detail };
   // So the pool says that all its connections were in use for too long.
   const exhausted = detail === "timeout exceeded when trying to connect";
   return { ok: false, reason: exhausted ? "overloaded" : "connection_lost", detail };
@@ -202,11 +193,11 @@ function reasonOf(state: string): Refusal["reason"] {
   // A statement that changes something, on a server that is a standby or was made read-only.
   if (state === "25006") return "read_only";
   if (state === "57014") return "timeout";
-  if (ENDED_BY_SERVER.has(state)) return "outcome_unknown";
+  // The server shuts down, or one of its processes crashed.
+  if (state === "57P01" || state === "57P02") return "outcome_unknown";
   if (state === "57P03" || state.startsWith("08")) return "connection_lost";
   if (state.startsWith("58")) return "io_error";
-  if (state.startsWith("XX")) return "corrupt";
-  return "busy";
+  return state.startsWith("XX") ? "corrupt" : "busy";
 }
 
 function safeInteger(text: string): number | bigint {

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { Acceptance, AcceptResult, Intake, NewEvent, Refusal } from "../../engine.ts";
 import {
   refusalOf,
-  refusalOfConnecting,
   retryingConflicts,
   withClient,
   type Client,
@@ -97,7 +96,7 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
         }),
       );
     } catch (error) {
-      return connected ? refusalOf(error) : refusalOfConnecting(error);
+      return refusalOf(error, connected);
     }
   }
 }

@@ -1,5 +1,13 @@
 import type { JobHandler } from "../../engine.ts";
-import { naming, searchPath, sqlState, withClient, type Client, type Pool } from "./connection.ts";
+import {
+  naming,
+  retryingConflicts,
+  searchPath,
+  sqlState,
+  withClient,
+  type Client,
+  type Pool,
+} from "./connection.ts";
 import { KEYED, type Boss } from "./boss.ts";
 
 /** Of an event's offer to handlers. `held`: by a move that isn't finished. */
@@ -140,23 +148,14 @@ const FORGET_APPLIED = `DELETE FROM receiver.migrations WHERE name = $1`;
 /** What a question about our columns says of a table without them. */
 const UNDEFINED = new Set(["42P01", "42703"]);
 
-const LOCK_TIMEOUT = "120s";
+/** Of the transaction, not of the session: a session may be somebody else's behind a pooler. */
+const BEGIN = `
+  BEGIN; SET LOCAL lock_timeout = '120s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`;
 
-/** The database was made by a newer receiver than this one. */
-export class DatabaseTooNew extends Error {
-  override readonly name = "DatabaseTooNew";
-}
-
-/** The schema is another program's. */
-class AnothersTables extends Error {
-  override readonly name = "AnothersTables";
-
-  constructor(schema: string, tables: readonly string[]) {
-    super(
-      `In schema ${schema} of this database are another program's tables (${tables.join(", ")}). Set DATABASE_SCHEMA to a name that nobody uses there, such as voice_agent.`,
-    );
-  }
-}
+const anothersTables = (schema: string, tables: readonly string[]): Error =>
+  new Error(
+    `In schema ${schema} of this database are another program's tables (${tables.join(", ")}). Set DATABASE_SCHEMA to a name that nobody uses there, such as voice_agent.`,
+  );
 
 type Queries = Pick<Client, "query">;
 
@@ -180,7 +179,7 @@ export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean
     const version = (await versionOf(client, schema)) ?? 0;
     await boss.install();
     // It takes tables that are there for its own, made by another process.
-    if (!(await boss.isCurrent())) throw new AnothersTables(`${schema}_boss`, ["job"]);
+    if (!(await boss.isCurrent())) throw anothersTables(`${schema}_boss`, ["job"]);
     for (let step = UPGRADES.get(version); step; step = UPGRADES.get(step.to)) {
       await client.query(named(step.sql));
     }
@@ -199,9 +198,8 @@ async function versionOf(database: Queries, schema: string): Promise<number | un
     throw error;
   });
   const version = applied?.get("receiver");
-  if (version === undefined) throw new AnothersTables(schema, found);
-  if (version > VERSION)
-    throw new DatabaseTooNew("The database was made by a newer receiver: update this one.");
+  if (version === undefined) throw anothersTables(schema, found);
+  if (version > VERSION) throw new Error("The database was made by a newer receiver: update this one.");
   return version;
 }
 
@@ -245,16 +243,13 @@ async function appliedOf(database: Queries, named: (text: string) => string): Pr
   return new Map(rows.map(({ name, applied }) => [name, applied]));
 }
 
-/** A transaction that no other migration runs beside. */
+/** A transaction that no other migration runs beside. What works on the tables meanwhile may wait for it, and it for that. */
 async function locked({ pool, schema }: Migrating, work: (client: Client) => Promise<void>): Promise<void> {
-  await withClient(pool, async (client) => {
-    // Of the transaction, not of the session: a session may be somebody else's behind a pooler.
-    await client.query(
-      `BEGIN; SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'; SET LOCAL statement_timeout = 0;
-       SET LOCAL idle_in_transaction_session_timeout = 0`,
-    );
+  const transact = async (client: Client): Promise<void> => {
+    await client.query(BEGIN);
     await client.query(naming(schema)(LOCK));
     await work(client);
     await client.query("COMMIT");
-  });
+  };
+  await retryingConflicts(async () => withClient(pool, transact));
 }

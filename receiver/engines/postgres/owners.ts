@@ -6,11 +6,6 @@ const MARK = `
   UPDATE receiver.facts SET owners = $1 WHERE owners = '{}' OR owners && $1::text[] RETURNING 1`;
 const FIND = `SELECT 1 FROM receiver.facts WHERE owners = $1`;
 
-/** The inbox belongs to a receiver with other secrets. */
-class AnothersInbox extends Error {
-  override readonly name = "AnothersInbox";
-}
-
 /**
  * Remembers whose inbox this is, by the secrets that its events were signed with, and refuses a receiver that has none of
  * them: another environment, whose handlers would handle these events. One that has no secrets is not asked.
@@ -20,7 +15,7 @@ export async function refuseStrangers({ run }: Database, secrets: readonly strin
   const owners = secrets.map(fingerprint).toSorted();
   if ((await run(FIND, [owners])).length > 0) return;
   if ((await run(MARK, [owners])).length > 0) return;
-  throw new AnothersInbox(
+  throw new Error(
     "This inbox belongs to a receiver with other signing secrets. Set DATABASE_SCHEMA to a name of this one's own, such as receiver_staging; or, if the secret was replaced, keep the old one beside it in SIGNING_SECRET until every process has both.",
   );
 }
