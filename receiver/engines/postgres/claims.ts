@@ -20,7 +20,7 @@ export type Look = {
 const LOOK = `
   WITH own AS (
     SELECT name, CASE WHEN has_key THEN ${String(KEYED)} ELSE 0 END AS least
-    FROM unnest($1::text[], $3::boolean[]) AS own(name, has_key) JOIN receiver.handlers USING (name, has_key))
+    FROM json_to_recordset($1) AS own(name text, has_key boolean) JOIN receiver.handlers USING (name, has_key))
   SELECT
     (SELECT coalesce(json_agg(json_build_object('handler', name, 'priority', kind)), '[]')
       FROM own, generate_series(0, ${String(SUSPECT)}) AS kind
@@ -95,11 +95,8 @@ export type Claims = ReturnType<typeof createClaims>;
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
     look: async (worker: string, handlers: readonly JobHandler[]): Promise<Look> => {
-      const [row] = await run<Look>(LOOK, [
-        handlers.map(({ name }) => name),
-        worker,
-        handlers.map(({ key }) => key !== undefined),
-      ]);
+      const own = handlers.map(({ name, key }) => ({ name, has_key: key !== undefined }));
+      const [row] = await run<Look>(LOOK, [JSON.stringify(own), worker]);
       if (!row) throw new Error("PostgreSQL answered nothing about what is due.");
       return row;
     },

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
-import { searchPath, withClient, type Client, type Pool, type Prepare } from "./connection.ts";
-import { COMPLETE, isLostClaim, type ClaimedJob } from "./jobs.ts";
+import { searchPath, sqlState, withClient, type Client, type Pool, type Prepare } from "./connection.ts";
+import { COMPLETE, DIVISION_BY_ZERO, type ClaimedJob } from "./jobs.ts";
 import { storable } from "./text.ts";
 import { createHandlerQuery } from "../handler-query.ts";
 import { withinLimit } from "../within-limit.ts";
@@ -105,7 +105,7 @@ async function complete({ prepare }: Means, client: Client, job: ClaimedJob): Pr
   const committed = client.query("COMMIT");
   committed.catch(() => undefined);
   await completed.catch((error: unknown) => {
-    throw isLostClaim(error) ? new LeaseLost(job.id) : error;
+    throw sqlState(error) === DIVISION_BY_ZERO ? new LeaseLost(job.id) : error;
   });
   await committed;
 }

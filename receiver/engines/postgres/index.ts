@@ -15,7 +15,6 @@ import {
 import { channelOf, createIntake } from "./intake.ts";
 import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
-import { createListener } from "./listener.ts";
 import { migrate, migrateHandlers } from "./migrations.ts";
 import { createOffers } from "./offers.ts";
 import { refuseStrangers } from "./owners.ts";
@@ -53,15 +52,15 @@ export async function openPostgresEngine(options: {
   const { url, clock, schema = "receiver", backend = "postgres" } = options;
   const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
   const packages = await loadPackages();
-  const pool = (purpose: string, connections: number, how: Partial<PoolOptions> = {}): Pool =>
+  const poolFor = (purpose: string, connections: number, how: Partial<PoolOptions> = {}): Pool =>
     createPool(packages, { url, schema, purpose, connections, connectTimeoutMs, ...how });
   /** With so many connections at the most, of which none is opened before it is needed. */
   const pools = {
-    intake: pool("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
-    jobs: pool("jobs", 3, { pipeline: true }),
-    handlers: pool("handlers", 20, { pipeline: true }),
-    operators: pool("operators", 3),
-    listener: pool("listener", 1),
+    intake: poolFor("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
+    jobs: poolFor("jobs", 3, { pipeline: true }),
+    handlers: poolFor("handlers", 20, { pipeline: true }),
+    operators: poolFor("operators", 3),
+    listener: poolFor("listener", 1),
   };
   const { operators } = pools;
   const close = async (): Promise<void> => {
@@ -84,11 +83,7 @@ export async function openPostgresEngine(options: {
   }
   const channel = backend === "cockroachdb" ? null : channelOf(schema);
   const database = createDatabase(pools.jobs, prepare);
-  const jobs = {
-    ...createJobs(database),
-    ...createClaims(database, boss),
-    ...createOffers(database, boss),
-  };
+  const jobs = { ...createJobs(database), ...createClaims(database, boss), ...createOffers(database, boss) };
 
   return {
     intake: createIntake(pools.intake, prepare, channel),
@@ -96,16 +91,9 @@ export async function openPostgresEngine(options: {
       process: async (processing) => {
         await migrateHandlers({ pool: operators, schema }, processing.handlers);
         await jobs.announce(processing.handlers);
+        const { handlers: pool, listener: listening } = pools;
         return createProcessor(
-          {
-            pool: pools.handlers,
-            prepare,
-            schema,
-            jobs,
-            clock,
-            lookMs,
-            createListener: (on) => createListener(pools.listener, channel, on),
-          },
+          { pool, listening, channel, prepare, schema, jobs, clock, lookMs },
           processing,
         );
       },

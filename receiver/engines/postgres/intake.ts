@@ -69,17 +69,29 @@ const COUNT_DUPLICATES = `
   FROM known JOIN locked USING (seq) WHERE events.seq = known.seq
   RETURNING replace(events.id::text, '-', '') AS id, encode(sha256(events.body), 'hex') AS hash`;
 
+const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
+
+/** An event that is stored and rolled back: what it takes to acknowledge is what has to be there. */
+const PROBE: NewEvent = {
+  id: `evt_${"0".repeat(32)}`,
+  type: "receiver.probe",
+  objectId: "probe",
+  source: "webhook",
+  body: Buffer.from("{}"),
+  trace: null,
+};
+
 /** The way in: a batch is one statement, and a second one when there were duplicates to count. */
 export function createIntake(pool: Pool, prepare: Prepare, channel: string | null): Intake {
   return {
     accept: async (batch) =>
       batch.length === 0
         ? { ok: true, acceptances: [] }
-        : onConnection(async (client) => acceptAll(client, { prepare, channel }, batch)),
+        : onConnection(async (client) => acceptAll(client, batch)),
     probe: async () =>
       onConnection(async (client) => {
         await client.query("BEGIN");
-        await acceptAll(client, { prepare, channel }, [PROBE]);
+        await acceptAll(client, [PROBE]);
         await client.query("ROLLBACK");
         return { ok: true };
       }),
@@ -99,74 +111,55 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
       return refusalOf(error, connected);
     }
   }
-}
 
-const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
+  async function acceptAll(client: Client, batch: readonly NewEvent[]): Promise<AcceptResult> {
+    const keys = batch.map(({ id }) => uuidOf(id));
+    // Of two with the same id, the second is a duplicate.
+    const first = new Map(keys.map((key, n) => [key, n] as const).toReversed());
+    const firsts = batch.flatMap((event, n) => (first.get(uuidOf(event.id)) === n ? [{ event, n }] : []));
+    const isNew = await insert(client, firsts);
+    const repeated = keys.filter((_, n) => !isNew.has(n));
+    const hashes = repeated.length > 0 ? await countDuplicates(client, repeated) : undefined;
+    const acceptances = batch.map((event, n): Acceptance => {
+      if (isNew.has(n)) return { duplicate: false };
+      const storedSha256 = hashes?.get(uuidOf(event.id));
+      const receivedSha256 = createHash("sha256").update(event.body).digest("hex");
+      if (storedSha256 === undefined || storedSha256 === receivedSha256) return { duplicate: true };
+      return { duplicate: true, differs: { storedSha256, receivedSha256 } };
+    });
+    return { ok: true, acceptances };
+  }
 
-type Means = { prepare: Prepare; channel: string | null };
+  /** Stores events of which no two have the same id. Answers the places of the new ones. */
+  async function insert(
+    client: Client,
+    events: readonly { event: NewEvent; n: number }[],
+  ): Promise<Set<number>> {
+    let start = 1;
+    const rows = events.map(({ event, n }) => {
+      const id = uuidOf(event.id);
+      start += event.body.length;
+      return {
+        n,
+        id,
+        spelling: event.id === `evt_${id}` ? null : event.id,
+        type: storable(event.type),
+        object: event.objectId === null ? null : objectKey(event.type, event.objectId),
+        reconciled: event.source === "reconcile",
+        trace: event.trace,
+        start: start - event.body.length,
+        length: event.body.length,
+      };
+    });
+    const bodies = Buffer.concat(events.map(({ event }) => event.body));
+    const values = [JSON.stringify(rows), bodies, channel];
+    const { rows: fresh } = await client.query<{ n: number }>(prepare(ACCEPT, values));
+    return new Set(fresh.map(({ n }) => n));
+  }
 
-/** An event that is stored and rolled back: what it takes to acknowledge is what has to be there. */
-const PROBE: NewEvent = {
-  id: `evt_${"0".repeat(32)}`,
-  type: "receiver.probe",
-  objectId: "probe",
-  source: "webhook",
-  body: Buffer.from("{}"),
-  trace: null,
-};
-
-async function acceptAll(client: Client, means: Means, batch: readonly NewEvent[]): Promise<AcceptResult> {
-  const keys = batch.map(({ id }) => uuidOf(id));
-  // Of two with the same id, the second is a duplicate.
-  const first = new Map(keys.map((key, n) => [key, n] as const).toReversed());
-  const firsts = batch.flatMap((event, n) => (first.get(uuidOf(event.id)) === n ? [{ event, n }] : []));
-  const isNew = await insert(client, means, firsts);
-  const repeated = keys.filter((_, n) => !isNew.has(n));
-  const hashes = repeated.length > 0 ? await countDuplicates(client, means, repeated) : undefined;
-  const acceptances = batch.map((event, n): Acceptance => {
-    if (isNew.has(n)) return { duplicate: false };
-    const storedSha256 = hashes?.get(uuidOf(event.id));
-    const receivedSha256 = createHash("sha256").update(event.body).digest("hex");
-    if (storedSha256 === undefined || storedSha256 === receivedSha256) return { duplicate: true };
-    return { duplicate: true, differs: { storedSha256, receivedSha256 } };
-  });
-  return { ok: true, acceptances };
-}
-
-/** Stores events of which no two have the same id. Answers the places of the new ones. */
-async function insert(
-  client: Client,
-  { prepare, channel }: Means,
-  events: readonly { event: NewEvent; n: number }[],
-): Promise<Set<number>> {
-  let start = 1;
-  const rows = events.map(({ event, n }) => {
-    const id = uuidOf(event.id);
-    start += event.body.length;
-    return {
-      n,
-      id,
-      spelling: event.id === `evt_${id}` ? null : event.id,
-      type: storable(event.type),
-      object: event.objectId === null ? null : objectKey(event.type, event.objectId),
-      reconciled: event.source === "reconcile",
-      trace: event.trace,
-      start: start - event.body.length,
-      length: event.body.length,
-    };
-  });
-  const bodies = Buffer.concat(events.map(({ event }) => event.body));
-  const values = [JSON.stringify(rows), bodies, channel];
-  const { rows: fresh } = await client.query<{ n: number }>(prepare(ACCEPT, values));
-  return new Set(fresh.map(({ n }) => n));
-}
-
-/** Answers the hashes of the stored bodies, by id; none for an id that is another's alias or whose event was pruned. */
-async function countDuplicates(
-  client: Client,
-  { prepare }: Means,
-  keys: readonly string[],
-): Promise<Map<string, string>> {
-  const { rows } = await client.query<{ id: string; hash: string }>(prepare(COUNT_DUPLICATES, [keys]));
-  return new Map(rows.map(({ id, hash }) => [id, hash]));
+  /** Answers the hashes of the stored bodies, by id; none for an id that is another's alias or whose event was pruned. */
+  async function countDuplicates(client: Client, keys: readonly string[]): Promise<Map<string, string>> {
+    const { rows } = await client.query<{ id: string; hash: string }>(prepare(COUNT_DUPLICATES, [keys]));
+    return new Map(rows.map(({ id, hash }) => [id, hash]));
+  }
 }

@@ -1,7 +1,7 @@
 import { LeaseLost, type Steps } from "../../engine.ts";
 import type { Ending } from "../ending.ts";
 import { KEYED, RETRY, SUSPECT } from "./boss.ts";
-import { sqlState, type Database, type Say } from "./connection.ts";
+import type { Database, Say } from "./connection.ts";
 import { storable } from "./text.ts";
 
 /** Which claim, for whoever has to prove it: `token` is the moment at which it was made, to the microsecond. */
@@ -62,7 +62,8 @@ export const COMPLETE = `
     UPDATE boss.job SET state = 'completed', completed_on = clock_timestamp(), output = NULL
     WHERE name = $1 AND id = $2 AND ${isHeld("$3")} RETURNING 1)
   SELECT FROM completed HAVING 1 / count(*) = 0`;
-const DIVISION_BY_ZERO = "22012";
+/** What it says then. */
+export const DIVISION_BY_ZERO = "22012";
 const IS_COMPLETED = `
   SELECT FROM boss.job WHERE name = $1 AND id = $2 AND state = 'completed' AND started_on = $3`;
 
@@ -109,9 +110,4 @@ export async function settle(say: Say, settlements: readonly Settlement[]): Prom
 
 export function keyOf({ handler, job, token }: ClaimKey): ClaimKey {
   return { handler, job, token };
-}
-
-/** Whether that is what `COMPLETE` failed with because somebody else has the job. */
-export function isLostClaim(error: unknown): boolean {
-  return sqlState(error) === DIVISION_BY_ZERO;
 }

@@ -17,28 +17,28 @@ export function createListener(
   on: { onHeard: () => void; onBroken: () => void },
 ): Listener {
   let listening: Promise<void> | undefined;
-  const stopped = Promise.withResolvers<"stopped">();
+  const stopped = Promise.withResolvers<false>();
   return {
     keep: () => {
       if (channel === null) return;
       listening ??= stay(channel);
     },
-    stop: () => stopped.resolve("stopped"),
+    stop: () => stopped.resolve(false),
   };
 
   async function stay(channel: string): Promise<void> {
-    const how = await listen(channel).catch(() => "unconnected");
+    const isBroken = await listen(channel).catch(() => false);
     listening = undefined;
-    if (how === "broken") on.onBroken();
+    if (isBroken) on.onBroken();
   }
 
-  async function listen(channel: string): Promise<"broken" | "stopped"> {
+  async function listen(channel: string): Promise<boolean> {
     const client = await pool.connect();
     try {
       client.on("notification", on.onHeard);
       const broken = once(client, "end").then(
-        () => "broken" as const,
-        () => "broken" as const,
+        () => true,
+        () => true,
       );
       await client.query(`LISTEN "${channel}"`);
       on.onHeard();

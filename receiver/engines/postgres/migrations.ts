@@ -210,32 +210,24 @@ async function versionOf(database: Queries, schema: string): Promise<number | un
 export async function migrateHandlers(migrating: Migrating, handlers: readonly JobHandler[]): Promise<void> {
   const named = naming(migrating.schema);
   const wanting = handlers.filter(({ migrations }) => migrations.length > 0);
-  const isDone = (applied: ReadonlyMap<string, number>, { name, migrations }: JobHandler): boolean =>
-    (applied.get(`handler ${name}`) ?? -1) >= migrations.length;
   const before = await appliedOf(migrating.pool, named);
-  if (wanting.every((handler) => isDone(before, handler))) return;
+  if (wanting.every(({ name, migrations }) => (before.get(`handler ${name}`) ?? 0) >= migrations.length))
+    return;
   await locked(migrating, async (client) => {
     await client.query(`SET LOCAL search_path = ${searchPath(migrating.schema)}`);
-    const applied = await appliedOf(client, named);
-    for (const handler of wanting) {
-      const former = formerOf(applied, handler);
-      const done = applied.get(`handler ${handler.name}`) ?? applied.get(former) ?? 0;
-      applied.delete(former);
-      await client.query(named(FORGET_APPLIED), [former]);
-      for (const one of handler.migrations.slice(done)) {
+    for (const { name, types, migrations } of wanting) {
+      const applied = await appliedOf(client, named);
+      const [own, former] = [`handler ${name}`, `type ${String(types)}`];
+      const inherited = applied.has(own) ? 0 : (applied.get(former) ?? 0);
+      const isHeir = inherited > 0 && inherited <= migrations.length;
+      const done = applied.get(own) ?? (isHeir ? inherited : 0);
+      for (const one of migrations.slice(done)) {
         await client.query(typeof one === "string" ? one : one.postgres);
       }
-      if (isDone(applied, handler)) continue;
-      await client.query(named(SET_APPLIED), [`handler ${handler.name}`, handler.migrations.length]);
+      if (isHeir) await client.query(named(FORGET_APPLIED), [former]);
+      await client.query(named(SET_APPLIED), [own, Math.max(done, migrations.length)]);
     }
   });
-}
-
-/** The name by which its migrations were remembered before; none when it has its own, or fewer. */
-function formerOf(applied: ReadonlyMap<string, number>, { name, types, migrations }: JobHandler): string {
-  if (types === "*" || types.length !== 1 || applied.has(`handler ${name}`)) return "";
-  const former = `type ${String(types[0])}`;
-  return migrations.length >= (applied.get(former) ?? Infinity) ? former : "";
 }
 
 async function appliedOf(database: Queries, named: (text: string) => string): Promise<Map<string, number>> {

@@ -6,13 +6,13 @@ import type { Database } from "./connection.ts";
 import { eventSeq, ID, jobId, storable } from "./text.ts";
 
 const ANNOUNCE = `
-  WITH announced AS (SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[]) AS announced(name, types, has_key)),
-  others AS (UPDATE receiver.handlers SET current = false WHERE current AND name <> ALL ($1)),
+  WITH announced AS (SELECT * FROM json_to_recordset($1) AS announced(name text, types text[], has_key boolean)),
+  others AS (UPDATE receiver.handlers SET current = false WHERE current AND name NOT IN (SELECT name FROM announced)),
   queues AS (
     UPDATE boss.queue SET policy = CASE WHEN has_key THEN 'key_strict_fifo' ELSE 'standard' END
     FROM announced WHERE queue.name = announced.name)
   INSERT INTO receiver.handlers (name, types, has_key, current)
-  SELECT name, CASE WHEN types <> '*' THEN string_to_array(types, chr(10)) END, has_key, true FROM announced
+  SELECT name, types, has_key, true FROM announced
   ON CONFLICT (name) DO UPDATE SET types = excluded.types, has_key = excluded.has_key, current = true`;
 const IGNORE_GONE = `
   UPDATE boss.job SET state = 'cancelled', completed_on = now(), policy = NULL
@@ -78,11 +78,10 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
     /** Makes known which handlers there are, from now on. */
     announce: async (handlers: readonly JobHandler[]): Promise<void> => {
       await boss.addQueues(handlers.map(({ name }) => name));
-      await run(ANNOUNCE, [
-        handlers.map(({ name }) => name),
-        handlers.map(({ types }) => (types === "*" ? types : types.join("\n"))),
-        handlers.map(({ key }) => key !== undefined),
-      ]);
+      const announced = handlers.map(({ name, types, key }) => {
+        return { name, types: types === "*" ? null : types, has_key: key !== undefined };
+      });
+      await run(ANNOUNCE, [JSON.stringify(announced)]);
       await run(IGNORE_GONE);
     },
     /**

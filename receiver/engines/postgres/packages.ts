@@ -1,8 +1,5 @@
-import type pg from "pg";
-import type * as pgBoss from "pg-boss";
-
 /** The packages that only this engine needs. */
-export type Packages = { pg: typeof pg; PgBoss: typeof pgBoss.PgBoss };
+export type Packages = Awaited<ReturnType<typeof loadPackages>>;
 
 /** A package of this engine is not installed. The message says how to install it. */
 export class PackageMissing extends Error {
@@ -17,10 +14,10 @@ export class PackageMissing extends Error {
 }
 
 /** Loads what this engine needs, when it is needed: who keeps to SQLite installs none of it. */
-export async function loadPackages(): Promise<Packages> {
+export async function loadPackages() {
   try {
-    const [{ default: postgres }, { PgBoss }] = await Promise.all([import("pg"), import("pg-boss")]);
-    return { pg: postgres, PgBoss };
+    const [{ default: pg }, { PgBoss }] = await Promise.all([import("pg"), import("pg-boss")]);
+    return { pg, PgBoss };
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND") {
       throw new PackageMissing(error);

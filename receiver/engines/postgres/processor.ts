@@ -9,10 +9,11 @@ import {
 import { createTurns } from "../turns.ts";
 import { SUSPECT } from "./boss.ts";
 import { NoLease, type Claims, type Look } from "./claims.ts";
+import type { Pool } from "./connection.ts";
 import { queryOnce, type Means } from "./handler-transaction.ts";
 import { createHands } from "./hands.ts";
 import type { ClaimedJob, Jobs } from "./jobs.ts";
-import type { Listener } from "./listener.ts";
+import { createListener } from "./listener.ts";
 import type { Offers } from "./offers.ts";
 import { createSettling } from "./settling.ts";
 import { share, type Due, type Wanted } from "./share.ts";
@@ -37,7 +38,9 @@ export function createProcessor(
     clock: Clock;
     /** How often to look for what nobody tells: retries that have become due, the claims of the dead. */
     lookMs: number;
-    createListener: (on: { onHeard: () => void; onBroken: () => void }) => Listener;
+    /** Where to hear of what was stored; no `channel` where nothing is said. */
+    listening: Pool;
+    channel: string | null;
   },
   options: ProcessOptions,
 ): Processor {
@@ -57,7 +60,10 @@ export function createProcessor(
   const stopped = new AbortController();
   const settle = createSettling(jobs, { clock, stopped: stopped.signal, onTrouble: options.onTrouble });
   const hands = createHands(engine, options, { settle, freed, stored });
-  const listener = engine.createListener({ onHeard: wake, onBroken: () => (doubt(), wake()) });
+  const listener = createListener(engine.listening, engine.channel, {
+    onHeard: wake,
+    onBroken: () => (doubt(), wake()),
+  });
   let alarm = new AbortController();
   let lastRound: Promise<number> = Promise.resolve(0);
   const loop = runLoop();

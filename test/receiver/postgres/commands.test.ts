@@ -12,7 +12,7 @@ import {
 import { move } from "../../../receiver/engines/postgres/move/command.ts";
 import { openEngineOrComplain } from "../../../receiver/operations/commands/with-engine.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
-import { done, newEvent } from "../engine-suite/harness.ts";
+import { done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { get, newBody, idOf, post } from "../helpers/events.ts";
 import { startTestReceiver, testConfig } from "../helpers/receiver.ts";
 import { recordingTerminal } from "../helpers/terminal.ts";
@@ -85,21 +85,41 @@ test("move says what it has moved, what it takes, and when it can't", async () =
   expect(terminal.said.splice(0)).toEqual([expect.stringContaining("cannot open the database")]);
   expect(await move(config, { to: url }, terminal)).toBe(0);
   expect(terminal.printed.splice(0)).toEqual([
-    "1 events moved, 0 were there already.",
-    "1 compared with their originals, 0 differ.",
+    "0 events moved, 0 were there already.",
+    "0 compared with their originals, 0 differ.",
     "1 are not handled yet, and stay with this receiver until the end.",
   ]);
   expect(await move(config, { to: url, finish: true, json: true }, terminal)).toBe(0);
   expect(JSON.parse(terminal.printed.splice(0).join(""))).toEqual({
-    moved: 0,
+    moved: 1,
     already_there: 0,
     waiting: 0,
     handed_over: 1,
-    compared: 0,
+    compared: 1,
     different: [],
   });
   expect(await openEngineOrComplain(config, terminal)).toBeUndefined();
   expect(terminal.said.at(-1)).toContain("set DATABASE_URL");
+});
+
+test("move says how many differ, and names the first of them", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const terminal = recordingTerminal();
+  const config = testConfig({ DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}` });
+  const events = newEvents(22);
+  const sqlite = await openEngineOrComplain(config, terminal);
+  await sqlite?.intake.accept(events);
+  await sqlite?.close();
+  const postgres = await opened(url);
+  await postgres.intake.accept(events.map((event) => ({ ...event, body: Buffer.from("{}") })));
+  expect(await move(config, { to: url, finish: true }, terminal)).toBe(1);
+  expect(terminal.printed).toEqual([
+    "0 events moved, 22 were there already.",
+    "22 compared with their originals, 22 differ.",
+    ...events.slice(0, 20).map(({ id }) => `  ${id}`),
+    "0 were not handled yet, and will be there.",
+  ]);
 });
 
 test("an event that comes while PostgreSQL is away is answered 503, and taken when it is back", async () => {
