@@ -31,6 +31,9 @@ const ARRIVE = `
       n integer, id uuid, type text, object uuid, reconciled boolean, "receivedAtMs" double precision, trace jsonb,
       duplicates integer, handled integer, pruned boolean, start integer, length integer, offer text, state text, attempts integer,
       "dueAtMs" double precision, "finishedAtMs" double precision, "lastError" text) ORDER BY n
+  ), given_jobs AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($3) AS job(n integer, handler text, state text, priority integer, attempts integer,
+      "dueAtMs" double precision, "finishedAtMs" double precision, data jsonb, output jsonb, steps json)
   ), ids AS (
     INSERT INTO receiver.ids (id, seq, day, handled)
     SELECT id, seq, floor("receivedAtMs" / 86400000), CASE WHEN pruned THEN handled ELSE 0 END
@@ -52,7 +55,7 @@ const ARRIVE = `
     RETURNING seq, received_at
   ), again AS (
     SELECT n, events.seq, events.received_at, given.offer, given."dueAtMs"
-    FROM given JOIN receiver.ids ON ids.id = given.id JOIN receiver.events ON events.seq = ids.seq WHERE $6
+    FROM given JOIN receiver.ids ON ids.id = given.id JOIN receiver.events ON events.seq = ids.seq WHERE $5
   ), offers AS (
     UPDATE receiver.events SET offer = again.offer, state = NULL, attempts = 0, due_at = NULL, last_error = NULL
     FROM again WHERE events.seq = again.seq AND (events.offer = 'unwanted' OR events.state = 'dead') AND again.offer <> 'unwanted'
@@ -65,20 +68,20 @@ const ARRIVE = `
     SELECT ${jobId("arrived.seq")}, job.handler, job.state::boss.job_state, job.priority, greatest(attempts - 1, 0),
       CASE WHEN attempts > 0 THEN received_at END, coalesce(${at(`"dueAtMs"`)}, now()), received_at, ${at(`"finishedAtMs"`)},
       job.data, job.output, 2147483647, 2147483647, 0, 'infinity'
-    FROM arrived JOIN json_to_recordset($3) AS job(n integer, handler text, state text, priority integer, attempts integer,
-      "dueAtMs" double precision, "finishedAtMs" double precision, data jsonb, output jsonb) USING (n)
+    FROM arrived JOIN given_jobs AS job USING (n)
     ON CONFLICT (name, id) DO UPDATE SET state = excluded.state, priority = excluded.priority, retry_count = excluded.retry_count,
       started_on = excluded.started_on, start_after = excluded.start_after, completed_on = excluded.completed_on,
       data = excluded.data, output = excluded.output
-    WHERE job.state IN ('failed', 'cancelled') AND job.data IS DISTINCT FROM excluded.data
+    WHERE job.state IN ('failed', 'cancelled')
+      AND coalesce((job.data->>'requeuedAtMs')::bigint, 0) < (excluded.data->>'requeuedAtMs')::bigint
     RETURNING id
   ), steps AS (
     INSERT INTO receiver.steps (handler, seq, name, result)
-    SELECT handler, seq, name, result FROM arrived
-    JOIN json_to_recordset($4) AS step(n integer, handler text, name text, result text) USING (n)
+    SELECT handler, seq, step.name, result FROM arrived JOIN given_jobs USING (n),
+      json_to_recordset(steps) AS step(name text, result text)
     ON CONFLICT DO NOTHING
   ), mark AS (
-    INSERT INTO receiver.bookmarks SELECT $5, $7 WHERE $7::text IS NOT NULL
+    INSERT INTO receiver.bookmarks SELECT $4, $6 WHERE $6::text IS NOT NULL
     ON CONFLICT (name) DO UPDATE SET value = excluded.value
   )
   SELECT n FROM given JOIN ids USING (id, seq)
@@ -121,13 +124,8 @@ export type ArrivingInbox = Awaited<ReturnType<typeof openArriving>>;
 export async function openArriving(options: { url: string; schema?: string | undefined; name: string }) {
   const { url, schema = "receiver", name } = options;
   const packages = await loadPackages();
-  const pool = createPool(packages, {
-    url,
-    schema,
-    purpose: "move",
-    connections: 2,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
-  });
+  const how = { purpose: "move", connections: 2, connectTimeoutMs: CONNECT_TIMEOUT_MS };
+  const pool = createPool(packages, { url, schema, ...how });
   const database = createDatabase(pool, await preparing(pool, schema));
   const { run, transaction } = database;
   const boss = createBoss(packages, { pool, schema, backend: "postgres" });
@@ -154,14 +152,10 @@ export async function openArriving(options: { url: string; schema?: string | und
         start += length;
         return { ...rowOf(event, n), start: start - length, length };
       });
-      const steps = batch.flatMap(({ jobs }, n) =>
-        jobs.flatMap((job) => job.steps.map((step) => ({ ...step, n, handler: job.handler }))),
-      );
       const given = [
         JSON.stringify(rows),
         Buffer.concat(batch.map(({ body }) => body ?? Buffer.alloc(0))),
         JSON.stringify(batch.flatMap(jobRows)),
-        JSON.stringify(steps),
         bookmarkOf("moved"),
         again,
         position === undefined ? null : String(position),
@@ -199,22 +193,19 @@ export async function openArriving(options: { url: string; schema?: string | und
 
 /** The row of an event; what stands for no handler by name is the event's own. */
 function rowOf(event: MovedEvent, n: number): Record<string, unknown> {
-  const { id, type, objectId, source, receivedAtMs, duplicates, body, jobs, handled } = event;
-  // What stands for no handler by name.
+  const { id, type, objectId, source, trace, body, jobs, ...known } = event;
   const whole = jobs.find(({ handler }) => handler === null);
   const isWaiting = jobs.length === 0 || whole?.state === "pending";
   const offer = whole?.state === "ignored" ? "unwanted" : "offered";
   return {
+    ...known,
     n,
     id: uuidOf(id),
     type: storable(type),
     object: objectId === null ? null : objectKey(type, objectId),
     reconciled: source === "reconcile",
-    receivedAtMs,
-    duplicates,
-    trace: event.trace === null ? null : (JSON.parse(event.trace) as unknown),
+    trace: trace === null ? null : (JSON.parse(trace) as unknown),
     pruned: body === null,
-    handled,
     offer: isWaiting ? "waiting" : offer,
     state: whole?.state === "done" || whole?.state === "dead" ? whole.state : null,
     attempts: whole?.attempts ?? 0,
@@ -239,13 +230,11 @@ function jobRows({ jobs }: MovedEvent, n: number): object[] {
     const isFresh = job.state === "pending" && job.attempts === 0 && !deferred;
     const waits = job.suspect ? SUSPECT : RETRY;
     return {
+      ...job,
       n,
       handler,
       state: isFresh ? "created" : STATES[job.state],
       priority: isFresh ? 0 : waits,
-      attempts: job.attempts,
-      dueAtMs: job.dueAtMs,
-      finishedAtMs: job.finishedAtMs,
       data: requeuedAtMs === null ? null : { requeuedAtMs },
       output: lastError === null ? null : { error: storable(lastError), ...(deferred ? { deferred } : {}) },
     };

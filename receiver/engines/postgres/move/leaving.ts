@@ -65,13 +65,12 @@ export function openLeaving(file: string) {
     prunedBeforeMs: (): number => findIdentity.get()?.prunedBeforeMs ?? 0,
     /** The next events in the order of their arrival, without those that are being forgotten, a page after the other. */
     pages: function* (afterSeq: number, limit: number): Generator<{ events: MovedEvent[]; lastSeq: number }> {
-      for (
-        let seqs = listSeqs.all(afterSeq, limit), last = seqs.at(-1);
-        last !== undefined;
-        last = seqs.at(-1)
-      ) {
-        yield { events: seqs.flatMap(read), lastSeq: last };
-        seqs = listSeqs.all(last, limit);
+      for (let after = afterSeq; ;) {
+        const seqs = listSeqs.all(after, limit);
+        const lastSeq = seqs.at(-1);
+        if (lastSeq === undefined) return;
+        yield { events: seqs.flatMap(read), lastSeq };
+        after = lastSeq;
       }
     },
     /** What an operator wanted handled once more, since it was handled or given up. */
