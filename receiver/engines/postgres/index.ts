@@ -62,7 +62,7 @@ export async function openPostgresEngine(options: {
     operators: poolFor("operators", 3),
     listener: poolFor("listener", 1),
   };
-  const { operators } = pools;
+  const operators = pools.operators;
   const close = async (): Promise<void> => {
     const timeout = new AbortController();
     const ended = Promise.all(Object.values(pools).map(async (one) => (one.ending ? undefined : one.end())));

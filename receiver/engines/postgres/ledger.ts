@@ -26,7 +26,9 @@ export const EVENT = `
       'nextAttemptAtMs', NULL, 'deferred', false, 'finishedAtMs', ${milliseconds("finished_at")})) END, '[]') AS jobs
   FROM ${WITH_JOBS}`;
 const FIND = `${EVENT} WHERE seq = (SELECT ids.seq FROM receiver.ids WHERE ids.id = $1)`;
-const FIND_PRUNED = `SELECT seq, day::bigint * 86400000 AS "receivedAtMs", handled FROM receiver.ids WHERE id = $1`;
+const FIND_PRUNED = `
+  SELECT seq, 'evt_' || replace(id::text, '-', '') AS id, 'pruned' AS state, handled, day::bigint * 86400000 AS "receivedAtMs",
+    NULL AS type, NULL AS source, 0 AS duplicates, '[]'::json AS jobs FROM receiver.ids WHERE id = $1`;
 const FIND_BODY = `SELECT body FROM receiver.events WHERE seq = $1`;
 
 /** Where to look for events of a state, other than among all. */
@@ -114,7 +116,7 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
       const [event] = await run<EventRow>(FIND, [uuidOf(id)]);
       if (event) return eventOf(event);
       const [pruned] = await run<PrunedRow>(FIND_PRUNED, [uuidOf(id)]);
-      return pruned && prunedEvent(id, pruned);
+      return pruned && { ...summaryOf([]), ...pruned };
     },
     body: async (seq) => (await run<{ body: Buffer }>(FIND_BODY, [seq]))[0]?.body,
     list: async (filter, page) => {
@@ -191,12 +193,7 @@ function eventOf({ dueAtMs, unwantedAtMs, ...row }: EventRow): InboxEvent {
   };
 }
 
-type PrunedRow = { seq: number; receivedAtMs: number; handled: number };
-
-function prunedEvent(id: string, row: PrunedRow): InboxEvent {
-  const unknown = { type: null, source: null, duplicates: 0, jobs: [] };
-  return { ...summaryOf([]), ...unknown, ...row, id: `evt_${uuidOf(id)}`, state: "pruned" };
-}
+type PrunedRow = Omit<EventRow, "dueAtMs" | "unwantedAtMs"> & { handled: number };
 
 type CountsRow = Pick<Counts, "byHandler" | "oldestUnfinishedAgeMs"> & {
   byState: Partial<Record<EventState, number>> | null;

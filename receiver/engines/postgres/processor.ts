@@ -1,4 +1,3 @@
-import type { Clock } from "../../clock.ts";
 import {
   LEASE_MS,
   type FailedJob,
@@ -35,7 +34,6 @@ const WOKEN = "woken";
 export function createProcessor(
   engine: Means & {
     jobs: Jobs & Claims & Offers;
-    clock: Clock;
     /** How often to look for what nobody tells: retries that have become due, the claims of the dead. */
     lookMs: number;
     /** Where to hear of what was stored; no `channel` where nothing is said. */
@@ -147,8 +145,8 @@ export function createProcessor(
 
   async function fit({ misfits }: Look): Promise<void> {
     for (const handler of options.handlers.filter(({ name }) => misfits.includes(name))) {
-      const dead = { handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 } as const;
-      for (const one of await jobs.fit(handler)) options.onHandled({ ...one, ...dead });
+      for (const one of await jobs.fit(handler))
+        options.onHandled({ ...one, handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 });
     }
   }
 

@@ -86,10 +86,9 @@ export function createPrune({ run, transaction }: Database, boss: Pick<Boss, "ca
       if (seen.finished.length > 0) {
         // First the mark: whoever asks in between thinks that more is gone than is.
         if (forgotten === 0) await run(MARK, [olderThanMs]);
-        const { finished } = seen;
         forgotten += await transaction(async (_client, say) => {
-          await say(LOCK, [finished]);
-          return (await say(FORGET_BODIES, [finished])).length;
+          await say(LOCK, [seen.finished]);
+          return (await say(FORGET_BODIES, [seen.finished])).length;
         });
       }
       afterSeq = seen.lastSeq;
