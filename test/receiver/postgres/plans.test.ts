@@ -138,7 +138,8 @@ function literal(value: unknown): string {
   if (value === null || value === undefined) return "NULL";
   if (Buffer.isBuffer(value)) return `'\\x${value.toString("hex")}'`;
   if (Array.isArray(value)) return `'{${value.map((one) => JSON.stringify(one)).join(",")}}'`;
-  return `'${String(value).replaceAll("'", "''")}'`;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** Events that are done, each by two handlers. */
