@@ -8,7 +8,7 @@ import {
   type Client,
   type Pool,
 } from "./connection.ts";
-import { KEYED, type Boss } from "./boss.ts";
+import type { Boss } from "./boss.ts";
 
 /** Of an event's offer to handlers. `held`: by a move that isn't finished. */
 const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted', 'held'))`;
@@ -118,8 +118,7 @@ const FROM_BLOCKED = `
   ALTER TABLE receiver.handlers RENAME COLUMN keyed TO has_key;
   CREATE INDEX events_dead ON receiver.events (seq) WHERE state = 'dead';
   DROP INDEX boss.receiver_keyless;
-  UPDATE boss.job SET blocked = false, priority = priority + CASE WHEN policy IS NULL THEN 0 ELSE ${String(KEYED)} END
-  WHERE state <= 'active' AND (blocked OR policy IS NOT NULL)`;
+  UPDATE boss.job SET blocked = false WHERE blocked`;
 
 /** By the number of the version that they lead away from, with that of the one that they lead to. */
 const UPGRADES = new Map([

@@ -82,7 +82,7 @@ test("a handler goes on from the migrations that ran under the type of its event
   const { url, rows } = await postgresBackend();
   await makeVersion2(
     url,
-    `INSERT INTO receiver.migrations VALUES ('handler call.completed', 1);
+    `INSERT INTO receiver.migrations VALUES ('handler call.completed', 1), ('handler order.created', 5);
      CREATE TABLE public.orders (event_id text); INSERT INTO public.orders VALUES ('before')`,
   );
   const engine = await opened(url);
