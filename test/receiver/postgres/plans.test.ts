@@ -46,7 +46,11 @@ test("statements that were planned while there were five rows read few of many",
       if (rows > FEW) reading[one.text.replaceAll(/\s+/g, " ").trim().slice(0, 60)] = rows;
     }
     // What counts stops at ten thousand.
-    expect(Object.keys(reading)).toEqual([expect.stringContaining("WITH aside AS MATERIALIZED")]);
+    // Old ids are looked for once an hour, by a coarse index that PostgreSQL takes or leaves while there are few.
+    const many = Object.keys(reading).filter(
+      (text) => !text.startsWith("WITH forgotten AS ( DELETE FROM receiver.ids"),
+    );
+    expect(many).toEqual([expect.stringContaining("WITH aside AS MATERIALIZED")]);
 
     // The control: by its type alone no event is found without reading them.
     await client.query("PREPARE control AS SELECT FROM receiver.events WHERE type = $1");
