@@ -1,0 +1,112 @@
+import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { run, startService } from "./in-process.ts";
+
+/** Each command that a command offers, read by a shell, run as it stands there, and looked at where it led. */
+
+/** A service that has seen a delivery die, another one that was taken, and now and then one that waits. */
+async function startSeen() {
+  const { sim, simulator } = await startService();
+  const receiver = await startEndpoint(500);
+  const endpoint = simulator.endpoints.add({ url: receiver.url });
+  const [dead] = (await simulator.emit("order.created")).deliveries;
+  await simulator.clock.run();
+  receiver.behave(200);
+  const [taken] = (await simulator.emit("call.completed")).deliveries;
+  const ids = { dead: dead?.id ?? "", event: dead?.eventId ?? "", taken: taken?.id ?? "" };
+  return { sim, simulator, receiver, endpoint: endpoint.id, ...ids };
+}
+
+type Seen = Awaited<ReturnType<typeof startSeen>>;
+
+/** What a command answers as JSON, as far as the hints are about it. */
+type Told = {
+  id: string;
+  object: string;
+  url: string;
+  endpoint_id: string;
+  event_id: string;
+  resend_of: string | null;
+  now: string;
+  total: number;
+  next_attempt_at: string | null;
+  verdict: { why: string | null };
+  events: { type: string }[];
+  data: Told[];
+};
+
+/** The words of the only command in a text, as a shell reads them. */
+function commandIn(text: string): string[] {
+  const [words = "", ...more] = [...text.matchAll(/voice-agent-simulator (.*)/g)].map(([, line]) => line);
+  expect({ text, more }).toEqual({ text, more: [] });
+  const shell = execFileSync("sh", ["-c", `printf '%s\\n' ${words}`], { encoding: "utf8" });
+  return shell.trimEnd().split("\n");
+}
+
+/** Runs `words`, then the command that it offers; answers what that told a program. */
+async function follow({ sim }: Pick<Seen, "sim">, words: readonly string[]): Promise<Told> {
+  const offering = await sim(...words);
+  const offered = commandIn(offering.err);
+  const followed = await run(...offered, "--json");
+  expect({ offered, code: followed.code, err: followed.err }).toEqual({ offered, code: 0, err: "" });
+  return followed.json<Told>();
+}
+
+test.each([
+  ["endpoints", { url: "http://localhost:3000/webhooks" }],
+  ["trigger call.completed", { url: "http://localhost:3000/webhooks" }],
+  ["replay call.completed", { url: "http://localhost:3000/webhooks" }],
+  ["events", { events: [{ type: "call.completed" }] }],
+  ["deliveries", { events: [{ type: "call.completed" }] }],
+])("where nothing is yet, what `%s` offers changes that", async (words, told) => {
+  expect(await follow(await startService(), words.split(" "))).toMatchObject(told);
+});
+
+const OFFERS: [words: string, leadsTo: (seen: Seen) => object][] = [
+  ["endpoints add http://localhost:9/x", () => ({ events: [{ type: "call.completed" }] })],
+  ["endpoints show ENDPOINT", ({ taken, dead }) => ({ data: [{ id: taken }, { id: dead }] })],
+  ["endpoints test ENDPOINT", ({ endpoint }) => ({ endpoint_id: endpoint })],
+  ["events show EVENT", () => ({ object: "replay", total: 1 })],
+  ["replay EVENT", ({ event }) => ({ data: [{ event_id: event }, {}, {}] })],
+  ["deliveries", ({ dead }) => ({ id: dead, verdict: { why: expect.any(String) as string } })],
+  ["deliveries --state attempting", () => ({ data: [{}, {}] })],
+  ["deliveries --state attempting --endpoint ENDPOINT", () => ({ data: [{}, {}] })],
+  ["deliveries show DEAD", ({ dead }) => ({ resend_of: dead })],
+  ["deliveries resend DEAD", ({ dead }) => ({ resend_of: dead })],
+  ["deliveries resend --state lost", ({ dead }) => ({ data: [{ resend_of: dead }, {}, {}] })],
+  ["trigger order.created", ({ endpoint }) => ({ object: "delivery", endpoint_id: endpoint })],
+  ["trigger order.created --no-wait", ({ endpoint }) => ({ object: "delivery", endpoint_id: endpoint })],
+  ["trigger after-hours-voicemail", () => ({ object: "clock", next_attempt_at: null })],
+  ["endpoints show ep_gone", ({ endpoint }) => ({ data: [{ id: endpoint }] })],
+  ["endpoints change ep_gone --no-faults", ({ endpoint }) => ({ data: [{ id: endpoint }] })],
+  ["events show evt_gone", ({ event }) => ({ data: [{}, { id: event }] })],
+  ["deliveries show dlv_gone", ({ dead }) => ({ data: [{}, { id: dead }] })],
+  ["deliveries resend dlv_gone", ({ dead }) => ({ data: [{}, { id: dead }] })],
+];
+
+test.each(OFFERS)("what `%s` offers leads to what it was about", async (words, leadsTo) => {
+  const seen = await startSeen();
+  const named: Record<string, string> = { DEAD: seen.dead, EVENT: seen.event, ENDPOINT: seen.endpoint };
+  const given = words.split(" ").map((word) => named[word] ?? word);
+  expect(await follow(seen, given)).toMatchObject(leadsTo(seen));
+});
+
+test.each(["clock", "clock advance 1s", "clock mode --to manual"])(
+  "what `%s` offers moves the clock to the attempt that it tells of",
+  async (words) => {
+    const seen = await startSeen();
+    seen.receiver.behave(503);
+    await seen.simulator.emit("order.created");
+    const { next_attempt_at: due } = (await seen.sim("clock", "--json")).json<Told>();
+    expect((await follow(seen, words.split(" "))).now).toBe(due);
+  },
+);
+
+test("where nothing waits, and where the clock moves by itself, no command of the clock offers to move it", async () => {
+  const seen = await startSeen();
+  expect((await seen.sim("clock")).err).toBe("");
+  seen.receiver.behave(503);
+  await seen.simulator.emit("order.created");
+  expect((await seen.sim("clock", "mode", "--to", "real")).err).toBe("");
+});
