@@ -115,7 +115,7 @@ test("inbox list and GET /inbox show what all options together choose, page by p
 
 const MORE_SAID = [["No event matches."], [], ["There may be more: --limit shows them."]];
 
-async function pagesOf(adminUrl: string, { since: _, ...choice }: Choice): Promise<string[]> {
+async function pagesOf(adminUrl: string, choice: Omit<Choice, "since">): Promise<string[]> {
   const ids: string[] = [];
   for (let before: Record<string, string> = {}; ;) {
     const query = new URLSearchParams({ ...choice, ...before, limit: "2" });

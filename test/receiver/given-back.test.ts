@@ -1,0 +1,94 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { runDoctor } from "../../receiver/operations/commands/care.ts";
+import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
+import { defineHandler } from "../../receiver/work/handler.ts";
+import { createHandlerBench } from "../../receiver/work/handler-bench.ts";
+import { sampleOrganization } from "../../shared/samples.ts";
+import { listen } from "../helpers/listen.ts";
+import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
+import { newBody } from "./helpers/events.ts";
+import { startTestReceiver } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { recordingTerminal } from "./helpers/terminal.ts";
+
+/** What the receiver's parts take while they work, and give back at their end. */
+
+test("a bench leaves nothing of its events in the folder for temporary files", async () => {
+  const folder = temporaryDirectory();
+  vi.stubEnv("TMPDIR", folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const bench = await createHandlerBench(
+    defineHandler({ name: "crm", type: "call.completed", handle: () => undefined }),
+  );
+  const event: unknown = JSON.parse(newBody().toString());
+  expect(await bench.run(event as object)).toMatchObject({ outcome: "done" });
+  expect(readdirSync(folder)).not.toEqual([]);
+  await bench.close();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test.each([
+  ["no file is followed any more", "watching.follow([])"],
+  ["it is stopped", "watching.stop()"],
+])("no folder is watched once %s: nothing keeps the process from its end", async (_, end) => {
+  const folder = temporaryDirectory();
+  const files = ["one", "two"].map((name) => {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, "handlers.ts"), "");
+    return join(folder, name, "handlers.ts");
+  });
+  const program = `
+    import { systemClock } from "./receiver/clock.ts";
+    import { watchFiles } from "./receiver/work/watch-files.ts";
+    const watching = watchFiles(() => undefined, systemClock);
+    watching.follow(${JSON.stringify(files)});
+    watching.follow(${JSON.stringify(files.slice(0, 1))});
+    ${end};`;
+  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, "--input-type=module", "-e", program], {
+    cwd: join(import.meta.dirname, "../.."),
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  expect(await once(child, "exit")).toEqual([0, null]);
+});
+
+/** The REST API as far as it says who asks and has nothing else; its connections stay for as long as the client wants. */
+async function startApi() {
+  let connections = 0;
+  const server = createServer(({ url }, response) => {
+    const answer = url?.startsWith("/api/v1/me")
+      ? sampleOrganization
+      : { object: "list", data: [], has_more: false };
+    response.setHeader("Keep-Alive", "timeout=600");
+    response.setHeader("Content-Type", "application/json").end(JSON.stringify(answer));
+  });
+  server.keepAliveTimeout = 0;
+  server.on("connection", () => (connections += 1));
+  const { url } = await listen(server);
+  const open = () =>
+    new Promise<number>((resolve) => {
+      server.getConnections((_error, count) => resolve(count));
+    });
+  return { baseUrl: url, taken: () => connections, open };
+}
+
+test.each(["reconcile", "doctor"])(
+  "%s closes its connections to the REST API before it ends",
+  async (command) => {
+    const { baseUrl, taken, open } = await startApi();
+    const { engine, config } = await startTestReceiver();
+    const withApi = { ...config, api: { baseUrl, key: "key_test" } };
+    const terminal = recordingTerminal();
+    const code =
+      command === "doctor"
+        ? await runDoctor(withApi, engine, {}, terminal)
+        : await runReconcile(withApi, engine, { since: 3_600 }, terminal);
+    expect({ code, said: terminal.said, isAsked: taken() > 0 }).toEqual({ code: 0, said: [], isAsked: true });
+    await expect.poll(open).toBe(0);
+  },
+);
