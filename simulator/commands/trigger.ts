@@ -118,9 +118,10 @@ async function printResults(
 }
 
 async function tell(what: string, { client, flags, output }: Context): Promise<void> {
-  if (flags.set.length > 0 || flags.setJson !== undefined || flags.count !== 1 || flags.fault.length > 0) {
+  const { set, setJson, count, fault, org } = flags;
+  if (set.length > 0 || setJson !== undefined || count !== 1 || fault.length > 0 || org !== undefined) {
     throw usageError(
-      `--set, --count and --fault belong to one event type; ${what} is a story, which has its own.`,
+      `--set, --set-json, --count, --fault and --org belong to one event type; ${what} is a story, which has its own.`,
     );
   }
   const name = what.endsWith(".json") ? await addScenario(what, client) : what;

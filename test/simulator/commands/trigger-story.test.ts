@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { startService } from "./in-process.ts";
+
+const OPTIONS = [
+  ["--set", "outcome=completed"],
+  ["--set-json", '{"outcome":"completed"}'],
+  ["--count", "2"],
+  ["--fault", "duplicate"],
+  ["--org", "ORGANIZATION"],
+];
+
+test.each(OPTIONS)("a story is not told with %s %s, which belongs to one event", async (option, value) => {
+  const { sim, simulator } = await startService();
+  const given = value === "ORGANIZATION" ? (simulator.organizations()[0]?.id ?? "") : value;
+  const { code, out, err } = await sim("trigger", "busy-friday", option, given);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(option);
+  expect(err).toContain("busy-friday is a story, which has its own");
+  expect((await sim("clock", "--json")).json()).toMatchObject({ next_attempt_at: null });
+});

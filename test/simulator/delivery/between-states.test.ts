@@ -1,0 +1,125 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { SendRequest, SendResult } from "../../../simulator/domain/flights.ts";
+import type { Simulator } from "../../../simulator/verbs/simulator.ts";
+import { startService, type Json } from "../../helpers/service.ts";
+import { deliveryOf, emitOne, fileAfterKill, register, temporaryDirectory } from "../../helpers/simulator.ts";
+
+/** What is asked of a delivery, and what becomes of it at a kill, in each state and between two of them. */
+
+/** A network that answers each request when it is told to, and until then leaves the attempt under way. */
+function createNetwork() {
+  const underWay: ((status: number) => void)[] = [];
+  return {
+    underWay,
+    send: ({ signal }: SendRequest): Promise<SendResult> =>
+      new Promise((resolve) => {
+        underWay.push((status) => resolve({ outcome: { status }, durationMs: 1 }));
+        signal.addEventListener("abort", () => resolve({ outcome: { error: "interrupted" }, durationMs: 1 }));
+      }),
+    /** Resolves when so many requests have come in all. */
+    until: async (count: number): Promise<void> => {
+      while (underWay.length < count) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+type Network = ReturnType<typeof createNetwork>;
+
+/** Brings the first delivery into a state. */
+const INTO: Record<string, (simulator: Simulator, network: Network) => Promise<void>> = {
+  "under way": async () => undefined,
+  waiting: async (simulator, { underWay }) => {
+    underWay[0]?.(503);
+    await simulator.settled();
+  },
+  delivered: async (simulator, { underWay }) => {
+    underWay[0]?.(200);
+    await simulator.settled();
+  },
+  dead: async (simulator, network) => {
+    for (let attempt = 1; attempt <= 6; attempt += 1) {
+      await network.until(attempt);
+      network.underWay[attempt - 1]?.(503);
+      await simulator.settled();
+      if (attempt < 6) void simulator.clock.next();
+    }
+  },
+};
+
+const STATES = {
+  "under way": "attempting",
+  waiting: "attempting",
+  delivered: "delivered",
+  dead: "dead",
+} as const;
+
+async function startIn(state: string, options: Parameters<typeof startService>[0] = {}) {
+  const network = createNetwork();
+  const service = await startService({ clock: "manual", send: network.send, ...options });
+  register(service.simulator, "http://localhost:9/");
+  const id = emitOne(service.simulator);
+  await network.until(1);
+  await INTO[state]?.(service.simulator, network);
+  return { ...service, network, id };
+}
+
+test.each([
+  ["under way", { sent: [0, "ID"], requests: 1 }, 409],
+  ["waiting", { sent: [0, "ID"], requests: 2 }, 202],
+  ["delivered", { sent: [1, "new"], requests: 2 }, 409],
+  ["dead", { sent: [1, "new"], requests: 7 }, 409],
+] as const)(
+  "a recovery sends one that is %s once, whatever it finds",
+  async (state, { sent, requests }, now) => {
+    const { ask, network, id, simulator } = await startIn(state);
+    const attemptNow = await startIn(state);
+    expect((await attemptNow.ask("POST", `/deliveries/${attemptNow.id}/attempt`, {})).status).toBe(now);
+
+    const { body } = await ask("POST", "/deliveries/resend", { state: STATES[state] });
+    const [one, ...more] = body.data ?? [];
+    expect({ total: body.total, more }).toEqual({ total: 1, more: [] });
+    expect([one?.["id"] === id ? "ID" : "new", one?.["resend_of"]]).toEqual([
+      sent[1],
+      sent[0] === 0 ? null : id,
+    ]);
+    await network.until(requests);
+    for (const answer of network.underWay) answer(200);
+    await simulator.settled();
+    expect(network.underWay).toHaveLength(requests);
+    expect((await ask("GET", "/deliveries?state=attempting")).body.data).toEqual([]);
+  },
+);
+
+test.each(["under way", "waiting", "delivered", "dead"] as const)(
+  "after a kill, one that was %s is judged, counted and listed as what came of it says",
+  async (state) => {
+    const file = join(temporaryDirectory(), "simulator.db");
+    const { simulator: first, network, id } = await startIn(state, { dataFile: file });
+    const killed = fileAfterKill(file, "killed");
+    expect(existsSync(killed)).toBe(true);
+    for (const answer of network.underWay) answer(503);
+    await first.close();
+
+    const again = createNetwork();
+    const { simulator, ask } = await startService({ clock: "manual", dataFile: killed, send: again.send });
+    const verdict = async () => ((await ask("GET", `/deliveries/${id}`)).body["verdict"] as Json)["result"];
+    const listed = async () => {
+      const { body } = await ask("GET", `/deliveries?verdict=${String(await verdict())}`);
+      return body.data?.map((one) => one.id);
+    };
+    expect(await verdict()).toBe(
+      { "under way": "waiting", waiting: "not", delivered: "ok", dead: "not" }[state],
+    );
+    expect(await listed()).toEqual([id]);
+    if (STATES[state] !== "attempting") return;
+    // What goes on from there is judged as it ends, though nobody has asked for any count.
+    void simulator.clock.next();
+    await again.until(1);
+    again.underWay[0]?.(200);
+    await simulator.settled();
+    await expect.poll(listed).toEqual([id]);
+    expect([await verdict(), deliveryOf(simulator, id).state]).toEqual(["ok", "delivered"]);
+  },
+);

@@ -1,0 +1,61 @@
+import { createServer } from "node:http";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { listen } from "../helpers/listen.ts";
+import { run } from "../simulator/commands/in-process.ts";
+
+/** What `verify` says of a receiver that takes nothing, by what it answers to everything. */
+
+const reportSchema = z.object({
+  verdict: z.string(),
+  unproven: z.string().optional(),
+  checks: z.array(z.object({ id: z.string(), outcome: z.string(), explanation: z.string().optional() })),
+});
+
+async function explanationOf(status: number): Promise<string> {
+  const { url } = await listen(
+    createServer((request, response) => {
+      request.resume();
+      request.on("end", () => response.writeHead(status, { location: "/elsewhere" }).end());
+    }),
+  );
+  const ran = await run("verify", `${url}/hooks`, "--secret", "s", "--ready-timeout", "1", "--json");
+  const { verdict, checks } = reportSchema.parse(JSON.parse(ran.out));
+  expect({ status, code: ran.code, verdict }).toEqual({ status, code: 1, verdict: "failed" });
+  return (
+    checks.find(({ id, outcome }) => id === "preflight.accepts" && outcome === "failed")?.explanation ?? ""
+  );
+}
+
+test.each([
+  [[300, 301, 302, 303, 307, 308], /answers STATUS, a redirect, to every delivery.*URL that answers itself/],
+  [[404, 405], /answers STATUS to every delivery: \/hooks is not the path of its webhook route/],
+  [[503], /still answers 503 after 1 s; give it longer with --ready-timeout/],
+  [[500, 502, 504], /fails on every delivery: the receiver answered STATUS after/],
+  [
+    [400, 401, 403, 410, 422],
+    /refuses every genuine delivery, of all \d types: the receiver answered STATUS after/,
+  ],
+])("where every delivery is answered by one of %j it says what that means", async (statuses, words) => {
+  for (const status of statuses) {
+    expect(await explanationOf(status)).toMatch(new RegExp(words.source.replace("STATUS", String(status))));
+  }
+});
+
+test.each([
+  [["--only", "effects.in-sequence"], "whether each event is handled exactly once (1 check)"],
+  [
+    ["--only", "effects.in-sequence,effects.at-once"],
+    "whether each event is handled exactly once (2 checks)",
+  ],
+  [["--only", "crash.acknowledged-survives"], "whether a crash loses and repeats nothing (1 check)"],
+])("what a run could not show is counted in words that fit: %j", async (only, words) => {
+  const { url } = await listen(
+    createServer((request, response) => {
+      request.resume();
+      request.on("end", () => response.writeHead(200).end());
+    }),
+  );
+  const ran = await run("verify", url, "--secret", "s", ...only, "--json");
+  expect(reportSchema.parse(JSON.parse(ran.out)).unproven).toContain(`Unproven: ${words}. To prove it, give`);
+});
