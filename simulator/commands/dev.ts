@@ -141,7 +141,7 @@ async function attend(flags: Flags, context: Context): Promise<number> {
   if (url === undefined) return EXIT.couldNotRun;
   if (found !== undefined)
     output.note(`Found ${found.listener.program ?? "a receiver"} at ${url}. ${found.sentence}`);
-  const endpoint = endpointFor(url, { secret }, running);
+  const endpoint = endpointFor(url, flags, running, secret);
   if (flags.secret === undefined)
     output.note(`Its secret: SIGNING_SECRET=${endpoint.secret} (the one that it has: give it as --secret)`);
   return accompany(undefined, flags, { ...context, endpointId: endpoint.id });
@@ -181,12 +181,22 @@ async function accompany(
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
 }
 
-/** One that a data file has already keeps its secret, and what waits for it. */
-function endpointFor(url: string, flags: Pick<Flags, "secret">, { simulator }: RunningSimulator): Endpoint {
-  const existing = simulator.endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
-  if (existing !== undefined) return existing;
-  const secret = flags.secret === undefined ? undefined : wantSecret(flags.secret);
-  return orUsageError(simulator.endpoints.register({ url, secret }), `--url ${url}: `).endpoint;
+/**
+ * One that a data file has already keeps its secret and what waits for it, unless another secret is given; a new one gets
+ * what is given, or `madeUp`.
+ */
+function endpointFor(
+  url: string,
+  { secret: given }: Pick<Flags, "secret">,
+  { simulator: { endpoints } }: RunningSimulator,
+  madeUp?: string,
+): Endpoint {
+  const secret = given === undefined ? undefined : wantSecret(given);
+  const existing = endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
+  if (existing !== undefined && (secret === undefined || secret === existing.secret)) return existing;
+  const registered = orUsageError(endpoints.register({ url, secret: secret ?? madeUp }), `--url ${url}: `);
+  if (existing !== undefined) endpoints.remove(existing.id);
+  return registered.endpoint;
 }
 
 function printWhatNext(running: RunningSimulator, flags: Flags, output: Output, ends: string): void {
