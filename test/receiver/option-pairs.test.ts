@@ -68,7 +68,7 @@ type Choice = { state?: EventState; type?: string; handler?: string; since?: num
 
 /** Every choice of options, of none to all. */
 const CHOICES: Choice[] = ([undefined, "done", "dead", "ignored"] as const).flatMap((state) =>
-  [undefined, ...TYPES.slice(1)].flatMap((type) =>
+  [undefined, "order.created"].flatMap((type) =>
     [undefined, "crm", "pos"].flatMap((name) =>
       [undefined, OLD_SECONDS / 2].map((since) => ({
         ...(state === undefined ? {} : { state }),

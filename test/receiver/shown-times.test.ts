@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import type { JobHandler, Outcome } from "../../receiver/engine.ts";
+import type { Outcome } from "../../receiver/engine.ts";
 import { inboxStatistics } from "../../receiver/operations/commands/inbox.ts";
 import { handler, never, newEvent } from "./engine-suite/harness.ts";
 import { movableClock } from "./helpers/clock.ts";
@@ -15,120 +15,97 @@ const HOUR_MS = 3_600_000;
 
 const timesSchema = z.object({
   state: z.string(),
-  received_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
   next_attempt_at: z.iso.datetime().nullable(),
-  deferred_until: z.iso.datetime().optional(),
 });
 const shownSchema = timesSchema.extend({
-  jobs: z.array(timesSchema.omit({ received_at: true }).extend({ deferred: z.boolean() })),
+  received_at: z.iso.datetime(),
+  deferred_until: z.iso.datetime().optional(),
+  jobs: z.array(timesSchema),
 });
 
-type Case = {
-  state: string;
-  handle?: () => Promise<Outcome>;
-  policies?: Partial<JobHandler>;
-  requeued?: true;
-  /** How long after the attempt the next one is due; 0 where it is due from the beginning on. */
-  dueMs?: number;
-  isFinished?: true;
-  isDeferred?: true;
-};
-
-const CASES: [string, Case][] = [
-  ["nobody has looked at", { state: "pending", dueMs: 0 }],
-  ["is being handled", { state: "claimed", handle: never }],
-  ["is done", { state: "done", handle: async () => ({ kind: "done" }), isFinished: true }],
-  ["is dead", { state: "dead", handle: async () => ({ kind: "dead", error: "x" }), isFinished: true }],
-  [
-    "was requeued",
-    { state: "pending", handle: async () => ({ kind: "dead", error: "x" }), requeued: true, dueMs: 0 },
-  ],
-  [
-    "failed and is tried again",
-    {
-      state: "pending",
-      handle: async () => ({ kind: "failed", error: "x" }),
-      policies: { backoffMs: () => 2 * HOUR_MS },
-      dueMs: 2 * HOUR_MS,
-    },
-  ],
-  [
-    "was put off",
-    {
-      state: "pending",
-      handle: async () => ({ kind: "later", reason: "x", delayMs: 3 * HOUR_MS }),
-      dueMs: 3 * HOUR_MS,
-      isDeferred: true,
-    },
-  ],
-];
-
-test.each(CASES)("an event that %s is shown with the times of that", async (_, expected) => {
-  const clock = movableClock();
-  const { engine, adminUrl } = await startTestReceiver({ clock });
-  const event = newEvent();
-  const receivedAt = between(clock.nowMs());
-  await engine.intake.accept([event]);
-  receivedAt.untilMs = clock.nowMs();
-  clock.move(HOUR_MS);
-  const attemptedAt = between(clock.nowMs());
-  const ended = Promise.withResolvers<void>();
-  const { handle } = expected;
-  if (handle !== undefined) {
-    const processor = await engine.work.process({
-      handlers: [handler(expected.policies)],
-      handle: async () => {
-        if (handle === never) ended.resolve();
-        return handle();
-      },
-      workerId: "worker",
-      concurrency: 1,
-      onHandled: () => ended.resolve(),
-      onTrouble: () => undefined,
-    });
-    await ended.promise;
-    if (handle === never) onTestFinished(async () => processor.drain(0));
-    else await processor.drain(0);
-  }
-  attemptedAt.untilMs = clock.nowMs();
-  clock.move(HOUR_MS / 2);
-  if (expected.requeued) await engine.ledger.requeue([event.id]);
-
-  const shown = await until(
-    async () => shownSchema.parse(await (await get(`${adminUrl ?? ""}/inbox/${event.id}`)).json()),
-    ({ state }) => state === expected.state,
-  );
-  expect(receivedAt.has(shown.received_at)).toBe(true);
-  const { dueMs, isFinished = false, isDeferred = false } = expected;
-  // What is due from the beginning on is due since it came, or since somebody wanted it again.
-  const due =
-    dueMs === 0 ? { fromMs: receivedAt.fromMs, untilMs: clock.nowMs() } : later(attemptedAt, dueMs ?? 0);
-  for (const one of [shown, ...shown.jobs]) {
-    expect([one.next_attempt_at !== null, one.finished_at !== null]).toEqual([
-      dueMs !== undefined,
-      isFinished,
-    ]);
-    expect(one.next_attempt_at === null || has(due, one.next_attempt_at)).toBe(true);
-    expect(one.finished_at === null || has(attemptedAt, one.finished_at)).toBe(true);
-  }
-  expect(shown.deferred_until).toBe(isDeferred ? (shown.next_attempt_at ?? "") : undefined);
-});
-
+/** What came about between two looks at the clock. */
 type Span = { fromMs: number; untilMs: number };
 
-function between(fromMs: number): Span & { has: (iso: string) => boolean } {
-  const span = { fromMs, untilMs: Infinity, has: (iso: string) => has(span, iso) };
-  return span;
-}
+const has = ({ fromMs, untilMs }: Span, iso: string | null): boolean =>
+  iso !== null && Date.parse(iso) >= fromMs && Date.parse(iso) <= untilMs;
 
-function has({ fromMs, untilMs }: Span, iso: string): boolean {
-  return Date.parse(iso) >= fromMs && Date.parse(iso) <= untilMs;
-}
+const later = ({ fromMs, untilMs }: Span, byMs: number): Span => ({
+  fromMs: fromMs + byMs,
+  untilMs: untilMs + byMs,
+});
 
-function later({ fromMs, untilMs }: Span, byMs: number): Span {
-  return { fromMs: fromMs + byMs, untilMs: untilMs + byMs };
-}
+/** How attempts end, each at an event of this type. */
+const OUTCOMES: Record<string, Outcome> = {
+  "is.done": { kind: "done" },
+  "is.dead": { kind: "dead", error: "x" },
+  "was.requeued": { kind: "dead", error: "x" },
+  "has.failed": { kind: "failed", error: "x" },
+  "was.put_off": { kind: "later", reason: "x", delayMs: 3 * HOUR_MS },
+};
+
+test("an event is shown with the times of the state that it is in", async () => {
+  const clock = movableClock();
+  const { engine, adminUrl } = await startTestReceiver({ clock });
+  const events = [...Object.keys(OUTCOMES), "is.claimed"].map((type) => newEvent({ type }));
+  const idOf = (type: string): string => events.find((event) => event.type === type)?.id ?? "";
+  const shown = async (type: string) =>
+    shownSchema.parse(await (await get(`${adminUrl ?? ""}/inbox/${idOf(type)}`)).json());
+  const received = { fromMs: clock.nowMs(), untilMs: Infinity };
+  await engine.intake.accept(events);
+  received.untilMs = clock.nowMs();
+
+  /** Of the event and of its job alike: when it is tried next, and when it ended. */
+  const expectTimes = async (type: string, state: string, due?: Span, finished?: Span) => {
+    const { received_at: receivedAt, deferred_until: deferredUntil, jobs, ...event } = await shown(type);
+    for (const one of [event, ...jobs]) {
+      expect({ type, ...one }).toEqual({
+        type,
+        state,
+        next_attempt_at: due === undefined ? null : expect.any(String),
+        finished_at: finished === undefined ? null : expect.any(String),
+      });
+      expect([has(due ?? received, one.next_attempt_at), has(finished ?? received, one.finished_at)]).toEqual(
+        [due !== undefined, finished !== undefined],
+      );
+    }
+    expect(has(received, receivedAt)).toBe(true);
+    return { deferredUntil, next: event.next_attempt_at };
+  };
+  await expectTimes("is.done", "pending", received);
+
+  clock.move(HOUR_MS);
+  const attempted = { fromMs: clock.nowMs(), untilMs: Infinity };
+  let ended = 0;
+  const processor = await engine.work.process({
+    handlers: [handler({ backoffMs: () => 2 * HOUR_MS })],
+    handle: async ({ type }) => OUTCOMES[type] ?? never(),
+    workerId: "worker",
+    concurrency: events.length,
+    onHandled: () => (ended += 1),
+    onTrouble: () => undefined,
+  });
+  onTestFinished(async () => processor.drain(0));
+  await until(
+    () => ended,
+    (count) => count === events.length - 1,
+  );
+  attempted.untilMs = clock.nowMs();
+  await expectTimes("is.claimed", "claimed");
+  await expectTimes("is.done", "done", undefined, attempted);
+  await expectTimes("is.dead", "dead", undefined, attempted);
+  expect((await expectTimes("has.failed", "pending", later(attempted, 2 * HOUR_MS))).deferredUntil).toBe(
+    undefined,
+  );
+  const putOff = await expectTimes("was.put_off", "pending", later(attempted, 3 * HOUR_MS));
+  expect(putOff.deferredUntil).toBe(putOff.next);
+
+  await processor.drain(0);
+  clock.move(HOUR_MS / 2);
+  await engine.ledger.requeue([idOf("was.requeued")]);
+  // Due at once: since it came, or since somebody wanted it again.
+  await expectTimes("was.requeued", "pending", { fromMs: received.fromMs, untilMs: clock.nowMs() });
+});
 
 test("how long the oldest event waits is said in seconds, alike in the command, its JSON and the metrics", async () => {
   const clock = movableClock();

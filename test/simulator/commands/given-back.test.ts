@@ -33,11 +33,8 @@ test.each<[string, code: number, make: (file: string) => unknown]>([
   expect(files()).toEqual(before);
 });
 
-test("a command that moves the clock ends when it is refused, as when it is done", async () => {
+test("a command that moves the clock ends when it is refused", async () => {
   const { simulator } = await startService();
-  const ended = ["400d", "1s"].map(async (duration) => {
-    const command = ["clock", "advance", duration, "--simulator", simulator.url];
-    return (await startProgram("simulator/main.ts", command).exited).code;
-  });
-  expect(await Promise.all(ended)).toEqual([2, 0]);
+  const command = ["clock", "advance", "400d", "--simulator", simulator.url];
+  expect(await startProgram("simulator/main.ts", command).exited).toEqual({ code: 2, signal: null });
 });

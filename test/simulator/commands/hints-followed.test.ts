@@ -1,21 +1,35 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { startEndpoint } from "../../helpers/endpoint.ts";
-import { run, startService } from "./in-process.ts";
+import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import { startService } from "../../helpers/service.ts";
+import { deliveryOf, emitOne, register } from "../../helpers/simulator.ts";
+import { run } from "./in-process.ts";
 
 /** Each command that a command offers, read by a shell, run as it stands there, and looked at where it led. */
 
 /** A service that has seen a delivery die, another one that was taken, and now and then one that waits. */
 async function startSeen() {
-  const { sim, simulator } = await startService();
-  const receiver = await startEndpoint(500);
-  const endpoint = simulator.endpoints.add({ url: receiver.url });
-  const [dead] = (await simulator.emit("order.created")).deliveries;
+  let status = 500;
+  const send: SimulatorOptions["send"] = async () => ({ outcome: { status }, durationMs: 1 });
+  const { simulator, url } = await startService({ clock: "manual", send });
+  const endpoint = register(simulator, "http://localhost:9/webhooks").id;
+  const dead = emitOne(simulator, "order.created");
   await simulator.clock.run();
-  receiver.behave(200);
-  const [taken] = (await simulator.emit("call.completed")).deliveries;
-  const ids = { dead: dead?.id ?? "", event: dead?.eventId ?? "", taken: taken?.id ?? "" };
-  return { sim, simulator, receiver, endpoint: endpoint.id, ...ids };
+  status = 200;
+  const taken = emitOne(simulator);
+  await simulator.settled();
+  return {
+    sim: (...words: string[]) => run(...words, "--simulator", url),
+    fail: async () => {
+      status = 503;
+      emitOne(simulator, "order.created");
+      await simulator.settled();
+    },
+    endpoint,
+    dead,
+    event: deliveryOf(simulator, dead).eventId,
+    taken,
+  };
 }
 
 type Seen = Awaited<ReturnType<typeof startSeen>>;
@@ -60,7 +74,9 @@ test.each([
   ["events", { events: [{ type: "call.completed" }] }],
   ["deliveries", { events: [{ type: "call.completed" }] }],
 ])("where nothing is yet, what `%s` offers changes that", async (words, told) => {
-  expect(await follow(await startService(), words.split(" "))).toMatchObject(told);
+  const { url } = await startService({ clock: "manual" });
+  const sim: Seen["sim"] = (...given) => run(...given, "--simulator", url);
+  expect(await follow({ sim }, words.split(" "))).toMatchObject(told);
 });
 
 const OFFERS: [words: string, leadsTo: (seen: Seen) => object][] = [
@@ -96,8 +112,7 @@ test.each(["clock", "clock advance 1s", "clock mode --to manual"])(
   "what `%s` offers moves the clock to the attempt that it tells of",
   async (words) => {
     const seen = await startSeen();
-    seen.receiver.behave(503);
-    await seen.simulator.emit("order.created");
+    await seen.fail();
     const { next_attempt_at: due } = (await seen.sim("clock", "--json")).json<Told>();
     expect((await follow(seen, words.split(" "))).now).toBe(due);
   },
@@ -106,7 +121,6 @@ test.each(["clock", "clock advance 1s", "clock mode --to manual"])(
 test("where nothing waits, and where the clock moves by itself, no command of the clock offers to move it", async () => {
   const seen = await startSeen();
   expect((await seen.sim("clock")).err).toBe("");
-  seen.receiver.behave(503);
-  await seen.simulator.emit("order.created");
+  await seen.fail();
   expect((await seen.sim("clock", "mode", "--to", "real")).err).toBe("");
 });
