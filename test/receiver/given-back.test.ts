@@ -4,17 +4,22 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { systemClock, type Clock } from "../../receiver/clock.ts";
+import { openEngine } from "../../receiver/engines/open.ts";
 import { runDoctor } from "../../receiver/operations/commands/care.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
+import { createRestClient } from "../../receiver/operations/rest-client.ts";
 import { defineHandler } from "../../receiver/work/handler.ts";
 import { createHandlerBench } from "../../receiver/work/handler-bench.ts";
 import { sampleOrganization } from "../../shared/samples.ts";
 import { listen } from "../helpers/listen.ts";
 import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
+import { handler, newEvents } from "./engine-suite/harness.ts";
 import { newBody } from "./helpers/events.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { recordingTerminal } from "./helpers/terminal.ts";
+import { until } from "./helpers/until.ts";
 
 /** What the receiver's parts take while they work, and give back at their end. */
 
@@ -92,3 +97,78 @@ test.each(["reconcile", "doctor"])(
     await expect.poll(open).toBe(0);
   },
 );
+
+/** The real clock, and how many of the timers that were set on it have neither rung nor been given up. */
+function countingClock() {
+  let waiting = 0;
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, ring) => {
+      let isOver = false;
+      const end = (): void => {
+        waiting -= isOver ? 0 : 1;
+        isOver = true;
+      };
+      waiting += 1;
+      const cancel = systemClock.after(ms, () => {
+        end();
+        ring();
+      });
+      return () => {
+        end();
+        cancel();
+      };
+    },
+  };
+  return { clock, waiting: () => waiting };
+}
+
+test("a request to the REST API leaves no timer, however it ends", async () => {
+  const { baseUrl } = await startApi();
+  const refusing = await listen(createServer((_request, response) => void response.writeHead(401).end("{}")));
+  for (const [url, isAnswered] of [
+    [baseUrl, true],
+    [refusing.url, false],
+  ] as const) {
+    const { clock, waiting } = countingClock();
+    const api = createRestClient({ baseUrl: url, key: "key_test", clock, random: () => 0 });
+    const asked = api.me().then(
+      () => true,
+      () => false,
+    );
+    expect(waiting()).toBe(1);
+    expect({ isAnswered: await asked, waiting: waiting() }).toEqual({ isAnswered, waiting: 0 });
+    await api.close();
+  }
+});
+
+test("an engine that has worked leaves no timer, and holds no file, once it is closed", async () => {
+  const folder = temporaryDirectory();
+  const { clock, waiting } = countingClock();
+  const engine = await openEngine({ databaseFile: join(folder, "receiver.db"), clock });
+  await engine.intake.accept(newEvents(3));
+  let ended = 0;
+  const processor = await engine.work.process({
+    handlers: [handler()],
+    handle: async (claim) => {
+      await claim.atomically(claim.signal)(async (db) => db.query("SELECT 1"));
+      return { kind: "done" };
+    },
+    workerId: "worker",
+    concurrency: 2,
+    onHandled: () => (ended += 1),
+    onTrouble: () => undefined,
+  });
+  await until(
+    () => ended,
+    (count) => count === 3,
+  );
+  await processor.drain(0);
+  expect(waiting()).toBe(0);
+  expect((await engine.ledger.counts()).byState.done).toBe(3);
+  await engine.close();
+  // SQLite's own two files beside the work file go with the last who has it open.
+  expect(readdirSync(folder).filter((name) => name.startsWith("receiver.work"))).toEqual([
+    "receiver.work.db",
+  ]);
+});
