@@ -4,7 +4,16 @@ import { expect, test } from "vitest";
 import type { SendRequest, SendResult } from "../../../simulator/domain/flights.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { startService, type Json } from "../../helpers/service.ts";
-import { deliveryOf, emitOne, fileAfterKill, register, temporaryDirectory } from "../../helpers/simulator.ts";
+import {
+  deliveryOf,
+  emit,
+  emitOne,
+  fileAfterKill,
+  openSimulator,
+  register,
+  temporaryDirectory,
+} from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 /** What is asked of a delivery, and what becomes of it at a kill, in each state and between two of them. */
 
@@ -123,3 +132,29 @@ test.each(["under way", "waiting", "delivered", "dead"] as const)(
     expect([await verdict(), deliveryOf(simulator, id).state]).toEqual(["ok", "delivered"]);
   },
 );
+
+test("a life that begins in the moment in which the last one ended uses none of its numbers for the stream again", async () => {
+  const file = join(temporaryDirectory(), "simulator.db");
+  const wall = createVirtualWall();
+  const told: number[] = [];
+  for (let life = 1; life <= 3; life += 1) {
+    const simulator = openSimulator({ dataFile: file, wall, clock: "manual" });
+    simulator.journal.watch(({ id }) => told.push(id));
+    register(simulator, "http://localhost:9/");
+    emitOne(simulator);
+    await simulator.close();
+  }
+  expect(told).toEqual([...new Set(told)].toSorted((one, other) => one - other));
+});
+
+test("an event that went to many endpoints is shown with all of its deliveries", async () => {
+  const send = async (): Promise<SendResult> => ({ outcome: { status: 200 }, durationMs: 1 });
+  const { simulator, ask } = await startService({ clock: "manual", send });
+  for (let port = 1; port <= 120; port += 1) register(simulator, `http://localhost:${port}/`);
+  const ids = emit(simulator);
+  await simulator.settled();
+  const [event] = (await ask("GET", "/events")).body.data ?? [];
+  const { body } = await ask("GET", `/events/${String(event?.["id"])}`);
+  const shown = (body["deliveries"] as Json[]).map((one) => one["id"]);
+  expect(shown).toEqual(ids.toReversed());
+});

@@ -14,7 +14,7 @@ const toldSchema = z.object({
 });
 
 /** One connection: so a request goes out when the one before is answered, however slow the machine is. */
-const CONNECTIONS = ["--connections", "1"];
+const OPTIONS = ["--secret", "s", "--json", "--connections", "1"];
 
 const CHOICES = [20, 60].flatMap((rate) =>
   ["100ms", "300ms"].flatMap((duration) =>
@@ -29,8 +29,13 @@ test("as many requests as the rate makes in the time, also in each step of a sea
     // A knee is where it breaks: one that takes nothing breaks at the first rate, which is the one given.
     const receiver = await startEndpoint(knee ? 503 : 200);
     const { code, out } = await run(
-      ...["load", receiver.url, "--secret", "s", "--json", ...CONNECTIONS],
-      ...["--rate", String(rate), "--duration", duration],
+      "load",
+      receiver.url,
+      ...OPTIONS,
+      "--rate",
+      String(rate),
+      "--duration",
+      duration,
       ...(duplicates === undefined ? [] : ["--duplicates", duplicates]),
       ...(knee ? ["--knee"] : []),
     );

@@ -1,0 +1,72 @@
+import { ChildProcess } from "node:child_process";
+import { expect, test } from "vitest";
+import { createLog } from "../../receiver/operations/log.ts";
+import { createMetrics } from "../../receiver/operations/metrics.ts";
+import { startSupervisor } from "../../receiver/work/supervisor.ts";
+import { standingClock } from "./helpers/clock.ts";
+
+/** A process of handlers that does nothing but what it is told to say. */
+function standIn(): ChildProcess & { dies: () => void } {
+  const child = Object.assign(new ChildProcess(), {
+    pid: 1,
+    exitCode: null,
+    signalCode: null,
+    connected: true,
+  });
+  return Object.assign(child, {
+    send: () => true,
+    kill: () => true,
+    dies: () => {
+      Object.assign(child, { exitCode: 1, connected: false });
+      child.emit("exit", 1, null);
+      child.emit("close", 1, null);
+    },
+  });
+}
+
+test("by its metric a worker is up from its first word on, and down between its death and that of the next", async () => {
+  const clock = standingClock();
+  const children: ReturnType<typeof standIn>[] = [];
+  const supervisor = startSupervisor({
+    environment: {},
+    memoryMegabytes: 512,
+    clock,
+    log: createLog({ level: "silent" }),
+    onEnded: () => undefined,
+    onDeath: () => undefined,
+    fork: () => {
+      const child = standIn();
+      children.push(child);
+      return child;
+    },
+  });
+  const metrics = createMetrics({
+    counts: () => Promise.reject(new Error("x")),
+    workerAlive: supervisor.alive,
+  });
+  const isUp = async () => /^receiver_worker_up (\d)$/m.exec((await metrics.text()).body)?.[1];
+  const starts = (): void => {
+    children.at(-1)?.emit("message", { kind: "ready", files: [] });
+    children.at(-1)?.emit("message", { kind: "started" });
+  };
+  const seen: Record<string, string | undefined> = { "before its first word": await isUp() };
+  starts();
+  seen["started"] = await isUp();
+  await clock.pass(100);
+  children.at(-1)?.dies();
+  seen["dead"] = await isUp();
+  await clock.pass(100);
+  seen["being started again"] = await isUp();
+  starts();
+  seen["started again"] = await isUp();
+  expect({ ...seen, processes: children.length }).toEqual({
+    "before its first word": "0",
+    started: "1",
+    dead: "0",
+    "being started again": "0",
+    "started again": "1",
+    processes: 2,
+  });
+  children.at(-1)?.dies();
+  await supervisor.stop(0);
+});
