@@ -72,3 +72,24 @@ test("endpoints add makes what its options say together, and the usual of the re
     expect(added.json()).toMatchObject({ ...body.data?.at(-1) });
   }
 });
+
+test("endpoints rotate takes a secret and an overlap together, and the usual of either", async () => {
+  const { simulator, ask, url } = await startService({ clock: "manual" });
+  const secret: Setting = [["--secret", "whsec_of_my_own_1234"], { secret_last4: "1234" }];
+  for (const [overlap, seconds] of [
+    [[], 86_400],
+    [["--overlap", "90m"], 5_400],
+    [["--overlap", "0"], 0],
+  ] as const) {
+    for (const chosen of choicesOf([[secret]])) {
+      const { id } = register(simulator, "http://localhost:9/webhooks", { secret: "whsec_the_first_5678" });
+      const words = [...overlap, ...chosen.flatMap(([one]) => one)];
+      expect(await run("endpoints", "rotate", id, ...words, "--simulator", url)).toMatchObject({ code: 0 });
+      expect((await ask("GET", `/endpoints/${id}`)).body).toMatchObject({
+        previous_secret_last4: "5678",
+        previous_secret_until: new Date(simulator.clock.now() + seconds * 1_000).toISOString(),
+        ...chosen[0]?.[1],
+      });
+    }
+  }
+});
