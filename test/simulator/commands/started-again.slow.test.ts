@@ -21,7 +21,8 @@ const listSchema = z.object({
 
 test("a service that is started again with its data file takes its endpoint as it is asked for now", async () => {
   const data = join(temporaryDirectory(), "simulator.db");
-  const forward = ["--data", data, "--forward-to", "http://localhost:9/webhooks"];
+  // However it is spelled, it is one address.
+  const forward = ["--data", data, "--forward-to", "http://LocalHost:9/webhooks"];
 
   const life = async (...options: string[]) => {
     const running = await serve([...forward, ...options]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import type { SimulatorOptions } from "../../../simulator/compose.ts";
-import { startService } from "../../helpers/service.ts";
+import { startService, type Json } from "../../helpers/service.ts";
 import { emit, register } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 import { pairsOf, walk } from "./pairs.ts";
@@ -99,5 +99,8 @@ test("two filters of the history count what both find", async () => {
       counted: states,
       lost: states.dead,
     });
+    const begun = (body["slots"] as Json[]).map((slot) => Date.parse(String(slot["started_at"])));
+    const lengths = begun.slice(1).map((startedMs, index) => startedMs - (begun[index] ?? 0));
+    expect(new Set([...lengths, Number(body["slot_seconds"]) * 1_000]).size).toBe(1);
   }
 });
