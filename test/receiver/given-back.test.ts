@@ -47,15 +47,15 @@ test.each([
     writeFileSync(join(folder, name, "handlers.ts"), "");
     return join(folder, name, "handlers.ts");
   });
+  const of = (file: string) => JSON.stringify(new URL(`../../receiver/${file}`, import.meta.url));
   const program = `
-    import { systemClock } from "./receiver/clock.ts";
-    import { watchFiles } from "./receiver/work/watch-files.ts";
+    import { systemClock } from ${of("clock.ts")};
+    import { watchFiles } from ${of("work/watch-files.ts")};
     const watching = watchFiles(() => undefined, systemClock);
     watching.follow(${JSON.stringify(files)});
     watching.follow(${JSON.stringify(files.slice(0, 1))});
     ${end};`;
   const child = spawn(process.execPath, [...RUN_TYPESCRIPT, "--input-type=module", "-e", program], {
-    cwd: join(import.meta.dirname, "../.."),
     stdio: ["ignore", "inherit", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -108,7 +108,7 @@ test.each(OFFERS)("what `%s` offers leads to what it was about", async (words, l
   expect(await follow(seen, given)).toMatchObject(leadsTo(seen));
 });
 
-test.each(["clock", "clock advance 1s", "clock mode --to manual"])(
+test.each(["clock", "clock advance 1s", "clock mode manual"])(
   "what `%s` offers moves the clock to the attempt that it tells of",
   async (words) => {
     const seen = await startSeen();
@@ -122,5 +122,5 @@ test("where nothing waits, and where the clock moves by itself, no command of th
   const seen = await startSeen();
   expect((await seen.sim("clock")).err).toBe("");
   await seen.fail();
-  expect((await seen.sim("clock", "mode", "--to", "real")).err).toBe("");
+  expect((await seen.sim("clock", "mode", "real")).err).toBe("");
 });
