@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { systemClock, type Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
+import type { WhenLost } from "./sqlite/work-file.ts";
 
 export type EngineOptions = {
   /** A file for SQLite. */
@@ -15,8 +16,7 @@ export type EngineOptions = {
   /** Whose inbox it is: one in PostgreSQL refuses a receiver that shares none of them with it. */
   signingSecrets?: readonly string[] | undefined;
   clock: Clock;
-  /** What to think of stored events when nobody knows any more which of them were handled. */
-  whenLost?: "handle-again" | "consider-handled";
+  whenLost?: WhenLost | undefined;
 };
 
 /** A folder with an engine for databases on a server, and with commands of its own. */
@@ -55,7 +55,7 @@ export class CannotOpen extends Error {
 /** Opens the engine that the configuration names. Throws `CannotOpen`. */
 export async function openConfigured(
   config: Config,
-  { whenLost }: { whenLost?: "handle-again" | "consider-handled" | undefined } = {},
+  { whenLost }: Pick<EngineOptions, "whenLost"> = {},
 ): Promise<Engine> {
   const { databaseFile } = config;
   const above = databaseFile === undefined ? "." : dirname(dirname(resolve(databaseFile)));
@@ -65,11 +65,7 @@ export async function openConfigured(
       `cannot open the database: there is no folder ${above}: make it, or mend DATABASE_URL.`,
     );
   try {
-    return await openEngine({
-      ...config,
-      clock: systemClock,
-      ...(whenLost === undefined ? {} : { whenLost }),
-    });
+    return await openEngine({ ...config, clock: systemClock, whenLost });
   } catch (error) {
     throw new CannotOpen(`cannot open the database: ${whyNot(error, databaseFile)}`, { cause: error });
   }

@@ -134,11 +134,11 @@ async function backlogFindings(engine: Engine): Promise<Finding[]> {
   };
   if (byState.dead > 0)
     found.push(
-      `${String(byState.dead)} dead events${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
+      `${String(byState.dead)} dead${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
     );
   if (byState.ignored > 0)
     found.push(
-      `${String(byState.ignored)} events that no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`,
+      `${String(byState.ignored)} ignored, which no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`,
     );
   if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS)
     found.push(

@@ -142,8 +142,8 @@ test("what waits too long, what died and what nobody wants is told of, by its ha
   );
   await processor.drain(0);
   const stuck = [
-    "warning inbox: 2 dead events (pos): `inbox list --state dead` says why, `inbox requeue --state dead` tries them again.",
-    "warning inbox: 1 events that no handler wants: write one, then `inbox requeue --state ignored`.",
+    "warning inbox: 2 dead (pos): `inbox list --state dead` says why, `inbox requeue --state dead` tries them again.",
+    "warning inbox: 1 ignored, which no handler wants: write one, then `inbox requeue --state ignored`.",
   ];
   await engine.intake.accept([newEvent({ type: "fresh" })]);
   clock.move(59 * 60_000);

@@ -171,6 +171,15 @@ test("inbox requeue asks for what all options together choose, and for no job of
     await requeueEvents(recording, named, name === undefined ? {} : { handler: name }, recordingTerminal());
     expect(asked).toEqual([{ ids: named, handler: name }]);
   }
+  for (const choice of [{ state: "dead" }, { type: "order.created" }, { since: 3_600 }] as const) {
+    const { asked, recording } = recordRequeues(engine);
+    const terminal = recordingTerminal();
+    expect(await requeueEvents(recording, named, choice, terminal)).toBe(2);
+    expect({ asked, said: terminal.said }).toEqual({
+      asked: [],
+      said: [expect.stringContaining("not both")],
+    });
+  }
 });
 
 /** An engine whose jobs stay as they are, and what was asked of it. */

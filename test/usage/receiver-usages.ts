@@ -237,7 +237,7 @@ export const RECEIVER_USAGES: readonly (readonly [
     "PORT=1",
     "health",
     3,
-    "no receiver answers at http://127.0.0.1:1/readyz. Start it, with the same PORT and HOST as here.",
+    "no receiver answers at http://127.0.0.1:1/readyz. Start it, with the same settings as here.",
   ],
   ["", "reconcile now", 2, "error: too many arguments for 'reconcile'. Expected 0 arguments but got 1: now."],
   ["", "reconcile --dry", 2, "error: unknown option '--dry'"],

@@ -212,7 +212,7 @@ describe("verify", () => {
     const markdown = await readFile(file("markdown"), "utf8");
     expect(markdown).toContain("### Webhook receiver: ❌ failed");
     expect(markdown).toContain("| duplicates | 1 | 2 | 0 | 0 |");
-    expect(await readFile(file("github"), "utf8")).toContain("::notice title=1 checks unverified::");
+    expect(await readFile(file("github"), "utf8")).toContain("::notice title=unverified: 1::");
   });
 
   test("prints complete JSON and nothing else with --json", async () => {

@@ -106,7 +106,7 @@ test.each<[string, PresentedReport, string[]]>([
   [
     "unverified twice for one reason",
     reportOf([shown("unverified", false), shown("unverified", false)], { unproven: "Give more." }),
-    ["::notice title=2 checks unverified::It is unverified.%0AGive more."],
+    ["::notice title=unverified: 2::It is unverified.%0AGive more."],
   ],
   [
     "incomplete",

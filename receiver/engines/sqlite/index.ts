@@ -11,7 +11,7 @@ import { applyHandlerMigrations } from "./handler-migrations.ts";
 import { createProcessor } from "./processor.ts";
 import { createSettling } from "./settling.ts";
 import { createTransactions } from "./transactions.ts";
-import { openWorkFile, workFileOf } from "./work-file.ts";
+import { openWorkFile, workFileOf, type WhenLost } from "./work-file.ts";
 import { createWorkers } from "./workers.ts";
 import { createWriter } from "./writer.ts";
 
@@ -31,8 +31,7 @@ const OPENING_TIMEOUT_MS = 5_000;
 export async function openSqliteEngine(options: {
   file: string;
   clock: Clock;
-  /** What to think of stored events when the work file is gone. */
-  whenLost?: "handle-again" | "consider-handled";
+  whenLost?: WhenLost | undefined;
   /** Another entry point for the writer thread; for tests that end the process in mid-commit. */
   writerThreadFile?: URL;
 }): Promise<Engine> {
@@ -107,8 +106,7 @@ export function createParts(options: {
 function prepareFiles({ file, whenLost }: Parameters<typeof openSqliteEngine>[0]): void {
   const inbox = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
   try {
-    const lost = whenLost === undefined ? {} : { whenLost };
-    openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS, ...lost }).close();
+    openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS, whenLost }).close();
   } finally {
     inbox.close();
   }

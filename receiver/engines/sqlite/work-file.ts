@@ -119,6 +119,9 @@ export function workFileOf(inboxFile: string): string {
   return inboxFile.replace(/(\.[^./\\]+)?$/, (extension) => `.work${extension || ".db"}`);
 }
 
+/** What to think of stored events when nobody knows any more which of them were handled. */
+export type WhenLost = "handle-again" | "consider-handled";
+
 /**
  * Opens the work file that belongs to the inbox file open as `inbox`, and refuses any other. A work file that is gone
  * while the inbox holds events is not made anew by itself, or all of them would be handled a second time:
@@ -128,7 +131,7 @@ export function openWorkFile(options: {
   file: string;
   inbox: Database.Database;
   busyTimeoutMs: number;
-  whenLost?: "handle-again" | "consider-handled";
+  whenLost?: WhenLost | undefined;
 }): Database.Database {
   const { file, inbox, whenLost } = options;
   const movedTo = inbox.prepare<[], string>(FIND_MOVED_TO).pluck().get();

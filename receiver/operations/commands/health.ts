@@ -18,7 +18,7 @@ export async function health(config: Config, terminal: Terminal): Promise<number
     .then(async (response) => ({ ok: response.ok, body: await response.json() }))
     .catch(() => undefined);
   if (answer === undefined) {
-    terminal.complain(`no receiver answers at ${url}. Start it, with the same PORT and HOST as here.`);
+    terminal.complain(`no receiver answers at ${url}. Start it, with the same settings as here.`);
     return EXIT.couldNotRun;
   }
   if (answer.ok) {

@@ -84,7 +84,7 @@ export async function requeueEvents(
 async function mistakeIn(
   engine: Engine,
   ids: readonly string[],
-  { state, handler, since }: RequeueOptions,
+  { state, type, handler, since }: RequeueOptions,
 ): Promise<string | undefined> {
   if (handler !== undefined) {
     const names = (await engine.ledger.handlers()).map(({ name }) => name);
@@ -92,6 +92,8 @@ async function mistakeIn(
       return `no handler is called ${handler}. There are: ${names.join(", ") || "none yet, for no worker has started"}.`;
     }
   }
+  if (ids.length > 0 && (state ?? type ?? since) !== undefined)
+    return "name the events, or choose them by --state, --type and --since: not both.";
   if (ids.length > 0 || state !== undefined || (handler !== undefined && since !== undefined))
     return undefined;
   return "name the events to requeue, or choose them: --state dead, --state ignored, or --handler NAME --since 7d.";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { loadConfig, type Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
-import { CannotOpen, openConfigured } from "../../engines/open.ts";
+import { CannotOpen, openConfigured, type EngineOptions } from "../../engines/open.ts";
 import { secretsOf } from "../secrets.ts";
 import { EXIT, processTerminal as terminal, type Terminal } from "./terminal.ts";
 
@@ -52,11 +52,9 @@ export function isUnbegun({ databaseFile }: Config): boolean {
   return databaseFile !== undefined && !existsSync(databaseFile);
 }
 
-type WhenLost = "handle-again" | "consider-handled";
-
 /** Does something with the engine and closes it; complains where it cannot be opened, or fails meanwhile. */
 export async function onEngine(
-  { config, terminal, whenLost }: { config: Config; terminal: Terminal; whenLost?: WhenLost },
+  { config, terminal, whenLost }: { config: Config; terminal: Terminal } & Pick<EngineOptions, "whenLost">,
   command: (engine: Engine) => Promise<number>,
 ): Promise<number> {
   const engine = await openEngineOrComplain(config, terminal, whenLost);
@@ -76,7 +74,7 @@ export async function onEngine(
 export async function openEngineOrComplain(
   config: Config,
   terminal: Terminal,
-  whenLost?: WhenLost,
+  whenLost?: EngineOptions["whenLost"],
 ): Promise<Engine | undefined> {
   try {
     return await openConfigured(config, { whenLost });

@@ -23,7 +23,7 @@ export function githubReport(report: PresentedReport): string {
     const reasons = [...new Set([...unverified.map(({ explanation }) => explanation), report.unproven ?? ""])]
       .join("\n")
       .trimEnd();
-    lines.push(`::notice title=${unverified.length} checks unverified::${data(reasons)}`);
+    lines.push(`::notice title=unverified: ${unverified.length}::${data(reasons)}`);
   }
   return lines.map((line) => `${line}\n`).join("");
 }
