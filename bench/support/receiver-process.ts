@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, "../..");
 const listeningSchema = z.object({ msg: z.literal("listening"), url: z.string(), admin_url: z.string() });
 
 export type ReceiverProcess = {
+  pid: number;
   url: string;
   adminUrl: string;
   /** From the start of the process until it listened. */
@@ -68,6 +69,7 @@ export async function startReceiver(options: {
   lines.close();
   child.stdout.resume();
   return {
+    pid: child.pid ?? 0,
     url: listening.url,
     adminUrl: listening.admin_url,
     startMs,
