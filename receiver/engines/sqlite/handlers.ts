@@ -1,5 +1,4 @@
 import type Database from "better-sqlite3";
-import { z } from "zod";
 import type { JobHandler } from "../../engine.ts";
 import { namedError } from "../../named-error.ts";
 
@@ -22,6 +21,7 @@ const ANNOUNCE = `
 const FORGET_OTHERS = `UPDATE handlers SET types = NULL WHERE name NOT IN (SELECT value FROM json_each(?))`;
 const COUNT_ANNOUNCED = `UPDATE position SET announced = announced + 1`;
 const LIST = `SELECT number, name, types FROM handlers WHERE types IS NOT NULL ORDER BY number`;
+const LIST_TYPES = `SELECT value FROM json_each(?)`;
 const LIST_GONE = `SELECT number FROM handlers WHERE types IS NULL`;
 const IGNORE = `
   UPDATE jobs SET state = 'ignored', due_at_ms = NULL, key = NULL, finished_at_ms = $nowMs, token = token + 1,
@@ -30,15 +30,11 @@ const IGNORE_WAITING = `
   ${IGNORE} WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number`;
 const IGNORE_HELD = `${IGNORE} WHERE key IS NOT NULL AND state = 'held' AND handler = $number`;
 
-const typesSchema = z.array(z.string());
-
 /** Names and types of the handlers that the last worker announced. */
 export function announcedHandlers(db: Database.Database): Omit<KnownHandler, "policy">[] {
   const rows = db.prepare<[], { number: number; name: string; types: string }>(LIST).all();
-  return rows.map(({ types, ...row }) => ({
-    ...row,
-    types: types === "*" ? "*" : typesSchema.parse(JSON.parse(types)),
-  }));
+  const listTypes = db.prepare<[string], string>(LIST_TYPES).pluck();
+  return rows.map(({ types, ...row }) => ({ ...row, types: types === "*" ? "*" : listTypes.all(types) }));
 }
 
 /**
