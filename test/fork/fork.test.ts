@@ -72,10 +72,10 @@ describe("a fork", () => {
   });
 
   test.each([
-    ["R1, R3: stored before it is answered, once", ["power-cut", "group-commit", "engines/sqlite"]],
-    ["R2: exactly what is signed", ["answers", "mutated-requests"]],
+    ["R1, R3: stored before it is answered, once", ["power-cut.slow", "group-commit", "engines/sqlite"]],
+    ["R2: exactly what is signed", ["answers", "mutated-requests.slow"]],
     ["R4 to R6: each job once, whatever its worker does", ["engines/sqlite", "kill", "supervisor"]],
-    ["R7: no request and no handler stops it", ["isolation", "bodies", "connections", "slow-clients"]],
+    ["R7: no request and no handler stops it", ["isolation.slow", "bodies", "connections", "slow-clients"]],
     ["R8: it ends in order", ["process", "signals", "farewell"]],
     ["your handlers", ["handlers/call-completed", "handlers/order-and-booking-created"]],
   ])("has the tests of %s", (_, tests) => {
@@ -93,8 +93,8 @@ describe("a fork", () => {
         "docs/scaling.md",
         "receiver/engines/postgres/index.ts",
         "receiver/engines/postgres/move/command.ts",
-        "test/receiver/engines/postgres.test.ts",
-        "test/receiver/postgres/move.test.ts",
+        "test/receiver/engines/postgres.slow.test.ts",
+        "test/receiver/postgres/move.slow.test.ts",
       ]),
     );
     expect([...files.keys()].filter((path) => path.includes("postgres"))).toEqual([]);

@@ -50,7 +50,7 @@ const SOURCES: Record<string, string[]> = {
     "receiver/intake/group-commit.ts MAXIMUM_HELD_EVENTS",
     "receiver/intake/group-commit.ts MAXIMUM_HELD_BYTES",
   ],
-  memory: ["test/borders/receiver.test.ts MOST_MEGABYTES"],
+  memory: ["test/borders/receiver.slow.test.ts MOST_MEGABYTES"],
   log: ["receiver/operations/request-log.ts UNSIGNED_LINES_A_SECOND"],
   "the end": ["receiver/config.ts SHUTDOWN_TIMEOUT_SECONDS"],
   "admin port": ["receiver/config-values.ts SHORTEST_TOKEN_CHARACTERS"],

@@ -6,7 +6,7 @@ export const runs: Run[] = [
     name: "borders of the receiver",
     minutes: 1,
     pace: "fixed",
-    files: ["test/borders/receiver.test.ts"],
+    files: ["test/borders/receiver.slow.test.ts"],
     // Twenty times what npm test plays: 4,000 connections at once, for instance, or as many as the system lets us open.
     environment: () => ({ BORDERS: "20" }),
   },
@@ -14,14 +14,14 @@ export const runs: Run[] = [
     name: "borders of the simulator",
     minutes: 1,
     pace: "fixed",
-    files: ["test/borders/simulator.test.ts"],
+    files: ["test/borders/simulator.slow.test.ts"],
     environment: () => ({ BORDERS: "20" }),
   },
   {
     name: "borders of each wire: broken after every byte",
     minutes: 1.5,
     pace: "fixed",
-    files: ["test/borders/every-byte.test.ts"],
+    files: ["test/borders/every-byte.slow.test.ts"],
     environment: () => ({ BORDERS: "20" }),
   },
   {
@@ -34,7 +34,7 @@ export const runs: Run[] = [
     name: "borders of an attempt: its turns",
     minutes: 1,
     pace: "alone",
-    files: ["test/simulator/sender/flood.test.ts"],
+    files: ["test/simulator/sender/flood.slow.test.ts"],
     environment: () => ({ FLOOD_TURNS: "measured" }),
   },
   {

@@ -17,13 +17,13 @@ export const runs: Run[] = [
   {
     name: "mutated requests",
     minutes: 4,
-    files: ["test/receiver/mutated-requests.test.ts"],
+    files: ["test/receiver/mutated-requests.slow.test.ts"],
     environment: (size) => ({ MUTATED_REQUESTS: times(100_000, size) }),
   },
   {
     name: "power cuts",
     minutes: 6,
-    files: ["test/receiver/power-cut.test.ts", "test/receiver/power-cut-control.slow.test.ts"],
+    files: ["test/receiver/power-cut.slow.test.ts", "test/receiver/power-cut-control.slow.test.ts"],
     environment: (size) => ({ POWER_CUT_IMAGES: times(100_000, size) }),
   },
   {
@@ -66,7 +66,7 @@ export const runs: Run[] = [
   {
     name: "storage errors",
     minutes: 3,
-    files: ["test/receiver/engines/statement-faults.test.ts"],
+    files: ["test/receiver/engines/statement-faults.slow.test.ts"],
     environment: (size) => ({ ERRORS_A_PLACE: times(45, size) }),
   },
   {
@@ -80,7 +80,7 @@ export const runs: Run[] = [
   {
     name: "errors of PostgreSQL",
     minutes: 1,
-    files: ["test/receiver/postgres/faults.test.ts"],
+    files: ["test/receiver/postgres/faults.slow.test.ts"],
     environment: () => ({ POSTGRES_FAULTS: "4" }),
   },
   {

@@ -12,7 +12,7 @@ export const runs: Run[] = [
     name: "frames of the dashboard",
     minutes: 1,
     pace: "alone",
-    files: ["test/dashboard/feed.test.ts"],
+    files: ["test/dashboard/feed.slow.test.ts"],
     environment: () => ({ DASHBOARD_FRAMES: "measured" }),
   },
 ];

@@ -16,7 +16,7 @@ export const runs: Run[] = [
     name: "again: lines of verify",
     minutes: 3,
     pace: "fixed",
-    files: ["test/verify/again.test.ts"],
+    files: ["test/verify/again.slow.test.ts"],
     environment: () => ({ VERIFY_AGAIN: "every check" }),
   },
   {

@@ -4,12 +4,22 @@ import { needsOf } from "./imports.ts";
 /** Beside the fork's own dependencies. */
 const TESTED_WITH = ["vitest", "fast-check"];
 
-/** They test our pages, or name handlers that a fork replaces. */
-const STAYS = ["test/receiver/docs.test.ts", "test/receiver/inbox-run.test.ts"];
+/** They test our pages, name handlers that a fork replaces, or take minutes. */
+const STAYS = [
+  "test/receiver/docs.test.ts",
+  "test/receiver/inbox-run.test.ts",
+  "test/receiver/hints-followed.slow.test.ts",
+  "test/receiver/power-cut-control.slow.test.ts",
+  "test/receiver/unread-log.slow.test.ts",
+  "test/receiver/postgres/race-and-kill.slow.test.ts",
+  "test/receiver/postgres/roles.slow.test.ts",
+  "test/receiver/postgres/servers.slow.test.ts",
+];
 
 /**
  * The files of the tests that a fork takes along: each test of the receiver that needs nothing else than what is there,
- * with its helpers. A test that needs a browser, another framework or the simulator stays behind.
+ * with its helpers, also those that are slow beside all else that the kit tests. A test that needs a browser, another
+ * framework or the simulator stays behind.
  */
 export function ownTests(
   kit: string,
@@ -17,7 +27,7 @@ export function ownTests(
   { has, dependencies }: { has: (path: string) => boolean; dependencies: readonly string[] },
 ): Map<string, string> {
   const taken = new Map<string, string>();
-  const tests = paths.filter((path) => /(?<!\.slow)\.test\.ts$/.test(path) && !STAYS.includes(path));
+  const tests = paths.filter((path) => path.endsWith(".test.ts") && !STAYS.includes(path));
   for (const path of tests) {
     const files = reached(kit, path, { has, packages: [...TESTED_WITH, ...dependencies] });
     for (const [file, text] of files ?? []) taken.set(file, text);

@@ -17,7 +17,11 @@ const BUGS: [string, string, Mutation[]][] = [
     "S1|S2",
     [
       { file: "shared/retry-policy.ts", find: "7_200, 43_200]", replace: "7_200, 43_200, 60]" },
-      { file: "simulator/domain/schema.ts", find: "number BETWEEN 1 AND 6", replace: "number BETWEEN 1 AND 7" },
+      {
+        file: "simulator/domain/schema.ts",
+        find: "number BETWEEN 1 AND 6",
+        replace: "number BETWEEN 1 AND 7",
+      },
       // The simulation has a schedule of its own to compare with; here it must notice by what is on the wire.
       {
         file: "test/simulator/simulation/invariants.ts",

@@ -7,7 +7,7 @@ export const plantedInReceiver: PlantedBug[] = [
     file: "receiver/engines/sqlite/inbox-file.ts",
     find: 'synchronous: "FULL"',
     replace: 'synchronous: "NORMAL"',
-    tests: ["test/simulation/receiver.test.ts", "-t", "break no promise"],
+    tests: ["test/simulation/receiver.slow.test.ts", "-t", "break no promise"],
   },
   {
     breaks: "R1: an event is acknowledged before its commit, and a crash between the two loses it.",
@@ -15,7 +15,7 @@ export const plantedInReceiver: PlantedBug[] = [
     find: "    const result = await options.accept(batch.map(({ event }) => event)).catch(failed);\n",
     replace:
       "    for (const { answer } of batch) answer({ ok: true, acceptance: { duplicate: false } });\n    const result = await options.accept(batch.map(({ event }) => event)).catch(failed);\n",
-    tests: ["test/simulation/receiver.test.ts"],
+    tests: ["test/simulation/receiver.slow.test.ts"],
   },
   {
     breaks: "R1: an event that was told as late is told as stored afterwards.",
@@ -72,7 +72,7 @@ export const plantedInReceiver: PlantedBug[] = [
     file: "receiver/engines/sqlite/transactions.ts",
     find: "      undo.run();\n",
     replace: "",
-    tests: ["test/simulation/receiver.test.ts"],
+    tests: ["test/simulation/receiver.slow.test.ts"],
   },
   {
     breaks: "R5: a handler that does not await its transaction counts as done before it is.",
@@ -107,7 +107,7 @@ export const plantedInReceiver: PlantedBug[] = [
     file: "receiver/engines/sqlite/workers.ts",
     find: "return stillMs >= LEASE_MS ||",
     replace: "return stillMs >= LEASE_MS * 1_000 ||",
-    tests: ["test/simulation/receiver.test.ts", "test/receiver/engines/sqlite.test.ts"],
+    tests: ["test/simulation/receiver.slow.test.ts", "test/receiver/engines/sqlite.test.ts"],
   },
   {
     breaks: "R6: an attempt beyond the last is made.",

@@ -127,14 +127,14 @@ export const plantedInSecurity: PlantedBug[] = [
     file: "receiver/operations/log.ts",
     find: "streamWrite: (line) => printableJson(redact(line))",
     replace: "streamWrite: (line) => printableJson(line)",
-    tests: ["test/receiver/canary.test.ts"],
+    tests: ["test/receiver/canary.slow.test.ts"],
   },
   {
     breaks: "Handlers get the operators' token in their environment.",
     file: "receiver/operations/secrets.ts",
     find: '  "ADMIN_TOKEN",\n',
     replace: "",
-    tests: ["test/receiver/canary.test.ts"],
+    tests: ["test/receiver/canary.slow.test.ts"],
   },
   {
     breaks: "The admin port answers without a token.",

@@ -114,7 +114,7 @@ export const plantedInVerify: PlantedBug[] = [
     file: "simulator/verify/explore/explore.ts",
     find: "one.refusal ?? problemOf(",
     replace: "problemOf(",
-    tests: ["test/verify/explore.test.ts"],
+    tests: ["test/verify/explore.slow.test.ts"],
   },
   {
     breaks: "With a baseline, a receiver that cannot be reached passes.",
@@ -149,7 +149,7 @@ export const plantedInVerify: PlantedBug[] = [
     file: "simulator/verify/checks/load.ts",
     find: ", noneAcknowledged(await Promise.all(forged)))",
     replace: ")",
-    tests: ["test/mutants/signature.test.ts"],
+    tests: ["test/mutants/signature.slow.test.ts"],
   },
   {
     breaks: "A receiver that forgets ids after some hundred others passes.",
