@@ -109,7 +109,9 @@ describe("the operator's page", () => {
 
   test("says what isn't ready, how old the oldest is, and what happened since the look before", async () => {
     const page = await startPage();
-    expect((await page.ask("/")).text).toContain("Nothing waits.");
+    const { text: atRest } = await page.ask("/");
+    expect(atRest).toContain("Nothing waits.");
+    expect(atRest).toContain("Nothing of any handler waits, runs or is dead.");
     page.health.startDraining();
     await accept(page.engine, [newEvent()]);
     const { text } = await page.ask("/");

@@ -80,7 +80,7 @@ function deadTable({ groups, isWhole }: { groups: DeadGroup[]; isWhole: boolean 
 }
 
 function handlersTable({ byHandler }: Counts): Html {
-  if (byHandler.length === 0) return html`<p>No worker has named its handlers yet.</p>`;
+  if (byHandler.length === 0) return html`<p>Nothing of any handler waits, runs or is dead.</p>`;
   const states = ["pending", "claimed", "dead", "ignored"] as const;
   const rows = byHandler.map(
     (counted) =>
