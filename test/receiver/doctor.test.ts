@@ -10,7 +10,7 @@ import { movableClock } from "./helpers/clock.ts";
 import { API_KEY, startRestService } from "./helpers/rest-service.ts";
 import { startTestReceiver, testConfig, useReceiver, type TestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
-import { until } from "./helpers/until.ts";
+import { workOff } from "./helpers/work-off.ts";
 
 const healthy = useReceiver();
 
@@ -127,20 +127,12 @@ test("what waits too long, what died and what nobody wants is told of, by its ha
     newEvent({ type: "dead" }),
     newEvent({ type: "odd" }),
   ]);
-  const processor = await engine.work.process({
+  const states = await workOff(engine, {
     handlers: [handler({ name: "pos", types: ["dead"] }), handler({ name: "crm", types: ["dead", "fresh"] })],
     handle: async ({ handler: name }) =>
       name === "pos" ? { kind: "dead", error: "hopeless" } : { kind: "done" },
-    workerId: "worker",
-    concurrency: 4,
-    onHandled: () => undefined,
-    onTrouble: () => undefined,
   });
-  await until(
-    () => engine.ledger.counts(),
-    ({ byState }) => byState.dead === 2 && byState.ignored === 1,
-  );
-  await processor.drain(0);
+  expect(states).toMatchObject({ dead: 2, ignored: 1 });
   const stuck = [
     "warning inbox: 2 dead (pos): `inbox list --state dead` says why, `inbox requeue --state dead` tries them again.",
     "warning inbox: 1 ignored, which no handler wants: write one, then `inbox requeue --state ignored`.",

@@ -5,7 +5,7 @@ import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { runReceiver } from "../usage/receiver-in-process.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
-import { until } from "./helpers/until.ts";
+import { workOff } from "./helpers/work-off.ts";
 
 /** Each command that a command of the receiver offers, run as it stands there, and looked at where it led. */
 
@@ -20,19 +20,11 @@ async function startSeen() {
     newEvent({ id: DEAD, type: "order.created", body: Buffer.from(JSON.stringify({ id: DEAD })) }),
     newEvent({ id: IGNORED, type: "call.completed" }),
   ]);
-  const processor = await engine.work.process({
+  const states = await workOff(engine, {
     handlers: [handler({ name: "pos", types: ["order.created"] })],
     handle: async () => ({ kind: "dead", error: "no table" }),
-    workerId: "worker",
-    concurrency: 1,
-    onHandled: () => undefined,
-    onTrouble: () => undefined,
   });
-  await until(
-    () => engine.ledger.counts(),
-    ({ byState }) => byState.dead === 1 && byState.ignored === 1,
-  );
-  await processor.drain(0);
+  expect(states).toMatchObject({ dead: 1, ignored: 1 });
   await engine.close();
   const environment = { DATABASE_URL: `sqlite:${file}`, SIGNING_SECRET: "whsec_long_enough_for_all" };
   return (...words: string[]) => runReceiver(words, environment);

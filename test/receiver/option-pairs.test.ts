@@ -7,7 +7,7 @@ import { get } from "./helpers/events.ts";
 import { movableClock } from "./helpers/clock.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { recordingTerminal } from "./helpers/terminal.ts";
-import { until } from "./helpers/until.ts";
+import { workOff } from "./helpers/work-off.ts";
 
 /** Any options of the inbox together, from the shell and over HTTP, against what the whole list says. */
 
@@ -41,22 +41,13 @@ async function startVaried() {
     { kind: "dead", error: "no table" },
     { kind: "dead", error: "x" },
   ];
-  const processor = await engine.work.process({
+  await workOff(engine, {
     handlers: [
       handler({ name: "crm", types: TYPES.slice(0, 2) }),
       handler({ name: "pos", types: [TYPES[1]!] }),
     ],
     handle: async () => outcomes[(handled += 1) % outcomes.length]!,
-    workerId: "worker",
-    concurrency: 1,
-    onHandled: () => undefined,
-    onTrouble: () => undefined,
   });
-  await until(
-    () => engine.ledger.counts(),
-    ({ byState }) => byState.pending + byState.claimed === 0,
-  );
-  await processor.drain(0);
   const terminal = recordingTerminal();
   await listInbox(engine, { limit: 100, json: true }, terminal);
   const all = listSchema.parse(JSON.parse(terminal.printed[0]!)).data;

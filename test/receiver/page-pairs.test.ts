@@ -3,7 +3,7 @@ import { fetch } from "undici";
 import type { Engine } from "../../receiver/engine.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
-import { until } from "./helpers/until.ts";
+import { workOff } from "./helpers/work-off.ts";
 
 /** What a form of the operator's page asks to be requeued, with any of its fields together, and what it says before. */
 
@@ -21,22 +21,14 @@ async function startSeen() {
   });
   const events = ["order.created", "call.completed", "nobody.wants"].map((type) => newEvent({ type }));
   await engine.intake.accept(events);
-  const processor = await engine.work.process({
+  const states = await workOff(engine, {
     handlers: [
       handler({ name: "crm", types: ["order.created", "call.completed"] }),
       handler({ name: "pos", types: ["order.created"] }),
     ],
     handle: async (claim) => ({ kind: "dead", error: `no ${claim.handler}` }),
-    workerId: "worker",
-    concurrency: 1,
-    onHandled: () => undefined,
-    onTrouble: () => undefined,
   });
-  await until(
-    () => engine.ledger.counts(),
-    ({ byState }) => byState.dead === 2 && byState.ignored === 1,
-  );
-  await processor.drain(0);
+  expect(states).toMatchObject({ dead: 2, ignored: 1 });
   const submit = async (fields: Record<string, string>) => {
     const body = new URLSearchParams(fields);
     const answer = await fetch(`${adminUrl ?? ""}/requeue`, { method: "POST", body });
