@@ -1,14 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import module from "node:module";
+import { z } from "zod";
 
 /** The version of the package that this file lies in: the kit's, or that of a fork. */
 export function version(): string {
-  for (let folder = new URL(".", import.meta.url); folder.pathname !== "/"; folder = new URL("..", folder)) {
-    const file = new URL("package.json", folder);
-    if (!existsSync(file)) continue;
-    const manifest: unknown = JSON.parse(readFileSync(file, "utf8"));
-    if (typeof manifest === "object" && manifest !== null && "version" in manifest) {
-      return String(manifest.version);
-    }
-  }
-  return "unknown";
+  const manifest: unknown = JSON.parse(readFileSync(module.findPackageJSON(import.meta.url) ?? "", "utf8"));
+  return z.object({ version: z.string().default("unknown") }).parse(manifest).version;
 }
