@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
+import type { Intake } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createInbox } from "../../receiver/intake/inbox.ts";
 import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
@@ -39,9 +40,13 @@ async function setUp() {
   const setPrunedBefore = (atMs: number): void => {
     prunedBeforeMs = async () => atMs;
   };
-  const run = async (options: { dryRun?: boolean; sinceMs?: number } = {}) =>
+  const run = async (options: { dryRun?: boolean; sinceMs?: number; accept?: Intake["accept"] } = {}) =>
     reconcile({
-      engine: { ...engine, ledger: { ...engine.ledger, prunedBeforeMs: async () => prunedBeforeMs() } },
+      engine: {
+        ...engine,
+        intake: { ...engine.intake, accept: options.accept ?? engine.intake.accept },
+        ledger: { ...engine.ledger, prunedBeforeMs: async () => prunedBeforeMs() },
+      },
       api,
       clock,
       sinceMs: options.sinceMs ?? Date.now() - 7 * DAY_MS,
@@ -231,5 +236,20 @@ describe("reconcile", () => {
     expect(
       state.requests.slice(before).some((request) => request.includes("starting_after=call_00151")),
     ).toBe(true);
+  });
+
+  test("that could not store what it found brings it with the next run", async () => {
+    const { state, engine, run } = await setUp();
+    state.calls = makeCalls(250, Date.now());
+    let batches = 0;
+    const accept: Intake["accept"] = async (batch) =>
+      (batches += 1) === 2
+        ? { ok: false, reason: "full", detail: "There is no room." }
+        : engine.intake.accept(batch);
+    const broken = await run({ accept });
+    expect(broken).toMatchObject({ finished: false, problem: expect.stringContaining("There is no room.") });
+    await run();
+    const stored = await engine.ledger.list({}, { limit: 1_000 });
+    expect(stored).toHaveLength(250);
   });
 });

@@ -35,14 +35,18 @@ test("recover goes on with what is left of an inbox that has lost its newest eve
   const file = join(temporaryDirectory(), "receiver.db");
   const engine = await openSqliteEngine({ file, clock: systemClock });
   const handled: string[] = [];
+  const stepsOfAnother: string[] = [];
   const work = async (of: Engine): Promise<void> => {
     const processor = await of.work.process({
       handlers: [handler(), handler({ name: "second" })],
       workerId: String(handled.length),
       concurrency: 4,
-      handle: async ({ id }) => {
+      handle: async ({ id, steps }) => {
         handled.push(id);
-        return { kind: "done" };
+        stepsOfAnother.push(...[await steps.find("step")].filter((made) => made !== undefined));
+        await steps.record("step", JSON.stringify(id));
+        // What is dead keeps its steps.
+        return id === lost.id ? { kind: "dead", error: "no" } : { kind: "done" };
       },
       onHandled: () => undefined,
       onTrouble: () => undefined,
@@ -80,5 +84,6 @@ test("recover goes on with what is left of an inbox that has lost its newest eve
   await work(again);
   expect(handled.splice(0, 2)).toEqual([forgotten.id, forgotten.id]);
   expect(handled).toEqual([kept.id, kept.id, lost.id, lost.id, later.id, later.id]);
+  expect(stepsOfAnother).toEqual([]);
   expect(await again.ledger.find(lost.id)).toBeUndefined();
 });

@@ -71,10 +71,7 @@ export async function beginWork(
 ): Promise<Processor> {
   applyHandlerMigrations(db, processing.handlers);
   const parts = createParts({ db, inbox, clock, policies: processing.handlers });
-  await parts.transactions.run(() => {
-    parts.handlers.announce();
-    parts.handlers.ignoreGone(clock.nowMs());
-  });
+  await parts.transactions.run(() => parts.handlers.announce());
   parts.handlers.refresh();
   return createProcessor(parts, processing);
 }
