@@ -24,7 +24,7 @@ const LIST = `SELECT number, name, types FROM handlers WHERE types IS NOT NULL O
 const LIST_TYPES = `SELECT value FROM json_each(?)`;
 const LIST_GONE = `SELECT number FROM handlers WHERE types IS NULL`;
 const IGNORE = `
-  UPDATE jobs SET state = 'ignored', due_at_ms = NULL, key = NULL, finished_at_ms = $nowMs, token = token + 1,
+  UPDATE jobs SET state = 'ignored', due_at_ms = NULL, key = NULL, finished_at_ms = $nowMs,
     last_error = 'Its handler is gone.'`;
 const IGNORE_WAITING = `
   ${IGNORE} WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number`;

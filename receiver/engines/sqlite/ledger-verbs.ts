@@ -18,7 +18,7 @@ const SET_BOOKMARK = `INSERT INTO bookmarks (name, value) VALUES (?, ?) ON CONFL
 const DELETE_BOOKMARK = `DELETE FROM bookmarks WHERE name = ?`;
 
 const OFFER = `
-  UPDATE jobs SET state = 'offered', due_at_ms = 0, attempts = 0, crashes = 0, token = token + 1, deferred = 0,
+  UPDATE jobs SET state = 'offered', due_at_ms = 0, attempts = 0, crashes = 0, deferred = 0,
     finished_at_ms = NULL, last_error = NULL, requeued_at_ms = ?
   WHERE job = ? AND (state = 'dead' OR state = 'ignored')`;
 const LIST_JOBS = `SELECT handler, state FROM jobs WHERE job BETWEEN ? AND ?`;

@@ -15,13 +15,13 @@ const RELEASE_NEXT = `
 const BACK = `
   state = CASE WHEN crashes > 0 THEN 'suspect' ELSE 'pending' END, due_at_ms = 0, attempts = attempts - 1, worker = NULL`;
 const RETURN = `UPDATE jobs SET ${BACK} ${HELD}`;
-const RETURN_UNKNOWN = `UPDATE jobs SET ${BACK}, token = token + 1 WHERE job = ? AND state = 'claimed'`;
+const RETURN_UNKNOWN = `UPDATE jobs SET ${BACK} WHERE job = ? AND state = 'claimed'`;
 
 const FIND_CLAIMED_BY = `
   SELECT job, handler, attempts, key FROM jobs INDEXED BY jobs_claimed WHERE worker IS NOT NULL AND worker = ?`;
 const TAKE_BACK = `
   UPDATE jobs SET state = $state, attempts = $attempts, due_at_ms = $dueAtMs, finished_at_ms = $finishedAtMs, key = $key,
-    crashes = crashes + 1, token = token + 1, worker = NULL, last_error = $error
+    crashes = crashes + 1, worker = NULL, last_error = $error
   WHERE job = $job AND state = 'claimed'`;
 
 const IS_HELD = `SELECT EXISTS (SELECT 1 FROM jobs ${HELD})`;

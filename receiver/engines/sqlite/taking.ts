@@ -9,7 +9,7 @@ export const HALF_OF_CHARACTERS = 4_194_304;
 /** Events that one transaction looks at, when their handlers are full. */
 const LARGEST_LOOK = 512;
 
-/** The holder of a claim: only with the latest token may anything be written. */
+/** The holder of a claim: only while the job is claimed, and with the token of its latest claim, may anything be written. */
 export type Lease = { job: number; token: number };
 
 /** A job that was claimed, with all that its handler needs. */

@@ -65,7 +65,7 @@ const MIGRATIONS = [
       OR state = 'held'                   -- waits for one before it with the same key
       OR state = 'claimed' OR state = 'done' OR state = 'ignored' OR state = 'dead' OR state = 'pruned'),
     attempts INTEGER NOT NULL,
-    token INTEGER NOT NULL,               -- fencing: only who holds the latest may write
+    token INTEGER NOT NULL,               -- fencing: how often it was claimed; only the latest claim may write
     worker INTEGER,                       -- who claimed it
     due_at_ms INTEGER,                    -- 0 is at once, whatever the clock says; null when it is held, claimed or finished
     deferred INTEGER NOT NULL DEFAULT 0,  -- put off by its handler

@@ -53,3 +53,36 @@ test("acknowledgements and handlers come through between what retention deletes 
     );
   }
 });
+
+test("what is requeued after retention has looked at it stays", async () => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const engine = await openSqliteEngine({ file, clock: systemClock });
+  onTestFinished(engine.close);
+  const processor = await engine.work.process({
+    handlers: [handler({ types: ["of.no.event"] })],
+    workerId: "test",
+    concurrency: 1,
+    handle: async () => ({ kind: "done" }),
+    onHandled: () => undefined,
+    onTrouble: (error) => {
+      throw error;
+    },
+  });
+  const [event, other] = newEvents(2);
+  await accept(engine, [event!, other!]);
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.ignored === 2,
+  );
+  await processor.drain(0);
+
+  const { inbox, db } = openFiles(file);
+  const requeues = openFiles(file).db;
+  const verbs = createLedgerVerbs({ inbox, db, clock: systemClock });
+  // It has looked when it answers a promise, and marks what it found in a transaction of its own.
+  const pruned = verbs.prune({ bodiesOlderThanMs: -60_000, idsOlderThanMs: 1e12 });
+  requeues.exec("UPDATE jobs SET state = 'offered', due_at_ms = 0 WHERE job = 1024");
+  expect(await pruned).toEqual({ bodies: 1, ids: 0 });
+  expect(await engine.ledger.find(event!.id)).toMatchObject({ state: "pending" });
+  expect(await engine.ledger.find(other!.id)).toMatchObject({ state: "pruned" });
+});

@@ -11,14 +11,21 @@ import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 function open(options: { dataFile?: string; outcome?: Outcome } = {}) {
   const { outcome = { status: 200 }, ...more } = options;
   const wall = createVirtualWall();
-  const receiver = { handled: 0, asked: [] as string[], isSilent: false };
-  const observer: Observer = (eventId) => {
-    receiver.asked.push(eventId);
-    return Promise.resolve(
-      receiver.isSilent ? { known: false, reason: "silent" } : { known: true, count: receiver.handled },
-    );
+  const receiver = {
+    outcome,
+    handled: 0,
+    asked: [] as string[],
+    isSilent: false,
+    /** What it says comes no sooner. */
+    saysAfter: Promise.resolve(),
   };
-  const send = () => Promise.resolve({ outcome, durationMs: 1 });
+  const observer: Observer = async (eventId) => {
+    receiver.asked.push(eventId);
+    const { isSilent, handled: count, saysAfter } = receiver;
+    await saysAfter;
+    return isSilent ? { known: false, reason: "silent" } : { known: true, count };
+  };
+  const send = () => Promise.resolve({ outcome: receiver.outcome, durationMs: 1 });
   const simulator = openSimulator({ clock: "manual", wall, send, ...more });
   /** Lets wall time pass, and the receiver answer meanwhile. */
   async function pass(ms: number): Promise<void> {
@@ -136,6 +143,26 @@ test("a verdict that what was done changes is counted anew, though attempts are 
   receiver.handled = 1;
   await pass(60);
   expect(simulator.verdicts.counts()).toMatchObject([{ meant: "forged", verdict: "not", count: 1 }]);
+});
+
+test("what was said last about one attempt ends nothing that is asked about the next", async () => {
+  const { simulator, receiver, observer, pass } = open({ outcome: { status: 500 } });
+  register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  const id = emitOne(simulator);
+  await simulator.settled();
+  for (const ms of [60, 240, 700, 2_000, 5_000]) await pass(ms);
+  const said = Promise.withResolvers<void>();
+  receiver.saysAfter = said.promise;
+  await pass(12_000);
+  receiver.outcome = { status: 200 };
+  await simulator.clock.advance(60);
+  said.resolve();
+  await pass(0);
+  receiver.saysAfter = Promise.resolve();
+  receiver.handled = 1;
+  await pass(60);
+  expect(verdictOf(simulator, id)).toBe("Acknowledged at attempt 2, handled once");
 });
 
 test("what is reset is asked about no more, nor what is closed", async () => {
