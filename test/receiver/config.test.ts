@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadConfig } from "../../receiver/config.ts";
+import { loadConfig, type Config } from "../../receiver/config.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 function problems(environment: Record<string, string>): string[] {
@@ -110,6 +110,26 @@ describe("the configuration", () => {
       expect.stringContaining("set beside SIGNING_SECRET"),
     ]);
     expect(problems({ SIGNING_SECRET_FILE: `${file}.missing` })).toEqual([expect.stringContaining("ENOENT")]);
+  });
+
+  test.each([
+    ["SIGNING_SECRET", (read: Config) => read.signingSecrets[0]],
+    ["API_KEY", (read: Config) => read.api?.key],
+    ["ADMIN_TOKEN", (read: Config) => read.adminToken],
+  ])("reads %s from a file of any editor", (name, of) => {
+    const file = join(temporaryDirectory(), "secret");
+    const rest = { SIGNING_SECRET: "s", API_BASE_URL: "https://api.example.com", API_KEY: "k", [name]: "" };
+    for (const end of ["", "\n", "\r\n"]) {
+      writeFileSync(file, `sixteen-letters-at-least${end}`);
+      const loaded = loadConfig({ ...rest, [`${name}_FILE`]: file });
+      expect(loaded.ok && of(loaded.config)).toBe("sixteen-letters-at-least");
+    }
+  });
+
+  test.each(["/healthz", "/readyz"])("refuses %s as the path of the webhook, which is taken", (path) => {
+    expect(problems({ SIGNING_SECRET: "s", WEBHOOK_PATH: path })).toEqual([
+      expect.stringMatching(/^WEBHOOK_PATH: is taken/),
+    ]);
   });
 
   test("never repeats a secret in a complaint", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sampleEnvelope } from "../../../shared/samples.ts";
 import { FAULTS, injectedFaults, type FaultName } from "../../../simulator/domain/faults.ts";
 import type { SendRequest } from "../../../simulator/domain/flights.ts";
 import { deliveryOf, emit, openSimulator, register, resend } from "../../helpers/simulator.ts";
@@ -137,4 +138,50 @@ test("after a lost answer the same event is a duplicate to its receiver, and not
     return simulator.deliveries.summary(again)?.verdict.meant;
   };
   expect([await meantOf("closed"), await meantOf(null)]).toEqual(["duplicate", "honest"]);
+});
+
+/** Where a fault may come from: from the whole service, from an endpoint, and from what sets an event off. */
+const SOURCES = { service: "drop-answer", endpoint: "slow-body", event: "reset-mid-body" } as const;
+type From = keyof typeof SOURCES;
+const all = subsets(Object.keys(SOURCES) as From[]);
+
+describe.each(all)("faults from %s, %s, %s", (...from) => {
+  const of = (one: From) => (from.includes(one) ? [{ name: SOURCES[one] }] : []);
+  const withEndpoints = () => {
+    const simulator = openSimulator({ clock: "manual", faults: of("service") });
+    const [chosen] = [9, 10].map((port) =>
+      register(simulator, `http://localhost:${port}/`, { faults: of("endpoint") }),
+    );
+    return { simulator, chosen };
+  };
+  const faultsOf = (simulator: ReturnType<typeof openSimulator>, deliveries: { id: string }[]) =>
+    deliveries.map(({ id }) =>
+      deliveryOf(simulator, id)
+        .faults.map(({ name }) => name)
+        .toSorted(),
+    );
+  const expected = from.map((one) => SOURCES[one]).toSorted();
+
+  test("come together where an event is set off", () => {
+    const { simulator } = withEndpoints();
+    const result = simulator.events.emit({ type: "call.completed", faults: of("event") });
+    const deliveries = result.ok ? result.emitted.flatMap((one) => one.deliveries) : [];
+    expect(faultsOf(simulator, deliveries)).toEqual([expected, expected]);
+  });
+
+  test.each([
+    { newIds: false, isOne: false },
+    { newIds: true, isOne: false },
+    { newIds: false, isOne: true },
+    { newIds: true, isOne: true },
+  ])("come together where one is replayed, as it is asked for: %o", ({ newIds, isOne }) => {
+    const { simulator, chosen } = withEndpoints();
+    const envelope = sampleEnvelope("order.created");
+    const endpointId = isOne ? chosen?.id : undefined;
+    const result = simulator.events.replay([envelope], { newIds, endpointId, faults: of("event") });
+    const emitted = result.ok ? result.emitted : [];
+    expect(emitted.map(({ event }) => event.id === envelope.id)).toEqual([!newIds]);
+    const deliveries = emitted.flatMap((one) => one.deliveries);
+    expect(faultsOf(simulator, deliveries)).toEqual(isOne ? [expected] : [expected, expected]);
+  });
 });
