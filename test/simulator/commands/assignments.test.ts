@@ -27,5 +27,5 @@ test("--set: each value in its own place, a list by the numbers of its items, th
 test("--set: a place in a list has as many digits as it takes", () => {
   const texts = Array.from({ length: 12 }, (_, place) => `items.${place}.name=${place}th`);
   const items = Array.from({ length: 12 }, (_, place) => ({ name: `${place}th` }));
-  expect(assignments("order.created", texts)).toEqual({ items });
+  expect(assignments("order.created", texts, '{"items":[]}')).toEqual({ items });
 });

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import type { Outcome } from "../../../simulator/domain/outcome.ts";
 import type { Observer } from "../../../simulator/observer/observer.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
+import { ALL } from "../../helpers/run/sizes.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
-import { emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
+import { emit, emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 /** A simulator that sends into a network of ours, and a receiver that is asked what it did. */
@@ -163,6 +164,24 @@ test("what was said last about one attempt ends nothing that is asked about the 
   receiver.handled = 1;
   await pass(60);
   expect(verdictOf(simulator, id)).toBe("Acknowledged at attempt 2, handled once");
+});
+
+test.runIf(ALL)("what was handled makes room for what comes after it", async () => {
+  const { simulator, receiver, observer, pass } = open();
+  register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  receiver.handled = 1;
+  // As many as are followed at a time.
+  emit(simulator, "call.completed", 2_000);
+  await simulator.settled();
+  for (const ms of [60, 240, 700, 2_000]) {
+    await pass(ms);
+    while (receiver.asked.length % 2_000 > 0) await loopTurns(1);
+  }
+  const id = emitOne(simulator);
+  await simulator.settled();
+  await pass(60);
+  expect(verdictOf(simulator, id)).toBe("Acknowledged, handled once");
 });
 
 test("what is reset is asked about no more, nor what is closed", async () => {
