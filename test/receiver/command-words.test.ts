@@ -5,6 +5,7 @@ import {
   listInbox,
   pruneInbox,
   requeueEvents,
+  showEvent,
 } from "../../receiver/operations/commands/inbox.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
@@ -52,6 +53,18 @@ async function setUp() {
   return { ...receiver, clock, events };
 }
 
+test("inbox show says of what is dead how to have it handled again, and of nothing else", async () => {
+  const { engine, events } = await setUp();
+  const said = await Promise.all(
+    events.map(async ({ id }) => {
+      const terminal = recordingTerminal();
+      expect(await showEvent(engine, id, {}, terminal)).toBe(0);
+      return terminal.said;
+    }),
+  );
+  expect(said).toEqual([[], [`Once its cause is mended: inbox requeue ${events[1]!.id}`], [], []]);
+});
+
 test("inbox list and stats show each event and each handler in a line", async () => {
   const { engine, events, clock } = await setUp();
   const list = recordingTerminal();
@@ -65,6 +78,9 @@ test("inbox list and stats show each event and each handler in a line", async ()
   const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/;
   expect(list.printed.map((line) => line.replace(time, "TIME"))).toEqual(told);
   expect(list.said).toEqual(["There may be more: --limit shows them."]);
+  const whole = recordingTerminal();
+  expect(await listInbox(engine, { limit: 5 }, whole)).toBe(0);
+  expect([whole.printed.length, whole.said]).toEqual([4, []]);
   const none = recordingTerminal();
   expect(await listInbox(engine, { limit: 4, type: "voicemail.created" }, none)).toBe(0);
   expect([none.printed, none.said]).toEqual([[], ["No event matches."]]);

@@ -260,4 +260,33 @@ describe("a process that is to stop", () => {
     await clock.pass(60_000);
     expect(children).toHaveLength(2);
   });
+
+  test.each(["before it has ended", "after it has ended"])(
+    "is followed by none, though its handlers change %s, and leaves nothing that waits",
+    async (when) => {
+      const { clock, children, supervisor, started } = setUp({ keepsSpare: true });
+      started();
+      const before = children.length;
+      const stopped = supervisor.stop(0);
+      if (when.startsWith("before")) supervisor.reload();
+      children[0]?.ends(0);
+      await clock.pass(1_000);
+      await stopped;
+      if (when.startsWith("after")) supervisor.reload();
+      await clock.pass(60_000);
+      expect(children).toHaveLength(before);
+      expect(clock.waiting()).toBe(0);
+    },
+  );
+});
+
+test("a process that is loading when the one before it dies begins once it has loaded its handlers", async () => {
+  const { children, supervisor, started, ready } = setUp({ keepsSpare: true });
+  started();
+  supervisor.reload();
+  const [old, next] = children;
+  old?.ends(1);
+  expect(next).toMatchObject({ loads: true, sent: [] });
+  ready(next);
+  expect(next?.sent).toEqual([begin(old?.workerId ?? "")]);
 });

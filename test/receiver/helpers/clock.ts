@@ -13,7 +13,7 @@ export function movableClock(): Clock & { move: (ms: number) => void } {
 }
 
 /** A clock that stands still until it is moved, and runs in order what falls due on the way. */
-export function standingClock(): Clock & { pass: (ms: number) => Promise<void> } {
+export function standingClock(): Clock & { pass: (ms: number) => Promise<void>; waiting: () => number } {
   let nowMs = 0;
   const timers = new Set<{ atMs: number; run: () => void }>();
   const after: Clock["after"] = (ms, run) => {
@@ -25,6 +25,8 @@ export function standingClock(): Clock & { pass: (ms: number) => Promise<void> }
     nowMs: () => nowMs,
     monotonicMs: () => nowMs,
     after,
+    /** How many are to be woken. */
+    waiting: () => timers.size,
     sleep: async (ms, signal) =>
       new Promise((resolve) => {
         const cancel = after(ms, resolve);

@@ -27,6 +27,17 @@ describe("the API key", () => {
     expect(await get(`/api/v1${path}`)).toMatchObject({ status: 200 });
   });
 
+  test("that is missing is told from one that is wrong", async () => {
+    const { get } = await startApi();
+    const messageTo = async (key: string | null) => (await get("/api/v1/me", { key })).body;
+    expect(await messageTo(null)).toMatchObject({
+      message: expect.stringMatching(/^The API key is missing\./),
+    });
+    expect(await messageTo("va_test_x")).toMatchObject({
+      message: expect.stringMatching(/^The API key is not valid\./),
+    });
+  });
+
   test("comes as a bearer token, in whatever case the scheme is written, and in no other way", async () => {
     const { raw } = await startApi();
     const status = async (...lines: string[]) =>
