@@ -79,6 +79,15 @@ describe("the admin port beyond loopback", () => {
     return (await sendRaw(adminUrl, Buffer.from(`GET ${path} HTTP/1.1\r\n${head}\r\n`))).status;
   }
 
+  test.each(["Bearer", "bearer", "BEARER", "Basic", "basic", "BASIC"])(
+    "takes the token from the scheme however it is spelled: %s",
+    async (scheme) => {
+      const isBasic = scheme.toLowerCase() === "basic";
+      const shown = isBasic ? Buffer.from(`name:${TOKEN}`).toString("base64") : TOKEN;
+      expect(await ask(receiver().adminUrl, "/inbox", { authorization: `${scheme} ${shown}` })).toBe(200);
+    },
+  );
+
   test.each(["/inbox", "/metrics", `/inbox/${newEventId()}`, "/nothing"])(
     "shows %s to nobody without its token",
     async (path) => {
