@@ -61,7 +61,7 @@ describe("the command line", () => {
       DATABASE_URL: database(),
     });
     expect(result.code).toBe(3);
-    expect(result.stderr).toMatch(new RegExp(`cannot listen on port ${String(port)} \\(EADDRINUSE\\)`));
+    expect(result.stderr).toMatch(new RegExp(`cannot listen on port ${String(port)} \\(EADDRINUSE\\)\\. Another program listens there`));
   });
 });
 

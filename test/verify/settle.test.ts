@@ -57,6 +57,21 @@ describe("effects have come to rest", () => {
     expect(events.filter((id) => !isHandled(handled.of(id)))).toEqual([]);
   });
 
+  test("for as long as a wait after what was handled before it was asked for the first time", async () => {
+    const handledAtMs: Record<string, number> = { early: 100, late: 600 };
+    const startedAt = performance.now();
+    const handled = await settle({
+      entries: [entry("early"), entry("late")],
+      observe: async (eventId) => {
+        const isDone = performance.now() - startedAt >= (handledAtMs[eventId] ?? 0);
+        return { known: true, count: isDone ? 1 : 0 };
+      },
+      withinMs: 300,
+      quietMs: 200,
+    });
+    expect(isHandled(handled.of("late"))).toBe(true);
+  });
+
   test.each([
     ["was never acknowledged", { acknowledged: false }],
     ["nobody need act on", { documented: false }],

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { EVENT_TYPES } from "../../shared/events.ts";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Check } from "../../simulator/verify/check.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
 import { createContext } from "../../simulator/verify/context.ts";
@@ -132,4 +133,24 @@ test("the evidence says how it was sent, what came back, and where, without what
     // What went on beside it, one request alone does not repeat.
     curl: undefined,
   });
+});
+
+test.each([
+  [0.4, "passed"],
+  [0.5, "passed"],
+  [0.6, "failed"],
+])("under load an answer may take half of the limit: %f of it has %s", async (share, outcome) => {
+  const context = contextOf({ burst: 3 });
+  const { responseTimeoutMs } = context.timing;
+  const check = CATALOGUE.find(({ id }) => id === "load.prompt");
+  const verdict = await check?.run({
+    ...context,
+    deliver: async (what) => {
+      const [eventId, { request }] = ["id" in what ? what.id : "", context.compose(what)];
+      const body = Buffer.alloc(0);
+      const answered = { kind: "answered" as const, status: 200, headers: [], body, complete: true };
+      return { eventId, request, outcome: answered, durationMs: responseTimeoutMs * share };
+    },
+  });
+  expect(verdict).toMatchObject({ outcome });
 });

@@ -38,6 +38,7 @@ type Seen = Awaited<ReturnType<typeof startSeen>>;
 type Told = {
   id: string;
   object: string;
+  state: string;
   url: string;
   endpoint_id: string;
   event_id: string;
@@ -106,6 +107,17 @@ test.each(OFFERS)("what `%s` offers leads to what it was about", async (words, l
   const named: Record<string, string> = { DEAD: seen.dead, EVENT: seen.event, ENDPOINT: seen.endpoint };
   const given = words.split(" ").map((word) => named[word] ?? word);
   expect(await follow(seen, given)).toMatchObject(leadsTo(seen));
+});
+
+test("`deliveries show` offers to send again what has given up, and nothing else", async () => {
+  const seen = await startSeen();
+  await seen.fail();
+  const { data } = (await seen.sim("deliveries", "--json")).json<Told>();
+  const offers: boolean[] = [];
+  for (const { id } of data)
+    offers.push((await seen.sim("deliveries", "show", id)).err.includes("deliveries resend"));
+  expect(data.map(({ state }) => state)).toEqual(["attempting", "delivered", "dead"]);
+  expect(offers).toEqual([false, false, true]);
 });
 
 test.each(["clock", "clock advance 1s", "clock mode manual"])(
