@@ -61,7 +61,9 @@ describe("the command line", () => {
       DATABASE_URL: database(),
     });
     expect(result.code).toBe(3);
-    expect(result.stderr).toMatch(new RegExp(`cannot listen on port ${String(port)} \\(EADDRINUSE\\)\\. Another program listens there`));
+    expect(result.stderr).toMatch(
+      new RegExp(`cannot listen on port ${String(port)} \\(EADDRINUSE\\)\\. Another program listens there`),
+    );
   });
 });
 
