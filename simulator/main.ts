@@ -9,9 +9,9 @@ await import("./newer-node.ts");
 await import("../shared/node-version.ts");
 // Keeps compiled code beside the packages, where no other user may write: the next command starts in half the time. Nothing
 // of it reaches a program of the user's; NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE come first.
-module.enableCompileCache(
-  join(dirname(module.findPackageJSON(import.meta.url) ?? ""), "node_modules/.cache/compiled"),
-);
+const manifest = module.findPackageJSON(import.meta.url);
+if (manifest !== undefined)
+  module.enableCompileCache(join(dirname(manifest), "node_modules/.cache/compiled"));
 const { endUnexpectedly, runCommands } = await import("./commands/program.ts");
 process.on("uncaughtException", endUnexpectedly);
 await runCommands(process.argv);

@@ -13,6 +13,7 @@ import { defineHandler } from "../../receiver/work/handler.ts";
 import { createHandlerBench } from "../../receiver/work/handler-bench.ts";
 import { sampleOrganization } from "../../shared/samples.ts";
 import { listen } from "../helpers/listen.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 import { handler, newEvents } from "./engine-suite/harness.ts";
 import { newBody } from "./helpers/events.ts";
@@ -171,4 +172,22 @@ test("an engine that has worked leaves no timer, and holds no file, once it is c
   expect(readdirSync(folder).filter((name) => name.startsWith("receiver.work"))).toEqual([
     "receiver.work.db",
   ]);
+});
+
+test.runIf(ALL)("nothing of a mounted receiver keeps its app from ending once it has stopped", async () => {
+  const library = new URL("../../receiver/index.ts", import.meta.url);
+  const program = `
+    import { createReceiver, defineHandler } from ${JSON.stringify(library)};
+    const receiver = await createReceiver({
+      handlers: [defineHandler({ name: "all", type: "*", handle: async () => undefined })],
+      signingSecrets: ["whsec_long_enough_for_all"],
+      databaseUrl: ${JSON.stringify(`sqlite:${join(temporaryDirectory(), "receiver.db")}`)},
+    });
+    await receiver.metrics();
+    await receiver.stop();`;
+  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, "--input-type=module", "-e", program], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  expect(await once(child, "exit")).toEqual([0, null]);
 });

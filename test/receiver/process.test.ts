@@ -65,6 +65,13 @@ describe("the command line", () => {
       new RegExp(`cannot listen on port ${String(port)} \\(EADDRINUSE\\)\\. Another program listens there`),
     );
   });
+
+  test.runIf(ALL).each(["--watch", "--inspect-handlers=127.0.0.1:0"])("%s alone is start's", async (word) => {
+    const environment = { DATABASE_URL: database() };
+    const { child, exited } = await startProcess({ environment, words: [word] });
+    child.kill("SIGTERM");
+    expect(await exited).toEqual({ code: 0, signal: null });
+  });
 });
 
 describe("the process", () => {

@@ -55,3 +55,20 @@ test("a signal while it starts ends it in order, as soon as it has started", asy
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/"msg":"listening".*"msg":"stopped"\}\n$/s);
 });
+
+/** A terminal sends its signals to the whole group of processes, and so does one that is closed. */
+test.runIf(ALL).each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+  "%s to all of its processes ends it in order: the supervisor says when its handlers stop",
+  async (signal) => {
+    const receiver = await startProcess({
+      environment: { DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}` },
+    });
+    await until(
+      async () => (await fetch(`${receiver.adminUrl}/metrics`)).text(),
+      (text) => text.includes("receiver_worker_up 1"),
+    );
+    process.kill(-receiver.child.pid!, signal);
+    expect(await receiver.exited).toEqual({ code: 0, signal: null });
+    expect(receiver.lines.filter((line) => line.includes("process died"))).toEqual([]);
+  },
+);

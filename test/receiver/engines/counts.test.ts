@@ -34,3 +34,41 @@ test("counts add up though a worker goes on while they are taken", async () => {
   const { byState } = createCounts({ inbox, db })(0);
   expect(byState).toEqual({ pending: 3, claimed: 0, done: 0, ignored: 0, dead: 0 });
 });
+
+/** Of a job, and whether it says when it is due; one that is held has a key. */
+const STATES = ["offered", "fresh", "pending", "suspect", "held", "claimed", "done", "ignored", "dead"];
+const PAIRS = STATES.flatMap((one) => STATES.map((other) => [one, other] as const));
+
+test("counts are those of the events as they are listed, whatever their jobs are at", async () => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const engine = await openSqliteEngine({ file, clock: systemClock });
+  onTestFinished(engine.close);
+  await accept(engine, newEvents(PAIRS.length));
+  const { inbox, db } = openFiles(file);
+  db.exec(
+    `INSERT INTO handlers (number, name, types, before_jobs) VALUES (1, 'one', '*', 0), (2, 'other', '*', 0)`,
+  );
+  const insert = db.prepare(`
+    INSERT INTO jobs (job, state, attempts, token, worker, due_at_ms, key) VALUES (?, ?, 1, 1, ?, ?, ?)`);
+  for (const [index, pair] of PAIRS.entries())
+    for (const [number, state] of pair.entries()) {
+      const isDue = STATES.indexOf(state) < STATES.indexOf("held");
+      const key = state === "held" ? "key" : null;
+      insert.run(
+        (index + 1) * 1_024 + number + 1,
+        state,
+        state === "claimed" ? 1 : null,
+        isDue ? 0 : null,
+        key,
+      );
+    }
+  db.exec(`UPDATE position SET seq = ${String(PAIRS.length)}`);
+  const listed = await engine.ledger.list({}, { limit: 1_000 });
+  const { byState } = createCounts({ inbox, db })(0);
+  const states = Object.keys(byState) as (keyof typeof byState)[];
+  expect(byState).toEqual(
+    Object.fromEntries(
+      states.map((state) => [state, listed.filter((event) => event.state === state).length]),
+    ),
+  );
+});
