@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import module from "node:module";
-import { dirname, join } from "node:path";
+import path from "node:path";
 import process from "node:process";
 
 // One after the other: an older Node.js may fail at what the program imports, so a newer one is looked for and the guard
@@ -11,7 +11,7 @@ await import("../shared/node-version.ts");
 // of it reaches a program of the user's; NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE come first.
 const manifest = module.findPackageJSON(import.meta.url);
 if (manifest !== undefined)
-  module.enableCompileCache(join(dirname(manifest), "node_modules/.cache/compiled"));
+  module.enableCompileCache(path.join(path.dirname(manifest), "node_modules/.cache/compiled"));
 const { endUnexpectedly, runCommands } = await import("./commands/program.ts");
 process.on("uncaughtException", endUnexpectedly);
 await runCommands(process.argv);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { plan } from "../torture/plan.ts";
 import { BUGS } from "../torture/planted/bugs.ts";
+import { KINDS } from "../torture/planted/planted-bug.ts";
 import type { Run } from "../torture/run.ts";
 import { RUNS } from "../torture/runs.ts";
 import { reportSchema, withFigures } from "../torture/report.ts";
@@ -82,4 +83,8 @@ describe("the figures of a report", () => {
 test("each planted bug has its place in the code, once", () => {
   const lost = BUGS.filter(({ file, find }) => readFileSync(ROOT + file, "utf8").split(find).length !== 2);
   expect(lost.map(({ file, breaks }) => `${file}: ${breaks}`)).toEqual([]);
+});
+
+test.each(KINDS)("a dozen planted bugs are of the kind %s", (kind) => {
+  expect(BUGS.filter((bug) => bug.kind === kind).length).toBeGreaterThanOrEqual(12);
 });

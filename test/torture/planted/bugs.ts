@@ -1,3 +1,14 @@
+import { plantedOrder } from "./kinds/order.ts";
+import { plantedStart } from "./kinds/start.ts";
+import { plantedBetween } from "./kinds/between.ts";
+import { plantedLast } from "./kinds/last.ts";
+import { plantedWords } from "./kinds/words.ts";
+import { plantedUnits } from "./kinds/units.ts";
+import { plantedOptions } from "./kinds/options.ts";
+import { plantedSpelling } from "./kinds/spelling.ts";
+import { plantedResources } from "./kinds/resources.ts";
+import { plantedHints } from "./kinds/hints.ts";
+import { plantedVerify } from "./kinds/verify.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInReceiver } from "./receiver.ts";
 import { plantedInSecurity } from "./security.ts";
@@ -14,4 +25,15 @@ export const BUGS: readonly PlantedBug[] = [
   ...plantedInSimulator,
   ...plantedInUsage,
   ...plantedInVerify,
+  ...plantedOrder,
+  ...plantedStart,
+  ...plantedBetween,
+  ...plantedLast,
+  ...plantedWords,
+  ...plantedUnits,
+  ...plantedOptions,
+  ...plantedSpelling,
+  ...plantedResources,
+  ...plantedHints,
+  ...plantedVerify,
 ];

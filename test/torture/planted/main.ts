@@ -10,7 +10,7 @@ const USAGE = `npm run torture -- --planted [--minutes N] [--only WORDS]
   Plants small bugs into copies of the code, one at a time, and looks whether a test fails.
 
   --minutes N    begins no bug after that long (default 1440)
-  --only WORDS   only bugs whose file or description contains these words
+  --only WORDS   only bugs whose kind, file or description contains these words
 
 It exits with 1 when a bug survives. One whose text no longer stands in the code is told of, and left out: mend it in
 test/torture/planted, or delete it there.
@@ -31,7 +31,9 @@ async function main(): Promise<number> {
     return 0;
   }
   const endsAtMs = performance.now() + countFrom("--minutes", values.minutes, 1_440) * 60_000;
-  const chosen = BUGS.filter(({ file, breaks }) => `${file} ${breaks}`.includes(values.only));
+  const chosen = BUGS.filter(({ kind = "", file, breaks }) =>
+    `${kind} ${file} ${breaks}`.includes(values.only),
+  );
   if (chosen.length === 0) {
     process.stderr.write(`No planted bug is called "${values.only}".\n`);
     return 2;

@@ -10,6 +10,7 @@ export const plantedInReceiver: PlantedBug[] = [
     tests: ["test/simulation/receiver.slow.test.ts", "-t", "break no promise"],
   },
   {
+    kind: "order",
     breaks: "R1: an event is acknowledged before its commit, and a crash between the two loses it.",
     file: "receiver/intake/group-commit.ts",
     find: "    const result = await options.accept(batch.map(({ event }) => event)).catch(failed);\n",
@@ -18,6 +19,7 @@ export const plantedInReceiver: PlantedBug[] = [
     tests: ["test/simulation/receiver.slow.test.ts"],
   },
   {
+    kind: "between",
     breaks: "R1: an event that was told as late is told as stored afterwards.",
     file: "receiver/intake/group-commit.ts",
     find: "    held.answer(TIMEOUT);\n",
@@ -25,6 +27,7 @@ export const plantedInReceiver: PlantedBug[] = [
     tests: ["test/receiver/group-commit.test.ts"],
   },
   {
+    kind: "between",
     breaks: "R1: an event that was answered 503 is stored all the same.",
     file: "receiver/intake/group-commit.ts",
     find: "if (waiting.delete(held)) release(held);",
@@ -138,6 +141,7 @@ export const plantedInReceiver: PlantedBug[] = [
     tests: ["test/receiver/supervisor.test.ts"],
   },
   {
+    kind: "resources",
     breaks: "R7: clients that read no answers keep their connections for ever.",
     file: "shared/listener/index.ts",
     find: "inFlight !== 0 && socket.writableLength === 0",
@@ -145,6 +149,7 @@ export const plantedInReceiver: PlantedBug[] = [
     tests: ["test/shared/listener.test.ts"],
   },
   {
+    kind: "start",
     breaks: "R8: what was claimed and not begun waits for a lease to run out after each restart.",
     file: "receiver/engines/sqlite/processor.ts",
     find: "=> [...batch, ...running.keys()];",

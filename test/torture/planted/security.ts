@@ -109,6 +109,7 @@ export const plantedInSecurity: PlantedBug[] = [
     tests: ["test/verify/judge.test.ts"],
   },
   {
+    kind: "resources",
     breaks: "A watcher of the stream that reads nothing takes memory without an end.",
     file: "simulator/control/stream.ts",
     find: "response.writableLength > LARGEST_BACKLOG_BYTES",

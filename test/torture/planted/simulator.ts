@@ -3,6 +3,7 @@ import type { PlantedBug } from "./planted-bug.ts";
 /** Bugs in what the simulator promises: S1 to S7. */
 export const plantedInSimulator: PlantedBug[] = [
   {
+    kind: "start",
     breaks: "S1: an attempt that a crash left open does not count, and a seventh may follow.",
     file: "simulator/domain/attempts.ts",
     find: "a.number = d.attempts_made",
@@ -10,6 +11,7 @@ export const plantedInSimulator: PlantedBug[] = [
     tests: ["test/simulator/delivery/restarts.test.ts"],
   },
   {
+    kind: "between",
     breaks: "S1: what is under way at the end is recorded in part, and sent again after a restart.",
     file: "simulator/domain/dispatcher.ts",
     find: "while (flights.any()) flights.turn([]);",
@@ -115,6 +117,7 @@ export const plantedInSimulator: PlantedBug[] = [
     tests: ["test/simulator/database.test.ts"],
   },
   {
+    kind: "start",
     breaks: "S6: after a kill, the stream gives a number twice, and a watcher misses what happened.",
     file: "simulator/domain/memory.ts",
     find: "journal.lastId() + entriesToCome",

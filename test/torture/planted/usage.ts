@@ -80,6 +80,7 @@ export const plantedInUsage: PlantedBug[] = [
     tests: ["test/simulator/delivery/blame.test.ts"],
   },
   {
+    kind: "order",
     breaks: "A duplicate that was asked for comes before its original has an answer.",
     file: "simulator/domain/fan-out.ts",
     find: 'if (faults.has("duplicate")) times.push(firstMs + DUPLICATE_AFTER_MS)',
@@ -101,6 +102,7 @@ export const plantedInUsage: PlantedBug[] = [
     tests: ["test/simulator/library/library.test.ts"],
   },
   {
+    kind: "resources",
     breaks: "A test that awaits a delivery hangs after a reset.",
     file: "simulator/library/deliveries.ts",
     find: 'if (entry.kind === "reset") {',
