@@ -24,7 +24,7 @@ export const plantedSpelling: PlantedBug[] = [
     file: "simulator/verify/delivery.ts",
     find: 'name.toLowerCase() === "connection"',
     replace: 'name === "Connection"',
-    tests: ["test/mutants/delivery.slow.test.ts"],
+    tests: ["test/verify/judge.test.ts"],
   },
   {
     kind: "spelling",
