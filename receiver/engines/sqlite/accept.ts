@@ -21,10 +21,7 @@ const COUNT_DUPLICATE_OF = `UPDATE events SET duplicates = duplicates + 1 WHERE 
 const HAS_RECONCILED = `
   SELECT EXISTS (SELECT 1 FROM aliases) OR EXISTS (SELECT 1 FROM events INDEXED BY events_reconciled WHERE source = 'reconcile')`;
 const FIND_RECONCILED = `SELECT seq FROM events INDEXED BY events_reconciled WHERE source = 'reconcile' AND object_id = ? AND type = ?`;
-const FIND_ALIAS = `SELECT seq FROM aliases WHERE key = ?`;
 const INSERT_ALIAS = `INSERT INTO aliases (key, seq, received_at_ms) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING`;
-
-const TOUCH = `UPDATE identity SET pair = pair`;
 
 /**
  * The writer thread: stores each batch that it is sent and answers once the commit is synced. The hooks are for tests:
@@ -77,9 +74,9 @@ export function createAccept(
   const countDuplicateOf = db.prepare<[number]>(COUNT_DUPLICATE_OF);
   const hasReconciled = db.prepare<[], number>(HAS_RECONCILED).pluck();
   const findReconciled = db.prepare<[string, string], number>(FIND_RECONCILED).pluck();
-  const findAlias = db.prepare<[Buffer], number>(FIND_ALIAS).pluck();
+  const findAlias = db.prepare<[Buffer], number>(`SELECT seq FROM aliases WHERE key = ?`).pluck();
   const insertAlias = db.prepare<[Buffer, number, number]>(INSERT_ALIAS);
-  const touch = db.prepare(TOUCH);
+  const touch = db.prepare(`UPDATE identity SET pair = pair`);
   const objects = createObjectIndex(db);
 
   const acceptAll = db.transaction((batch: readonly NewEvent[], nowMs: number): Acceptance[] => {

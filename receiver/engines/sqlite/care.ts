@@ -1,20 +1,19 @@
 import { closeSync, fchmodSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type Database from "better-sqlite3";
+import type { Files } from "./database.ts";
 
-const CHECK = `PRAGMA integrity_check`;
-const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
 const FIND_POSITION = `SELECT seq, deleted FROM position`;
 const COUNT_EVENTS = `SELECT count(*) FROM (SELECT DISTINCT job / 1024 FROM jobs)`;
 const FIND_UNFINISHED = `SELECT DISTINCT job / 1024 FROM jobs WHERE state NOT IN ('done', 'ignored', 'pruned')`;
 const HAS_BODY = `SELECT body IS NOT NULL FROM events WHERE seq = ?`;
 
 /** Reads both files from end to end and answers one line for everything that is wrong with them. */
-export function check({ inbox, db }: { inbox: Database.Database; db: Database.Database }): string[] {
+export function check({ inbox, db }: Files): string[] {
   const findings: string[] = [];
   for (const file of [inbox, db]) {
     try {
-      for (const finding of file.prepare<[], string>(CHECK).pluck().all()) {
+      for (const finding of file.prepare<[], string>(`PRAGMA integrity_check`).pluck().all()) {
         if (finding !== "ok") findings.push(`${file.name}: ${finding}`);
       }
     } catch (error) {
@@ -25,7 +24,7 @@ export function check({ inbox, db }: { inbox: Database.Database; db: Database.Da
   // What follows is asked of whole files only.
   if (findings.length > 0) return findings;
   const position = db.prepare<[], { seq: number; deleted: number }>(FIND_POSITION).get();
-  const lastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck().get() ?? 0;
+  const lastSeq = inbox.prepare<[], number>(`SELECT coalesce(max(seq), 0) FROM events`).pluck().get() ?? 0;
   if (position && position.seq > lastSeq) findings.push(`${db.name}: it is ahead of ${inbox.name}.`);
   const events = db.prepare<[], number>(COUNT_EVENTS).pluck().get() ?? 0;
   if (position && events !== position.seq - position.deleted) {
@@ -49,17 +48,13 @@ export function check({ inbox, db }: { inbox: Database.Database; db: Database.Da
  * work file has seen, and what it has more is handled (again). Nothing that is there already is overwritten, and a copy
  * has its name only once it is whole.
  */
-export function backup(options: {
-  inbox: Database.Database;
-  db: Database.Database;
-  directory: string;
-}): string[] {
-  const sources = [options.db, options.inbox];
-  const above = dirname(resolve(options.directory));
+export function backup({ inbox, db, directory }: Files & { directory: string }): string[] {
+  const sources = [db, inbox];
+  const above = dirname(resolve(directory));
   // One folder is made; more of them would hide that the name was mistyped.
   if (!existsSync(above)) throw new BackupRefused(`There is no folder ${above}: make it, or name another.`);
-  mkdirSync(options.directory, { recursive: true, mode: 0o700 });
-  const copies = sources.map((source) => join(options.directory, basename(source.name)));
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const copies = sources.map((source) => join(directory, basename(source.name)));
   const taken = copies.find((copy) => existsSync(copy));
   if (taken !== undefined)
     throw new BackupRefused(`${taken} is there already. Name another directory, or move it away.`);

@@ -1,5 +1,5 @@
-import type Database from "better-sqlite3";
 import { LONGEST_DELAY_MS } from "../ending.ts";
+import type { Files } from "./database.ts";
 import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers.ts";
 import { keyOf } from "./inbox-file.ts";
 import { createTake, createTaking, HALF_OF_CHARACTERS, type Buried, type ClaimedJob } from "./taking.ts";
@@ -7,14 +7,10 @@ import { createTake, createTaking, HALF_OF_CHARACTERS, type Buried, type Claimed
 /** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
 const LONGEST_DUE_MS = 2 * LONGEST_DELAY_MS;
 
-const FIND_SEQ = `SELECT seq FROM events WHERE key = ?`;
 // INDEXED BY, because SQLite keeps no statistics here: on a long queue the wrong index is the difference between
 // looking at one row and sorting all of them. A missing index is an error then.
 const WAITING = `FROM jobs INDEXED BY jobs_waiting WHERE due_at_ms IS NOT NULL AND state =`;
 const IS_THERE = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHERE due_at_ms IS NOT NULL)`;
-const LIST_OFFERED_TO = `SELECT DISTINCT handler ${WAITING} 'offered'`;
-const FIND_DUE = `
-  SELECT job, due_at_ms AS dueAtMs ${WAITING} ? AND handler = ? AND due_at_ms BETWEEN ? AND ? ORDER BY due_at_ms, job LIMIT ?`;
 // What lies ahead of the clock was written before it was turned back.
 const COUNT_STARTS = `SELECT count(*) FROM starts WHERE handler = ? AND at_ms > ? AND at_ms <= ?`;
 
@@ -30,17 +26,14 @@ type Waiting = { job: number; dueAtMs: number };
  * Claims jobs. The verbs that do want a transaction of the caller's. Retries that are due get half of the places when new
  * jobs wait too, and the other way round; handlers take turns in both. Large events are claimed a few at a time.
  */
-export function createClaims(options: {
-  db: Database.Database;
-  inbox: Database.Database;
-  handlers: Handlers;
-}) {
+export function createClaims(options: Files & { handlers: Handlers }) {
   const { db, inbox, handlers } = options;
   const taking = createTaking(options);
-  const findSeq = inbox.prepare<[Buffer], number>(FIND_SEQ).pluck();
+  const findSeq = inbox.prepare<[Buffer], number>(`SELECT seq FROM events WHERE key = ?`).pluck();
   const isThere = db.prepare<[], number>(IS_THERE).pluck();
-  const listOfferedTo = db.prepare<[], number>(LIST_OFFERED_TO).pluck();
-  const findDue = db.prepare<[string, number, number, number, number], Waiting>(FIND_DUE);
+  const listOfferedTo = db.prepare<[], number>(`SELECT DISTINCT handler ${WAITING} 'offered'`).pluck();
+  const findDue = db.prepare<[string, number, number, number, number], Waiting>(`
+    SELECT job, due_at_ms AS dueAtMs ${WAITING} ? AND handler = ? AND due_at_ms BETWEEN ? AND ? ORDER BY due_at_ms, job LIMIT ?`);
   const countStarts = db.prepare<[number, number, number], number>(COUNT_STARTS).pluck();
   // In one transaction, or each statement would take its locks: it is asked at rest.
   const isAnyWaiting = db.transaction((nowMs: number, room: Room): boolean => {

@@ -1,5 +1,5 @@
-import type Database from "better-sqlite3";
 import type { Counts } from "../../engine.ts";
+import type { Files } from "./database.ts";
 
 const SEQ = `job / 1024`;
 const SET_ASIDE = `jobs INDEXED BY jobs_set_aside WHERE state IN ('dead', 'ignored') AND state =`;
@@ -10,42 +10,37 @@ const UNFINISHED = `
   SELECT ${SEQ} AS seq FROM ${WAITING} UNION SELECT ${SEQ} FROM ${CLAIMED} UNION SELECT ${SEQ} FROM ${HELD}`;
 const OTHERS = `SELECT 1 FROM jobs WHERE jobs.job BETWEEN aside.job / 1024 * 1024 AND aside.job / 1024 * 1024 + 1023`;
 
-const FIND_POSITION = `SELECT seq, deleted FROM position`;
-const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
-const COUNT = `
-  SELECT
-    (SELECT count(DISTINCT ${SEQ}) FROM ${CLAIMED}) AS claimed,
-    (SELECT count(*) FROM (${UNFINISHED})) AS unfinished,
-    (SELECT count(DISTINCT ${SEQ}) FROM (SELECT job FROM ${SET_ASIDE} 'dead') AS aside WHERE NOT EXISTS (
-      ${OTHERS} AND (due_at_ms IS NOT NULL OR state = 'claimed' OR state = 'held'))) AS dead,
-    (SELECT count(*) FROM ${SET_ASIDE} 'ignored' AND job & 1023 = 0)
-      + (SELECT count(DISTINCT ${SEQ}) FROM (SELECT job FROM ${SET_ASIDE} 'ignored' AND job & 1023 <> 0) AS aside
-        WHERE NOT EXISTS (${OTHERS} AND state <> 'ignored')) AS ignored`;
-const FIND_OLDEST_UNFINISHED = `SELECT min(seq) FROM (${UNFINISHED})`;
 const FIND_NEXT = `SELECT min(seq) FROM events WHERE seq > ?`;
 const FIND_RECEIVED_AT = `SELECT received_at_ms FROM events WHERE seq = ?`;
-const BY_HANDLER = `
-  SELECT name AS handler, sum(state = 'pending') AS pending, sum(state = 'claimed') AS claimed,
-    sum(state = 'dead') AS dead, sum(state = 'ignored') AS ignored
-  FROM (
-    SELECT handler AS number, 'pending' AS state FROM ${WAITING}
-    UNION ALL SELECT handler, 'pending' FROM ${HELD}
-    UNION ALL SELECT handler, 'claimed' FROM ${CLAIMED}
-    UNION ALL SELECT job & 1023, state FROM ${SET_ASIDE} 'dead'
-    UNION ALL SELECT job & 1023, state FROM ${SET_ASIDE} 'ignored' AND job & 1023 <> 0
-  ) JOIN handlers USING (number) GROUP BY name ORDER BY name`;
 
 type Row = Record<"claimed" | "unfinished" | "dead" | "ignored", number>;
 
 /** Answers how many events there are in each state. What is done is not counted, but what remains: there are most of it. */
-export function createCounts({ inbox, db }: { inbox: Database.Database; db: Database.Database }) {
-  const findPosition = db.prepare<[], { seq: number; deleted: number }>(FIND_POSITION);
-  const findLastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck();
-  const count = db.prepare<[], Row>(COUNT);
-  const findOldestUnfinished = db.prepare<[], number | null>(FIND_OLDEST_UNFINISHED).pluck();
+export function createCounts({ inbox, db }: Files) {
+  const findPosition = db.prepare<[], { seq: number; deleted: number }>(`SELECT seq, deleted FROM position`);
+  const findLastSeq = inbox.prepare<[], number>(`SELECT coalesce(max(seq), 0) FROM events`).pluck();
+  const count = db.prepare<[], Row>(`
+    SELECT
+      (SELECT count(DISTINCT ${SEQ}) FROM ${CLAIMED}) AS claimed,
+      (SELECT count(*) FROM (${UNFINISHED})) AS unfinished,
+      (SELECT count(DISTINCT ${SEQ}) FROM (SELECT job FROM ${SET_ASIDE} 'dead') AS aside WHERE NOT EXISTS (
+        ${OTHERS} AND (due_at_ms IS NOT NULL OR state = 'claimed' OR state = 'held'))) AS dead,
+      (SELECT count(*) FROM ${SET_ASIDE} 'ignored' AND job & 1023 = 0)
+        + (SELECT count(DISTINCT ${SEQ}) FROM (SELECT job FROM ${SET_ASIDE} 'ignored' AND job & 1023 <> 0) AS aside
+          WHERE NOT EXISTS (${OTHERS} AND state <> 'ignored')) AS ignored`);
+  const findOldestUnfinished = db.prepare<[], number | null>(`SELECT min(seq) FROM (${UNFINISHED})`).pluck();
   const findNext = inbox.prepare<[number], number | null>(FIND_NEXT).pluck();
   const findReceivedAt = inbox.prepare<[number], number>(FIND_RECEIVED_AT).pluck();
-  const byHandler = db.prepare<[], Counts["byHandler"][number]>(BY_HANDLER);
+  const byHandler = db.prepare<[], Counts["byHandler"][number]>(`
+    SELECT name AS handler, sum(state = 'pending') AS pending, sum(state = 'claimed') AS claimed,
+      sum(state = 'dead') AS dead, sum(state = 'ignored') AS ignored
+    FROM (
+      SELECT handler AS number, 'pending' AS state FROM ${WAITING}
+      UNION ALL SELECT handler, 'pending' FROM ${HELD}
+      UNION ALL SELECT handler, 'claimed' FROM ${CLAIMED}
+      UNION ALL SELECT job & 1023, state FROM ${SET_ASIDE} 'dead'
+      UNION ALL SELECT job & 1023, state FROM ${SET_ASIDE} 'ignored' AND job & 1023 <> 0
+    ) JOIN handlers USING (number) GROUP BY name ORDER BY name`);
 
   // In one transaction, so that nothing is counted twice or not at all.
   const countJobs = db.transaction(() => ({

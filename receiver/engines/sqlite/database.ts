@@ -3,6 +3,9 @@ import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import type { Unavailable } from "../../engine.ts";
 
+/** Connections to the inbox file, and to the work file. */
+export type Files = { inbox: Database.Database; db: Database.Database };
+
 /** `FULL` syncs every commit; `NORMAL` syncs only when the write-ahead log is copied into the file. */
 export type Synchronous = "FULL" | "NORMAL";
 

@@ -13,27 +13,17 @@ export type KnownHandler = {
   policy: JobHandler | undefined;
 };
 
-const FIND_ANNOUNCED = `SELECT announced FROM position`;
-const ANNOUNCE = `
-  INSERT INTO handlers (number, name, types, before_jobs)
-  VALUES ((SELECT coalesce(max(number), 0) + 1 FROM handlers), ?, ?, (SELECT announced = 0 AND seq > 0 FROM position))
-  ON CONFLICT (name) DO UPDATE SET types = excluded.types`;
 const FORGET_OTHERS = `UPDATE handlers SET types = NULL WHERE name NOT IN (SELECT value FROM json_each(?))`;
-const COUNT_ANNOUNCED = `UPDATE position SET announced = announced + 1`;
 const LIST = `SELECT number, name, types FROM handlers WHERE types IS NOT NULL ORDER BY number`;
-const LIST_TYPES = `SELECT value FROM json_each(?)`;
-const LIST_GONE = `SELECT number FROM handlers WHERE types IS NULL`;
 const IGNORE = `
   UPDATE jobs SET state = 'ignored', due_at_ms = NULL, key = NULL, finished_at_ms = $nowMs,
     last_error = 'Its handler is gone.'`;
-const IGNORE_WAITING = `
-  ${IGNORE} WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number`;
 const IGNORE_HELD = `${IGNORE} WHERE key IS NOT NULL AND state = 'held' AND handler = $number`;
 
 /** Names and types of the handlers that the last worker announced. */
 export function announcedHandlers(db: Database.Database): Omit<KnownHandler, "policy">[] {
   const rows = db.prepare<[], { number: number; name: string; types: string }>(LIST).all();
-  const listTypes = db.prepare<[string], string>(LIST_TYPES).pluck();
+  const listTypes = db.prepare<[string], string>(`SELECT value FROM json_each(?)`).pluck();
   return rows.map(({ types, ...row }) => ({ ...row, types: types === "*" ? "*" : listTypes.all(types) }));
 }
 
@@ -42,11 +32,15 @@ export function announcedHandlers(db: Database.Database): Omit<KnownHandler, "po
  * split an event into the same jobs. The verbs want a transaction of the caller's.
  */
 export function createHandlers(db: Database.Database, policies: readonly JobHandler[]) {
-  const announce = db.prepare<[string, string]>(ANNOUNCE);
-  const findAnnounced = db.prepare<[], number>(FIND_ANNOUNCED).pluck();
-  const ignoreWaiting = db.prepare<[{ number: number; nowMs: number }]>(IGNORE_WAITING);
+  const announce = db.prepare<[string, string]>(`
+    INSERT INTO handlers (number, name, types, before_jobs)
+    VALUES ((SELECT coalesce(max(number), 0) + 1 FROM handlers), ?, ?, (SELECT announced = 0 AND seq > 0 FROM position))
+    ON CONFLICT (name) DO UPDATE SET types = excluded.types`);
+  const findAnnounced = db.prepare<[], number>(`SELECT announced FROM position`).pluck();
+  const ignoreWaiting = db.prepare<[{ number: number; nowMs: number }]>(`
+    ${IGNORE} WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number`);
   const ignoreHeld = db.prepare<[{ number: number; nowMs: number }]>(IGNORE_HELD);
-  const listGone = db.prepare<[], number>(LIST_GONE).pluck();
+  const listGone = db.prepare<[], number>(`SELECT number FROM handlers WHERE types IS NULL`).pluck();
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
   let known: KnownHandler[] = [];
   let announced: number | undefined;
@@ -56,7 +50,7 @@ export function createHandlers(db: Database.Database, policies: readonly JobHand
     announce(): void {
       for (const { name, types } of policies) announce.run(name, types === "*" ? "*" : JSON.stringify(types));
       db.prepare<[string]>(FORGET_OTHERS).run(JSON.stringify([...byName.keys()]));
-      db.prepare(COUNT_ANNOUNCED).run();
+      db.prepare(`UPDATE position SET announced = announced + 1`).run();
     },
     /** Ends what waits for a handler that is gone. */
     ignoreGone(nowMs: number): void {

@@ -2,7 +2,7 @@ import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { Engine, JobHandler, Processor, ProcessOptions } from "../../engine.ts";
 import { createClaims } from "./claims.ts";
-import { createLook, openReader } from "./database.ts";
+import { createLook, openReader, type Files } from "./database.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
 import { createHandlers } from "./handlers.ts";
 import { openInboxFile } from "./inbox-file.ts";
@@ -66,7 +66,7 @@ export async function openSqliteEngine(options: {
 
 /** Brings handlers' tables up to date, announces the handlers, and starts the background loop over connections of its own. */
 export async function beginWork(
-  { db, inbox, clock }: { db: Database.Database; inbox: Database.Database; clock: Clock },
+  { db, inbox, clock }: Files & { clock: Clock },
   processing: ProcessOptions,
 ): Promise<Processor> {
   applyHandlerMigrations(db, processing.handlers);
@@ -77,14 +77,13 @@ export async function beginWork(
 }
 
 /** What the background loop is made of, over connections of its own to both files. */
-export function createParts(options: {
-  db: Database.Database;
-  inbox: Database.Database;
-  clock: Clock;
-  policies: readonly JobHandler[];
-}) {
-  const { db, inbox, clock } = options;
-  const handlers = createHandlers(db, options.policies);
+export function createParts({
+  db,
+  inbox,
+  clock,
+  policies,
+}: Files & { clock: Clock; policies: readonly JobHandler[] }) {
+  const handlers = createHandlers(db, policies);
   const settling = createSettling({ db, handlers });
   const transactions = createTransactions(db, clock);
   return {

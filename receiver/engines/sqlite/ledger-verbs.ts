@@ -1,8 +1,8 @@
-import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { Ledger } from "../../engine.ts";
 import { backup, check } from "./care.ts";
 import { createCounts } from "./counts.ts";
+import type { Files } from "./database.ts";
 import { announcedHandlers, HANDLERS_PER_EVENT, wants } from "./handlers.ts";
 import { createObjectIndex } from "./object-index.ts";
 import { createQueries } from "./queries.ts";
@@ -12,34 +12,15 @@ import { createTransactions } from "./transactions.ts";
 /** After each batch that is deleted, acknowledgements and handlers have the locks for so long. */
 const PAUSE_MS = 10;
 
-const FIND_PRUNED_BEFORE = `SELECT pruned_before_ms FROM identity`;
-const GET_BOOKMARK = `SELECT value FROM bookmarks WHERE name = ?`;
 const SET_BOOKMARK = `INSERT INTO bookmarks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
-const DELETE_BOOKMARK = `DELETE FROM bookmarks WHERE name = ?`;
 
-const OFFER = `
-  UPDATE jobs SET state = 'offered', due_at_ms = 0, attempts = 0, crashes = 0, deferred = 0,
-    finished_at_ms = NULL, last_error = NULL, requeued_at_ms = ?
-  WHERE job = ? AND (state = 'dead' OR state = 'ignored')`;
 const LIST_JOBS = `SELECT handler, state FROM jobs WHERE job BETWEEN ? AND ?`;
 const ADD = `INSERT INTO jobs (job, state, attempts, token, due_at_ms, requeued_at_ms) VALUES (?, 'offered', 0, 0, 0, ?)`;
-const ADD_DEAD = `
-  INSERT INTO jobs (job, state, attempts, token, finished_at_ms, last_error)
-  SELECT ?, state, attempts, token, finished_at_ms, last_error FROM jobs WHERE job = ? AND state = 'dead'`;
 const REMOVE_IGNORED = `DELETE FROM jobs WHERE job = ? AND (state = 'dead' OR state = 'ignored')`;
 const FIND_TYPE = `SELECT type FROM events WHERE seq = ? AND body IS NOT NULL`;
-const WAS_THERE = `SELECT before_jobs FROM handlers WHERE name = ?`;
 
 /** What operators ask and do, over connections of its own to both files. */
-export function createLedgerVerbs({
-  inbox,
-  db,
-  clock,
-}: {
-  inbox: Database.Database;
-  db: Database.Database;
-  clock: Clock;
-}): Required<Ledger> {
+export function createLedgerVerbs({ inbox, db, clock }: Files & { clock: Clock }): Required<Ledger> {
   const transactions = createTransactions(db, clock);
   const queries = createQueries({ inbox, db });
   const counts = createCounts({ inbox, db });
@@ -51,10 +32,10 @@ export function createLedgerVerbs({
     pause: async () => clock.sleep(PAUSE_MS),
   });
   const requeue = createRequeue({ inbox, db });
-  const findPrunedBefore = inbox.prepare<[], number>(FIND_PRUNED_BEFORE).pluck();
-  const getBookmark = inbox.prepare<[string], string>(GET_BOOKMARK).pluck();
+  const findPrunedBefore = inbox.prepare<[], number>(`SELECT pruned_before_ms FROM identity`).pluck();
+  const getBookmark = inbox.prepare<[string], string>(`SELECT value FROM bookmarks WHERE name = ?`).pluck();
   const setBookmark = inbox.prepare<[string, string]>(SET_BOOKMARK);
-  const deleteBookmark = inbox.prepare<[string]>(DELETE_BOOKMARK);
+  const deleteBookmark = inbox.prepare<[string]>(`DELETE FROM bookmarks WHERE name = ?`);
 
   return {
     find: async (id) => queries.find(id),
@@ -96,14 +77,19 @@ export function createLedgerVerbs({
  * it has none. False when that changed nothing. It wants a transaction of the caller's. Its jobs are offered to the
  * worker, for only that can tell a job's key.
  */
-function createRequeue({ inbox, db }: { inbox: Database.Database; db: Database.Database }) {
-  const offer = db.prepare<[number, number]>(OFFER);
+function createRequeue({ inbox, db }: Files) {
+  const offer = db.prepare<[number, number]>(`
+    UPDATE jobs SET state = 'offered', due_at_ms = 0, attempts = 0, crashes = 0, deferred = 0,
+      finished_at_ms = NULL, last_error = NULL, requeued_at_ms = ?
+    WHERE job = ? AND (state = 'dead' OR state = 'ignored')`);
   const listJobs = db.prepare<[number, number], { handler: number; state: string }>(LIST_JOBS);
   const add = db.prepare<[number, number]>(ADD);
-  const addDead = db.prepare<[number, number]>(ADD_DEAD);
+  const addDead = db.prepare<[number, number]>(`
+    INSERT INTO jobs (job, state, attempts, token, finished_at_ms, last_error)
+    SELECT ?, state, attempts, token, finished_at_ms, last_error FROM jobs WHERE job = ? AND state = 'dead'`);
   const removeIgnored = db.prepare<[number]>(REMOVE_IGNORED);
   const findType = inbox.prepare<[number], string>(FIND_TYPE).pluck();
-  const wasThere = db.prepare<[string], number>(WAS_THERE).pluck();
+  const wasThere = db.prepare<[string], number>(`SELECT before_jobs FROM handlers WHERE name = ?`).pluck();
 
   return (seq: number, handler: string | undefined, nowMs: number): boolean => {
     const first = seq * HANDLERS_PER_EVENT;

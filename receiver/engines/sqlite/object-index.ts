@@ -5,10 +5,6 @@ const CREATE = `
   CREATE TEMP TABLE objects (object_id TEXT, type TEXT, seq INTEGER, PRIMARY KEY (object_id, type)) WITHOUT ROWID;
   CREATE TEMP TABLE objects_seen (seq INTEGER NOT NULL);
   INSERT INTO objects_seen VALUES (0)`;
-const EXTEND = `
-  INSERT OR IGNORE INTO objects
-  SELECT object_id, type, seq FROM events WHERE seq > (SELECT seq FROM objects_seen) AND object_id IS NOT NULL`;
-const SEE = `UPDATE objects_seen SET seq = (SELECT coalesce(max(seq), 0) FROM events)`;
 const FIND = `SELECT seq FROM objects WHERE object_id = ? AND type = ?`;
 
 /**
@@ -20,8 +16,10 @@ export function createObjectIndex(db: Database.Database) {
 
   function prepare() {
     db.exec(CREATE);
-    const extend = db.prepare(EXTEND);
-    const see = db.prepare(SEE);
+    const extend = db.prepare(`
+      INSERT OR IGNORE INTO objects
+      SELECT object_id, type, seq FROM events WHERE seq > (SELECT seq FROM objects_seen) AND object_id IS NOT NULL`);
+    const see = db.prepare(`UPDATE objects_seen SET seq = (SELECT coalesce(max(seq), 0) FROM events)`);
     return {
       // One look for both: what another process stores between two looks would count as seen, and be in no index.
       extend: db.transaction(() => {

@@ -1,6 +1,6 @@
-import type Database from "better-sqlite3";
 import type { EventFilter, EventSource, EventState, InboxEvent, InboxJob, Page } from "../../engine.ts";
 import { summaryOf } from "../event-state.ts";
+import type { Files } from "./database.ts";
 import { HANDLERS_PER_EVENT } from "./handlers.ts";
 import { idOf, keyOf } from "./inbox-file.ts";
 
@@ -23,15 +23,9 @@ type JobRow = Pick<InboxJob, "attempts" | "handled" | "lastError" | "finishedAtM
 const EVENT_COLUMNS = `
   seq, key, type, source, received_at_ms AS receivedAtMs, duplicates, handled, body IS NULL AS pruned`;
 const FIND_SEQ = `SELECT seq FROM events WHERE key = $key UNION ALL SELECT seq FROM aliases WHERE key = $key`;
-const FIND_EVENT = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`;
-const FIND_BODY = `SELECT body FROM events WHERE seq = ?`;
 const LIST_DOWN = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
 const LIST_UP = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`;
 
-const LIST_JOBS = `
-  SELECT handler AS number, name, state, attempts, handled, due_at_ms AS dueAtMs, deferred,
-    finished_at_ms AS finishedAtMs, last_error AS lastError
-  FROM jobs LEFT JOIN handlers ON handlers.number = handler WHERE job BETWEEN ? AND ? ORDER BY name`;
 // Dead and ignored jobs are few among many: their index goes to them at once.
 const SET_ASIDE = `SELECT job FROM jobs INDEXED BY jobs_set_aside WHERE state IN ('dead', 'ignored') AND state = ?`;
 const SET_ASIDE_DOWN = `${SET_ASIDE} AND job < ? ORDER BY job DESC LIMIT ?`;
@@ -41,13 +35,16 @@ const SET_ASIDE_UP = `${SET_ASIDE} AND job >= ? ORDER BY job LIMIT ?`;
 const SCAN = 500;
 
 /** What can be asked of the two files together. Reads only, through connections of any kind. */
-export function createQueries({ inbox, db }: { inbox: Database.Database; db: Database.Database }) {
+export function createQueries({ inbox, db }: Files) {
   const findSeq = inbox.prepare<[{ key: Buffer }], number>(FIND_SEQ).pluck();
-  const findEvent = inbox.prepare<[number], EventRow>(FIND_EVENT);
-  const findBody = inbox.prepare<[number], Buffer | null>(FIND_BODY).pluck();
+  const findEvent = inbox.prepare<[number], EventRow>(`SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`);
+  const findBody = inbox.prepare<[number], Buffer | null>(`SELECT body FROM events WHERE seq = ?`).pluck();
   const listDown = inbox.prepare<[number, number], EventRow>(LIST_DOWN);
   const listUp = inbox.prepare<[number, number], EventRow>(LIST_UP);
-  const listJobs = db.prepare<[number, number], JobRow>(LIST_JOBS);
+  const listJobs = db.prepare<[number, number], JobRow>(`
+    SELECT handler AS number, name, state, attempts, handled, due_at_ms AS dueAtMs, deferred,
+      finished_at_ms AS finishedAtMs, last_error AS lastError
+    FROM jobs LEFT JOIN handlers ON handlers.number = handler WHERE job BETWEEN ? AND ? ORDER BY name`);
   const setAsideDown = db.prepare<[string, number, number], number>(SET_ASIDE_DOWN).pluck();
   const setAsideUp = db.prepare<[string, number, number], number>(SET_ASIDE_UP).pluck();
 

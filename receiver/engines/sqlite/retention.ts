@@ -1,5 +1,4 @@
-import type Database from "better-sqlite3";
-import { syncCommits } from "./database.ts";
+import { syncCommits, type Files } from "./database.ts";
 
 /** Deleting holds the write lock: this many rows at a time. */
 const BATCH = 200;
@@ -10,29 +9,10 @@ type Finished = { seq: number; handled: number; receivedAtMs: number | undefined
 const FIND_NEXT = `SELECT min(job) / 1024 FROM jobs WHERE job >= ? * 1024`;
 const OF_EVENT = `job BETWEEN $seq * 1024 AND $seq * 1024 + 1023`;
 const IS_FINISHED = `(state = 'done' OR state = 'ignored' OR state = 'pruned')`;
-// Events all of whose jobs are finished, and none of them dead.
-const LIST_FINISHED = `
-  SELECT job / 1024 AS seq, max(handled) AS handled FROM jobs
-  WHERE job BETWEEN $first * 1024 AND ($first + ${String(BATCH)}) * 1024 - 1 GROUP BY 1 HAVING min(${IS_FINISHED})`;
 const FIND_RECEIVED_AT = `SELECT received_at_ms FROM events WHERE seq = ? AND body IS NOT NULL`;
-// Whatever was requeued since we looked is not marked, and stays.
-const MARK = `
-  UPDATE jobs SET state = 'pruned'
-  WHERE ${OF_EVENT} AND NOT EXISTS (SELECT 1 FROM jobs WHERE ${OF_EVENT} AND NOT ${IS_FINISHED})`;
-// What reconcile found keeps its object for as long as its id: the service's own event may still come, with another id.
-const FORGET = `
-  UPDATE events SET body = NULL, trace = NULL, handled = ?, duplicates = 0,
-    type = CASE source WHEN 'reconcile' THEN type ELSE '' END,
-    object_id = CASE source WHEN 'reconcile' THEN object_id END
-  WHERE seq = ?`;
-const REMEMBER = `UPDATE identity SET pruned_before_ms = max(pruned_before_ms, ?)`;
-const DELETE_JOBS = `DELETE FROM jobs WHERE ${OF_EVENT} AND state = 'pruned'`;
-const DELETE_STEPS = `DELETE FROM steps WHERE ${OF_EVENT}`;
-const COUNT_DELETED = `UPDATE position SET deleted = deleted + ?`;
 const LIST_IDS = `SELECT seq, received_at_ms FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(BATCH)}`;
 // Never the newest: the next event would get its seq, and the work file has been there already.
 const DELETE_ID = `DELETE FROM events WHERE seq = ? AND body IS NULL AND seq < (SELECT max(seq) FROM events)`;
-const DELETE_OLD_ALIASES = `DELETE FROM aliases WHERE received_at_ms < ?`;
 
 /**
  * Deletes what has been kept long enough. Only finished events: dead letters and unfinished ones stay until somebody
@@ -46,28 +26,39 @@ const DELETE_OLD_ALIASES = `DELETE FROM aliases WHERE received_at_ms < ?`;
  *
  * `pause` lets acknowledgements through. Nothing here shrinks the files: the space is used again.
  */
-export function createRetention(options: {
-  inbox: Database.Database;
-  db: Database.Database;
-  /** A transaction on the work file. */
-  write: <Result>(statements: () => Result) => Promise<Result>;
-  pause: () => Promise<void>;
-  /** Brings what was committed to the work file onto the disk. */
-  sync?: () => void;
-}) {
+export function createRetention(
+  options: Files & {
+    /** A transaction on the work file. */
+    write: <Result>(statements: () => Result) => Promise<Result>;
+    pause: () => Promise<void>;
+    /** Brings what was committed to the work file onto the disk. */
+    sync?: () => void;
+  },
+) {
   const { inbox, db, write, pause, sync = () => syncCommits(db.name) } = options;
   const findNext = db.prepare<[number], number | null>(FIND_NEXT).pluck();
-  const listFinished = db.prepare<[{ first: number }], Of & { handled: number }>(LIST_FINISHED);
+  // Events all of whose jobs are finished, and none of them dead.
+  const listFinished = db.prepare<[{ first: number }], Of & { handled: number }>(`
+    SELECT job / 1024 AS seq, max(handled) AS handled FROM jobs
+    WHERE job BETWEEN $first * 1024 AND ($first + ${String(BATCH)}) * 1024 - 1 GROUP BY 1 HAVING min(${IS_FINISHED})`);
   const findReceivedAt = inbox.prepare<[number], number>(FIND_RECEIVED_AT).pluck();
-  const mark = db.prepare<[Of]>(MARK);
-  const forget = inbox.prepare<[number, number]>(FORGET);
-  const remember = inbox.prepare<[number]>(REMEMBER);
-  const deleteJobs = db.prepare<[Of]>(DELETE_JOBS);
-  const deleteSteps = db.prepare<[Of]>(DELETE_STEPS);
-  const countDeleted = db.prepare<[number]>(COUNT_DELETED);
+  // Whatever was requeued since we looked is not marked, and stays.
+  const mark = db.prepare<[Of]>(`
+    UPDATE jobs SET state = 'pruned'
+    WHERE ${OF_EVENT} AND NOT EXISTS (SELECT 1 FROM jobs WHERE ${OF_EVENT} AND NOT ${IS_FINISHED})`);
+  // What reconcile found keeps its object for as long as its id: the service's own event may still come, with another id.
+  const forget = inbox.prepare<[number, number]>(`
+    UPDATE events SET body = NULL, trace = NULL, handled = ?, duplicates = 0,
+      type = CASE source WHEN 'reconcile' THEN type ELSE '' END,
+      object_id = CASE source WHEN 'reconcile' THEN object_id END
+    WHERE seq = ?`);
+  const remember = inbox.prepare<[number]>(`UPDATE identity SET pruned_before_ms = max(pruned_before_ms, ?)`);
+  const deleteJobs = db.prepare<[Of]>(`DELETE FROM jobs WHERE ${OF_EVENT} AND state = 'pruned'`);
+  const deleteSteps = db.prepare<[Of]>(`DELETE FROM steps WHERE ${OF_EVENT}`);
+  const countDeleted = db.prepare<[number]>(`UPDATE position SET deleted = deleted + ?`);
   const listIds = inbox.prepare<[number], { seq: number; received_at_ms: number }>(LIST_IDS);
   const deleteId = inbox.prepare<[number]>(DELETE_ID);
-  const deleteOldAliases = inbox.prepare<[number]>(DELETE_OLD_ALIASES);
+  const deleteOldAliases = inbox.prepare<[number]>(`DELETE FROM aliases WHERE received_at_ms < ?`);
 
   return { pruneBodies, pruneIds };
 

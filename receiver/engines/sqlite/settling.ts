@@ -4,48 +4,38 @@ import type { Handlers } from "./handlers.ts";
 import type { ClaimedJob, Lease } from "./taking.ts";
 
 const HELD = `WHERE job = ? AND token = ? AND state = 'claimed'`;
-const SETTLE = `
-  UPDATE jobs SET state = ?, attempts = attempts - ?, handled = handled + ?, due_at_ms = ?, deferred = ?, crashes = 0,
-    finished_at_ms = ?, last_error = ?, key = ?, worker = NULL ${HELD}`;
-// Of the jobs with the key of one that is over, the first that waits; a job that is finished has no key any more.
-const RELEASE_NEXT = `
-  UPDATE jobs SET state = 'fresh', due_at_ms = 0 WHERE job = (
-    SELECT job FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ? AND state = 'held' ORDER BY job LIMIT 1)`;
-// A suspect stays one.
-const BACK = `
-  state = CASE WHEN crashes > 0 THEN 'suspect' ELSE 'pending' END, due_at_ms = 0, attempts = attempts - 1, worker = NULL`;
-const RETURN = `UPDATE jobs SET ${BACK} ${HELD}`;
-const RETURN_UNKNOWN = `UPDATE jobs SET ${BACK} WHERE job = ? AND state = 'claimed'`;
 
-const FIND_CLAIMED_BY = `
-  SELECT job, handler, attempts, key FROM jobs INDEXED BY jobs_claimed WHERE worker IS NOT NULL AND worker = ?`;
-const TAKE_BACK = `
-  UPDATE jobs SET state = $state, attempts = $attempts, due_at_ms = $dueAtMs, finished_at_ms = $finishedAtMs, key = $key,
-    crashes = crashes + 1, worker = NULL, last_error = $error
-  WHERE job = $job AND state = 'claimed'`;
-
-const IS_HELD = `SELECT EXISTS (SELECT 1 FROM jobs ${HELD})`;
 const FIND_STEP = `SELECT result FROM steps WHERE job = ? AND name = ?`;
 const RECORD_STEP = `INSERT INTO steps VALUES (?, ?, ?) ON CONFLICT (job, name) DO UPDATE SET result = excluded.result`;
-const DELETE_STEPS = `DELETE FROM steps WHERE job = ?`;
 
-type Claimed = { job: number; handler: number; attempts: number; key: string | null };
+type Claimed = Lease & { handler: number; attempts: number; key: string | null };
 
 /**
  * How claims end, a statement or two each. None of the verbs opens a transaction: the caller does, with as many of them
  * inside as belong together. Those that take a lease answer false when it was lost, and change nothing then.
  */
 export function createSettling({ db, handlers }: { db: Database.Database; handlers: Handlers }) {
-  const settle = db.prepare(SETTLE);
-  const releaseNext = db.prepare<[number, string]>(RELEASE_NEXT);
-  const giveBack = db.prepare<[number, number]>(RETURN);
-  const returnUnknown = db.prepare<[number]>(RETURN_UNKNOWN);
-  const findClaimedBy = db.prepare<[number], Claimed>(FIND_CLAIMED_BY);
-  const takeBack = db.prepare(TAKE_BACK);
-  const isHeld = db.prepare<[number, number], number>(IS_HELD).pluck();
+  const settle = db.prepare(`
+    UPDATE jobs SET state = ?, attempts = attempts - ?, handled = handled + ?, due_at_ms = ?, deferred = ?, crashes = 0,
+      finished_at_ms = ?, last_error = ?, key = ?, worker = NULL ${HELD}`);
+  // Of the jobs with the key of one that is over, the first that waits; a job that is finished has no key any more.
+  const releaseNext = db.prepare<[number, string]>(`
+    UPDATE jobs SET state = 'fresh', due_at_ms = 0 WHERE job = (
+      SELECT job FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ? AND state = 'held' ORDER BY job LIMIT 1)`);
+  // A suspect stays one.
+  const giveBack = db.prepare<[number, number]>(`
+    UPDATE jobs SET state = CASE WHEN crashes > 0 THEN 'suspect' ELSE 'pending' END,
+      due_at_ms = 0, attempts = attempts - 1, worker = NULL ${HELD}`);
+  const findClaimedBy = db.prepare<[number], Claimed>(`
+    SELECT job, token, handler, attempts, key FROM jobs INDEXED BY jobs_claimed WHERE worker IS NOT NULL AND worker = ?`);
+  const takeBack = db.prepare(`
+    UPDATE jobs SET state = $state, attempts = $attempts, due_at_ms = $dueAtMs, finished_at_ms = $finishedAtMs, key = $key,
+      crashes = crashes + 1, worker = NULL, last_error = $error
+    WHERE job = $job AND state = 'claimed'`);
+  const isHeld = db.prepare<[number, number], number>(`SELECT EXISTS (SELECT 1 FROM jobs ${HELD})`).pluck();
   const findStep = db.prepare<[number, string], string>(FIND_STEP).pluck();
   const recordStep = db.prepare<[number, string, string]>(RECORD_STEP);
-  const deleteSteps = db.prepare<[number]>(DELETE_STEPS);
+  const deleteSteps = db.prepare<[number]>(`DELETE FROM steps WHERE job = ?`);
   const withSteps = new Set<number>();
 
   return {
@@ -78,7 +68,7 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
 
     /** Returns what a worker has claimed and does not know of: a commit may report a failure, and have succeeded. */
     returnUnknown(worker: number, known: ReadonlySet<number>): void {
-      for (const { job } of findClaimedBy.all(worker)) if (!known.has(job)) returnUnknown.run(job);
+      for (const { job, token } of findClaimedBy.all(worker)) if (!known.has(job)) giveBack.run(job, token);
     },
 
     /** Takes back what a vanished worker held. */

@@ -1,6 +1,6 @@
-import type Database from "better-sqlite3";
 import { z } from "zod";
 import type { Trace } from "../../engine.ts";
+import type { Files } from "./database.ts";
 import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers.ts";
 
 /** Envelopes may have a megabyte, and those of a claim are in memory together. One half is for retries, if new events wait too. */
@@ -49,36 +49,11 @@ type ClaimedRow = Pick<Row, "attempts" | "token" | "requeuedAtMs"> & { crashes: 
 
 const NEW: Row = { attempts: 0, token: 0, dueAtMs: 0, error: null, requeuedAtMs: null };
 
-const FIND_POSITION = `SELECT seq FROM position`;
-const MOVE = `UPDATE position SET seq = ?, deleted = deleted + ?`;
-const FIND_LAST_SEQ = `SELECT max(seq) FROM events`;
 const EVENT_COLUMNS = `
   seq, 'evt_' || lower(hex(key)) AS id, type, received_at_ms AS receivedAtMs, CAST(body AS TEXT) AS body, trace`;
 const FIND_ARRIVED = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(LARGEST_LOOK)}`;
-const FIND_EVENT = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`;
 
-const ADD = `
-  INSERT INTO jobs (job, state, key, worker, due_at_ms, finished_at_ms, attempts, token, last_error, requeued_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ?)`;
-const LIST_OFFERED = `
-  SELECT job, handler, attempts, token, due_at_ms AS dueAtMs, last_error AS error, requeued_at_ms AS requeuedAtMs
-  FROM jobs INDEXED BY jobs_waiting WHERE due_at_ms IS NOT NULL AND state = 'offered'
-  ORDER BY job LIMIT ${String(LARGEST_LOOK)}`;
-const REMOVE = `DELETE FROM jobs WHERE job = ?`;
-const CLAIM = `
-  UPDATE jobs SET state = 'claimed', attempts = attempts + 1, token = token + 1, worker = ?, due_at_ms = NULL, deferred = 0
-  WHERE job = ? AND due_at_ms IS NOT NULL RETURNING attempts, token, crashes, key, requeued_at_ms AS requeuedAtMs`;
-
-// Only files that come from different backups make this happen.
-const GIVE_UP = `
-  UPDATE jobs SET state = 'dead', due_at_ms = NULL, key = NULL, finished_at_ms = ?,
-    last_error = 'Its envelope is not in the inbox file.'
-  WHERE job = ? AND due_at_ms IS NOT NULL`;
-
-// Attempts of a handler with a rate limit, of all workers together.
-const FORGET_STARTS = `DELETE FROM starts WHERE handler = ? AND at_ms <= ?`;
-const ADD_START = `INSERT INTO starts VALUES (?, ?)`;
 
 const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.string().optional() });
 
@@ -99,25 +74,33 @@ export function createTake(given: Pick<Take, "nowMs" | "worker" | "left">): Take
 }
 
 /** Takes jobs into a claim: those that wait, and those that it makes of new events. The verbs want a transaction of the caller's. */
-export function createTaking(options: {
-  db: Database.Database;
-  inbox: Database.Database;
-  handlers: Handlers;
-}) {
+export function createTaking(options: Files & { handlers: Handlers }) {
   const { db, inbox, handlers } = options;
-  const findPosition = db.prepare<[], number>(FIND_POSITION).pluck();
-  const move = db.prepare<[number, number]>(MOVE);
-  const findLastSeq = inbox.prepare<[], number | null>(FIND_LAST_SEQ).pluck();
+  const findPosition = db.prepare<[], number>(`SELECT seq FROM position`).pluck();
+  const move = db.prepare<[number, number]>(`UPDATE position SET seq = ?, deleted = deleted + ?`);
+  const findLastSeq = inbox.prepare<[], number | null>(`SELECT max(seq) FROM events`).pluck();
   const findArrived = inbox.prepare<[number], Found>(FIND_ARRIVED);
-  const findEvent = inbox.prepare<[number], Found>(FIND_EVENT);
-  const insert = db.prepare(ADD);
+  const findEvent = inbox.prepare<[number], Found>(`SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`);
+  const insert = db.prepare(`
+    INSERT INTO jobs (job, state, key, worker, due_at_ms, finished_at_ms, attempts, token, last_error, requeued_at_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const hasUnfinished = db.prepare<[number, string], number>(HAS_UNFINISHED).pluck();
-  const listOffered = db.prepare<[], Row & { job: number; handler: number }>(LIST_OFFERED);
-  const remove = db.prepare<[number]>(REMOVE);
-  const claimRow = db.prepare<[number, number], ClaimedRow>(CLAIM);
-  const giveUp = db.prepare<[number, number]>(GIVE_UP);
-  const forgetStarts = db.prepare<[number, number]>(FORGET_STARTS);
-  const addStart = db.prepare<[number, number]>(ADD_START);
+  const listOffered = db.prepare<[], Row & { job: number; handler: number }>(`
+    SELECT job, handler, attempts, token, due_at_ms AS dueAtMs, last_error AS error, requeued_at_ms AS requeuedAtMs
+    FROM jobs INDEXED BY jobs_waiting WHERE due_at_ms IS NOT NULL AND state = 'offered'
+    ORDER BY job LIMIT ${String(LARGEST_LOOK)}`);
+  const remove = db.prepare<[number]>(`DELETE FROM jobs WHERE job = ?`);
+  const claimRow = db.prepare<[number, number], ClaimedRow>(`
+    UPDATE jobs SET state = 'claimed', attempts = attempts + 1, token = token + 1, worker = ?, due_at_ms = NULL, deferred = 0
+    WHERE job = ? AND due_at_ms IS NOT NULL RETURNING attempts, token, crashes, key, requeued_at_ms AS requeuedAtMs`);
+  // Only files that come from different backups make this happen.
+  const giveUp = db.prepare<[number, number]>(`
+    UPDATE jobs SET state = 'dead', due_at_ms = NULL, key = NULL, finished_at_ms = ?,
+      last_error = 'Its envelope is not in the inbox file.'
+    WHERE job = ? AND due_at_ms IS NOT NULL`);
+  // Attempts of a handler with a rate limit, of all workers together.
+  const forgetStarts = db.prepare<[number, number]>(`DELETE FROM starts WHERE handler = ? AND at_ms <= ?`);
+  const addStart = db.prepare<[number, number]>(`INSERT INTO starts VALUES (?, ?)`);
 
   return { hasArrived, claimWaiting, splitArrived, splitOffered };
 

@@ -102,14 +102,9 @@ const MIGRATIONS = [
   `,
 ];
 
-const FIND_PAIR = `SELECT pair FROM identity`;
 const FIND_MOVED_TO = `SELECT value FROM bookmarks WHERE name = '${MOVED_TO}'`;
-const FIND_LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM events`;
-const FIND_POSITION = `SELECT seq, pair FROM position`;
 const INSERT_POSITION = `INSERT INTO position (seq, deleted, pair) SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM position)`;
 const FIND_KEPT = `SELECT seq FROM events WHERE body IS NOT NULL AND seq <= ?`;
-const FORGET_JOBS = `DELETE FROM jobs WHERE job >= (? + 1) * 1024`;
-const FORGET_STEPS = `DELETE FROM steps WHERE job >= (? + 1) * 1024`;
 const MOVE_BACK = `
   UPDATE position SET seq = $lastSeq, deleted = $lastSeq - (SELECT count(*) FROM (SELECT DISTINCT job / 1024 FROM jobs))`;
 const INSERT_HANDLED = `INSERT INTO jobs (job, state, attempts, token, finished_at_ms) VALUES (? * 1024, 'done', 0, 0, 0)`;
@@ -137,15 +132,15 @@ export function openWorkFile(options: {
   const movedTo = inbox.prepare<[], string>(FIND_MOVED_TO).pluck().get();
   if (movedTo !== undefined)
     throw new Error(`The inbox ${inbox.name} was moved to ${movedTo}: set DATABASE_URL to that.`);
-  const findLastSeq = inbox.prepare<[], number>(FIND_LAST_SEQ).pluck();
+  const findLastSeq = inbox.prepare<[], number>(`SELECT coalesce(max(seq), 0) FROM events`).pluck();
   const lastSeq = findLastSeq.get() ?? 0;
   const mayBegin = lastSeq === 0 || whenLost !== undefined;
   if (!existsSync(file) && !mayBegin) throw workFileLost(file, inbox.name);
 
   const db = openDatabase({ ...options, synchronous: "NORMAL", pageBytes: 4_096, migrations: MIGRATIONS });
   try {
-    const pair = inbox.prepare<[], string>(FIND_PAIR).pluck().get() ?? "";
-    const findPosition = db.prepare<[], { seq: number; pair: string }>(FIND_POSITION);
+    const pair = inbox.prepare<[], string>(`SELECT pair FROM identity`).pluck().get() ?? "";
+    const findPosition = db.prepare<[], { seq: number; pair: string }>(`SELECT seq, pair FROM position`);
     if (!findPosition.get()) {
       if (!mayBegin) throw workFileLost(file, inbox.name);
       begin(db, inbox, { pair, handledUpToSeq: whenLost === "consider-handled" ? lastSeq : 0 });
@@ -189,8 +184,8 @@ function begin(
 /** The inbox has lost its newest events: the next ones get their numbers. What is known of the others stays. */
 function forgetBeyond(db: Database.Database, lastSeq: number): void {
   db.transaction(() => {
-    db.prepare<[number]>(FORGET_JOBS).run(lastSeq);
-    db.prepare<[number]>(FORGET_STEPS).run(lastSeq);
+    db.prepare<[number]>(`DELETE FROM jobs WHERE job >= (? + 1) * 1024`).run(lastSeq);
+    db.prepare<[number]>(`DELETE FROM steps WHERE job >= (? + 1) * 1024`).run(lastSeq);
     db.prepare<[{ lastSeq: number }]>(MOVE_BACK).run({ lastSeq });
   }).immediate();
   db.pragma("wal_checkpoint(TRUNCATE)");

@@ -20,7 +20,6 @@ const FIND_OTHERS = `SELECT number, beat, lease_until_ms FROM workers WHERE numb
 const FIND_ORPHANED = `
   SELECT DISTINCT worker FROM jobs INDEXED BY jobs_claimed
   WHERE worker IS NOT NULL AND worker NOT IN (SELECT number FROM workers)`;
-const FIND_NUMBER = `SELECT number FROM workers WHERE id = ?`;
 const DELETE = `DELETE FROM workers WHERE number = ?`;
 
 type Other = { number: number; beat: number; lease_until_ms: number };
@@ -37,7 +36,7 @@ export function createWorkers(db: Database.Database, clock: Clock) {
   const beat = db.prepare<[number, number]>(BEAT);
   const findOthers = db.prepare<[number], Other>(FIND_OTHERS);
   const findOrphaned = db.prepare<[], number>(FIND_ORPHANED).pluck();
-  const findNumbers = db.prepare<[string], number>(FIND_NUMBER).pluck();
+  const findNumbers = db.prepare<[string], number>(`SELECT number FROM workers WHERE id = ?`).pluck();
   const remove = db.prepare<[number]>(DELETE);
   const seen = new Map<number, { beat: number; atMs: number }>();
 

@@ -51,8 +51,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R4: an event that is done can be requeued, and is handled twice.",
     file: "receiver/engines/sqlite/ledger-verbs.ts",
-    find: "requeued_at_ms = ?\n  WHERE job = ? AND (state = 'dead' OR",
-    replace: "requeued_at_ms = ?\n  WHERE job = ? AND (state = 'dead' OR state = 'done' OR",
+    find: "requeued_at_ms = ?\n    WHERE job = ? AND (state = 'dead' OR",
+    replace: "requeued_at_ms = ?\n    WHERE job = ? AND (state = 'dead' OR state = 'done' OR",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "requeues the dead and the ignored"],
   },
   {
