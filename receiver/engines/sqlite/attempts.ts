@@ -16,14 +16,16 @@ import type { Transactions } from "./transactions.ts";
 /** After trouble with the database, it is left alone for so long. */
 export const TROUBLE_MS = 250;
 
+export type AttemptParts = {
+  settling: Settling;
+  transactions: Transactions;
+  handlerTransaction: HandlerTransaction;
+  clock: Clock;
+};
+
 /** Has the handlers make attempts, and writes down how they end. */
 export function createAttempts(
-  engine: {
-    settling: Settling;
-    transactions: Transactions;
-    handlerTransaction: HandlerTransaction;
-    clock: Clock;
-  },
+  engine: AttemptParts,
   options: Pick<ProcessOptions, "handle" | "onHandled" | "onTrouble">,
   /** Aborted when the worker drains. */
   draining: AbortSignal,

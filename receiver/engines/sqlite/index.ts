@@ -4,10 +4,9 @@ import type { Engine, JobHandler, Processor, ProcessOptions } from "../../engine
 import { createClaims } from "./claims.ts";
 import { createLook, openReader, type Files } from "./database.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
-import { createHandlers } from "./handlers.ts";
+import { applyHandlerMigrations, createHandlers } from "./handlers.ts";
 import { openInboxFile } from "./inbox-file.ts";
 import { createLedger } from "./ledger.ts";
-import { applyHandlerMigrations } from "./handler-migrations.ts";
 import { createProcessor } from "./processor.ts";
 import { createSettling } from "./settling.ts";
 import { createTransactions } from "./transactions.ts";

@@ -1,4 +1,3 @@
-import type { Clock } from "../../clock.ts";
 import {
   LeaseLost,
   type FailedJob,
@@ -7,14 +6,11 @@ import {
   type Processor,
 } from "../../engine.ts";
 import { createTurns } from "../turns.ts";
-import { createAttempts, TROUBLE_MS } from "./attempts.ts";
+import { createAttempts, TROUBLE_MS, type AttemptParts } from "./attempts.ts";
 import type { Claimant, Claims } from "./claims.ts";
-import type { HandlerTransaction } from "./handler-transaction.ts";
-import type { Handlers, KnownHandler } from "./handlers.ts";
-import type { Settling } from "./settling.ts";
+import type { KnownHandler } from "./handlers.ts";
 import type { ClaimedJob } from "./taking.ts";
-import type { Transactions } from "./transactions.ts";
-import { createLease, type Workers } from "./workers.ts";
+import { createLease, type LeaseParts } from "./workers.ts";
 
 /**
  * How often this asks at rest whether another process has written, other than the one that wakes it; and how often it
@@ -39,18 +35,13 @@ const SHUTTING_DOWN =
  * claims again as soon as the batch is used up. At rest it only reads: whether something has come or is due.
  */
 export function createProcessor(
-  engine: {
-    claims: Claims;
-    settling: Settling;
-    handlers: Handlers;
-    workers: Workers;
-    transactions: Transactions;
-    handlerTransaction: HandlerTransaction;
-    query: HandlerDatabase["query"];
-    /** Whether others have written since the last time. */
-    look: () => boolean;
-    clock: Clock;
-  },
+  engine: LeaseParts &
+    AttemptParts & {
+      claims: Claims;
+      query: HandlerDatabase["query"];
+      /** Whether others have written since the last time. */
+      look: () => boolean;
+    },
   options: ProcessOptions,
 ): Processor {
   const { claims, handlers, transactions, clock } = engine;

@@ -74,15 +74,17 @@ export function createWorkers(db: Database.Database, clock: Clock) {
 
 export type Workers = ReturnType<typeof createWorkers>;
 
+export type LeaseParts = {
+  settling: Settling;
+  handlers: Handlers;
+  workers: Workers;
+  transactions: Transactions;
+  clock: Clock;
+};
+
 /** This worker among all there are: its own lease, and the leases of others that are over. */
 export function createLease(
-  engine: {
-    settling: Settling;
-    handlers: Handlers;
-    workers: Workers;
-    transactions: Transactions;
-    clock: Clock;
-  },
+  engine: LeaseParts,
   options: Pick<ProcessOptions, "workerId" | "predecessors"> & {
     held: () => ClaimedJob[];
     /** Somebody took this worker for dead: what it holds is handled elsewhere. */

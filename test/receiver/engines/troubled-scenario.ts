@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Acceptance, Claim, Handled, NewEvent, Outcome } from "../../../receiver/engine.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
-import { applyHandlerMigrations } from "../../../receiver/engines/sqlite/handler-migrations.ts";
+import { applyHandlerMigrations } from "../../../receiver/engines/sqlite/handlers.ts";
 import { createParts } from "../../../receiver/engines/sqlite/index.ts";
 import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
 import { createLedgerVerbs } from "../../../receiver/engines/sqlite/ledger-verbs.ts";
