@@ -6,8 +6,8 @@ export const plantedOrder: PlantedBug[] = [
     kind: "order",
     breaks: "A backup that is taken under load has a work file that is ahead of its inbox.",
     file: "receiver/engines/sqlite/care.ts",
-    find: "const sources = [options.db, options.inbox];",
-    replace: "const sources = [options.inbox, options.db];",
+    find: "const sources = [db, inbox];",
+    replace: "const sources = [inbox, db];",
     tests: ["test/receiver/engines/sqlite-files.slow.test.ts"],
   },
   {
