@@ -140,7 +140,10 @@ describe("the systemd unit", () => {
     Object.fromEntries(
       (settings.get("Environment") ?? "").split(" ").map((one) => {
         const at = one.indexOf("=");
-        return [one.slice(0, at), one.slice(at + 1).replace("/var/lib/voice-agent-receiver", folder)];
+        return [
+          one.slice(0, at),
+          one.slice(at + 1).replace(/\/var\/(?:lib|cache)\/voice-agent-receiver/, folder),
+        ];
       }),
     );
 
