@@ -7,6 +7,7 @@ import { accept, handler, newEvent, newEvents } from "../engine-suite/harness.ts
 import { openFiles } from "../helpers/parts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { signalled, until } from "../helpers/until.ts";
+import { workOff } from "../helpers/work-off.ts";
 
 /** More than retention deletes at a time. */
 const MANY = 500;
@@ -58,23 +59,13 @@ test("what is requeued after retention has looked at it stays", async () => {
   const file = join(temporaryDirectory(), "receiver.db");
   const engine = await openSqliteEngine({ file, clock: systemClock });
   onTestFinished(engine.close);
-  const processor = await engine.work.process({
-    handlers: [handler({ types: ["of.no.event"] })],
-    workerId: "test",
-    concurrency: 1,
-    handle: async () => ({ kind: "done" }),
-    onHandled: () => undefined,
-    onTrouble: (error) => {
-      throw error;
-    },
-  });
   const [event, other] = newEvents(2);
   await accept(engine, [event!, other!]);
-  await until(
-    () => engine.ledger.counts(),
-    ({ byState }) => byState.ignored === 2,
-  );
-  await processor.drain(0);
+  const states = await workOff(engine, {
+    handlers: [handler({ types: ["of.no.event"] })],
+    handle: async () => ({ kind: "done" }),
+  });
+  expect(states).toMatchObject({ ignored: 2 });
 
   const { inbox, db } = openFiles(file);
   const requeues = openFiles(file).db;
