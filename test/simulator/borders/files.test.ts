@@ -118,6 +118,21 @@ test("the state of a replay is written through no link, and read through none", 
   expect(existsSync(join(folder, "nowhere"))).toBe(false);
 });
 
+test("the state of a replay whose next one is cut off while it is written is the one before", () => {
+  const path = join(temporaryDirectory(), "state");
+  const opened = openStateFile(path, replay);
+  if (!opened.ok) throw new Error(opened.message);
+  opened.state.save(progress);
+  const failures = Array.from({ length: 100 }, (_, index) => ({ eventId: `evt_${index}`, outcome: 500 }));
+  // As on a full disk: no file may grow beyond 1 KiB.
+  const save = `import(${JSON.stringify(new URL("../../../simulator/replay/state-file.ts", import.meta.url).href)})
+      .then(({ openStateFile }) => openStateFile(${JSON.stringify(path)}, ${JSON.stringify(replay)}))
+      .then(({ state }) => state.save(${JSON.stringify({ ...progress, done: 2, failures })}))`;
+  const cutOff = spawnSync("bash", ["-c", 'ulimit -f 1; exec "$@"', "-", process.execPath, "-e", save]);
+  expect(cutOff.stderr.toString()).toContain("EFBIG");
+  expect(openStateFile(path, replay)).toMatchObject({ ok: true, progress });
+});
+
 test.each<[string, (folder: string) => string]>([
   ["a device without an end", () => "/dev/zero"],
   [
