@@ -82,4 +82,12 @@ export const plantedStart: PlantedBug[] = [
     replace: "env: { ...options.env, ...env, ...environment },",
     tests: ["test/simulator/processes/receiver-process.test.ts"],
   },
+  {
+    kind: "start",
+    breaks: "A replay that was cut off while it wrote how far it had come cannot go on.",
+    file: "simulator/replay/state-file.ts",
+    find: "writeAnew(`${path}.new`, `${JSON.stringify({ ...replay, ...progress })}\\n`);\n      renameSync(`${path}.new`, path);",
+    replace: "writeAnew(path, `${JSON.stringify({ ...replay, ...progress })}\\n`);",
+    tests: ["test/simulator/borders/files.test.ts"],
+  },
 ];

@@ -106,4 +106,12 @@ export const plantedWords: PlantedBug[] = [
     replace: "/^--(?:inspect-handlers$)/",
     tests: ["test/receiver/process.test.ts"],
   },
+  {
+    kind: "words",
+    breaks: "A terminal that is closed ends the handlers' process, and with it what they were about.",
+    file: "receiver/work/worker.ts",
+    find: '["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on',
+    replace: '["SIGINT", "SIGTERM"] as const) process.on',
+    tests: ["test/receiver/signals.test.ts"],
+  },
 ];
