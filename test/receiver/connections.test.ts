@@ -82,6 +82,19 @@ describe("connections", () => {
     expect(newcomer.destroyed).toBe(false);
   });
 
+  test("that send their request stay where another is idle, however short a time", async () => {
+    const intake = await startIntake({ maximumConnections: 2 });
+    const sending = await greeted(intake.url);
+    const request = rawRequest(intake.url, { body: newBody() });
+    sending.write(request.subarray(0, -1));
+    const idle = await greeted(intake.url);
+    await greeted(intake.url);
+    await gone(idle);
+    const answered = readAnswer(sending);
+    sending.write(request.subarray(-1));
+    expect((await answered).status).toBe(200);
+  });
+
   test("that wait for our answer give way after 20 s only: until then it is the newcomer who does", async () => {
     const commit = signalled<AcceptResult>();
     const { intake, accepted, clock } = await startBusy(commit.promise);

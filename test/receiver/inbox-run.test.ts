@@ -82,7 +82,8 @@ async function storedEvent() {
     writeFileSync(file, `import { defineHandler } from ${JSON.stringify(url)};\n${module}`);
     const terminal = recordingTerminal();
     const code = await runJob(receiver, event, options, terminal, pathToFileURL(file));
-    return { code, printed: terminal.printed.join("\n"), said: terminal.said.join("\n") };
+    const job = (await receiver.engine.ledger.find(event))?.jobs[0];
+    return { code, printed: terminal.printed.join("\n"), said: terminal.said.join("\n"), job };
   };
 }
 
@@ -136,6 +137,22 @@ test("a key that cannot be told ends the job, and the command too", async () => 
   expect(await run(module)).toMatchObject({
     code: 1,
     printed: "dead  a, attempt 0: The handler's key failed: RangeError: no region",
+  });
+});
+
+test("a handler that does not end is told of as failed, and that attempt counts", async () => {
+  const run = await storedEvent();
+  const module = handlersOf(
+    ["a"],
+    "await new Promise(() => setInterval(() => undefined, 1_000));",
+    "timeoutSeconds: 1",
+  );
+  const { code, printed, job } = await run(module);
+  expect({ code, printed }).toEqual({ code: 1, printed: expect.stringMatching(/^failed {2}a, attempt 1: /) });
+  expect(job).toMatchObject({
+    state: "pending",
+    attempts: 1,
+    lastError: printed.slice("failed  a, attempt 1: ".length),
   });
 });
 

@@ -8,6 +8,7 @@ import type { JobHandler, Outcome } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createHealth } from "../../receiver/operations/health.ts";
 import { createLog } from "../../receiver/operations/log.ts";
+import { groupDeadLetters } from "../../receiver/operations/page/dead-letters.ts";
 import { createOperatorPage } from "../../receiver/operations/page/index.ts";
 import { AXE, expectAccessible } from "../helpers/axe.ts";
 import { ALL } from "../helpers/run/sizes.ts";
@@ -105,6 +106,31 @@ describe("the operator's page", () => {
     expect(text).toMatch(/class="dead"\s*>3</);
     expect(headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("says of what died alike when the newest came", async () => {
+    const page = await startPage();
+    const events = newEvents(2, { type: "order.created" });
+    await accept(page.engine, events.slice(0, 1));
+    await page.pass(3_600_000);
+    await accept(page.engine, events.slice(1));
+    await page.processing(async () => ({ kind: "dead", error: "no menu" }), { handlers: [handler()] });
+    await page.ended(2);
+    const newest = await page.engine.ledger.find(events[1]!.id);
+    const { groups } = await groupDeadLetters(page.engine.ledger);
+    expect(groups).toEqual([
+      { handler: "everything", error: "no menu", jobs: 2, newestReceivedAtMs: newest?.receivedAtMs },
+    ]);
+  });
+
+  test("offers to requeue all that a list shows by the fields that it was filtered by", async () => {
+    const page = await startPage();
+    await bury(page, ["Error: no menu"]);
+    const filter = { state: "dead", type: "order.created", handler: "pos" };
+    const { text } = await page.ask(`/events?${new URLSearchParams(filter).toString()}`);
+    const form = text.split("<form").find((part) => part.includes("Requeue all that match")) ?? "";
+    const fields = form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g);
+    expect(Object.fromEntries([...fields].map(([, name, value]) => [name, value]))).toEqual(filter);
   });
 
   test("says what isn't ready, how old the oldest is, and what happened since the look before", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../receiver/clock.ts";
+import { systemClock, type Clock } from "../../receiver/clock.ts";
 import type { Trace } from "../../receiver/engine.ts";
 import { ANSWERS, type Answer } from "../../receiver/intake/answers.ts";
 import type { Body } from "../../receiver/intake/body.ts";
@@ -9,6 +9,7 @@ import { createHealth } from "../../receiver/operations/health.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
 import { createRequestLog } from "../../receiver/operations/request-log.ts";
+import { handClock } from "./helpers/intake.ts";
 
 /** The way of one request to its answer, without the network before it and the database behind it. */
 
@@ -16,9 +17,11 @@ const STORED: Receipt = { kind: "stored", id: "evt_1", type: "call.completed", s
 
 async function ask(
   changes: Partial<WebhookRequest> = {},
-  world: { receipt?: () => Receipt; isDraining?: boolean; freeBytes?: number } = {},
+  world: { receipt?: () => Receipt; isDraining?: boolean; freeBytes?: number; clock?: Clock } = {},
 ) {
+  const { clock = systemClock } = world;
   const traces: (Trace | null)[] = [];
+  const tookSeconds: number[] = [];
   const lines: Record<string, unknown>[] = [];
   const log = createLog({
     level: "info",
@@ -42,8 +45,11 @@ async function ask(
     health,
     log,
     logRequest: createRequestLog({ log, clock: systemClock }),
-    metrics: createMetrics({ counts: () => Promise.reject(new Error("nobody asks")) }),
-    clock: systemClock,
+    metrics: {
+      ...createMetrics({ counts: () => Promise.reject(new Error("nobody asks")) }),
+      received: (_receipt, seconds) => void tookSeconds.push(seconds),
+    },
+    clock,
   });
   const answers: Answer[] = [];
   await webhook(
@@ -62,7 +68,7 @@ async function ask(
   );
   health.stop();
   expect(answers).toHaveLength(1);
-  return { answer: answers[0], traces, lines };
+  return { answer: answers[0], traces, lines, tookSeconds };
 }
 
 const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -129,6 +135,17 @@ test.each<Receipt>([
   { kind: "unavailable", reason: "full", detail: "" },
 ])("a receipt $kind has the answer of its name", async (receipt) => {
   expect((await ask({}, { receipt: () => receipt })).answer).toBe(ANSWERS[receipt.kind]);
+});
+
+test("an acknowledgement takes as many seconds as went by from the request to its answer", async () => {
+  const clock = handClock();
+  const receipt = (): Receipt => {
+    clock.pass(250);
+    return STORED;
+  };
+  const { tookSeconds, lines } = await ask({}, { receipt, clock });
+  expect(tookSeconds).toEqual([0.25]);
+  expect(lines.at(-1)).toMatchObject({ duration_ms: 250 });
 });
 
 test("a bug is a 500, with a line that says what it was", async () => {

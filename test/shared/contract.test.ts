@@ -176,6 +176,14 @@ describe("a field of the wrong kind is refused", () => {
     }
   });
 
+  test.each([
+    ["duration_sec", 0],
+    ["transcript", ""],
+    ["recording_url", ""],
+  ])("call.%s may be %o", (field, value) => {
+    expect(callSchema.safeParse({ ...sampleCall, [field]: value }).success).toBe(true);
+  });
+
   test("what has no stated form may have any", () => {
     for (const value of [null, "+12125550101", true, { any: "form" }]) {
       const call = { ...sampleCall, transfer_to: value, transfer_succeeded: value };

@@ -4,6 +4,7 @@ import { EVENT_TYPES, envelopeSchema, eventSchema, type EventType } from "../../
 import { createMaterial } from "../../simulator/verify/material.ts";
 import { cutUp, shellPieces } from "../../simulator/verify/pieces.ts";
 import { githubReport } from "../../simulator/verify/reports/github.ts";
+import { junitReport } from "../../simulator/verify/reports/junit.ts";
 import type { PresentedReport, PresentedResult } from "../../simulator/verify/reports/presented.ts";
 import { RULES } from "../../simulator/verify/rules.ts";
 
@@ -120,4 +121,16 @@ test.each<[string, PresentedReport, string[]]>([
   ],
 ])("what is %s is annotated so", (_what, report, lines) => {
   expect(githubReport(report)).toBe(lines.map((line) => `${line}\n`).join(""));
+});
+
+test.each([
+  ["passed", undefined],
+  ["failed", undefined],
+  ["incomplete", "It is unverified."],
+  ["could_not_run", "It is unverified."],
+] as const)("of a run whose verdict is %s JUnit is told the error %s", (verdict, error) => {
+  const xml = junitReport(reportOf([shown("unverified", false)], { verdict }));
+  const expected = error === undefined ? [] : [`<error message="${error}"/>`];
+  expect(xml.match(/<error [^>]*>/g) ?? []).toEqual(expected);
+  expect(xml).toContain(`failures="0" errors="${expected.length}"`);
 });

@@ -194,3 +194,14 @@ test("a workflow reads in an annotation what the receiver wrote, and not what th
     `::error title=${check.id}%3A 100%25%2C or%3A nothing::It answered %250A::error::pwned Fix: ${check.hint}\n`,
   );
 });
+
+test("a report's file is all that stands behind the first =", () => {
+  expect(parseReportTargets(["junit=out/run=3/verify.xml", "json=a="], true)).toEqual({
+    ok: true,
+    targets: [
+      { format: "json" },
+      { format: "junit", file: "out/run=3/verify.xml" },
+      { format: "json", file: "a=" },
+    ],
+  });
+});

@@ -125,6 +125,7 @@ async function runForGood(
   const { engine, config } = means;
   const before = event.jobs.find((job) => job.handler === handler.name);
   if (before?.state === "done") return undefined;
+  const attemptsBefore = before?.state === "pending" ? before.attempts : 0;
   const ended = Promise.withResolvers<Result>();
   const stuck: FailedJob[] = [];
   const secrets = secretsOf(config);
@@ -139,7 +140,7 @@ async function runForGood(
     onHandled: ended.resolve,
     onStuck: (job) => {
       stuck.push(job);
-      ended.resolve({ outcome: "failed", attempt: 0, error: job.error });
+      ended.resolve({ outcome: "failed", attempt: attemptsBefore + 1, error: job.error });
     },
   });
   const stop = new AbortController();
@@ -158,7 +159,6 @@ async function runForGood(
    * Undefined where there is nothing to be done.
    */
   async function elsewhere(signal: AbortSignal): Promise<Result | undefined> {
-    const attemptsBefore = before?.state === "pending" ? before.attempts : 0;
     for (let look = 1; ; look += 1) {
       await systemClock.sleep(LOOK_MS, signal);
       if (signal.aborted) return undefined;

@@ -137,6 +137,25 @@ export function describeFanOut(name: string, createBackend: CreateBackend): void
       expect(asked!.jobs.map((job) => job.handler)).toEqual(["crm", "store"]);
     });
 
+    test("is not ignored any more once a new handler has been given it", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      const event = newEvent({ type: "order.created" });
+      await accept(engine, [event]);
+      const counted = async (state: "ignored" | "done") =>
+        until(
+          async () => (await engine.ledger.counts()).byState,
+          (byState) => byState[state] === 1,
+        );
+      const first = await processing(done, { handlers: [handler({ types: ["call.completed"] })] });
+      await counted("ignored");
+      await first.drain(0);
+      await processing(done, { handlers: [handler({ name: "crm", types: ["order.created"] })] });
+      expect(await engine.ledger.requeue([event.id], "crm")).toBe(1);
+      await ended(1);
+      expect(await counted("done")).toEqual({ pending: 0, claimed: 0, done: 1, ignored: 0, dead: 0 });
+      expect(await engine.ledger.list({ state: "ignored" }, { limit: 10 })).toEqual([]);
+    });
+
     test("ends as ignored what waits for a handler that is gone, and has it back when that is", async () => {
       const { engine, processing, ended } = await setUp(createBackend);
       const event = newEvent();

@@ -81,6 +81,24 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await engine.ledger.requeue([])).toBe(0);
     });
 
+    test("lists every dead event once, however many of its jobs are dead", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      const events = newEvents(300);
+      await accept(engine, events);
+      await processing(async () => ({ kind: "dead", error: "hopeless" }), {
+        concurrency: 50,
+        handlers: [handler({ name: "crm" }), handler({ name: "store" })],
+      });
+      await ended(600);
+      const ids = events.map(({ id }) => id);
+      for (const [order, page] of [
+        [ids.toReversed(), { limit: 1_000 }],
+        [ids, { limit: 1_000, afterSeq: 0 }],
+      ] as const) {
+        expect((await engine.ledger.list({ state: "dead" }, page)).map(({ id }) => id)).toEqual(order);
+      }
+    });
+
     test("requeues a thousand", async () => {
       const { engine, processing, ended } = await setUp(createBackend);
       const events = newEvents(1_000);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LEASE_MS, type Claim } from "../../../receiver/engine.ts";
 import { signalled, until } from "../helpers/until.ts";
-import { accept, done, never, newEvent, newEvents, setUp, type CreateBackend } from "./harness.ts";
+import { accept, done, handler, never, newEvent, newEvents, setUp, type CreateBackend } from "./harness.ts";
 
 /** A worker vanishes by being suspended: its machine stands still, and may come back when nobody expects it. */
 export function describeVanishing(name: string, createBackend: CreateBackend): void {
@@ -69,6 +69,29 @@ export function describeVanishing(name: string, createBackend: CreateBackend): v
       // In company nobody knows which of them was the reason, so it was no attempt of any.
       expect(attempts).toEqual([1, 1, 1, 1]);
       expect(companions).toEqual(Array.from({ length: 8 }, () => 1));
+    });
+
+    test("of a handler that nobody has any more leave an event that is ignored", async () => {
+      const { engine, open, pass, processing } = await setUp(createBackend);
+      const event = newEvent({ type: "order.created" });
+      await accept(engine, [event]);
+      const claimed = signalled();
+      await processing(async () => {
+        claimed.give();
+        return never();
+      });
+      await claimed.promise;
+      await engine.suspend();
+      await pass(LEASE_MS + 1);
+      await processing(done, {
+        engine: await open(),
+        handlers: [handler({ name: "another", types: ["call.completed"] })],
+      });
+      const found = await until(
+        () => engine.ledger.find(event.id),
+        (one) => one?.state === "ignored",
+      );
+      expect(found).toMatchObject({ handled: 0, nextAttemptAtMs: null });
     });
 
     test("are taken over from at once when they are known to be dead, and only they", async () => {

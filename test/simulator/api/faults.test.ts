@@ -136,6 +136,17 @@ describe("--api-faults", () => {
     expect(new Set(waited).size).toBeGreaterThan(5);
   });
 
+  test("latency holds up those that fail or are throttled, too", async () => {
+    for (const [trouble, status] of [
+      ["errors=1", 500],
+      ["throttle=1", 429],
+    ] as const) {
+      const { get, waited } = await startFaultyApi(`latency=50,${trouble}`);
+      expect((await get("/api/v1/me")).status).toBe(status);
+      expect(waited).toEqual([50]);
+    }
+  });
+
   test("errors are 500 server_error as specified, as often as asked, the same for a seed", async () => {
     const statuses = async (seed: number) => {
       const { get } = await startFaultyApi("errors=0.3", { seed });

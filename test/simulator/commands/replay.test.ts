@@ -138,6 +138,19 @@ test.each([
   expect(receiver.received).toHaveLength(requests);
 });
 
+test("--fault duplicate-concurrently sends both copies before either is answered", async () => {
+  const held: (() => void)[] = [];
+  const receiver = await startEndpoint((response) => {
+    held.push(() => response.writeHead(200).end());
+    if (held.length === 2) for (const answer of held) answer();
+  });
+  const { code, out } = await run(
+    ...["replay", "call.completed", "--to", receiver.url, "--secret", secret],
+    ...["--fault", "duplicate-concurrently"],
+  );
+  expect({ code, out }).toEqual({ code: 0, out: `1 sent to ${receiver.url}: 1 × 200.\n` });
+});
+
 test("a direct replay with a bad signature is sent with one", async () => {
   const receiver = await startEndpoint();
   await run("replay", "call.completed", "--to", receiver.url, "--secret", secret, "--fault", "bad-signature");

@@ -143,6 +143,52 @@ test("what still waits for its next attempt is tried now, not sent twice", async
   expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 1, dead: 0 });
 });
 
+test("an attempt under way has not failed, in no list and in no sum", async () => {
+  const begun = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
+  const send: SimulatorOptions["send"] = () => {
+    begun.resolve();
+    return answer.promise;
+  };
+  const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
+  register(simulator, "http://localhost:1/");
+  emit(simulator);
+  await begun.promise;
+  const seen = async () => {
+    const [list, history] = await Promise.all([
+      ask("GET", "/deliveries?state=failed"),
+      ask("GET", "/history"),
+    ]);
+    const slots = (history.body["slots"] ?? []) as { sent: number; failed: number }[];
+    const sum = (name: "sent" | "failed") => slots.reduce((total, slot) => total + slot[name], 0);
+    return { listed: list.body.data?.length, sent: sum("sent"), failed: sum("failed") };
+  };
+  expect(await seen()).toEqual({ listed: 0, sent: 1, failed: 0 });
+  answer.resolve({ outcome: { status: 503 }, durationMs: 1 });
+  await simulator.settled();
+  expect(await seen()).toEqual({ listed: 1, sent: 1, failed: 1 });
+});
+
+test.each(["manual", "skip"] as const)(
+  "a reset waits for what is under way, and for no retry: %s",
+  async (clock) => {
+    const begun = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
+    const send: SimulatorOptions["send"] = () => {
+      begun.resolve();
+      return answer.promise;
+    };
+    const { ask, simulator } = await startService({ clock, calls: 0, send });
+    register(simulator, "http://localhost:1/");
+    emit(simulator);
+    await begun.promise;
+    const reset = ask("POST", "/reset", {});
+    answer.resolve({ outcome: { status: 503 }, durationMs: 1 });
+    expect((await reset).status).toBe(200);
+    expect(simulator.counts.deliveries().total).toBe(0);
+  },
+);
+
 test("a watcher is told that the original changed when it was recovered", async () => {
   const { ask, simulator, voicemail, mend } = await startWithFailures();
   const told = new Set<string>();

@@ -1,3 +1,4 @@
+import { sampleEnvelope } from "../../../shared/samples.ts";
 import { describe, expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import {
@@ -105,6 +106,17 @@ describe("several endpoints", () => {
     expect(types(all)).toEqual(["call.completed", "voicemail.created"]);
     expect(types(voicemails)).toEqual(["voicemail.created"]);
     expect(types(restaurant)).toEqual(["call.completed"]);
+  });
+
+  test("that are named in a replay get every event of it, whatever they selected and whoever's it is", () => {
+    const simulator = openSimulator({ clock: "manual" });
+    const [first, second] = simulator.world.organizations().map(({ organization }) => organization.id);
+    const narrow = { orgId: first ?? "", eventTypes: ["voicemail.created" as const] };
+    const { id: endpointId } = register(simulator, "http://localhost:9/", narrow);
+    const envelope = { ...sampleEnvelope("order.created"), org_id: second ?? "" };
+    const replayed = simulator.events.replay([envelope], { newIds: false, endpointId });
+    const deliveries = replayed.ok ? replayed.emitted.flatMap((one) => one.deliveries) : [];
+    expect(deliveries).toEqual([expect.objectContaining({ endpointId })]);
   });
 
   test("each have a delivery and a schedule of their own", async () => {

@@ -29,7 +29,8 @@ describe("of faults that decide how often and when an event goes out", () => {
   test.each(together.map((faults) => ({ faults })))("each has its say: $faults", ({ faults }) => {
     const { simulator } = open(faults);
     const nowMs = simulator.clock.now();
-    const due = emit(simulator).map((id) => (deliveryOf(simulator, id).nextAttemptAtMs ?? 0) - nowMs);
+    const deliveries = emit(simulator).map((id) => deliveryOf(simulator, id));
+    const due = deliveries.map(({ nextAttemptAtMs }) => (nextAttemptAtMs ?? 0) - nowMs);
     const firstMs = faults.includes("delay") ? 30_000 : 0;
     const expected = [
       firstMs,
@@ -37,6 +38,8 @@ describe("of faults that decide how often and when an event goes out", () => {
       ...(faults.includes("duplicate") ? [firstMs + 1_000] : []),
     ];
     expect(due.toSorted((a, b) => a - b)).toEqual(expected);
+    // Whenever they go out, they were made when the event was.
+    expect(deliveries.map(({ createdAtMs }) => createdAtMs)).toEqual(due.map(() => nowMs));
   });
 
   test("what is delayed is overtaken from then on: delay, reorder and duplicate", () => {

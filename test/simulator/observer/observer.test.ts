@@ -95,6 +95,8 @@ describe("a reading is bounded", () => {
     const reading = await createObserver(`${server.url}{id}`, { timeoutMs: 100 })(ID);
     expect(reading).toMatchObject({ known: false, reason: expect.stringContaining("within 0.1 s") });
     expect(performance.now() - startedMs).toBeLessThan(20_000);
+    const { signal } = new AbortController();
+    expect(await createObserver(`${server.url}{id}`, { timeoutMs: 100 })(ID, signal)).toEqual(reading);
   });
 
   test("by whoever asked: a signal ends it", async () => {
