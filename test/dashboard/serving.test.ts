@@ -82,6 +82,21 @@ test("a first load is five requests and at most 120 KB, of which all but the pag
   }
 });
 
+test("a file is the same for whoever asks, in whatever encoding others asked for it before", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const [, ...files] = await firstLoad(url);
+  for (const encoding of ["br", "gzip", "identity"]) {
+    for (const { file, body } of files) {
+      const response = await fetch(new URL(file, url), { headers: { "accept-encoding": encoding } });
+      expect({ file, encoding, isSame: body.equals(Buffer.from(await response.arrayBuffer())) }).toEqual({
+        file,
+        encoding,
+        isSame: true,
+      });
+    }
+  }
+});
+
 test("a second load asks for the page alone, and is told that nothing changed", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const tag = (await fetch(url)).headers.get("etag") ?? "";

@@ -1,7 +1,15 @@
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { compose } from "../../receiver/compose.ts";
 import type { Refusal } from "../../receiver/engine.ts";
+import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createHealth } from "../../receiver/operations/health.ts";
+import { createLog } from "../../receiver/operations/log.ts";
+import { setUp } from "./engine-suite/harness.ts";
 import { handClock } from "./helpers/intake.ts";
+import { testConfig } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
 
 const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -69,6 +77,29 @@ describe("a receiver is ready", () => {
     expect(await health.readiness()).toMatchObject({ ready: false, checks: { worker: "no sign of life" } });
   });
 });
+
+test.each([
+  ["all", true],
+  ["worker", false],
+])(
+  "in the role %s a process of handlers that gives no sign of life leaves it ready: %o",
+  async (role, ready) => {
+    const { engine } = await setUp(async () => ({
+      open: async ({ clock }) => openSqliteEngine({ file: join(temporaryDirectory(), "receiver.db"), clock }),
+      rows: async () => [],
+    }));
+    const composed = await compose({
+      config: testConfig({ RECEIVER_ROLE: role }),
+      engine,
+      clock: systemClock,
+      log: createLog({ level: "silent" }),
+      environment: {},
+      startWork: async () => ({ alive: () => false, wake: () => undefined, stop: async () => undefined }),
+    });
+    onTestFinished(composed.close);
+    expect(await composed.health.readiness()).toMatchObject({ ready });
+  },
+);
 
 describe("the low-water mark of the disk", () => {
   test("is the configured one while little is stored", async () => {

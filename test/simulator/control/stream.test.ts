@@ -1,6 +1,7 @@
 import { createHook } from "node:async_hooks";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { emit, emitOne, nextEntry, register } from "../../helpers/simulator.ts";
 import { startService } from "../../helpers/service.ts";
 
@@ -49,6 +50,21 @@ async function watch(url: string, lastEventId?: string) {
       }
     },
   };
+}
+
+/** Answers how many streams watch the journal at the moment. */
+function countWatchers({ journal }: Simulator): () => number {
+  let watchers = 0;
+  const { watch: watchJournal } = journal;
+  vi.spyOn(journal, "watch").mockImplementation((watcher) => {
+    const stop = watchJournal(watcher);
+    watchers += 1;
+    return () => {
+      watchers -= 1;
+      stop();
+    };
+  });
+  return () => watchers;
 }
 
 const isDelivered = ({ event, data }: Message) => event === "delivery" && data["state"] === "delivered";
@@ -102,6 +118,23 @@ describe("the stream", () => {
     await second.until((message) => isDelivered(message) && message.data["id"] !== next.data["id"]);
     const ids = second.messages.filter(({ event }) => event !== "clock").map(({ id }) => Number(id));
     expect(ids).toEqual(ids.map((_, index) => Number(lastId) + 1 + index));
+  });
+
+  test("tells the clock after a delivery, also when the one before it left at once", async () => {
+    const endpoint = await startEndpoint();
+    const { url, simulator } = await startService();
+    const watchers = countWatchers(simulator);
+    register(simulator, endpoint.url);
+    const first = await watch(url);
+    emitOne(simulator);
+    await first.until(isDelivered);
+    first.stop();
+    await expect.poll(watchers).toBe(0);
+    const second = await watch(url);
+    await second.until(({ event }) => event === "clock");
+    const id = emitOne(simulator);
+    await second.until((message) => isDelivered(message) && message.data["id"] === id);
+    await second.until(() => second.messages.filter(({ event }) => event === "clock").length > 1);
   });
 
   test.each(["0", "12", "9007199254740991", "-1"])(
@@ -174,16 +207,7 @@ describe("the stream", () => {
 
 test("a stream that has closed gives back its watcher of the journal and its timer", async () => {
   const { url, simulator } = await startService();
-  let watchers = 0;
-  const { watch: watchJournal } = simulator.journal;
-  vi.spyOn(simulator.journal, "watch").mockImplementation((watcher) => {
-    const stop = watchJournal(watcher);
-    watchers += 1;
-    return () => {
-      watchers -= 1;
-      stop();
-    };
-  });
+  const watchers = countWatchers(simulator);
   const heartbeats = new Set<number>();
   let begun = 0;
   const hook = createHook({
@@ -198,7 +222,9 @@ test("a stream that has closed gives back its watcher of the journal and its tim
 
   const streams = await Promise.all([watch(url), watch(url), watch(url)]);
   for (const stream of streams) await stream.until(({ event }) => event === "clock");
-  expect({ watchers, begun, open: heartbeats.size }).toEqual({ watchers: 3, begun: 3, open: 3 });
+  expect({ watchers: watchers(), begun, open: heartbeats.size }).toEqual({ watchers: 3, begun: 3, open: 3 });
   for (const stream of streams) stream.stop();
-  await expect.poll(() => ({ watchers, open: heartbeats.size })).toEqual({ watchers: 0, open: 0 });
+  await expect
+    .poll(() => ({ watchers: watchers(), open: heartbeats.size }))
+    .toEqual({ watchers: 0, open: 0 });
 });

@@ -39,6 +39,23 @@ describe("what is kept", () => {
     for (const { call_id: callId } of told) expect(simulator.world.findCall(callId)).toBeDefined();
   });
 
+  test("are the call of an event and the event, as long as one of its deliveries is", async () => {
+    const simulator = keepOnly(1);
+    register(simulator, "http://localhost:9/other");
+    const [, last = ""] = emit(simulator, "call.completed");
+    await simulator.settled();
+    await simulator.settled();
+    expect(allDeliveries(simulator).map(({ id }) => id)).toEqual([last]);
+    const [event] = allEvents(simulator);
+    const { id } = (JSON.parse(event?.body.toString() ?? "") as { data: { object: { id: string } } }).data
+      .object;
+    expect(simulator.world.findCall(id)).toBeDefined();
+    emit(simulator, "voicemail.created");
+    await simulator.settled();
+    await simulator.settled();
+    expect(simulator.world.findCall(id)).toBeUndefined();
+  });
+
   test("are deliveries that still wait, while there are finished ones to go", async () => {
     const statuses = [500, 500, 500];
     const simulator = keepOnly(10, {
