@@ -2,7 +2,7 @@ import { LONGEST_DELAY_MS } from "../ending.ts";
 import type { Files } from "./database.ts";
 import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers.ts";
 import { keyOf } from "./inbox-file.ts";
-import { createTake, createTaking, HALF_OF_CHARACTERS, type Buried, type ClaimedJob } from "./taking.ts";
+import { createTake, createTaking, HALF_OF_CHARACTERS, type ClaimedJob, type Take } from "./taking.ts";
 
 /** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
 const LONGEST_DUE_MS = 2 * LONGEST_DELAY_MS;
@@ -14,8 +14,8 @@ const IS_THERE = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHER
 // What lies ahead of the clock was written before it was turned back.
 const COUNT_STARTS = `SELECT count(*) FROM starts WHERE handler = ? AND at_ms > ? AND at_ms <= ?`;
 
-/** Who claims, and when. */
-export type Claimant = { nowMs: number; worker: number };
+/** When somebody claims, and who: the worker's number is only asked for where there is something to claim. */
+export type Claimant = Pick<Take, "nowMs" | "worker">;
 
 /** How many more jobs of a handler may be claimed. */
 type Room = (handler: KnownHandler) => number;
@@ -31,37 +31,27 @@ export function createClaims(options: Files & { handlers: Handlers }) {
   const taking = createTaking(options);
   const findSeq = inbox.prepare<[Buffer], number>(`SELECT seq FROM events WHERE key = ?`).pluck();
   const isThere = db.prepare<[], number>(IS_THERE).pluck();
-  const listOfferedTo = db.prepare<[], number>(`SELECT DISTINCT handler ${WAITING} 'offered'`).pluck();
   const findDue = db.prepare<[string, number, number, number, number], Waiting>(`
     SELECT job, due_at_ms AS dueAtMs ${WAITING} ? AND handler = ? AND due_at_ms BETWEEN ? AND ? ORDER BY due_at_ms, job LIMIT ?`);
   const countStarts = db.prepare<[number, number, number], number>(COUNT_STARTS).pluck();
-  // In one transaction, or each statement would take its locks: it is asked at rest.
-  const isAnyWaiting = db.transaction((nowMs: number, room: Room): boolean => {
-    handlers.refresh();
-    // At rest mostly nothing waits, whatever the number of handlers.
-    if (isThere.get() !== 1) return false;
-    if (listOfferedTo.all().some((number) => number === 0 || handlers.find(number)?.policy)) return true;
-    return handlers.own().some((handler) => {
-      const waits = [...due("pending", handler, nowMs, 1), ...due("fresh", handler, nowMs, 1)].length > 0;
-      return waits && room(handler) > 0 && free(handler, nowMs) > 0;
-    });
-  });
   let turn = 0;
 
   return {
     hasArrived: taking.hasArrived,
     /** Whether a job waits, due or not. */
     isAnyLeft: (): boolean => isThere.get() === 1,
-    /** Whether there is anything to claim. Only reads. */
-    isAny: ({ nowMs, room }: { nowMs: number; room: Room }): boolean =>
-      taking.hasArrived() || isAnyWaiting(nowMs, room),
     hasDueSuspect: (nowMs: number): boolean => findSuspect(nowMs) !== undefined,
 
-    /** Up to `limit`, and no more of a handler than there is `room`; with 0 new events are only split into their jobs. */
-    claim({ nowMs, worker, limit, room }: Claimant & { limit: number; room: Room }): {
-      claimed: ClaimedJob[];
-      buried: Buried[];
-    } {
+    /**
+     * Up to `limit`, and no more of a handler than there is `room`; with 0 new events are only split into their jobs.
+     * Writes nothing where nothing is due.
+     */
+    claim({
+      nowMs,
+      worker,
+      limit,
+      room,
+    }: Claimant & { limit: number; room: Room }): Pick<Take, "claimed" | "buried"> {
       handlers.refresh();
       const take = createTake({ nowMs, worker, left: Math.ceil(limit / 2) });
       for (const handler of handlers.own())

@@ -118,20 +118,16 @@ export function createProcessor(
     }
     if (!turns.isOthers() && claims.hasDueSuspect(clock.nowMs()))
       return running.size === 0 && (await claimOne((claimant) => claims.claimSuspect(claimant)));
-    if (!claims.isAny({ nowMs: clock.nowMs(), room })) {
-      turns.othersHadTheirs();
-      return false;
-    }
     const limit = Math.max(free, batchLimit);
-    const claimed = await lease.asWorker((worker) =>
+    const { claimed, buried } = await lease.asWorker((worker) =>
       claims.claim({ nowMs: clock.nowMs(), worker, limit, room }),
     );
-    for (const { handler, ...buried } of claimed.buried) {
-      options.onHandled({ ...buried, handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 });
+    for (const { handler, ...job } of buried) {
+      options.onHandled({ ...job, handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 });
     }
-    if (claimed.claimed.length < limit) turns.othersHadTheirs();
+    if (claimed.length < limit) turns.othersHadTheirs();
     else nextLookAtMs = -Infinity;
-    return begin(claimed.claimed);
+    return begin(claimed);
   }
 
   async function claimOne(claim: (claimant: Claimant) => ClaimedJob | undefined): Promise<boolean> {
@@ -143,7 +139,9 @@ export function createProcessor(
   async function splitAhead(): Promise<boolean> {
     if (clock.monotonicMs() - claimedAtMs < QUICK_MS || handlers.own().length < 2 || !claims.hasArrived())
       return false;
-    await transactions.run(() => claims.claim({ nowMs: clock.nowMs(), worker: 0, limit: 0, room: () => 0 }));
+    await transactions.run(() =>
+      claims.claim({ nowMs: clock.nowMs(), worker: () => 0, limit: 0, room: () => 0 }),
+    );
     return false;
   }
 

@@ -19,6 +19,7 @@ export type ClaimedJob = Lease & {
   type: string;
   receivedAtMs: number;
   waitingSinceMs: number;
+  /** Empty once the event is pruned, which no claimed one is. */
   body: string;
   trace: Trace | null;
   attempts: number;
@@ -34,9 +35,6 @@ type Event = Pick<ClaimedJob, "id" | "type" | "receivedAtMs" | "body"> & {
   trace: string | null;
 };
 
-/** Pruned, when there is no body. */
-type Found = Omit<Event, "body"> & { body: string | null };
-
 /** What a job's row says besides its place. */
 type Row = {
   attempts: number;
@@ -50,7 +48,7 @@ type ClaimedRow = Pick<Row, "attempts" | "token" | "requeuedAtMs"> & { crashes: 
 const NEW: Row = { attempts: 0, token: 0, dueAtMs: 0, error: null, requeuedAtMs: null };
 
 const EVENT_COLUMNS = `
-  seq, 'evt_' || lower(hex(key)) AS id, type, received_at_ms AS receivedAtMs, CAST(body AS TEXT) AS body, trace`;
+  seq, 'evt_' || lower(hex(key)) AS id, type, received_at_ms AS receivedAtMs, CAST(coalesce(body, '') AS TEXT) AS body, trace`;
 const FIND_ARRIVED = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(LARGEST_LOOK)}`;
 
 const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ?)`;
@@ -60,7 +58,7 @@ const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.
 /** What one claim may still take. */
 export type Take = {
   nowMs: number;
-  worker: number;
+  worker: () => number;
   left: number;
   characters: number;
   /** Of handlers with a limit of their own. */
@@ -68,6 +66,11 @@ export type Take = {
   claimed: ClaimedJob[];
   buried: Buried[];
 };
+
+/** Handlers that are not in the list of room have no limit. */
+function hasRoom(handler: KnownHandler, take: Take): boolean {
+  return take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 1) > 0;
+}
 
 export function createTake(given: Pick<Take, "nowMs" | "worker" | "left">): Take {
   return { ...given, characters: HALF_OF_CHARACTERS, room: new Map(), claimed: [], buried: [] };
@@ -79,8 +82,8 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   const findPosition = db.prepare<[], number>(`SELECT seq FROM position`).pluck();
   const move = db.prepare<[number, number]>(`UPDATE position SET seq = ?, deleted = deleted + ?`);
   const findLastSeq = inbox.prepare<[], number | null>(`SELECT max(seq) FROM events`).pluck();
-  const findArrived = inbox.prepare<[number], Found>(FIND_ARRIVED);
-  const findEvent = inbox.prepare<[number], Found>(`SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`);
+  const findArrived = inbox.prepare<[number], Event>(FIND_ARRIVED);
+  const findEvent = inbox.prepare<[number], Event>(`SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`);
   const insert = db.prepare(`
     INSERT INTO jobs (job, state, key, worker, due_at_ms, finished_at_ms, attempts, token, last_error, requeued_at_ms)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
@@ -112,9 +115,9 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   /** Claims a job that waits. False when there was no room for it. */
   function claimWaiting(job: number, take: Take): boolean {
     const handler = handlers.find(job % HANDLERS_PER_EVENT);
-    if (!handler || take.left <= 0 || take.characters <= 0 || take.room.get(handler) === 0) return false;
+    if (!handler || !hasRoom(handler, take)) return false;
     const event = eventOf(job, take);
-    const row = event && claimRow.get(take.worker, job);
+    const row = event && claimRow.get(take.worker(), job);
     if (row) push(take, event, { job, handler, ...row });
     return true;
   }
@@ -127,7 +130,7 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     for (const event of findArrived.iterate(findPosition.get() ?? 0)) {
       last = event.seq;
       // Pruned, and the work file was lost since: it was handled then.
-      if (!hasBody(event)) deleted += 1;
+      if (event.body === "") deleted += 1;
       else split(event, take, NEW);
       if (take.left <= 0 && take.claimed.length > 0) break;
       if (take.characters <= 0) break;
@@ -152,9 +155,8 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   /** The event of a job that waits, which is dead without one. */
   function eventOf(job: number, { nowMs }: Take): Event | undefined {
     const event = findEvent.get(Math.floor(job / HANDLERS_PER_EVENT));
-    if (event && hasBody(event)) return event;
-    giveUp.run(nowMs, job);
-    return undefined;
+    if (!event?.body) giveUp.run(nowMs, job);
+    return event?.body ? event : undefined;
   }
 
   /** Makes a job for each handler that wants the event, or the one row that says that none does. */
@@ -174,7 +176,7 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     const isDead = state === "dead";
     const dueAtMs = isClaimed || isDead || state === "held" ? null : (row.dueAtMs ?? 0);
     const [attempts, token] = isClaimed ? [1, 1] : [row.attempts, row.token];
-    const worker = isClaimed ? take.worker : null;
+    const worker = isClaimed ? take.worker() : null;
     const finishedAtMs = isDead ? take.nowMs : null;
     const { requeuedAtMs } = row;
     insert.run(job, state, key, worker, dueAtMs, finishedAtMs, attempts, token, error, requeuedAtMs);
@@ -198,8 +200,7 @@ export function createTaking(options: Files & { handlers: Handlers }) {
       return { state: "dead", error: `The handler's key failed: ${String(error)}` };
     }
     if (key !== null && hasUnfinished.get(number, key) === 1) return { state: "held", key };
-    const isRoom = take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 0) > 0;
-    if (isRoom && row === NEW) return { state: "claimed", key };
+    if (row === NEW && hasRoom(handler, take)) return { state: "claimed", key };
     return { state: row.attempts > 0 ? "pending" : "fresh", key };
   }
 
@@ -226,8 +227,4 @@ export function createTaking(options: Files & { handlers: Handlers }) {
       suspect: crashes > 0,
     });
   }
-}
-
-function hasBody(event: Found): event is Event {
-  return event.body !== null && event.body !== "";
 }

@@ -53,7 +53,6 @@ function engineOfOne() {
       claims: {
         hasArrived: () => false,
         isAnyLeft: () => true,
-        isAny: () => true,
         claim: () => ({ claimed: left.splice(0), buried: [] }),
         claimSuspect: () => undefined,
         claimOnly: never,
@@ -77,7 +76,6 @@ function engineOfOne() {
       },
       workers: {
         beat: () => 1,
-        numbersOf: () => [],
         remove: () => undefined,
         vanished: () => [],
       },
@@ -190,7 +188,11 @@ test.each([
   const engine = engineOfOne();
   const clock = standingClock();
   let looks = 0;
-  const claims = { ...engine.parts.claims, isAny: () => ((looks += 1), false), isAnyLeft: () => waits };
+  const claims = {
+    ...engine.parts.claims,
+    claim: () => ((looks += 1), { claimed: [], buried: [] }),
+    isAnyLeft: () => waits,
+  };
   const processor = createProcessor(
     { ...engine.parts, claims, clock, look: () => writes },
     {

@@ -108,8 +108,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R6: the events of a worker that stands still are never taken up.",
     file: "receiver/engines/sqlite/workers.ts",
-    find: "return stillMs >= LEASE_MS ||",
-    replace: "return stillMs >= LEASE_MS * 1_000 ||",
+    find: "isOver ? STILL_MS : LEASE_MS)",
+    replace: "isOver ? STILL_MS : LEASE_MS * 1_000)",
     tests: ["test/simulation/receiver.slow.test.ts", "test/receiver/engines/sqlite.test.ts"],
   },
   {
