@@ -52,11 +52,8 @@ function engineOfOne() {
     parts: {
       claims: {
         hasArrived: () => false,
-        isAnyLeft: () => true,
+        isAnyWaiting: () => true,
         claim: () => ({ claimed: left.splice(0), buried: [] }),
-        claimSuspect: () => undefined,
-        claimOnly: never,
-        hasDueSuspect: () => false,
       },
       settling: {
         settle: (_job: unknown, { state }: Ending) => end(state)(),
@@ -152,8 +149,10 @@ test("a suspect is not claimed while anything else runs", async () => {
   const finish = Promise.withResolvers<void>();
   const claims = {
     ...engine.parts.claims,
-    hasDueSuspect: () => asked.push("whether there is one") > 0,
-    claimSuspect: () => void asked.push("for it"),
+    claim: ({ suspects }: { suspects: string }) => {
+      asked.push(suspects);
+      return engine.parts.claims.claim();
+    },
   };
   const options = {
     handlers: [],
@@ -171,11 +170,12 @@ test("a suspect is not claimed while anything else runs", async () => {
     () => asked.length,
     (times) => times >= 3,
   );
-  expect(asked).not.toContain("for it");
+  expect(asked.at(-1)).toBe("wait");
+  expect(asked).not.toContain("now");
   finish.resolve();
   await until(
     () => asked,
-    (all) => all.includes("for it"),
+    (all) => all.includes("now"),
   );
   await processor.drain(0);
 });
@@ -190,8 +190,8 @@ test.each([
   let looks = 0;
   const claims = {
     ...engine.parts.claims,
-    claim: () => ((looks += 1), { claimed: [], buried: [] }),
-    isAnyLeft: () => waits,
+    claim: () => ({ claimed: [], buried: [] }),
+    isAnyWaiting: () => ((looks += 1), waits),
   };
   const processor = createProcessor(
     { ...engine.parts, claims, clock, look: () => writes },

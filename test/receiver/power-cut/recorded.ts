@@ -84,7 +84,7 @@ for (let batch = 0; batch < Number(batches); batch += 1) {
   writeSync(1, `ACKNOWLEDGED ${ids.join(" ")}\n`);
 
   const { claimed } = await transactions.run(() =>
-    claims.claim({ nowMs, worker: () => 1, limit: 10, room: () => Infinity }),
+    claims.claim({ nowMs, worker: () => 1, limit: 10, room: () => Infinity, suspects: "later" }),
   );
   for (const job of claimed) await transactions.run(() => handle(job, nowMs));
   if (batch % 7 === 6) await transactions.run(() => requeueDead.run());

@@ -101,8 +101,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R6: an event that kills its worker takes another one with it.",
     file: "receiver/engines/sqlite/processor.ts",
-    find: "return running.size === 0 && (await",
-    replace: "return running.size < 100 && (await",
+    find: 'running.size > 0 ? "wait"',
+    replace: 'running.size > 100 ? "wait"',
     tests: ["test/receiver/engines/processor.test.ts"],
   },
   {
