@@ -49,6 +49,7 @@ export function createClaims(options: Files & { handlers: Handlers }) {
     /** Writes nothing where nothing is due. With a limit of 0, new events are only split into their jobs. */
     claim({ nowMs, worker, limit, room, suspects, only }: Asked): Pick<Take, "claimed" | "buried"> {
       handlers.refresh();
+      handlers.ignoreGone(nowMs);
       const take = createTake({ nowMs, worker, left: Math.ceil(limit / 2) });
       if (only) return claimOnly(only, take);
       const suspect = suspects === "later" ? undefined : findSuspect(nowMs);

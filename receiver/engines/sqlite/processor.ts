@@ -8,7 +8,7 @@ import {
 import { createTurns } from "../turns.ts";
 import { createAttempts, TROUBLE_MS, type AttemptParts } from "./attempts.ts";
 import type { Claims } from "./claims.ts";
-import type { KnownHandler } from "./handlers.ts";
+import type { Handlers, KnownHandler } from "./handlers.ts";
 import type { ClaimedJob } from "./taking.ts";
 import { createLease, type LeaseParts } from "./workers.ts";
 
@@ -38,6 +38,7 @@ export function createProcessor(
   engine: LeaseParts &
     AttemptParts & {
       claims: Claims;
+      handlers: Pick<Handlers, "own">;
       query: HandlerDatabase["query"];
       /** Whether others have written since the last time. */
       look: () => boolean;
@@ -57,7 +58,8 @@ export function createProcessor(
   const draining = new AbortController();
   const held = (): ClaimedJob[] => [...batch, ...running.keys()];
   const lease = createLease(engine, { ...options, held, onLost: loseEverything });
-  const attempts = createAttempts(engine, options, draining.signal);
+  let failedJobs: readonly FailedJob[] = [];
+  const attempts = createAttempts(engine, options, { draining: draining.signal, failed: () => failedJobs });
   let wake = (): void => undefined;
 
   const loop = runLoop();
@@ -197,7 +199,7 @@ export function createProcessor(
   }
 
   async function drain(graceMs: number, failed: readonly FailedJob[] = []): Promise<void> {
-    attempts.setFailed(failed);
+    failedJobs = failed;
     draining.abort();
     wake();
     await loop;

@@ -1,7 +1,6 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import { LEASE_MS, type ProcessOptions } from "../../engine.ts";
-import type { Handlers } from "./handlers.ts";
 import type { Settling } from "./settling.ts";
 import type { ClaimedJob } from "./taking.ts";
 import type { Transactions } from "./transactions.ts";
@@ -9,9 +8,6 @@ import type { Transactions } from "./transactions.ts";
 /** How often a worker that holds claims writes its beat, and how long another must have seen none before it is given up. */
 const BEAT_MS = 300;
 const STILL_MS = 750;
-
-/** How often one that holds nothing writes, to end what waits for handlers that are gone. */
-const IDLE_BEAT_MS = 120_000;
 
 const INSERT = `INSERT INTO workers (id, beat, lease_until_ms) VALUES (?, 0, ?)`;
 const BEAT = `UPDATE workers SET beat = beat + 1, lease_until_ms = ? WHERE number = ?`;
@@ -67,7 +63,6 @@ export type Workers = ReturnType<typeof createWorkers>;
 
 export type LeaseParts = {
   settling: Settling;
-  handlers: Handlers;
   workers: Workers;
   transactions: Transactions;
   clock: Clock;
@@ -75,7 +70,7 @@ export type LeaseParts = {
 
 /** This worker among all there are: its own lease, and the leases of others that are over. */
 export function createLease(
-  { settling, handlers, workers, transactions, clock }: LeaseParts,
+  { settling, workers, transactions, clock }: LeaseParts,
   options: Pick<ProcessOptions, "workerId" | "predecessors"> & {
     held: () => ClaimedJob[];
     /** Somebody took this worker for gone: what it holds is handled elsewhere. */
@@ -83,7 +78,6 @@ export function createLease(
   },
 ) {
   let worker: number | undefined;
-  let beatAtMs = -Infinity;
   let nextBeatAtMs = clock.monotonicMs();
   let crashed = options.predecessors ?? [];
   let isCommitUncertain = false;
@@ -110,7 +104,7 @@ export function createLease(
     const nowMs = clock.monotonicMs();
     if (nowMs < nextBeatAtMs) return false;
     nextBeatAtMs = nowMs + BEAT_MS;
-    const isDue = options.held().length > 0 || isCommitUncertain || nowMs - beatAtMs >= IDLE_BEAT_MS;
+    const isDue = options.held().length > 0 || isCommitUncertain || crashed.length > 0;
     if (!isDue && workers.vanished(worker ?? 0).length === 0) return false;
     await asWorker((mine) => {
       const number = mine();
@@ -119,7 +113,6 @@ export function createLease(
         settling.takeBack(gone.number, clock.nowMs(), gone.why);
         workers.remove(gone.number);
       }
-      handlers.ignoreGone(clock.nowMs());
     });
     crashed = [];
     isCommitUncertain = false;
@@ -132,7 +125,6 @@ export function createLease(
 
   /** Runs `statements` in a transaction. Where they ask for the worker's number, to claim, it writes a beat as well. */
   async function asWorker<Result>(statements: (mine: () => number) => Result): Promise<Result> {
-    const nowMs = clock.monotonicMs();
     const before = worker;
     const { number, result } = await transactions.run(() => {
       let number: number | undefined;
@@ -140,7 +132,6 @@ export function createLease(
       return { number, result };
     });
     if (number === undefined) return result;
-    beatAtMs = nowMs;
     worker = number;
     if (before !== undefined && before !== number) options.onLost();
     return result;
