@@ -39,7 +39,7 @@ type Event = Pick<ClaimedJob, "id" | "type" | "receivedAtMs" | "body"> & {
 type Row = {
   attempts: number;
   token: number;
-  dueAtMs: number | null;
+  dueAtMs: number;
   error: string | null;
   requeuedAtMs: number | null;
 };
@@ -51,6 +51,7 @@ const EVENT_COLUMNS = `
   seq, 'evt_' || lower(hex(key)) AS id, type, received_at_ms AS receivedAtMs, CAST(coalesce(body, '') AS TEXT) AS body, trace`;
 const FIND_ARRIVED = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(LARGEST_LOOK)}`;
 
+const INSERT_CLAIMED = `INSERT INTO jobs (job, state, key, worker, attempts, token) VALUES (?, 'claimed', ?, ?, 1, 1)`;
 const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ?)`;
 
 const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.string().optional() });
@@ -84,9 +85,10 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   const findLastSeq = inbox.prepare<[], number | null>(`SELECT max(seq) FROM events`).pluck();
   const findArrived = inbox.prepare<[number], Event>(FIND_ARRIVED);
   const findEvent = inbox.prepare<[number], Event>(`SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`);
+  const insertClaimed = db.prepare(INSERT_CLAIMED);
   const insert = db.prepare(`
-    INSERT INTO jobs (job, state, key, worker, due_at_ms, finished_at_ms, attempts, token, last_error, requeued_at_ms)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO jobs (job, state, key, due_at_ms, finished_at_ms, attempts, token, last_error, requeued_at_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const hasUnfinished = db.prepare<[number, string], number>(HAS_UNFINISHED).pluck();
   const listOffered = db.prepare<[], Row & { job: number; handler: number }>(`
     SELECT job, handler, attempts, token, due_at_ms AS dueAtMs, last_error AS error, requeued_at_ms AS requeuedAtMs
@@ -165,43 +167,30 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     for (const handler of wanting) add(event, handler, take, row);
     if (wanting.length > 0) return;
     const job = event.seq * HANDLERS_PER_EVENT;
-    insert.run(job, "ignored", null, null, null, take.nowMs, 0, 0, null, null);
+    insert.run(job, "ignored", null, null, take.nowMs, 0, 0, null, null);
   }
 
   /** Makes the job of `handler`; a new one is claimed at once where there is room, and nothing with its key is before it. */
   function add(event: Event, handler: KnownHandler, take: Take, row: Row): void {
     const job = event.seq * HANDLERS_PER_EVENT + handler.number;
-    const { state, key = null, error = row.error } = beginning(event, handler, take, row);
-    const isClaimed = state === "claimed";
-    const isDead = state === "dead";
-    const dueAtMs = isClaimed || isDead || state === "held" ? null : (row.dueAtMs ?? 0);
-    const [attempts, token] = isClaimed ? [1, 1] : [row.attempts, row.token];
-    const worker = isClaimed ? take.worker() : null;
-    const finishedAtMs = isDead ? take.nowMs : null;
-    const { requeuedAtMs } = row;
-    insert.run(job, state, key, worker, dueAtMs, finishedAtMs, attempts, token, error, requeuedAtMs);
-    if (isClaimed) push(take, event, { job, handler, attempts, token, crashes: 0, key, requeuedAtMs });
-    if (isDead) take.buried.push({ handler, id: event.id, type: event.type, error: error ?? "" });
-  }
-
-  function beginning(
-    event: Event,
-    handler: KnownHandler,
-    take: Take,
-    row: Row,
-  ): { state: string; key?: string | null; error?: string } {
-    const { number, policy } = handler;
+    const { attempts, token, dueAtMs, error, requeuedAtMs } = row;
+    const wait = (state: string, key: string | null, dueMs: number | null): void =>
+      void insert.run(job, state, key, dueMs, null, attempts, token, error, requeuedAtMs);
     // Known to another process only, which has its key.
-    if (!policy) return { state: "offered" };
-    let key: string | null = null;
+    if (!handler.policy) return wait("offered", null, dueAtMs);
+    let key: string | null;
     try {
-      key = policy.key?.(event.body) ?? null;
-    } catch (error) {
-      return { state: "dead", error: `The handler's key failed: ${String(error)}` };
+      key = handler.policy.key?.(event.body) ?? null;
+    } catch (cause) {
+      const why = `The handler's key failed: ${String(cause)}`;
+      insert.run(job, "dead", null, null, take.nowMs, attempts, token, why, requeuedAtMs);
+      take.buried.push({ handler, id: event.id, type: event.type, error: why });
+      return;
     }
-    if (key !== null && hasUnfinished.get(number, key) === 1) return { state: "held", key };
-    if (row === NEW && hasRoom(handler, take)) return { state: "claimed", key };
-    return { state: row.attempts > 0 ? "pending" : "fresh", key };
+    if (key !== null && hasUnfinished.get(handler.number, key) === 1) return wait("held", key, null);
+    if (row !== NEW || !hasRoom(handler, take)) return wait(attempts > 0 ? "pending" : "fresh", key, dueAtMs);
+    insertClaimed.run(job, key, take.worker());
+    push(take, event, { job, handler, attempts: 1, token: 1, crashes: 0, key, requeuedAtMs });
   }
 
   function push(take: Take, event: Event, row: ClaimedRow & { job: number; handler: KnownHandler }): void {
