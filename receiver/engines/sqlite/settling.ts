@@ -89,7 +89,7 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
     },
   };
 
-  /** The next job with its key may be claimed then. */
+  /** Ends a job for good, and lets the next one with its key go. */
   function finish(
     { job, token, handler, key }: Omit<Claimed, "attempts">,
     state: string,
