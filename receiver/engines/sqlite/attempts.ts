@@ -27,18 +27,12 @@ export type AttemptParts = {
 export function createAttempts(
   engine: AttemptParts,
   options: Pick<ProcessOptions, "handle" | "onHandled" | "onTrouble">,
-  /** Aborted when the worker drains. */
-  draining: AbortSignal,
+  /** `draining` is aborted when the worker drains; jobs in `failed` count as such, though their handlers still run. */
+  { draining, failed }: { draining: AbortSignal; failed: () => readonly FailedJob[] },
 ) {
   const { settling, transactions, clock } = engine;
-  let failed: readonly FailedJob[] = [];
 
   return {
-    /** Jobs that count as failed, though their handlers still run. */
-    setFailed: (jobs: readonly FailedJob[]): void => {
-      failed = jobs;
-    },
-
     /** One attempt from its begin to what is written of its end; `release` is called once only a common commit is missing. */
     async run(job: ClaimedJob, signal: AbortSignal, release: () => void): Promise<void> {
       const startedAtMs = clock.monotonicMs();
@@ -86,7 +80,7 @@ export function createAttempts(
   }
 
   function failureOf(job: ClaimedJob): Outcome | undefined {
-    const found = failed.find(({ handler, id }) => handler === job.handler.name && id === job.id);
+    const found = failed().find(({ handler, id }) => handler === job.handler.name && id === job.id);
     return found && { kind: "failed", error: found.error };
   }
 

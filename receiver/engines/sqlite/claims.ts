@@ -2,7 +2,7 @@ import { LONGEST_DELAY_MS } from "../ending.ts";
 import type { Files } from "./database.ts";
 import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers.ts";
 import { keyOf } from "./inbox-file.ts";
-import { createTake, createTaking, HALF_OF_CHARACTERS, type Buried, type ClaimedJob } from "./taking.ts";
+import { createTake, createTaking, HALF_OF_CHARACTERS, type Take } from "./taking.ts";
 
 /** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
 const LONGEST_DUE_MS = 2 * LONGEST_DELAY_MS;
@@ -14,59 +14,52 @@ const IS_THERE = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHER
 // What lies ahead of the clock was written before it was turned back.
 const COUNT_STARTS = `SELECT count(*) FROM starts WHERE handler = ? AND at_ms > ? AND at_ms <= ?`;
 
-/** Who claims, and when. */
-export type Claimant = { nowMs: number; worker: number };
-
 /** How many more jobs of a handler may be claimed. */
 type Room = (handler: KnownHandler) => number;
+
+/** What somebody claims, and who: the worker's number is only asked for where there is something to claim. */
+type Asked = Pick<Take, "nowMs" | "worker"> & {
+  limit: number;
+  room: Room;
+  /** Others go before a suspect; or one that is due waits for what still runs, and others with it; or goes now, alone. */
+  suspects: "later" | "wait" | "now";
+  only?: { handler: string; id: string } | undefined;
+};
 
 type Waiting = { job: number; dueAtMs: number };
 
 /**
- * Claims jobs. The verbs that do want a transaction of the caller's. Retries that are due get half of the places when new
- * jobs wait too, and the other way round; handlers take turns in both. Large events are claimed a few at a time.
+ * Claims jobs; `claim` wants a transaction of the caller's. Retries that are due get half of the places when new jobs
+ * wait too, and the other way round; handlers take turns in both. Large events are claimed a few at a time.
  */
 export function createClaims(options: Files & { handlers: Handlers }) {
   const { db, inbox, handlers } = options;
   const taking = createTaking(options);
   const findSeq = inbox.prepare<[Buffer], number>(`SELECT seq FROM events WHERE key = ?`).pluck();
   const isThere = db.prepare<[], number>(IS_THERE).pluck();
-  const listOfferedTo = db.prepare<[], number>(`SELECT DISTINCT handler ${WAITING} 'offered'`).pluck();
   const findDue = db.prepare<[string, number, number, number, number], Waiting>(`
     SELECT job, due_at_ms AS dueAtMs ${WAITING} ? AND handler = ? AND due_at_ms BETWEEN ? AND ? ORDER BY due_at_ms, job LIMIT ?`);
   const countStarts = db.prepare<[number, number, number], number>(COUNT_STARTS).pluck();
-  // In one transaction, or each statement would take its locks: it is asked at rest.
-  const isAnyWaiting = db.transaction((nowMs: number, room: Room): boolean => {
-    handlers.refresh();
-    // At rest mostly nothing waits, whatever the number of handlers.
-    if (isThere.get() !== 1) return false;
-    if (listOfferedTo.all().some((number) => number === 0 || handlers.find(number)?.policy)) return true;
-    return handlers.own().some((handler) => {
-      const waits = [...due("pending", handler, nowMs, 1), ...due("fresh", handler, nowMs, 1)].length > 0;
-      return waits && room(handler) > 0 && free(handler, nowMs) > 0;
-    });
-  });
   let turn = 0;
 
   return {
     hasArrived: taking.hasArrived,
     /** Whether a job waits, due or not. */
-    isAnyLeft: (): boolean => isThere.get() === 1,
-    /** Whether there is anything to claim. Only reads. */
-    isAny: ({ nowMs, room }: { nowMs: number; room: Room }): boolean =>
-      taking.hasArrived() || isAnyWaiting(nowMs, room),
-    hasDueSuspect: (nowMs: number): boolean => findSuspect(nowMs) !== undefined,
-
-    /** Up to `limit`, and no more of a handler than there is `room`; with 0 new events are only split into their jobs. */
-    claim({ nowMs, worker, limit, room }: Claimant & { limit: number; room: Room }): {
-      claimed: ClaimedJob[];
-      buried: Buried[];
-    } {
+    isAnyWaiting: (): boolean => isThere.get() === 1,
+    /** Writes nothing where nothing is due. With a limit of 0, new events are only split into their jobs. */
+    claim({ nowMs, worker, limit, room, suspects, only }: Asked): Pick<Take, "claimed" | "buried"> {
       handlers.refresh();
+      handlers.ignoreGone(nowMs);
       const take = createTake({ nowMs, worker, left: Math.ceil(limit / 2) });
+      if (only) return claimOnly(only, take);
+      const suspect = suspects === "later" ? undefined : findSuspect(nowMs);
+      if (suspect) {
+        if (suspects === "now") taking.claimWaiting(suspect.job, take);
+        return take;
+      }
       for (const handler of handlers.own())
         take.room.set(handler, Math.min(room(handler), free(handler, nowMs)));
-      const roomLeft = (handler: KnownHandler): number => take.room.get(handler) ?? 0;
+      const roomLeft: Room = (handler) => take.room.get(handler) ?? 0;
       taking.splitOffered(take);
       if (limit > 0) turn += 1;
       const retries = inTurns("pending", nowMs, limit, roomLeft);
@@ -78,28 +71,19 @@ export function createClaims(options: Files & { handlers: Handlers }) {
       for (const { job } of rest) taking.claimWaiting(job, take);
       return take;
     },
-
-    /** The suspect that is due for the longest time, or undefined. */
-    claimSuspect({ nowMs, worker }: Claimant): ClaimedJob | undefined {
-      const suspect = findSuspect(nowMs);
-      const take = createTake({ nowMs, worker, left: 1 });
-      if (suspect) taking.claimWaiting(suspect.job, take);
-      return take.claimed[0];
-    },
-
-    /** The job of one handler for one event, though it may not be due yet. */
-    claimOnly(only: { handler: string; id: string }, { nowMs, worker }: Claimant): ClaimedJob | undefined {
-      handlers.refresh();
-      const take = createTake({ nowMs, worker, left: 0 });
-      taking.splitOffered(take);
-      while (taking.hasArrived()) taking.splitArrived(take);
-      const handler = handlers.own().find(({ name }) => name === only.handler);
-      const seq = findSeq.get(keyOf(only.id));
-      take.left = 1;
-      if (handler && seq !== undefined) taking.claimWaiting(seq * HANDLERS_PER_EVENT + handler.number, take);
-      return take.claimed[0];
-    },
   };
+
+  /** The job of one handler for one event, though it may not be due yet. */
+  function claimOnly({ handler: name, id }: { handler: string; id: string }, take: Take): Take {
+    take.left = 0;
+    taking.splitOffered(take);
+    while (taking.hasArrived()) taking.splitArrived(take);
+    const handler = handlers.own().find((own) => own.name === name);
+    const seq = findSeq.get(keyOf(id));
+    take.left = 1;
+    if (handler && seq !== undefined) taking.claimWaiting(seq * HANDLERS_PER_EVENT + handler.number, take);
+    return take;
+  }
 
   /** Jobs of a handler that wait in this state and are due; those that are fresh are due at once. */
   function due(state: string, { number }: KnownHandler, nowMs: number, limit: number): Waiting[] {
@@ -108,9 +92,8 @@ export function createClaims(options: Files & { handlers: Handlers }) {
     return [...come, ...turnedBack];
   }
 
+  /** The suspect that is due for the longest time. */
   function findSuspect(nowMs: number): Waiting | undefined {
-    handlers.refresh();
-    if (isThere.get() !== 1) return undefined;
     const suspects = handlers
       .own()
       .flatMap((handler) => (free(handler, nowMs) > 0 ? due("suspect", handler, nowMs, 1) : []));

@@ -17,7 +17,8 @@ const CHECKPOINT_PAGES = 4_000;
 
 /**
  * Opens a database file in WAL mode, creates it (readable by its owner alone) when it isn't there, and brings its
- * schema up to date. A symbolic link in its place is refused: nobody knows what it leads to. `migrations` is only ever appended to: `PRAGMA user_version` counts those that have run.
+ * schema up to date. A symbolic link in its place is refused: nobody knows what it leads to. `migrations` is only ever
+ * appended to: `PRAGMA user_version` counts those that have run.
  */
 export function openDatabase(options: {
   file: string;
@@ -99,23 +100,16 @@ function sync(path: string): void {
 
 function createPrivately(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const descriptor = openFile(file);
-  if (descriptor === undefined) {
-    if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
-    throw new Error(`${file} is a symbolic link, and nothing is written through one. Name the file itself.`);
-  }
-  // The mask of the process may have taken away what the owner needs.
-  fchmodSync(descriptor, 0o600);
-  closeSync(descriptor);
-}
-
-function openFile(file: string): number | undefined {
   try {
     // Exclusively, which follows no link.
-    return openSync(file, "ax", 0o600);
+    const descriptor = openSync(file, "ax", 0o600);
+    // The mask of the process may have taken away what the owner needs.
+    fchmodSync(descriptor, 0o600);
+    closeSync(descriptor);
   } catch {
     // It exists, or cannot be created: SQLite opens it or says why not.
-    return undefined;
+    if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+    throw new Error(`${file} is a symbolic link, and nothing is written through one. Name the file itself.`);
   }
 }
 

@@ -17,8 +17,11 @@ const FORGET_OTHERS = `UPDATE handlers SET types = NULL WHERE name NOT IN (SELEC
 const LIST = `SELECT number, name, types FROM handlers WHERE types IS NOT NULL ORDER BY number`;
 const IGNORE = `
   UPDATE jobs SET state = 'ignored', due_at_ms = NULL, key = NULL, finished_at_ms = $nowMs,
-    last_error = 'Its handler is gone.'`;
-const IGNORE_HELD = `${IGNORE} WHERE key IS NOT NULL AND state = 'held' AND handler = $number`;
+    last_error = 'Its handler is gone.'
+  WHERE job IN (
+    SELECT job FROM jobs INDEXED BY jobs_waiting
+    WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number
+    UNION ALL SELECT job FROM jobs INDEXED BY jobs_keyed WHERE handler = $number AND key IS NOT NULL AND state = 'held')`;
 
 /** Names and types of the handlers that the last worker announced. */
 export function announcedHandlers(db: Database.Database): Omit<KnownHandler, "policy">[] {
@@ -37,27 +40,23 @@ export function createHandlers(db: Database.Database, policies: readonly JobHand
     VALUES ((SELECT coalesce(max(number), 0) + 1 FROM handlers), ?, ?, (SELECT announced = 0 AND seq > 0 FROM position))
     ON CONFLICT (name) DO UPDATE SET types = excluded.types`);
   const findAnnounced = db.prepare<[], number>(`SELECT announced FROM position`).pluck();
-  const ignoreWaiting = db.prepare<[{ number: number; nowMs: number }]>(`
-    ${IGNORE} WHERE due_at_ms IS NOT NULL AND state IN ('offered', 'fresh', 'pending', 'suspect') AND handler = $number`);
-  const ignoreHeld = db.prepare<[{ number: number; nowMs: number }]>(IGNORE_HELD);
+  const ignore = db.prepare<[{ number: number; nowMs: number }]>(IGNORE);
   const listGone = db.prepare<[], number>(`SELECT number FROM handlers WHERE types IS NULL`).pluck();
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
   let known: KnownHandler[] = [];
   let announced: number | undefined;
 
   return {
-    /** Makes this process's handlers the ones that there are. */
+    /** Brings the tables of this process's handlers up to date, and makes them the ones that there are. */
     announce(): void {
+      applyMigrations(db, policies);
       for (const { name, types } of policies) announce.run(name, types === "*" ? "*" : JSON.stringify(types));
       db.prepare<[string]>(FORGET_OTHERS).run(JSON.stringify([...byName.keys()]));
       db.prepare(`UPDATE position SET announced = announced + 1`).run();
     },
     /** Ends what waits for a handler that is gone. */
     ignoreGone(nowMs: number): void {
-      for (const number of listGone.all()) {
-        ignoreWaiting.run({ number, nowMs });
-        ignoreHeld.run({ number, nowMs });
-      }
+      for (const number of listGone.all()) ignore.run({ number, nowMs });
     },
     /** Takes notice of what another worker has announced since. */
     refresh(): void {
@@ -89,25 +88,18 @@ const FIND_APPLIED = `SELECT applied FROM handler_migrations WHERE handler = ?`;
 const SET_APPLIED = `INSERT INTO handler_migrations VALUES (?, ?) ON CONFLICT (handler) DO UPDATE SET applied = excluded.applied`;
 const TAKE_APPLIED_BY_TYPE = `DELETE FROM type_migrations WHERE handler = ? AND applied <= ? RETURNING applied`;
 
-/** Brings the tables of the handlers up to date: each migration runs once, in its order, all of them or none. */
-export function applyHandlerMigrations(db: Database.Database, handlers: readonly JobHandler[]): void {
+/** Each migration runs once, in its order. */
+function applyMigrations(db: Database.Database, handlers: readonly JobHandler[]): void {
   const findApplied = db.prepare<[string], number>(FIND_APPLIED).pluck();
   const setApplied = db.prepare<[string, number]>(SET_APPLIED);
   const takeAppliedByType = db.prepare<[string, number], number>(TAKE_APPLIED_BY_TYPE).pluck();
-  const isCurrent = handlers.every(
-    ({ name, migrations }) => (findApplied.get(name) ?? 0) >= migrations.length,
-  );
-  if (isCurrent) return;
-  const apply = db.transaction(() => {
-    for (const { name, types, migrations } of handlers) {
-      const applied = findApplied.get(name) ?? inherited(types, migrations.length);
-      for (const migration of migrations.slice(applied)) {
-        db.exec(typeof migration === "string" ? migration : migration.sqlite);
-      }
-      setApplied.run(name, Math.max(applied, migrations.length));
+  for (const { name, types, migrations } of handlers) {
+    const applied = findApplied.get(name) ?? inherited(types, migrations.length);
+    for (const migration of migrations.slice(applied)) {
+      db.exec(typeof migration === "string" ? migration : migration.sqlite);
     }
-  });
-  apply.immediate();
+    setApplied.run(name, Math.max(applied, migrations.length));
+  }
 
   /** Handlers were known by their type once: the first of that type alone that may have run so many has run them. */
   function inherited(types: JobHandler["types"], length: number): number {

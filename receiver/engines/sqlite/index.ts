@@ -4,7 +4,7 @@ import type { Engine, JobHandler, Processor, ProcessOptions } from "../../engine
 import { createClaims } from "./claims.ts";
 import { createLook, openReader, type Files } from "./database.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
-import { applyHandlerMigrations, createHandlers } from "./handlers.ts";
+import { createHandlers } from "./handlers.ts";
 import { openInboxFile } from "./inbox-file.ts";
 import { createLedger } from "./ledger.ts";
 import { createProcessor } from "./processor.ts";
@@ -16,8 +16,6 @@ import { createWriter } from "./writer.ts";
 
 /** The loop's waits for a lock happen on the thread of the handlers, so they are short. */
 const BUSY_TIMEOUT_MS = 250;
-/** Before the first job: for the migrations of handlers, while another worker may be at work. */
-const OPENING_TIMEOUT_MS = 5_000;
 
 /**
  * Opens the engine that needs nothing but a directory: two SQLite files on a local disk, shared by any number of
@@ -46,11 +44,9 @@ export async function openSqliteEngine(options: {
       process: async (processing) => {
         const inbox = openReader(file);
         opened.push(inbox);
-        const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: OPENING_TIMEOUT_MS });
+        const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS });
         opened.push(db);
-        const processor = await beginWork({ db, inbox, clock }, processing);
-        db.pragma(`busy_timeout = ${String(BUSY_TIMEOUT_MS)}`);
-        return processor;
+        return beginWork({ db, inbox, clock }, processing);
       },
     },
     ledger,
@@ -63,12 +59,11 @@ export async function openSqliteEngine(options: {
   };
 }
 
-/** Brings handlers' tables up to date, announces the handlers, and starts the background loop over connections of its own. */
+/** Announces the handlers and starts the background loop, over connections of its own. */
 export async function beginWork(
   { db, inbox, clock }: Files & { clock: Clock },
   processing: ProcessOptions,
 ): Promise<Processor> {
-  applyHandlerMigrations(db, processing.handlers);
   const parts = createParts({ db, inbox, clock, policies: processing.handlers });
   await parts.transactions.run(() => parts.handlers.announce());
   parts.handlers.refresh();

@@ -92,6 +92,8 @@ function createRequeue({ inbox, db }: Files) {
   const wasThere = db.prepare<[string], number>(`SELECT before_jobs FROM handlers WHERE name = ?`).pluck();
 
   return (seq: number, handler: string | undefined, nowMs: number): boolean => {
+    const type = findType.get(seq);
+    if (type === undefined) return false;
     const first = seq * HANDLERS_PER_EVENT;
     const jobs = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
     if (handler === undefined) {
@@ -99,9 +101,8 @@ function createRequeue({ inbox, db }: Files) {
     }
     const announced = announcedHandlers(db);
     const known = announced.find(({ name }) => name === handler);
-    const type = findType.get(seq);
     // One that no worker has looked at gets its jobs anyway.
-    if (!known || type === undefined || jobs.length === 0) return false;
+    if (!known || jobs.length === 0) return false;
     const [own] = jobs.filter(({ handler: number }) => number === known.number);
     if (own) return offer.run(nowMs, first + known.number).changes === 1;
     if (!wants(known.types, type)) return false;

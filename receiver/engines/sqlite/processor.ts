@@ -7,8 +7,8 @@ import {
 } from "../../engine.ts";
 import { createTurns } from "../turns.ts";
 import { createAttempts, TROUBLE_MS, type AttemptParts } from "./attempts.ts";
-import type { Claimant, Claims } from "./claims.ts";
-import type { KnownHandler } from "./handlers.ts";
+import type { Claims } from "./claims.ts";
+import type { Handlers, KnownHandler } from "./handlers.ts";
 import type { ClaimedJob } from "./taking.ts";
 import { createLease, type LeaseParts } from "./workers.ts";
 
@@ -38,6 +38,7 @@ export function createProcessor(
   engine: LeaseParts &
     AttemptParts & {
       claims: Claims;
+      handlers: Pick<Handlers, "own">;
       query: HandlerDatabase["query"];
       /** Whether others have written since the last time. */
       look: () => boolean;
@@ -57,7 +58,8 @@ export function createProcessor(
   const draining = new AbortController();
   const held = (): ClaimedJob[] => [...batch, ...running.keys()];
   const lease = createLease(engine, { ...options, held, onLost: loseEverything });
-  const attempts = createAttempts(engine, options, draining.signal);
+  let failedJobs: readonly FailedJob[] = [];
+  const attempts = createAttempts(engine, options, { draining: draining.signal, failed: () => failedJobs });
   let wake = (): void => undefined;
 
   const loop = runLoop();
@@ -107,43 +109,37 @@ export function createProcessor(
     const free = options.concurrency - busy;
     // A suspect runs alone.
     const [first] = running.keys();
-    if (batch.length > 0 || first?.suspect === true) return false;
+    if (batch.length > 0 || first?.suspect === true || isOnlyClaimed) return false;
     if (free <= 0) return splitAhead();
     if (!engine.look() && clock.monotonicMs() < nextLookAtMs) return false;
-    nextLookAtMs = clock.monotonicMs() + (claims.isAnyLeft() ? DUE_MS : NOTHING_DUE_MS);
-    const { only } = options;
-    if (only) {
-      isOnlyClaimed ||= await claimOne((claimant) => claims.claimOnly(only, claimant));
-      return false;
-    }
-    if (!turns.isOthers() && claims.hasDueSuspect(clock.nowMs()))
-      return running.size === 0 && (await claimOne((claimant) => claims.claimSuspect(claimant)));
-    if (!claims.isAny({ nowMs: clock.nowMs(), room })) {
+    const isAnyWaiting = claims.isAnyWaiting();
+    nextLookAtMs = clock.monotonicMs() + (isAnyWaiting ? DUE_MS : NOTHING_DUE_MS);
+    if (!isAnyWaiting && !claims.hasArrived()) {
       turns.othersHadTheirs();
       return false;
     }
     const limit = Math.max(free, batchLimit);
-    const claimed = await lease.asWorker((worker) =>
-      claims.claim({ nowMs: clock.nowMs(), worker, limit, room }),
+    const suspects = turns.isOthers() ? "later" : running.size > 0 ? "wait" : "now";
+    const { only } = options;
+    const { claimed, buried } = await lease.asWorker((worker) =>
+      claims.claim({ nowMs: clock.nowMs(), worker, limit, room, suspects, only }),
     );
-    for (const { handler, ...buried } of claimed.buried) {
-      options.onHandled({ ...buried, handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 });
+    for (const { handler, ...job } of buried) {
+      options.onHandled({ ...job, handler: handler.name, attempt: 0, outcome: "dead", durationMs: 0 });
     }
-    if (claimed.claimed.length < limit) turns.othersHadTheirs();
+    isOnlyClaimed = only !== undefined && claimed.length > 0;
+    if (claimed.length < limit) turns.othersHadTheirs();
     else nextLookAtMs = -Infinity;
-    return begin(claimed.claimed);
-  }
-
-  async function claimOne(claim: (claimant: Claimant) => ClaimedJob | undefined): Promise<boolean> {
-    const job = await lease.asWorker((worker) => claim({ nowMs: clock.nowMs(), worker }));
-    return begin(job ? [job] : []);
+    return begin(claimed);
   }
 
   /** While handlers take their time, new events are split into jobs: so that none waits behind those of another handler. */
   async function splitAhead(): Promise<boolean> {
     if (clock.monotonicMs() - claimedAtMs < QUICK_MS || handlers.own().length < 2 || !claims.hasArrived())
       return false;
-    await transactions.run(() => claims.claim({ nowMs: clock.nowMs(), worker: 0, limit: 0, room: () => 0 }));
+    await lease.asWorker((worker) =>
+      claims.claim({ nowMs: clock.nowMs(), worker, limit: 0, room: () => 0, suspects: "later" }),
+    );
     return false;
   }
 
@@ -203,7 +199,7 @@ export function createProcessor(
   }
 
   async function drain(graceMs: number, failed: readonly FailedJob[] = []): Promise<void> {
-    attempts.setFailed(failed);
+    failedJobs = failed;
     draining.abort();
     wake();
     await loop;

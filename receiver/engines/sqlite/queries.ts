@@ -15,7 +15,7 @@ type EventRow = Pick<InboxEvent, "seq" | "duplicates" | "receivedAtMs"> & {
 type JobRow = Pick<InboxJob, "attempts" | "handled" | "lastError" | "finishedAtMs"> & {
   number: number;
   name: string | null;
-  state: string;
+  state: InboxJob["state"];
   dueAtMs: number | null;
   deferred: 0 | 1;
 };
@@ -42,7 +42,8 @@ export function createQueries({ inbox, db }: Files) {
   const listDown = inbox.prepare<[number, number], EventRow>(LIST_DOWN);
   const listUp = inbox.prepare<[number, number], EventRow>(LIST_UP);
   const listJobs = db.prepare<[number, number], JobRow>(`
-    SELECT handler AS number, name, state, attempts, handled, due_at_ms AS dueAtMs, deferred,
+    SELECT handler AS number, name, attempts, handled, due_at_ms AS dueAtMs, deferred,
+      CASE WHEN due_at_ms IS NOT NULL OR state = 'held' THEN 'pending' WHEN state = 'pruned' THEN 'done' ELSE state END AS state,
       finished_at_ms AS finishedAtMs, last_error AS lastError
     FROM jobs LEFT JOIN handlers ON handlers.number = handler WHERE job BETWEEN ? AND ? ORDER BY name`);
   const setAsideDown = db.prepare<[string, number, number], number>(SET_ASIDE_DOWN).pluck();
@@ -126,20 +127,11 @@ function hasState(event: InboxEvent, { state, handler }: EventFilter): boolean {
 }
 
 /** One from before there were jobs has the name of its type. */
-function toJob(
-  { number: _number, name, state, dueAtMs, deferred, ...row }: JobRow,
-  event: EventRow,
-): InboxJob {
-  const isDue = ["offered", "fresh", "pending", "suspect"].includes(state);
+function toJob({ number: _number, name, dueAtMs, deferred, ...row }: JobRow, event: EventRow): InboxJob {
   return {
     ...row,
     handler: name ?? event.type,
-    state: isDue || state === "held" ? "pending" : finishedState(state),
-    nextAttemptAtMs: isDue ? Math.max(dueAtMs ?? 0, event.receivedAtMs) : null,
+    nextAttemptAtMs: dueAtMs === null ? null : Math.max(dueAtMs, event.receivedAtMs),
     deferred: deferred === 1,
   };
-}
-
-function finishedState(state: string): Exclude<InboxJob["state"], "pending"> {
-  return state === "claimed" || state === "dead" || state === "ignored" ? state : "done";
 }

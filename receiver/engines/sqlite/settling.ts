@@ -15,9 +15,12 @@ type Claimed = Lease & { handler: number; attempts: number; key: string | null }
  * inside as belong together. Those that take a lease answer false when it was lost, and change nothing then.
  */
 export function createSettling({ db, handlers }: { db: Database.Database; handlers: Handlers }) {
-  const settle = db.prepare(`
-    UPDATE jobs SET state = ?, attempts = attempts - ?, handled = handled + ?, due_at_ms = ?, deferred = ?, crashes = 0,
-      finished_at_ms = ?, last_error = ?, key = ?, worker = NULL ${HELD}`);
+  const end = db.prepare(`
+    UPDATE jobs SET state = ?, handled = handled + ?, crashes = 0, finished_at_ms = ?, last_error = ?, key = NULL,
+      worker = NULL ${HELD}`);
+  const putOff = db.prepare(`
+    UPDATE jobs SET state = 'pending', attempts = attempts - ?, due_at_ms = ?, deferred = ?, crashes = 0, last_error = ?,
+      worker = NULL ${HELD}`);
   // Of the jobs with the key of one that is over, the first that waits; a job that is finished has no key any more.
   const releaseNext = db.prepare<[number, string]>(`
     UPDATE jobs SET state = 'fresh', due_at_ms = 0 WHERE job = (
@@ -28,10 +31,8 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
       due_at_ms = 0, attempts = attempts - 1, worker = NULL ${HELD}`);
   const findClaimedBy = db.prepare<[number], Claimed>(`
     SELECT job, token, handler, attempts, key FROM jobs INDEXED BY jobs_claimed WHERE worker IS NOT NULL AND worker = ?`);
-  const takeBack = db.prepare(`
-    UPDATE jobs SET state = $state, attempts = $attempts, due_at_ms = $dueAtMs, finished_at_ms = $finishedAtMs, key = $key,
-      crashes = crashes + 1, worker = NULL, last_error = $error
-    WHERE job = $job AND state = 'claimed'`);
+  const suspect = db.prepare(`
+    UPDATE jobs SET state = 'suspect', attempts = ?, due_at_ms = ?, crashes = crashes + 1, worker = NULL, last_error = ? ${HELD}`);
   const isHeld = db.prepare<[number, number], number>(`SELECT EXISTS (SELECT 1 FROM jobs ${HELD})`).pluck();
   const findStep = db.prepare<[number, string], string>(FIND_STEP).pluck();
   const recordStep = db.prepare<[number, string, string]>(RECORD_STEP);
@@ -42,26 +43,15 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
     /** Writes down how an attempt ended, `nowMs`. */
     settle({ job, token, key, handler }: ClaimedJob, ending: Ending, nowMs: number): boolean {
       const { state, error, delayMs = 0, deferred = false } = ending;
-      const isOver = state !== "pending";
-      const dueAtMs = isOver ? null : nowMs + delayMs;
-      const { changes } = settle.run(
-        state,
-        deferred ? 1 : 0,
-        state === "done" ? 1 : 0,
-        dueAtMs,
-        deferred ? 1 : 0,
-        isOver ? nowMs : null,
-        error,
-        isOver ? null : key,
-        job,
-        token,
-      );
-      if (changes === 0) return false;
-      if (isOver && key !== null) releaseNext.run(handler.number, key);
       // Only a claim before this one, or this one itself, can have recorded any.
       const hasSteps = withSteps.delete(job) || token > 1;
-      if (state === "done" && hasSteps) deleteSteps.run(job);
-      return true;
+      if (state === "pending") {
+        const uncounted = deferred ? 1 : 0;
+        return putOff.run(uncounted, nowMs + delayMs, uncounted, error, job, token).changes === 1;
+      }
+      const isFinished = finish({ job, token, key, handler: handler.number }, state, error, nowMs);
+      if (isFinished && state === "done" && hasSteps) deleteSteps.run(job);
+      return isFinished;
     },
     /** Gives a job back unhandled: its worker is shutting down, so the attempt doesn't count. */
     return: ({ job, token }: Lease): boolean => giveBack.run(job, token).changes === 1,
@@ -75,21 +65,18 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
     takeBack(worker: number, nowMs: number, why: "expired" | "crashed"): void {
       handlers.refresh();
       const held = findClaimedBy.all(worker);
-      for (const { job, handler, attempts, key } of held) {
+      for (const one of held) {
         // One whose handler is not ours waits for a worker that has it.
-        const policy = handlers.find(handler)?.policy ?? { maximumAttempts: Infinity, backoffMs: () => 0 };
-        const fate = fateOf({ attempts, alone: held.length === 1, why }, policy);
-        const isDead = fate.state === "dead";
-        takeBack.run({
-          job,
-          state: fate.state,
-          attempts: fate.attempts,
-          dueAtMs: isDead ? null : fate.delayMs === 0 ? 0 : nowMs + fate.delayMs,
-          finishedAtMs: isDead ? nowMs : null,
-          key: isDead ? null : key,
-          error: VANISHED,
-        });
-        if (isDead && key !== null) releaseNext.run(handler, key);
+        const policy = handlers.find(one.handler)?.policy ?? {
+          maximumAttempts: Infinity,
+          backoffMs: () => 0,
+        };
+        const fate = fateOf({ attempts: one.attempts, alone: held.length === 1, why }, policy);
+        if (fate.state === "dead") finish(one, "dead", VANISHED, nowMs);
+        else {
+          const dueAtMs = fate.delayMs === 0 ? 0 : nowMs + fate.delayMs;
+          suspect.run(fate.attempts, dueAtMs, VANISHED, one.job, one.token);
+        }
       }
     },
 
@@ -101,6 +88,18 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
       return true;
     },
   };
+
+  /** Ends a job for good, and lets the next one with its key go. */
+  function finish(
+    { job, token, handler, key }: Omit<Claimed, "attempts">,
+    state: string,
+    error: string | null,
+    nowMs: number,
+  ): boolean {
+    if (end.run(state, state === "done" ? 1 : 0, nowMs, error, job, token).changes === 0) return false;
+    if (key !== null) releaseNext.run(handler, key);
+    return true;
+  }
 }
 
 export type Settling = ReturnType<typeof createSettling>;

@@ -19,6 +19,7 @@ export type ClaimedJob = Lease & {
   type: string;
   receivedAtMs: number;
   waitingSinceMs: number;
+  /** Empty once the event is pruned, which no claimed one is. */
   body: string;
   trace: Trace | null;
   attempts: number;
@@ -34,14 +35,11 @@ type Event = Pick<ClaimedJob, "id" | "type" | "receivedAtMs" | "body"> & {
   trace: string | null;
 };
 
-/** Pruned, when there is no body. */
-type Found = Omit<Event, "body"> & { body: string | null };
-
 /** What a job's row says besides its place. */
 type Row = {
   attempts: number;
   token: number;
-  dueAtMs: number | null;
+  dueAtMs: number;
   error: string | null;
   requeuedAtMs: number | null;
 };
@@ -50,9 +48,10 @@ type ClaimedRow = Pick<Row, "attempts" | "token" | "requeuedAtMs"> & { crashes: 
 const NEW: Row = { attempts: 0, token: 0, dueAtMs: 0, error: null, requeuedAtMs: null };
 
 const EVENT_COLUMNS = `
-  seq, 'evt_' || lower(hex(key)) AS id, type, received_at_ms AS receivedAtMs, CAST(body AS TEXT) AS body, trace`;
+  seq, 'evt_' || lower(hex(key)) AS id, type, received_at_ms AS receivedAtMs, CAST(coalesce(body, '') AS TEXT) AS body, trace`;
 const FIND_ARRIVED = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(LARGEST_LOOK)}`;
 
+const INSERT_CLAIMED = `INSERT INTO jobs (job, state, key, worker, attempts, token) VALUES (?, 'claimed', ?, ?, 1, 1)`;
 const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ?)`;
 
 const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.string().optional() });
@@ -60,7 +59,7 @@ const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.
 /** What one claim may still take. */
 export type Take = {
   nowMs: number;
-  worker: number;
+  worker: () => number;
   left: number;
   characters: number;
   /** Of handlers with a limit of their own. */
@@ -68,6 +67,11 @@ export type Take = {
   claimed: ClaimedJob[];
   buried: Buried[];
 };
+
+/** Handlers that are not in the list of room have no limit. */
+function hasRoom(handler: KnownHandler, take: Take): boolean {
+  return take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 1) > 0;
+}
 
 export function createTake(given: Pick<Take, "nowMs" | "worker" | "left">): Take {
   return { ...given, characters: HALF_OF_CHARACTERS, room: new Map(), claimed: [], buried: [] };
@@ -79,11 +83,12 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   const findPosition = db.prepare<[], number>(`SELECT seq FROM position`).pluck();
   const move = db.prepare<[number, number]>(`UPDATE position SET seq = ?, deleted = deleted + ?`);
   const findLastSeq = inbox.prepare<[], number | null>(`SELECT max(seq) FROM events`).pluck();
-  const findArrived = inbox.prepare<[number], Found>(FIND_ARRIVED);
-  const findEvent = inbox.prepare<[number], Found>(`SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`);
+  const findArrived = inbox.prepare<[number], Event>(FIND_ARRIVED);
+  const findEvent = inbox.prepare<[number], Event>(`SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`);
+  const insertClaimed = db.prepare(INSERT_CLAIMED);
   const insert = db.prepare(`
-    INSERT INTO jobs (job, state, key, worker, due_at_ms, finished_at_ms, attempts, token, last_error, requeued_at_ms)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO jobs (job, state, key, due_at_ms, finished_at_ms, attempts, token, last_error, requeued_at_ms)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const hasUnfinished = db.prepare<[number, string], number>(HAS_UNFINISHED).pluck();
   const listOffered = db.prepare<[], Row & { job: number; handler: number }>(`
     SELECT job, handler, attempts, token, due_at_ms AS dueAtMs, last_error AS error, requeued_at_ms AS requeuedAtMs
@@ -112,9 +117,9 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   /** Claims a job that waits. False when there was no room for it. */
   function claimWaiting(job: number, take: Take): boolean {
     const handler = handlers.find(job % HANDLERS_PER_EVENT);
-    if (!handler || take.left <= 0 || take.characters <= 0 || take.room.get(handler) === 0) return false;
+    if (!handler || !hasRoom(handler, take)) return false;
     const event = eventOf(job, take);
-    const row = event && claimRow.get(take.worker, job);
+    const row = event && claimRow.get(take.worker(), job);
     if (row) push(take, event, { job, handler, ...row });
     return true;
   }
@@ -127,7 +132,7 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     for (const event of findArrived.iterate(findPosition.get() ?? 0)) {
       last = event.seq;
       // Pruned, and the work file was lost since: it was handled then.
-      if (!hasBody(event)) deleted += 1;
+      if (event.body === "") deleted += 1;
       else split(event, take, NEW);
       if (take.left <= 0 && take.claimed.length > 0) break;
       if (take.characters <= 0) break;
@@ -152,9 +157,8 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   /** The event of a job that waits, which is dead without one. */
   function eventOf(job: number, { nowMs }: Take): Event | undefined {
     const event = findEvent.get(Math.floor(job / HANDLERS_PER_EVENT));
-    if (event && hasBody(event)) return event;
-    giveUp.run(nowMs, job);
-    return undefined;
+    if (!event?.body) giveUp.run(nowMs, job);
+    return event?.body ? event : undefined;
   }
 
   /** Makes a job for each handler that wants the event, or the one row that says that none does. */
@@ -163,44 +167,30 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     for (const handler of wanting) add(event, handler, take, row);
     if (wanting.length > 0) return;
     const job = event.seq * HANDLERS_PER_EVENT;
-    insert.run(job, "ignored", null, null, null, take.nowMs, 0, 0, null, null);
+    insert.run(job, "ignored", null, null, take.nowMs, 0, 0, null, null);
   }
 
   /** Makes the job of `handler`; a new one is claimed at once where there is room, and nothing with its key is before it. */
   function add(event: Event, handler: KnownHandler, take: Take, row: Row): void {
     const job = event.seq * HANDLERS_PER_EVENT + handler.number;
-    const { state, key = null, error = row.error } = beginning(event, handler, take, row);
-    const isClaimed = state === "claimed";
-    const isDead = state === "dead";
-    const dueAtMs = isClaimed || isDead || state === "held" ? null : (row.dueAtMs ?? 0);
-    const [attempts, token] = isClaimed ? [1, 1] : [row.attempts, row.token];
-    const worker = isClaimed ? take.worker : null;
-    const finishedAtMs = isDead ? take.nowMs : null;
-    const { requeuedAtMs } = row;
-    insert.run(job, state, key, worker, dueAtMs, finishedAtMs, attempts, token, error, requeuedAtMs);
-    if (isClaimed) push(take, event, { job, handler, attempts, token, crashes: 0, key, requeuedAtMs });
-    if (isDead) take.buried.push({ handler, id: event.id, type: event.type, error: error ?? "" });
-  }
-
-  function beginning(
-    event: Event,
-    handler: KnownHandler,
-    take: Take,
-    row: Row,
-  ): { state: string; key?: string | null; error?: string } {
-    const { number, policy } = handler;
+    const { attempts, token, dueAtMs, error, requeuedAtMs } = row;
+    const wait = (state: string, key: string | null, dueMs: number | null): void =>
+      void insert.run(job, state, key, dueMs, null, attempts, token, error, requeuedAtMs);
     // Known to another process only, which has its key.
-    if (!policy) return { state: "offered" };
-    let key: string | null = null;
+    if (!handler.policy) return wait("offered", null, dueAtMs);
+    let key: string | null;
     try {
-      key = policy.key?.(event.body) ?? null;
-    } catch (error) {
-      return { state: "dead", error: `The handler's key failed: ${String(error)}` };
+      key = handler.policy.key?.(event.body) ?? null;
+    } catch (cause) {
+      const why = `The handler's key failed: ${String(cause)}`;
+      insert.run(job, "dead", null, null, take.nowMs, attempts, token, why, requeuedAtMs);
+      take.buried.push({ handler, id: event.id, type: event.type, error: why });
+      return;
     }
-    if (key !== null && hasUnfinished.get(number, key) === 1) return { state: "held", key };
-    const isRoom = take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 0) > 0;
-    if (isRoom && row === NEW) return { state: "claimed", key };
-    return { state: row.attempts > 0 ? "pending" : "fresh", key };
+    if (key !== null && hasUnfinished.get(handler.number, key) === 1) return wait("held", key, null);
+    if (row !== NEW || !hasRoom(handler, take)) return wait(attempts > 0 ? "pending" : "fresh", key, dueAtMs);
+    insertClaimed.run(job, key, take.worker());
+    push(take, event, { job, handler, attempts: 1, token: 1, crashes: 0, key, requeuedAtMs });
   }
 
   function push(take: Take, event: Event, row: ClaimedRow & { job: number; handler: KnownHandler }): void {
@@ -226,8 +216,4 @@ export function createTaking(options: Files & { handlers: Handlers }) {
       suspect: crashes > 0,
     });
   }
-}
-
-function hasBody(event: Found): event is Event {
-  return event.body !== null && event.body !== "";
 }

@@ -50,17 +50,17 @@ export function createTransactions(db: Database.Database, clock: Clock): Transac
   };
 
   async function runGroups(): Promise<void> {
-    for (let job = queue.shift(); job; job = queue.shift()) await runGroup(job);
+    while (queue.length > 0) await runGroup();
     busy = false;
   }
 
-  async function runGroup(first: Job): Promise<void> {
+  async function runGroup(): Promise<void> {
     const group: Job[] = [];
     const committed: (() => void)[] = [];
     try {
       await open();
       const endMs = clock.monotonicMs() + LONGEST_GROUP_MS;
-      for (let job: Job | undefined = first; job; job = queue.shift()) {
+      for (let job = queue.shift(); job; job = queue.shift()) {
         group.push(job);
         committed.push(await attempt(job));
         if (group.length >= LARGEST_GROUP || clock.monotonicMs() >= endMs) break;
@@ -68,7 +68,7 @@ export function createTransactions(db: Database.Database, clock: Clock): Transac
       commit.run();
     } catch (error) {
       if (db.inTransaction) rollback.run();
-      for (const { reject } of group.length > 0 ? group : [first]) reject(error);
+      for (const { reject } of group.length > 0 ? group : queue.splice(0, 1)) reject(error);
       return;
     }
     for (const tell of committed) tell();

@@ -1,73 +1,60 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import { LEASE_MS, type ProcessOptions } from "../../engine.ts";
-import type { Handlers } from "./handlers.ts";
 import type { Settling } from "./settling.ts";
 import type { ClaimedJob } from "./taking.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** How often a worker that holds claims gives its sign of life, and how long it must have been seen without one before it is given up. */
+/** How often a worker that holds claims writes its beat, and how long another must have seen none before it is given up. */
 const BEAT_MS = 300;
 const STILL_MS = 750;
 
-/** How often one that holds nothing writes, to end what waits for handlers that are gone. */
-const IDLE_BEAT_MS = 120_000;
-
 const INSERT = `INSERT INTO workers (id, beat, lease_until_ms) VALUES (?, 0, ?)`;
 const BEAT = `UPDATE workers SET beat = beat + 1, lease_until_ms = ? WHERE number = ?`;
-const FIND_OTHERS = `SELECT number, beat, lease_until_ms FROM workers WHERE number <> ?`;
-// Left behind by a worker that removed itself and could not return everything.
-const FIND_ORPHANED = `
-  SELECT DISTINCT worker FROM jobs INDEXED BY jobs_claimed
-  WHERE worker IS NOT NULL AND worker NOT IN (SELECT number FROM workers)`;
+const FIND_OTHERS = `SELECT number, id, beat, lease_until_ms AS leaseUntilMs FROM workers WHERE number <> ?`;
 const DELETE = `DELETE FROM workers WHERE number = ?`;
 
-type Other = { number: number; beat: number; lease_until_ms: number };
+type Other = { number: number; id: string; beat: number; leaseUntilMs: number };
 
 /**
  * Who handles events, and who no longer does. A worker counts its beats in the work file and says until when its lease
- * runs. It is gone when that time is over and it was seen to stand still as well, so that no clock that is set makes a
- * living worker look dead; and also when it stood still for a whole lease, whatever the clock says. One that holds no
- * claims does not renew its lease: others may take it for gone, and it gets another number with its next claim. The verbs
- * want a transaction of the caller's, but for `vanished`, which only reads.
+ * runs. Others take it for gone when that time is over and they saw no beat for a moment, so that setting the clock makes
+ * no living worker look dead; or when they saw none for a whole lease, whatever the clock says. One that holds no claims
+ * does not renew its lease: it may be taken for gone, and gets another number with its next claim. `beat` and `remove`
+ * want a transaction of the caller's.
  */
 export function createWorkers(db: Database.Database, clock: Clock) {
   const insert = db.prepare<[string, number]>(INSERT);
   const beat = db.prepare<[number, number]>(BEAT);
   const findOthers = db.prepare<[number], Other>(FIND_OTHERS);
-  const findOrphaned = db.prepare<[], number>(FIND_ORPHANED).pluck();
-  const findNumbers = db.prepare<[string], number>(`SELECT number FROM workers WHERE id = ?`).pluck();
   const remove = db.prepare<[number]>(DELETE);
-  const seen = new Map<number, { beat: number; atMs: number }>();
+  let seen = new Map<number, { beat: number; atMs: number }>();
 
   return {
-    /**
-     * Gives a sign of life of the worker `number`. Answers its number: another one when it has none yet, or when somebody
-     * took it for dead and its claims are not its own any more.
-     */
+    /** Writes a beat of the worker `number`. Answers its number: a new one when it has none, or was taken for gone. */
     beat(number: number | undefined, id: string): number {
       const until = clock.nowMs() + LEASE_MS;
       if (number !== undefined && beat.run(until, number).changes === 1) return number;
       return Number(insert.run(id, until).lastInsertRowid);
     },
-    numbersOf: (id: string): number[] => findNumbers.all(id),
     remove: (number: number): void => void remove.run(number),
-    /** Workers other than `number` that are gone. */
-    vanished(number: number): number[] {
+    /** Workers other than `number` that are gone: those with one of the ids in `crashed`, and those without a beat. */
+    vanished(
+      number: number,
+      crashed: readonly string[] = [],
+    ): { number: number; why: "crashed" | "expired" }[] {
       const nowMs = clock.monotonicMs();
-      const others = findOthers.all(number);
-      for (const known of seen.keys())
-        if (!others.some((other) => other.number === known)) seen.delete(known);
-      const gone = others.filter((other) => {
-        const last = seen.get(other.number);
-        if (last?.beat !== other.beat) {
-          seen.set(other.number, { beat: other.beat, atMs: nowMs });
-          return false;
-        }
-        const stillMs = nowMs - last.atMs;
-        return stillMs >= LEASE_MS || (stillMs >= STILL_MS && other.lease_until_ms <= clock.nowMs());
+      const before = seen;
+      seen = new Map();
+      return findOthers.all(number).flatMap((other) => {
+        if (crashed.includes(other.id)) return { number: other.number, why: "crashed" };
+        const last = before.get(other.number);
+        const lastBeat = last?.beat === other.beat ? last : { beat: other.beat, atMs: nowMs };
+        seen.set(other.number, lastBeat);
+        const stillMs = nowMs - lastBeat.atMs;
+        const isOver = other.leaseUntilMs <= clock.nowMs();
+        return stillMs >= (isOver ? STILL_MS : LEASE_MS) ? { number: other.number, why: "expired" } : [];
       });
-      return [...gone.map((other) => other.number), ...findOrphaned.all()];
     },
   };
 }
@@ -76,7 +63,6 @@ export type Workers = ReturnType<typeof createWorkers>;
 
 export type LeaseParts = {
   settling: Settling;
-  handlers: Handlers;
   workers: Workers;
   transactions: Transactions;
   clock: Clock;
@@ -84,70 +70,70 @@ export type LeaseParts = {
 
 /** This worker among all there are: its own lease, and the leases of others that are over. */
 export function createLease(
-  engine: LeaseParts,
+  { settling, workers, transactions, clock }: LeaseParts,
   options: Pick<ProcessOptions, "workerId" | "predecessors"> & {
     held: () => ClaimedJob[];
-    /** Somebody took this worker for dead: what it holds is handled elsewhere. */
+    /** Somebody took this worker for gone: what it holds is handled elsewhere. */
     onLost: () => void;
   },
 ) {
-  const { settling, handlers, workers, transactions, clock } = engine;
-  const { held } = options;
   let worker: number | undefined;
-  let beatAtMs = -Infinity;
   let nextBeatAtMs = clock.monotonicMs();
-  let predecessors = options.predecessors ?? [];
+  let crashed = options.predecessors ?? [];
   let isCommitUncertain = false;
 
   return {
     beat,
     asWorker,
     nextBeatAtMs: (): number => nextBeatAtMs,
-    /** A commit that failed may have succeeded: with the next beat, now, what it claimed is returned. */
+    /** A commit that failed may have succeeded: the next beat comes now, and returns what that commit claimed. */
     commitFailed: (): void => {
       isCommitUncertain = true;
       nextBeatAtMs = -Infinity;
     },
     /** Wants a transaction of the caller's. */
     leave: (): void => {
-      if (worker !== undefined) workers.remove(worker);
+      if (worker === undefined) return;
+      returnUnknown(worker);
+      workers.remove(worker);
     },
   };
 
   /** Writes only when its own lease has to be renewed, or somebody else's is over. Answers whether it did. */
   async function beat(): Promise<boolean> {
-    if (clock.monotonicMs() < nextBeatAtMs) return false;
-    nextBeatAtMs = clock.monotonicMs() + BEAT_MS;
-    const isDue = held().length > 0 || isCommitUncertain || clock.monotonicMs() - beatAtMs >= IDLE_BEAT_MS;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < nextBeatAtMs) return false;
+    nextBeatAtMs = nowMs + BEAT_MS;
+    const isDue = options.held().length > 0 || isCommitUncertain || crashed.length > 0;
     if (!isDue && workers.vanished(worker ?? 0).length === 0) return false;
-    await asWorker((number) => {
-      settling.returnUnknown(number, new Set(held().map(({ job }) => job)));
-      for (const id of predecessors) for (const gone of workers.numbersOf(id)) takeOver(gone, "crashed");
-      for (const gone of workers.vanished(number)) takeOver(gone, "expired");
-      handlers.ignoreGone(clock.nowMs());
+    await asWorker((mine) => {
+      const number = mine();
+      returnUnknown(number);
+      for (const gone of workers.vanished(number, crashed)) {
+        settling.takeBack(gone.number, clock.nowMs(), gone.why);
+        workers.remove(gone.number);
+      }
     });
-    predecessors = [];
+    crashed = [];
     isCommitUncertain = false;
     return true;
   }
 
-  function takeOver(gone: number, why: "expired" | "crashed"): void {
-    settling.takeBack(gone, clock.nowMs(), why);
-    workers.remove(gone);
+  function returnUnknown(number: number): void {
+    settling.returnUnknown(number, new Set(options.held().map(({ job }) => job)));
   }
 
-  /** Runs `statements` in a transaction that gives a sign of life as well, unless there was one just now. */
-  async function asWorker<Result>(statements: (worker: number) => Result): Promise<Result> {
-    const mine = worker;
-    const nowMs = clock.monotonicMs();
-    const isFresh = nowMs - beatAtMs < BEAT_MS;
+  /** Runs `statements` in a transaction. Where they ask for the worker's number, to claim, it writes a beat as well. */
+  async function asWorker<Result>(statements: (mine: () => number) => Result): Promise<Result> {
+    const before = worker;
     const { number, result } = await transactions.run(() => {
-      const registered = mine !== undefined && isFresh ? mine : workers.beat(mine, options.workerId);
-      return { number: registered, result: statements(registered) };
+      let number: number | undefined;
+      const result = statements(() => (number ??= workers.beat(before, options.workerId)));
+      return { number, result };
     });
-    if (!isFresh) beatAtMs = nowMs;
+    if (number === undefined) return result;
     worker = number;
-    if (mine !== undefined && mine !== number) options.onLost();
+    if (before !== undefined && before !== number) options.onLost();
     return result;
   }
 }

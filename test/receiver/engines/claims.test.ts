@@ -20,6 +20,14 @@ const DONE: Ending = { state: "done", error: null };
 const seqOf = ({ job }: { job: number }): number => Math.floor(job / 1_024);
 const again = (delayMs: number): Ending => ({ state: "pending", error: "again", delayMs });
 
+const CLAIM = {
+  nowMs: NOW_MS,
+  worker: () => 1,
+  limit: 10,
+  room: () => Infinity,
+  suspects: "later" as const,
+};
+
 function setUp({ events, ...policies }: { events: number } & Partial<JobHandler>) {
   const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
   const { claims, settling } = announcedParts({
@@ -29,11 +37,10 @@ function setUp({ events, ...policies }: { events: number } & Partial<JobHandler>
     policies: [handler({ backoffMs: () => HOUR_MS, ...policies })],
   });
   createAccept(inbox)(newEvents(events), NOW_MS);
-  const options = { nowMs: NOW_MS, worker: 1, limit: 10, room: () => Infinity };
-  const claim = (given: Partial<typeof options> = {}) => claims.claim({ ...options, ...given }).claimed;
-  const claimSuspect = (nowMs = NOW_MS) => claims.claimSuspect({ nowMs, worker: 1 });
+  const claim = (given: Partial<typeof CLAIM> = {}) => claims.claim({ ...CLAIM, ...given }).claimed;
+  const claimSuspect = (nowMs = NOW_MS) => claims.claim({ ...CLAIM, nowMs, suspects: "now" }).claimed[0];
   const claimOnly = (id: string) =>
-    claims.claimOnly({ handler: handler().name, id }, { nowMs: NOW_MS, worker: 1 });
+    claims.claim({ ...CLAIM, only: { handler: handler().name, id } }).claimed[0];
   return { inbox, db, settling, claim, claimSuspect, claimOnly };
 }
 
@@ -100,8 +107,7 @@ test("of handlers that have jobs waiting, each claim begins with another one", (
   const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
   const { claims } = announcedParts({ db, inbox, clock: systemClock, policies });
   createAccept(inbox)(newEvents(8), NOW_MS);
-  const claim = (limit: number) =>
-    claims.claim({ nowMs: NOW_MS, worker: 1, limit, room: () => Infinity }).claimed;
+  const claim = (limit: number) => claims.claim({ ...CLAIM, limit }).claimed;
   claim(0);
   const handlers = [1, 2, 3, 4].map(() => claim(1)[0]?.handler.name);
   expect(handlers).toEqual(handlers[0] === "a" ? ["a", "b", "a", "b"] : ["b", "a", "b", "a"]);
@@ -190,7 +196,7 @@ test("a job that is done leaves no step behind, whichever process recorded it", 
   settling.recordStep(first!, "pdf", "1");
   settling.settle(first!, again(0), NOW_MS);
   const later = announcedParts({ db, inbox, clock: systemClock, policies: [handler()] });
-  const [second] = later.claims.claim({ nowMs: NOW_MS, worker: 2, limit: 1, room: () => 1 }).claimed;
+  const [second] = later.claims.claim({ ...CLAIM, worker: () => 2 }).claimed;
   expect(later.settling.findStep(second!.job, "pdf")).toBe("1");
   later.settling.settle(second!, DONE, NOW_MS);
   expect(later.settling.findStep(second!.job, "pdf")).toBeUndefined();
@@ -286,7 +292,7 @@ describe("a worker", () => {
     time.monotonicMs += 749;
     expect(workers.vanished(mine)).toEqual([]);
     time.monotonicMs += 1;
-    expect(workers.vanished(mine)).toEqual([other]);
+    expect(workers.vanished(mine)).toEqual([{ number: other, why: "expired" }]);
     workers.beat(other, "other");
     expect(workers.vanished(mine)).toEqual([]);
   });
@@ -298,7 +304,7 @@ describe("a worker", () => {
     time.monotonicMs += 29_999;
     expect(workers.vanished(mine)).toEqual([]);
     time.monotonicMs += 1;
-    expect(workers.vanished(mine)).toEqual([other]);
+    expect(workers.vanished(mine)).toEqual([{ number: other, why: "expired" }]);
   });
 
   test("is not gone before its lease is over", () => {
@@ -307,18 +313,7 @@ describe("a worker", () => {
     pass(29_999);
     expect(workers.vanished(mine)).toEqual([]);
     pass(1);
-    expect(workers.vanished(mine)).toEqual([other]);
-  });
-
-  test("that removed itself and could not return everything is gone at once", () => {
-    const { db, claim } = setUp({ events: 1 });
-    const workers = createWorkers(db, systemClock);
-    const mine = workers.beat(undefined, "mine");
-    const other = workers.beat(undefined, "other");
-    claim({ worker: other });
-    expect(workers.vanished(mine)).toEqual([]);
-    workers.remove(other);
-    expect(workers.vanished(mine)).toEqual([other]);
+    expect(workers.vanished(mine)).toEqual([{ number: other, why: "expired" }]);
   });
 
   test("that was taken for dead gets another number", () => {

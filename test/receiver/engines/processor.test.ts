@@ -52,12 +52,8 @@ function engineOfOne() {
     parts: {
       claims: {
         hasArrived: () => false,
-        isAnyLeft: () => true,
-        isAny: () => true,
+        isAnyWaiting: () => true,
         claim: () => ({ claimed: left.splice(0), buried: [] }),
-        claimSuspect: () => undefined,
-        claimOnly: never,
-        hasDueSuspect: () => false,
       },
       settling: {
         settle: (_job: unknown, { state }: Ending) => end(state)(),
@@ -77,7 +73,6 @@ function engineOfOne() {
       },
       workers: {
         beat: () => 1,
-        numbersOf: () => [],
         remove: () => undefined,
         vanished: () => [],
       },
@@ -154,8 +149,10 @@ test("a suspect is not claimed while anything else runs", async () => {
   const finish = Promise.withResolvers<void>();
   const claims = {
     ...engine.parts.claims,
-    hasDueSuspect: () => asked.push("whether there is one") > 0,
-    claimSuspect: () => void asked.push("for it"),
+    claim: ({ suspects }: { suspects: string }) => {
+      asked.push(suspects);
+      return engine.parts.claims.claim();
+    },
   };
   const options = {
     handlers: [],
@@ -173,11 +170,12 @@ test("a suspect is not claimed while anything else runs", async () => {
     () => asked.length,
     (times) => times >= 3,
   );
-  expect(asked).not.toContain("for it");
+  expect(asked.at(-1)).toBe("wait");
+  expect(asked).not.toContain("now");
   finish.resolve();
   await until(
     () => asked,
-    (all) => all.includes("for it"),
+    (all) => all.includes("now"),
   );
   await processor.drain(0);
 });
@@ -190,7 +188,11 @@ test.each([
   const engine = engineOfOne();
   const clock = standingClock();
   let looks = 0;
-  const claims = { ...engine.parts.claims, isAny: () => ((looks += 1), false), isAnyLeft: () => waits };
+  const claims = {
+    ...engine.parts.claims,
+    claim: () => ({ claimed: [], buried: [] }),
+    isAnyWaiting: () => ((looks += 1), waits),
+  };
   const processor = createProcessor(
     { ...engine.parts, claims, clock, look: () => writes },
     {

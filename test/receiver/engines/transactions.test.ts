@@ -89,7 +89,13 @@ test("a handler's transaction is ended after five seconds, and lets the others g
   const clock = standingClock();
   const parts = announcedParts({ db, inbox, clock, policies: [handler()] });
   createAccept(inbox)(newEvents(1), 0);
-  const claims = parts.claims.claim({ nowMs: 0, worker: 1, limit: 1, room: () => 1 });
+  const claims = parts.claims.claim({
+    nowMs: 0,
+    worker: () => 1,
+    limit: 1,
+    room: () => 1,
+    suspects: "later",
+  });
   const [job] = claims.claimed;
   const { atomically, committed } = parts.handlerTransaction(job!, () => undefined);
 

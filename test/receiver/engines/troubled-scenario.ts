@@ -4,7 +4,6 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Acceptance, Claim, Handled, NewEvent, Outcome } from "../../../receiver/engine.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
-import { applyHandlerMigrations } from "../../../receiver/engines/sqlite/handlers.ts";
 import { createParts } from "../../../receiver/engines/sqlite/index.ts";
 import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
 import { createLedgerVerbs } from "../../../receiver/engines/sqlite/ledger-verbs.ts";
@@ -99,7 +98,6 @@ export async function playTroubled(trouble: Trouble): Promise<boolean> {
   const { inbox, db } = open().troubled;
   try {
     const parts = createParts({ db, inbox, clock, policies: POLICIES });
-    await insist("migrate", () => applyHandlerMigrations(db, POLICIES));
     await insist("migrate", async () => parts.transactions.run(() => parts.handlers.announce()));
     const accept = createAccept(inbox);
     const ledger = createLedgerVerbs({ ...open().troubled, clock });

@@ -146,8 +146,8 @@ function findsItsWay(inbox: Database.Database, work: Database.Database): boolean
     .all()
     .every(({ seq, pruned }) => {
       const state = rows.get(seq);
-      if (pruned === 1) return effectual.has(seq) && (state === undefined || state === "pruned");
+      if (pruned === 1) return effectual.has(seq) && (state === undefined || state === "done");
       if (seq <= position && state === undefined) return false;
-      return effectual.has(seq) === (state === "done" || state === "pruned");
+      return effectual.has(seq) === (state === "done");
     });
 }

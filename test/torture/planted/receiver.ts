@@ -101,15 +101,15 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R6: an event that kills its worker takes another one with it.",
     file: "receiver/engines/sqlite/processor.ts",
-    find: "return running.size === 0 && (await",
-    replace: "return running.size < 100 && (await",
+    find: 'running.size > 0 ? "wait"',
+    replace: 'running.size > 100 ? "wait"',
     tests: ["test/receiver/engines/processor.test.ts"],
   },
   {
     breaks: "R6: the events of a worker that stands still are never taken up.",
     file: "receiver/engines/sqlite/workers.ts",
-    find: "return stillMs >= LEASE_MS ||",
-    replace: "return stillMs >= LEASE_MS * 1_000 ||",
+    find: "isOver ? STILL_MS : LEASE_MS)",
+    replace: "isOver ? STILL_MS : LEASE_MS * 1_000)",
     tests: ["test/simulation/receiver.slow.test.ts", "test/receiver/engines/sqlite.test.ts"],
   },
   {

@@ -22,8 +22,8 @@ export const plantedLast: PlantedBug[] = [
     kind: "last",
     breaks: "Retention passes over each 200th id.",
     file: "receiver/engines/sqlite/retention.ts",
-    find: "afterSeq = last.seq;",
-    replace: "afterSeq = last.seq + 1;",
+    find: "next.seq + BATCH)",
+    replace: "next.seq + BATCH + 1)",
     tests: ["test/receiver/engines/sqlite.test.ts"],
   },
   {

@@ -14,8 +14,8 @@ export const plantedOrder: PlantedBug[] = [
     kind: "order",
     breaks: "After a power cut during retention, an effect is gone and its event forgotten.",
     file: "receiver/engines/sqlite/retention.ts",
-    find: "    sync();\n    const forgetAll",
-    replace: "    const forgetAll",
+    find: "      sync();\n      const forgetAll",
+    replace: "      const forgetAll",
     tests: ["test/receiver/power-cut.slow.test.ts"],
   },
   {

@@ -70,8 +70,8 @@ export const plantedUnits: PlantedBug[] = [
     kind: "units",
     breaks: "The next attempt of what was requeued is in 1970.",
     file: "receiver/engines/sqlite/queries.ts",
-    find: "Math.max(dueAtMs ?? 0, event.receivedAtMs)",
-    replace: "(dueAtMs ?? 0)",
+    find: "Math.max(dueAtMs, event.receivedAtMs)",
+    replace: "dueAtMs",
     tests: ["test/receiver/shown-times.test.ts"],
   },
   {
