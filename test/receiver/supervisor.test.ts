@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { begin, superviseStandIns as setUp } from "./helpers/supervised.ts";
+import { superviseStandIns as setUp } from "./helpers/supervised.ts";
+import { LEASE_MS } from "../../receiver/engine.ts";
 import { until } from "./helpers/until.ts";
 
 /** The process of the handlers is kept running, whatever becomes of it. */
@@ -109,28 +110,33 @@ describe("a process that dies", () => {
     expect(bench.children).toHaveLength(before + 1);
   });
 
-  test("is named to the next one, until one has begun that knows of it", async () => {
-    const { clock, children, ready, started, last } = setUp();
+  test("is named to those after it, whether they came to handle anything or not", async () => {
+    const { clock, children, started, last } = setUp();
     started();
     last().ends(1);
     await clock.pass(100);
-    ready();
-    // It dies before it has taken back what the first one held.
+    // It may have claimed jobs, though nobody heard of it.
     last().ends(1);
     await clock.pass(200);
-    // One that never began holds nothing.
-    last().ends(1);
+    last().says({ kind: "broken", problem: "x", files: [] });
+    last().ends(78);
     await clock.pass(400);
-    started();
-    const [first, second, , fourth] = children;
-    expect(first?.sent).toEqual([begin()]);
-    expect(second?.sent).toEqual([begin(first!.workerId)]);
-    expect(fourth?.sent).toEqual([begin(first!.workerId, second!.workerId)]);
+    const ids = children.map(({ workerId }) => workerId);
+    expect(children.map(({ predecessors }) => predecessors)).toEqual(ids.map((_, at) => ids.slice(0, at)));
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  test("is named to them until its lease is over, however often they die, and no list grows for ever", async () => {
+    const { clock, children, last } = setUp();
+    const first = last().workerId;
     last().ends(1);
-    await clock.pass(800);
-    ready();
-    expect(last().sent).toEqual([begin(fourth!.workerId)]);
-    expect(new Set(children.map(({ workerId }) => workerId)).size).toBe(children.length);
+    for (let passedMs = 0; passedMs < 600_000; passedMs += 100) {
+      await clock.pass(100);
+      if (passedMs < LEASE_MS) expect(last().predecessors).toContain(first);
+      if (last().exitCode === null) last().ends(1);
+    }
+    expect(last().predecessors).toHaveLength(20);
+    expect(last().predecessors.at(-1)).toBe(children.at(-2)?.workerId);
   });
 
   test("is not followed once the receiver stops", async () => {
@@ -144,10 +150,9 @@ describe("a process that dies", () => {
 
 describe("a process that is silent", () => {
   test("is alive from its start on, until it has said nothing for five seconds", async () => {
-    const { clock, supervisor, ready, last, beat } = setUp();
-    ready();
+    const { clock, supervisor, started, beat } = setUp();
     expect(supervisor.alive()).toBe(false);
-    last().says({ kind: "started" });
+    started();
     await clock.pass(4_999);
     expect(supervisor.alive()).toBe(true);
     await clock.pass(1);
@@ -178,7 +183,7 @@ describe("a process that is silent", () => {
   });
 
   test("is left alone while a debugger may be stopping it", async () => {
-    const { clock, deaths, started } = setUp({ inspect: "127.0.0.1:9229" });
+    const { clock, deaths, started } = setUp({ inspectHandlers: "127.0.0.1:9229" });
     started();
     await clock.pass(3_600_000);
     expect(deaths()).toBe(0);
@@ -249,22 +254,10 @@ describe("a process that is to stop", () => {
     expect(children).toHaveLength(1);
   });
 
-  test("takes along the one that was about to take over", async () => {
-    const { clock, children, supervisor, started } = setUp();
-    started();
-    supervisor.reload();
-    const stopped = supervisor.stop(0);
-    await clock.pass(1_000);
-    await stopped;
-    expect(children[1]).toMatchObject({ killed: true });
-    await clock.pass(60_000);
-    expect(children).toHaveLength(2);
-  });
-
   test.each(["before it has ended", "after it has ended"])(
     "is followed by none, though its handlers change %s, and leaves nothing that waits",
     async (when) => {
-      const { clock, children, supervisor, started } = setUp({ keepsSpare: true });
+      const { clock, children, supervisor, started } = setUp();
       started();
       const before = children.length;
       const stopped = supervisor.stop(0);
@@ -278,15 +271,4 @@ describe("a process that is to stop", () => {
       expect(clock.waiting()).toBe(0);
     },
   );
-});
-
-test("a process that is loading when the one before it dies begins once it has loaded its handlers", async () => {
-  const { children, supervisor, started, ready } = setUp({ keepsSpare: true });
-  started();
-  supervisor.reload();
-  const [old, next] = children;
-  old?.ends(1);
-  expect(next).toMatchObject({ loads: true, sent: [] });
-  ready(next);
-  expect(next?.sent).toEqual([begin(old?.workerId ?? "")]);
 });
