@@ -70,7 +70,7 @@ function nearestTsconfig(path: string): string | undefined {
 
 const handlerSchema = z.custom<Handler>(
   (value) =>
-    z.object({ name: z.string(), prepare: z.function(), definedAt: z.string() }).safeParse(value).success,
+    z.object({ name: z.string(), parse: z.function(), definedAt: z.string() }).safeParse(value).success,
   "is not made by defineHandler().",
 );
 

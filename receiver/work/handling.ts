@@ -5,7 +5,13 @@ import { createHandlerLog } from "../operations/handler-log.ts";
 import { namedError } from "../named-error.ts";
 import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import { PermanentFailure, RetryAfter, type Handler, type HandlerContext } from "./handler.ts";
+import {
+  PermanentFailure,
+  RetryAfter,
+  type HandledEvent,
+  type Handler,
+  type HandlerContext,
+} from "./handler.ts";
 import { timeoutMsOf, type PolicyDefaults } from "./policies.ts";
 import { createStep } from "./steps.ts";
 
@@ -70,16 +76,16 @@ export function createHandling(options: {
     const handler = handlers.get(claim.handler);
     if (!handler) return { kind: "dead", error: `No handler is called "${claim.handler}".` };
     try {
-      const prepared = handler.prepare(JSON.parse(claim.body));
-      if (!prepared.ok) return { kind: "dead", error: clean(prepared.problem, claim.body) };
-      await attempt(claim, handler, prepared.run);
+      const parsed = handler.parse(JSON.parse(claim.body));
+      if (!parsed.ok) return { kind: "dead", error: clean(parsed.problem, claim.body) };
+      await attempt(claim, handler, parsed.event);
       return { kind: "done" };
     } catch (error) {
       return outcomeOf(error, claim);
     }
   }
 
-  async function attempt(claim: Claim, handler: Handler, run: Runnable): Promise<void> {
+  async function attempt(claim: Claim, handler: Handler, event: HandledEvent): Promise<void> {
     const abort = new AbortController();
     const { signal } = abort;
     const timeoutMs = timeoutMsOf(handler, defaults);
@@ -110,7 +116,7 @@ export function createHandling(options: {
       api: options.api,
     };
     try {
-      await run(context);
+      await handler.handle(event, context);
     } catch (error) {
       // Whatever else it has begun is in vain.
       abort.abort(error);
@@ -156,8 +162,6 @@ export function createHandling(options: {
     };
   }
 }
-
-type Runnable = Extract<ReturnType<Handler["prepare"]>, { ok: true }>["run"];
 
 /** Tells of a transaction that is still open: a promise that resolves once it has ended, however it does. */
 function watchOpen(inner: Atomically): { atomically: Atomically; open: () => Promise<void> | undefined } {
