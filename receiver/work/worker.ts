@@ -17,7 +17,7 @@ import {
   type EndedAttempt,
 } from "./messages.ts";
 import { startWatchdog } from "./watchdog.ts";
-import { startWorking, type Working } from "./working.ts";
+import { startWorking, type Working } from "./loop.ts";
 
 const ALIVE_INTERVAL_MS = 1_000;
 /** So many attempts are told of at once; more of them would keep the supervisor from its requests. */
