@@ -79,9 +79,13 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     clock,
     store: createGroupCommit({ accept, clock }),
   });
-  const { webhook, answered } = countAnswers(
-    createWebhook({ ...config, inbox, health, log, logRequest, metrics, clock }),
-  );
+  const answer = createWebhook({ ...config, inbox, health, log, logRequest, metrics, clock });
+  const unanswered = new Set<Promise<void>>();
+  const webhook: Webhook = (request, send) => {
+    const answering = answer(request, send);
+    unanswered.add(answering);
+    return answering.finally(() => unanswered.delete(answering));
+  };
   const body = createBodyReader(config);
   const graceMs = Math.max(0, config.shutdownTimeoutMs - CLOSING_MS);
 
@@ -104,25 +108,12 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     drain: async () => {
       health.startDraining();
       // Handlers finish while the last requests do: both have the whole time.
-      await Promise.all([within(graceMs, answered(), clock), work?.stop(graceMs)]);
+      await Promise.all([within(graceMs, Promise.all(unanswered), clock), work?.stop(graceMs)]);
     },
     close: async () => {
       health.stop();
       await engine.close();
     },
-  };
-}
-
-/** `answered` resolves when every request that has come so far has its answer. */
-function countAnswers(webhook: Webhook): { webhook: Webhook; answered: () => Promise<unknown> } {
-  const unanswered = new Set<Promise<void>>();
-  return {
-    webhook: (request, send) => {
-      const answering = webhook(request, send);
-      unanswered.add(answering);
-      return answering.finally(() => unanswered.delete(answering));
-    },
-    answered: () => Promise.all(unanswered),
   };
 }
 
