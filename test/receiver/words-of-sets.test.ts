@@ -1,7 +1,6 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../receiver/clock.ts";
 import type { Receipt } from "../../receiver/intake/inbox.ts";
 import { runJob } from "../../receiver/operations/commands/inbox-run.ts";
 import { createHandlerLog } from "../../receiver/operations/handler-log.ts";
@@ -116,38 +115,33 @@ test.each<[Receipt, string]>([
   expect(body).toContain(`receiver_acknowledgement_seconds_sum{result="${receipt.kind}"} 0.25`);
 });
 
-test("only files that are followed are heard of, once they have settled, and none after the stop", async () => {
-  const folder = temporaryDirectory();
-  const other = join(folder, "other");
-  mkdirSync(other);
-  const [one, two] = [join(folder, "one.ts"), join(other, "two.ts")];
-  const timers: { ms: number; isOver: boolean }[] = [];
-  const waiting = (): number => timers.filter(({ isOver }) => !isOver).length;
-  const clock = {
-    ...systemClock,
-    after: (ms: number) => {
-      const timer = { ms, isOver: false };
-      timers.push(timer);
-      return () => void (timer.isOver = true);
-    },
+test("of the files that were followed only those are heard of that still are", async () => {
+  const [one = "", two = ""] = ["one.ts", "two.ts"].map((name) => join(temporaryDirectory(), name));
+  for (const file of [one, two]) writeFileSync(file, "");
+  const heard = { mine: 0, other: 0 };
+  const mine = watchFiles(() => void (heard.mine += 1));
+  const other = watchFiles(() => void (heard.other += 1));
+  onTestFinished(() => [mine, other].forEach(({ follow }) => follow([])));
+  /** Changes a file until somebody hears of it, and answers who did. */
+  const change = async (file: string): Promise<string[]> => {
+    const before = { ...heard };
+    const whoHeard = () => (["mine", "other"] as const).filter((who) => heard[who] > before[who]);
+    let written = "";
+    return until(
+      () => {
+        writeFileSync(file, (written += "x"));
+        return whoHeard();
+      },
+      ({ length }) => length > 0,
+    );
   };
-  const watch = watchFiles(() => undefined, clock);
-  onTestFinished(watch.stop);
-  watch.follow([one]);
-  writeFileSync(join(folder, "beside.ts"), "x");
-  writeFileSync(one, "x");
-  await until(waiting, (count) => count === 1);
-  watch.follow([two]);
-  const before = timers.length;
-  writeFileSync(one, "again");
-  writeFileSync(two, "x");
-  await until(
-    () => timers.length,
-    (count) => count > before,
-  );
-  // Of many changes only the last is waited for.
-  expect(waiting()).toBe(1);
-  expect(new Set(timers.map(({ ms }) => ms))).toEqual(new Set([50]));
-  watch.stop();
-  expect(waiting()).toBe(0);
+  mine.follow([one]);
+  expect(await change(one)).toEqual(["mine"]);
+  mine.follow([two]);
+  other.follow([one, two]);
+  expect(await change(one)).toEqual(["other"]);
+  mine.follow([two, one]);
+  expect(await change(two)).toEqual(["mine", "other"]);
+  other.follow([]);
+  expect(await change(two)).toEqual(["mine"]);
 });
