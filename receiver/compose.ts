@@ -28,9 +28,9 @@ export type Composed = {
   body: BodyReader;
   health: Health;
   metrics: Metrics;
-  /** Says in the log what became of a request that the app answered itself. */
+  /** Logs a request that the app answered itself. */
   logRequest: RequestLog;
-  /** How long what is running may take once the receiver is told to stop. */
+  /** How long requests and handlers may still run once the receiver is told to stop. */
   graceMs: number;
   /** Takes nothing more; waits for requests and handlers, for `graceMs` at the most, and returns what is left. */
   drain: () => Promise<void>;
@@ -117,7 +117,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   };
 }
 
-/** Of the disk that events are written to. A database elsewhere says by itself when it is full. */
+/** Free bytes of the disk that events are written to. A database on a server reports a full disk itself. */
 async function freeBytes(databaseFile: string | undefined): Promise<number> {
   if (databaseFile === undefined) return Number.POSITIVE_INFINITY;
   const { bavail, bsize } = await statfs(dirname(databaseFile));

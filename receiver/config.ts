@@ -166,7 +166,7 @@ const configSchema = environmentSchema.transform((values) => ({
   role: values.RECEIVER_ROLE,
   adminPort: values.ADMIN_PORT,
   adminHost: values.ADMIN_HOST,
-  /** What the admin port wants to be shown; undefined where it asks nobody. */
+  /** The token that requests to the admin port must carry; undefined: no token is needed. */
   adminToken: values.ADMIN_TOKEN,
   /** The names that the admin port answers to, without a port; undefined where a token is enough. */
   adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),

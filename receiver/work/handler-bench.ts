@@ -14,7 +14,7 @@ import { secretsOf } from "../operations/secrets.ts";
 import type { Handler } from "./handler.ts";
 import { startLoop } from "./loop.ts";
 
-/** What came of an attempt, or of an event that led to none. */
+/** How an attempt ended, or why an event had none. */
 export type BenchResult = {
   outcome: Handled["outcome"] | "duplicate" | "ignored";
   /** From 1; 0 where there was none. */

@@ -85,9 +85,9 @@ export type Working = {
   stop: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
 };
 
-/** All that whoever handles jobs does: its loop, and the retention of what is finished. */
+/** Runs the loop, and once an hour deletes what was kept long enough. */
 export async function startWorking(options: {
-  /** Its own: closed when it stops. */
+  /** Closed when the work stops. */
   engine: Engine;
   config: Config;
   log: Log;

@@ -9,7 +9,7 @@ const LONGEST_MS = 6 * 3_600_000;
 /** The part of a wait that chance may take away, so that what failed together does not return together. */
 const JITTER = 0.2;
 
-/** What a handler has that says nothing of its own: the environment's values. */
+/** The environment's values, for handlers without a policy of their own. */
 export type PolicyDefaults = {
   maximumAttempts: number;
   handlerTimeoutMs: number;

@@ -13,7 +13,7 @@ const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 10_000;
 /** A process that lived for this long, or handled something, is followed at once. */
 const LIVED_MS = 5_000;
-/** A new process is told of so many that ended before it. The pauses between them see to it that the lease of all others is over. */
+/** How many ended processes a new one is told of. Restarts pause so long that the lease of older ones is over. */
 const MOST_PREDECESSORS = 20;
 
 /** Of events that are stored within this time, the first and the last wake the process. */
@@ -34,8 +34,8 @@ export type Supervisor = {
 };
 
 /**
- * Keeps one process running for the handlers: starts it again when it dies, with a pause that grows while it comes to
- * nothing, ends it when a handler blocks it or takes too much memory, and tells the next one whose claims are free then.
+ * Keeps one process running for the handlers: starts it again when it dies, with a pause that grows while it
+ * handles nothing, ends it when a handler blocks it or takes too much memory, and tells the next one whose claims are free.
  */
 export function startSupervisor(
   options: HandlersProcessOptions,
@@ -85,7 +85,7 @@ export function startSupervisor(
     if (said.kind === "alive") keepAlive(child, said);
     else if (child.state === "starting") {
       child.state = said.kind;
-      // None where it came to no handler, as without a database: then those from before are watched.
+      // No files where it ended before it loaded handlers, as without a database: those from before are watched.
       if (said.files.length > 0) files?.follow(said.files);
       const problem = said.kind === "broken" ? said.problem : undefined;
       if (problem === undefined) aliveAtMs = child.heardAtMs;
@@ -140,7 +140,7 @@ export function startSupervisor(
     end(current, REPLACE_GRACE_MS);
   }
 
-  /** Has a process end after what it is doing. One that needs more than its grace and a second is ended. */
+  /** Tells a process to finish its jobs and end. A second after its grace it is killed. */
   function end(child: Child, graceMs: number): () => void {
     tell(child, { kind: "drain", graceMs });
     return clock.after(graceMs + 1_000, () => child.process.kill("SIGKILL"));
@@ -161,7 +161,7 @@ export function startSupervisor(
 
   function watch(): void {
     cancelWatch = clock.after(WATCH_MS, watch);
-    // A debugger stops a process for as long as somebody looks.
+    // A process that stands at a breakpoint is silent, too.
     if (!current || options.inspectHandlers !== undefined) return;
     const silentMs = clock.monotonicMs() - current.heardAtMs;
     const isStarting = current.state === "starting";

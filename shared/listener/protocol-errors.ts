@@ -19,7 +19,7 @@ const BY_CODE: Readonly<Record<string, ProtocolError>> = {
   HPE_HEADER_OVERFLOW: ERRORS.headersTooLarge,
 };
 
-/** What Node's parser could not read, or waited for in vain. */
+/** The answer to what Node's parser could not read, or did not get in time. */
 export function errorOf({ code = "" }: NodeJS.ErrnoException): ProtocolError {
   return BY_CODE[code] ?? ERRORS.notHttp;
 }
