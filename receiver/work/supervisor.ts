@@ -50,7 +50,7 @@ export function startSupervisor(
   let cancelRestart = (): void => undefined;
   let wakes: "none" | "told" | "waiting" = "none";
   let stopping = false;
-  const files = options.watchHandlers === true ? watchFiles(reload) : undefined;
+  const files = options.watchHandlers === true ? watchFiles(reload, clock) : undefined;
   start();
   let cancelWatch = clock.after(WATCH_MS, watch);
 
@@ -180,7 +180,7 @@ export function startSupervisor(
     stopping = true;
     cancelWatch();
     cancelRestart();
-    files?.follow([]);
+    files?.stop();
     if (!current) return;
     const isClosed = once(current.process, "close");
     const cancel = end(current, graceMs);

@@ -1,4 +1,5 @@
-import { unwatchFile, watchFile } from "node:fs";
+import { statSync } from "node:fs";
+import type { Clock } from "../clock.ts";
 
 /** How often the files are looked at. By looking, it also works on disks that tell of no change, as in containers. */
 const INTERVAL_MS = 200;
@@ -6,18 +7,30 @@ const INTERVAL_MS = 200;
 export type FileWatch = {
   /** From here on, watches these files, in place of those before. */
   follow: (files: readonly string[]) => void;
+  stop: () => void;
 };
 
-/** Calls `onChange` when one of the files that are followed changes, however an editor does it. Keeps no process alive. */
-export function watchFiles(onChange: () => void): FileWatch {
-  let followed: ReadonlySet<string> = new Set();
+/** Calls `onChange` when files that are followed have changed, however an editor does it. */
+export function watchFiles(onChange: () => void, clock: Clock): FileWatch {
+  let changedAtMs = new Map<string, number | undefined>();
+  let cancel = clock.after(INTERVAL_MS, look);
+
   return {
     follow: (files) => {
-      const next = new Set(files);
-      for (const file of followed) if (!next.has(file)) unwatchFile(file, onChange);
-      for (const file of next)
-        if (!followed.has(file)) watchFile(file, { interval: INTERVAL_MS, persistent: false }, onChange);
-      followed = next;
+      changedAtMs = new Map(files.map((file) => [file, changedAtMs.get(file) ?? lastChangeMs(file)]));
     },
+    stop: () => cancel(),
   };
+
+  function look(): void {
+    cancel = clock.after(INTERVAL_MS, look);
+    const changed = [...changedAtMs].filter(([file, atMs]) => lastChangeMs(file) !== atMs);
+    for (const [file] of changed) changedAtMs.set(file, lastChangeMs(file));
+    if (changed.length > 0) onChange();
+  }
+}
+
+/** Undefined where there is no such file. */
+function lastChangeMs(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -36,19 +36,6 @@ test("a bench leaves nothing of its events in the folder for temporary files", a
   expect(readdirSync(folder)).not.toEqual([]);
   await bench.close();
   expect(readdirSync(folder)).toEqual([]);
-});
-
-test("a file that is followed keeps no process from its end", async () => {
-  const file = join(temporaryDirectory(), "handlers.ts");
-  writeFileSync(file, "");
-  const program = `
-    import { watchFiles } from ${JSON.stringify(new URL("../../receiver/work/watch-files.ts", import.meta.url))};
-    watchFiles(() => undefined).follow([${JSON.stringify(file)}]);`;
-  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, "--input-type=module", "-e", program], {
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  expect(await once(child, "exit")).toEqual([0, null]);
 });
 
 /** The REST API as far as it says who asks and has nothing else; its connections stay for as long as the client wants. */

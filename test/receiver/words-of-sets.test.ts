@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Receipt } from "../../receiver/intake/inbox.ts";
@@ -8,11 +8,11 @@ import { createLog } from "../../receiver/operations/log.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
 import { exposedFiles } from "../../receiver/operations/private-files.ts";
 import { watchFiles } from "../../receiver/work/watch-files.ts";
+import { standingClock } from "./helpers/clock.ts";
 import { newEventId } from "./helpers/events.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { recordingTerminal } from "./helpers/terminal.ts";
-import { until } from "./helpers/until.ts";
 
 /** What is said of several words, files or reasons holds for each of them. */
 
@@ -115,33 +115,35 @@ test.each<[Receipt, string]>([
   expect(body).toContain(`receiver_acknowledgement_seconds_sum{result="${receipt.kind}"} 0.25`);
 });
 
-test("of the files that were followed only those are heard of that still are", async () => {
+test("of the files that were followed only those are heard of that still are, until the stop", async () => {
   const [one = "", two = ""] = ["one.ts", "two.ts"].map((name) => join(temporaryDirectory(), name));
-  for (const file of [one, two]) writeFileSync(file, "");
-  const heard = { mine: 0, other: 0 };
-  const mine = watchFiles(() => void (heard.mine += 1));
-  const other = watchFiles(() => void (heard.other += 1));
-  onTestFinished(() => [mine, other].forEach(({ follow }) => follow([])));
-  /** Changes a file until somebody hears of it, and answers who did. */
-  const change = async (file: string): Promise<string[]> => {
-    const before = { ...heard };
-    const whoHeard = () => (["mine", "other"] as const).filter((who) => heard[who] > before[who]);
-    let written = "";
-    return until(
-      () => {
-        writeFileSync(file, (written += "x"));
-        return whoHeard();
-      },
-      ({ length }) => length > 0,
-    );
+  const clock = standingClock();
+  let heard = 0;
+  const watch = watchFiles(() => void (heard += 1), clock);
+  let seconds = 0;
+  /** How often somebody hears of files that change at once. */
+  const change = async (...files: string[]): Promise<number> => {
+    const before = heard;
+    seconds += 1;
+    for (const file of files) {
+      writeFileSync(file, "x");
+      utimesSync(file, seconds, seconds);
+    }
+    await clock.pass(1_000);
+    return heard - before;
   };
-  mine.follow([one]);
-  expect(await change(one)).toEqual(["mine"]);
-  mine.follow([two]);
-  other.follow([one, two]);
-  expect(await change(one)).toEqual(["other"]);
-  mine.follow([two, one]);
-  expect(await change(two)).toEqual(["mine", "other"]);
-  other.follow([]);
-  expect(await change(two)).toEqual(["mine"]);
+  await change(one, two);
+  watch.follow([one]);
+  expect([await change(two), await change(one)]).toEqual([0, 1]);
+  watch.follow([two]);
+  expect([await change(one), await change(two)]).toEqual([0, 1]);
+  // What has changed since it was looked at last counts, though others are followed now.
+  utimesSync(two, 1_000, 1_000);
+  watch.follow([one, two]);
+  expect(await change()).toBe(1);
+  unlinkSync(two);
+  await clock.pass(200);
+  expect([heard, await change(two), await change()]).toEqual([4, 1, 0]);
+  watch.stop();
+  expect([await change(one), clock.waiting()]).toEqual([0, 0]);
 });
