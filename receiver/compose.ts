@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { within } from "./clock.ts";
+import { within, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Engine } from "./engine.ts";
 import { createMiddleware, type Middleware } from "./intake/adapters.ts";
@@ -9,10 +9,12 @@ import { createGroupCommit } from "./intake/group-commit.ts";
 import { createInbox } from "./intake/inbox.ts";
 import { createWebhook, type Webhook } from "./intake/webhook.ts";
 import { createHealth, type Health } from "./operations/health.ts";
+import type { Log } from "./operations/log.ts";
 import { createMetrics, type Metrics } from "./operations/metrics.ts";
 import { createRequestLog, type RequestLog } from "./operations/request-log.ts";
-import type { HandlersProcessOptions } from "./work/handlers-process.ts";
+import { NOT_FOR_HANDLERS } from "./operations/secrets.ts";
 import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
+import { watchFiles, type FileWatch } from "./work/watch-files.ts";
 
 /** Of SHUTDOWN_TIMEOUT_SECONDS, what is kept for returning claims and closing files. */
 const CLOSING_MS = 1_500;
@@ -38,11 +40,21 @@ export type Composed = {
   close: () => Promise<void>;
 };
 
-export type ComposeOptions = HandlersProcessOptions & {
+export type ComposeOptions = {
   config: Config;
   engine: Engine;
+  clock: Clock;
+  log: Log;
+  /** What the handlers' process gets to see of the environment. */
+  environment: NodeJS.ProcessEnv;
+  /** Where a debugger of the handlers may connect, such as `127.0.0.1:9229`. */
+  inspectHandlers?: string | undefined;
+  /** The module of the handlers, unless it is receiver/handlers. */
+  handlersModule?: URL | undefined;
   /** Handles events, instead of a process for a module of handlers. */
-  startWork?: ((options: ComposeOptions, metrics: () => Metrics) => Promise<Work> | Work) | undefined;
+  startWork?: ((options: ComposeOptions, metrics: () => Metrics) => Promise<Work>) | undefined;
+  /** Load the handlers anew whenever one of their files changes. */
+  watchHandlers?: boolean | undefined;
 };
 
 /**
@@ -52,7 +64,7 @@ export type ComposeOptions = HandlersProcessOptions & {
  */
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { config, engine, clock, log } = options;
-  const { startWork = startSupervisor } = options;
+  const { startWork = superviseWorker } = options;
   const work = config.role === "ingest" ? undefined : await startWork(options, () => metrics);
   const metrics = createMetrics({ counts: engine.ledger.counts, workerAlive: work?.alive });
   let storedBytes = 0;
@@ -113,6 +125,34 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     close: async () => {
       health.stop();
       await engine.close();
+    },
+  };
+}
+
+async function superviseWorker(options: ComposeOptions, metrics: () => Metrics): Promise<Work> {
+  const { config, clock, log } = options;
+  const environment = Object.fromEntries(
+    Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
+  );
+  let watching: FileWatch | undefined;
+  const supervisor = startSupervisor({
+    environment,
+    handlersModule: options.handlersModule,
+    memoryMegabytes: config.handlerMemoryMegabytes,
+    inspect: options.inspectHandlers,
+    keepsSpare: options.watchHandlers,
+    clock,
+    log,
+    onEnded: (attempts) => metrics().handled(attempts),
+    onDeath: () => metrics().workerDied(),
+    onFiles: (files) => watching?.follow(files),
+  });
+  if (options.watchHandlers === true) watching = watchFiles(supervisor.reload, clock);
+  return {
+    ...supervisor,
+    stop: async (graceMs) => {
+      watching?.stop();
+      await supervisor.stop(graceMs);
     },
   };
 }

@@ -6,8 +6,6 @@ export const assignmentSchema = z.object({
   /** The module of the handlers, as a URL, unless it is receiver/handlers. */
   handlersModule: z.url().optional(),
   workerId: z.string(),
-  /** Workers that are gone, so that what they held is free. */
-  predecessors: z.array(z.string()),
 });
 
 /** What is counted of attempts that have ended. */
@@ -22,10 +20,12 @@ const attemptsSchema = z.array(
 
 /** What the handlers' process tells its supervisor. */
 export const childMessageSchema = z.discriminatedUnion("kind", [
-  /** It handles jobs. `files` are those that the handlers came from. */
-  z.object({ kind: z.literal("started"), files: z.array(z.string()) }),
-  /** It cannot, for this reason, and ends. */
+  /** The handlers are there and their services stand; it waits for `begin`. `files` are those that they came from. */
+  z.object({ kind: z.literal("ready"), files: z.array(z.string()) }),
+  /** They are not, for this reason; it ends. */
   z.object({ kind: z.literal("broken"), problem: z.string(), files: z.array(z.string()) }),
+  /** It handles jobs. */
+  z.object({ kind: z.literal("started") }),
   /** Sent every second at least; a handler that blocks the process keeps it from being sent. */
   z.object({
     kind: z.literal("alive"),
@@ -38,6 +38,10 @@ export const childMessageSchema = z.discriminatedUnion("kind", [
 
 /** What the supervisor tells the handlers' process. */
 export const supervisorMessageSchema = z.discriminatedUnion("kind", [
+  /** Load the handlers. */
+  z.object({ kind: z.literal("load") }),
+  /** Handle jobs. `predecessors` are workers that are gone, so that what they held is free. */
+  z.object({ kind: z.literal("begin"), predecessors: z.array(z.string()) }),
   /** New events are stored. */
   z.object({ kind: z.literal("wake") }),
   z.object({ kind: z.literal("drain"), graceMs: z.number() }),

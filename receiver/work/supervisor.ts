@@ -1,25 +1,22 @@
-import { once } from "node:events";
-import type { Metrics } from "../operations/metrics.ts";
-import { forkChild, tell, type Child, type HandlersProcessOptions } from "./handlers-process.ts";
-import { childMessageSchema, type ChildMessage } from "./messages.ts";
-import { watchFiles } from "./watch-files.ts";
+import { within, type Clock } from "../clock.ts";
+import type { Log } from "../operations/log.ts";
+import { forkChild, isRunning, load, tell, type Child, type Fork } from "./handlers-process.ts";
+import { childMessageSchema, type ChildMessage, type EndedAttempt } from "./messages.ts";
 
-/** A process that has not turned its event loop for this long is taken for blocked. */
+/** How long the process may not turn its event loop before it is taken for blocked. */
 const SILENCE_MS = 5_000;
-/** How long a process may take to start. Ended sooner, it would never come up on a machine that is slow enough. */
+/** How long it may take to start: ended before, it would never come up on a machine that is slow enough. */
 const START_MS = 60_000;
 const WATCH_MS = 1_000;
 const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 10_000;
-/** A process that lived for this long, or handled something, is followed at once. */
+/** One that lived for so long, or handled something, is followed at once. */
 const LIVED_MS = 5_000;
-/** How many ended processes a new one is told of. Restarts pause so long that the lease of older ones is over. */
-const MOST_PREDECESSORS = 20;
 
 /** Of events that are stored within this time, the first and the last wake the process. */
 const WAKE_MS = 5;
 const MEGABYTE = 1_048_576;
-/** How long running handlers may go on once their files have changed. */
+/** What handlers that are running have left when others take over. */
 const REPLACE_GRACE_MS = 500;
 
 export type Supervisor = {
@@ -27,30 +24,47 @@ export type Supervisor = {
   alive: () => boolean;
   /** New events are stored: it looks at once. */
   wake: () => void;
-  /** Loads the handlers anew, in a new process in place of the one that runs. */
+  /** Loads the handlers anew in a second process, which takes over when they can be used; until then the first goes on. */
   reload: () => void;
   /** Lets it finish what it is doing, for `graceMs` at the most, and ends it. */
   stop: (graceMs: number) => Promise<void>;
 };
 
 /**
- * Keeps one process running for the handlers: starts it again when it dies, with a pause that grows while it
- * handles nothing, ends it when a handler blocks it or takes too much memory, and tells the next one whose claims are free.
+ * Keeps one process running for the handlers: starts it again when it dies, with a pause that grows while it comes to
+ * nothing, ends it when a handler blocks it, and tells the next one whose claims are free then.
  */
-export function startSupervisor(
-  options: HandlersProcessOptions,
-  metrics: () => Pick<Metrics, "handled" | "workerDied">,
-): Supervisor {
-  const { config, clock, log } = options;
+export function startSupervisor(options: {
+  environment: NodeJS.ProcessEnv;
+  handlersModule?: URL | undefined;
+  /** Memory that handlers may take, in their JavaScript and in buffers. One that wants more ends its own process only. */
+  memoryMegabytes: number;
+  /** Lets a debugger stop in a handler, on this address. */
+  inspect?: string | undefined;
+  clock: Clock;
+  log: Log;
+  onEnded: (attempts: readonly EndedAttempt[]) => void;
+  onDeath: () => void;
+  /** Has a second process ready for the next `reload`, in which only the handlers are missing. */
+  keepsSpare?: boolean | undefined;
+  /** The files that the handlers came from, or that could not be used, each time that they are loaded. */
+  onFiles?: ((files: readonly string[]) => void) | undefined;
+  fork?: Fork | undefined;
+}): Supervisor {
+  const { clock, log, inspect } = options;
   let current: Child | undefined;
-  let predecessors: string[] = [];
+  /** Loads the handlers that take over from those of `current`. */
+  let next: Child | undefined;
+  /** While handlers are being changed: has loaded all but them, which is most of the time that a start takes. */
+  let spare: Child | undefined;
+  /** Workers that are gone, until one has begun that knows it. */
+  let gone: string[] = [];
   let aliveAtMs: number | undefined;
   let lastProblem: string | undefined;
   let restartMs = FIRST_RESTART_MS;
   let cancelRestart = (): void => undefined;
   let wakes: "none" | "told" | "waiting" = "none";
   let stopping = false;
-  const files = options.watchHandlers === true ? watchFiles(reload, clock) : undefined;
   start();
   let cancelWatch = clock.after(WATCH_MS, watch);
 
@@ -63,46 +77,83 @@ export function startSupervisor(
 
   function start(): void {
     cancelRestart();
+    current = load(startProcess());
+    if (!current) restart();
+  }
+
+  /** Undefined where that cannot be done, as without memory: some of what can go wrong is thrown, the rest is an event. */
+  function startProcess(): Child | undefined {
     try {
-      const child = forkChild(options, predecessors);
-      current = child;
+      const child = forkChild({ ...options, nowMs: clock.monotonicMs() });
       child.process.on("message", (message) => hear(child, message));
       child.process.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
-      // Not `exit`, which may come before the last message. A process that could not be started says `close`, too.
+      // And not `exit`, which may come before the last that it said. One that could not be started says `close`, too.
       child.process.on("close", (code, signal) => closed(child, { code, signal }));
+      return child;
     } catch (error) {
-      // Some of what can go wrong is thrown, as without memory; the rest is an event.
       log.error({ err: error, restart_in_ms: restartMs }, "the handlers' process cannot be started");
-      restart();
+      return undefined;
     }
   }
 
-  /** Messages of other forms are those that a handler's dependency sends to its parent. */
+  /** Whatever a handler's dependency may send to its parent comes here too, and is none of our business. */
   function hear(child: Child, message: unknown): void {
     const { data: said } = childMessageSchema.safeParse(message);
-    if (!said) return;
+    // Of a spare one that cannot start nothing is missing: the next reload starts another.
+    if (!said || child === spare) return;
     child.heardAtMs = clock.monotonicMs();
-    if (said.kind === "alive") keepAlive(child, said);
-    else if (child.state === "starting") {
-      child.state = said.kind;
-      // No files where it ended before it loaded handlers, as without a database: those from before are watched.
-      if (said.files.length > 0) files?.follow(said.files);
-      const problem = said.kind === "broken" ? said.problem : undefined;
-      if (problem === undefined) aliveAtMs = child.heardAtMs;
-      else if (problem !== lastProblem)
-        log.error(
-          { problem },
-          "the handlers cannot be started; events go on being accepted, and it is tried again",
-        );
-      lastProblem = problem;
-    }
+    if (said.kind === "ready") ready(child, said.files);
+    else if (said.kind === "broken") broken(child, said);
+    else if (said.kind === "started") {
+      child.state = "started";
+      aliveAtMs = child.heardAtMs;
+      if (options.keepsSpare === true) spare ??= startProcess();
+      gone = gone.filter((id) => !child.predecessors.includes(id));
+    } else keepAlive(child, said);
+  }
+
+  function ready(child: Child, files: readonly string[]): void {
+    options.onFiles?.(files);
+    lastProblem = undefined;
+    if (child.state !== "loading") return;
+    child.state = "ready";
+    if (child === current) begin(child);
+    else if (child === next && current) replace(current);
+  }
+
+  function begin(child: Child): void {
+    child.state = "begun";
+    child.predecessors = [...gone];
+    tell(child, { kind: "begin", predecessors: [...gone] });
+  }
+
+  function replace(old: Child): void {
+    old.state = "replaced";
+    log.info("the handlers have changed; those that are new take over");
+    tell(old, { kind: "drain", graceMs: REPLACE_GRACE_MS });
+    clock.after(REPLACE_GRACE_MS + 1_000, () => old.process.kill("SIGKILL"));
+  }
+
+  function broken(child: Child, { problem, files }: Extract<ChildMessage, { kind: "broken" }>): void {
+    child.isBroken = true;
+    // None where it came to no handler, as without a database: then those that were followed are followed on.
+    if (files.length > 0) options.onFiles?.(files);
+    if (child === next)
+      log.error({ problem }, "the changed handlers cannot be used; those from before go on");
+    else if (problem !== lastProblem)
+      log.error(
+        { problem },
+        "the handlers cannot be started; events go on being accepted, and it is tried again",
+      );
+    lastProblem = problem;
   }
 
   function keepAlive(child: Child, { ended, memoryBytes }: Extract<ChildMessage, { kind: "alive" }>): void {
+    if (child !== current) return;
     aliveAtMs = child.heardAtMs;
-    metrics().handled(ended);
+    options.onEnded(ended);
     if (ended.length > 0 || child.heardAtMs - child.forkedAtMs >= LIVED_MS) restartMs = FIRST_RESTART_MS;
-    if (memoryBytes <= config.handlerMemoryMegabytes * MEGABYTE) return;
+    if (memoryBytes <= options.memoryMegabytes * MEGABYTE) return;
     log.error(
       { bytes: memoryBytes },
       "handlers take more than HANDLER_MEMORY_MEGABYTES; ending their process",
@@ -110,23 +161,30 @@ export function startSupervisor(
     child.process.kill("SIGKILL");
   }
 
-  function closed({ state, workerId }: Child, how: object): void {
-    current = undefined;
-    predecessors = [...predecessors, workerId].slice(-MOST_PREDECESSORS);
-    if (stopping) return;
-    if (state === "replaced") return start();
-    aliveAtMs = undefined;
-    metrics().workerDied();
-    if (state !== "broken")
-      log.error(
-        { ...how, restart_in_ms: restartMs },
-        "the handlers' process died; events go on being accepted",
-      );
-    restart();
+  function closed(child: Child, how: object): void {
+    if (child.state !== "loading" && child.state !== "ready") gone.push(child.workerId);
+    if (child === spare) spare = undefined;
+    if (child === next) {
+      next = undefined;
+      if (!child.isBroken) log.error(how, "the changed handlers cannot be used; those from before go on");
+    }
+    if (child !== current || stopping) return;
+    const wasReplaced = child.state === "replaced";
+    current = next;
+    next = undefined;
+    if (!wasReplaced) aliveAtMs = undefined;
+    if (!wasReplaced) options.onDeath();
+    const why = { ...how, restart_in_ms: restartMs };
+    if (!wasReplaced && !child.isBroken)
+      log.error(why, "the handlers' process died; events go on being accepted");
+    if (current?.state === "ready") begin(current);
+    else if (!current) restart();
   }
 
   function restart(): void {
-    cancelRestart = clock.after(restartMs, start);
+    cancelRestart = clock.after(restartMs, () => {
+      if (!stopping) start();
+    });
     restartMs = Math.min(restartMs * 2, LONGEST_RESTART_MS);
   }
 
@@ -134,16 +192,10 @@ export function startSupervisor(
     if (stopping) return;
     restartMs = FIRST_RESTART_MS;
     if (!current) return start();
-    if (current.state === "replaced") return;
-    current.state = "replaced";
-    log.info("the handlers have changed; those that are new take over");
-    end(current, REPLACE_GRACE_MS);
-  }
-
-  /** Tells a process to finish its jobs and end. A second after its grace it is killed. */
-  function end(child: Child, graceMs: number): () => void {
-    tell(child, { kind: "drain", graceMs });
-    return clock.after(graceMs + 1_000, () => child.process.kill("SIGKILL"));
+    next?.process.kill("SIGKILL");
+    next = load(spare ?? startProcess());
+    if (next) next.heardAtMs = clock.monotonicMs();
+    spare = undefined;
   }
 
   function wake(): void {
@@ -160,11 +212,14 @@ export function startSupervisor(
   }
 
   function watch(): void {
+    for (const child of [current, next]) if (child && isRunning(child)) watchOne(child);
     cancelWatch = clock.after(WATCH_MS, watch);
-    // A process that stands at a breakpoint is silent, too.
-    if (!current || options.inspectHandlers !== undefined) return;
-    const silentMs = clock.monotonicMs() - current.heardAtMs;
-    const isStarting = current.state === "starting";
+  }
+
+  function watchOne(child: Child): void {
+    if (inspect !== undefined) return;
+    const silentMs = clock.monotonicMs() - child.heardAtMs;
+    const isStarting = child.state !== "started" && child.state !== "replaced";
     if (silentMs <= (isStarting ? START_MS : SILENCE_MS)) return;
     log.error(
       { silent_ms: Math.round(silentMs) },
@@ -172,19 +227,22 @@ export function startSupervisor(
         ? "the handlers' process does not start; ending it"
         : "a handler blocks its process; ending it",
     );
-    current.process.kill("SIGKILL");
-    current.heardAtMs = clock.monotonicMs();
+    child.process.kill("SIGKILL");
+    child.heardAtMs = clock.monotonicMs();
   }
 
   async function stop(graceMs: number): Promise<void> {
     stopping = true;
     cancelWatch();
     cancelRestart();
-    files?.stop();
-    if (!current) return;
-    const isClosed = once(current.process, "close");
-    const cancel = end(current, graceMs);
-    await isClosed;
-    cancel();
+    for (const child of [next, spare]) child?.process.kill("SIGKILL");
+    if (!current || !isRunning(current)) return;
+    const stopped = current.process;
+    const exited = new Promise<void>((resolve) => stopped.once("exit", () => resolve()));
+    tell(current, { kind: "drain", graceMs });
+    // A little more than it takes: it has its claims to return.
+    await within(graceMs + 1_000, exited, clock);
+    stopped.kill("SIGKILL");
+    await exited;
   }
 }

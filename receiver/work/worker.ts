@@ -35,15 +35,18 @@ await runWorker(assignmentSchema.parse(JSON.parse(process.argv[2] ?? "{}")));
 
 /**
  * The process in which handlers run: it may be blocked, fill its memory or crash, and all that happens is that its
- * supervisor starts another. It ends when it is told to, and when its supervisor is gone.
+ * supervisor starts another. Loads its handlers, begins, and ends when it is told to, each by itself; and ends when its
+ * supervisor is gone.
  */
-async function runWorker({ handlersModule, workerId, predecessors }: Assignment): Promise<void> {
+async function runWorker({ handlersModule, workerId }: Assignment): Promise<void> {
   const loaded = loadConfig(process.env, { needsSecret: false });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const { config } = loaded;
   const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });
   const files = new Set<string>();
   let ended: EndedAttempt[] = [];
+  const told = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<string[]>();
   let working: Working | undefined;
   let closeServices = async (): Promise<void> => undefined;
   let exiting = false;
@@ -61,8 +64,11 @@ async function runWorker({ handlersModule, workerId, predecessors }: Assignment)
   try {
     // Before the handlers, so that tsx has nothing to do with it: it looks at each module that comes after them.
     const engine = await openEngine({ ...config, clock: systemClock });
+    await told.promise;
     const { handlers, services, close } = await startHandlers(handlersModule, (file) => files.add(file));
     closeServices = close;
+    tell({ kind: "ready", files: [...files] });
+    const predecessors = await begun.promise;
     working = await startWorking({
       config,
       engine,
@@ -87,12 +93,14 @@ async function runWorker({ handlersModule, workerId, predecessors }: Assignment)
   } catch (error) {
     return endBroken(error);
   }
-  tell({ kind: "started", files: [...files] });
+  tell({ kind: "started" });
   setInterval(tellAlive, ALIVE_INTERVAL_MS);
 
-  /** Messages of other forms are for a handler's dependency. */
+  /** Whatever a handler's dependency may be sent comes here too, and is none of our business. */
   function obey(message: unknown): void {
     const { data: order } = supervisorMessageSchema.safeParse(message);
+    if (order?.kind === "load") told.resolve();
+    if (order?.kind === "begin") begun.resolve(order.predecessors);
     if (order?.kind === "wake") working?.loop.wake();
     if (order?.kind === "drain") void exit(0, order.graceMs);
   }

@@ -1,7 +1,6 @@
 import { fork } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { superviseStandIns as setUp } from "./helpers/supervised.ts";
-import { LEASE_MS } from "../../receiver/engine.ts";
+import { begin, superviseStandIns as setUp } from "./helpers/supervised.ts";
 import { until } from "./helpers/until.ts";
 
 /** The process of the handlers is kept running, whatever becomes of it. */
@@ -110,35 +109,28 @@ describe("a process that dies", () => {
     expect(bench.children).toHaveLength(before + 1);
   });
 
-  test("is named to those after it, whether they came to handle anything or not", async () => {
-    const { clock, children, started, last } = setUp();
+  test("is named to the next one, until one has begun that knows of it", async () => {
+    const { clock, children, ready, started, last } = setUp();
     started();
     last().ends(1);
     await clock.pass(100);
-    // It may have claimed jobs, though nobody heard of it.
+    ready();
+    // It dies before it has taken back what the first one held.
     last().ends(1);
     await clock.pass(200);
-    last().says({ kind: "broken", problem: "x", files: [] });
-    last().ends(78);
-    await clock.pass(400);
-    const ids = children.map(({ workerId }) => workerId);
-    expect(children.map(({ predecessors }) => predecessors)).toEqual(ids.map((_, at) => ids.slice(0, at)));
-    expect(new Set(ids).size).toBe(4);
-  });
-
-  test("is named to them until its lease is over, however often they die, and no list grows for ever", async () => {
-    const { clock, children, last } = setUp();
-    const first = last().workerId;
+    // One that never began holds nothing.
     last().ends(1);
-    let namedMs = 0;
-    for (let passedMs = 0; passedMs < 600_000; passedMs += 100) {
-      await clock.pass(100);
-      if (last().predecessors.includes(first)) namedMs = passedMs;
-      if (last().exitCode === null) last().ends(1);
-    }
-    expect(namedMs).toBeGreaterThan(LEASE_MS);
-    expect(last().predecessors).toHaveLength(20);
-    expect(last().predecessors.at(-1)).toBe(children.at(-2)?.workerId);
+    await clock.pass(400);
+    started();
+    const [first, second, , fourth] = children;
+    expect(first?.sent).toEqual([begin()]);
+    expect(second?.sent).toEqual([begin(first!.workerId)]);
+    expect(fourth?.sent).toEqual([begin(first!.workerId, second!.workerId)]);
+    last().ends(1);
+    await clock.pass(800);
+    ready();
+    expect(last().sent).toEqual([begin(fourth!.workerId)]);
+    expect(new Set(children.map(({ workerId }) => workerId)).size).toBe(children.length);
   });
 
   test("is not followed once the receiver stops", async () => {
@@ -152,9 +144,10 @@ describe("a process that dies", () => {
 
 describe("a process that is silent", () => {
   test("is alive from its start on, until it has said nothing for five seconds", async () => {
-    const { clock, supervisor, started, beat } = setUp();
+    const { clock, supervisor, ready, last, beat } = setUp();
+    ready();
     expect(supervisor.alive()).toBe(false);
-    started();
+    last().says({ kind: "started" });
     await clock.pass(4_999);
     expect(supervisor.alive()).toBe(true);
     await clock.pass(1);
@@ -185,7 +178,7 @@ describe("a process that is silent", () => {
   });
 
   test("is left alone while a debugger may be stopping it", async () => {
-    const { clock, deaths, started } = setUp({ inspectHandlers: "127.0.0.1:9229" });
+    const { clock, deaths, started } = setUp({ inspect: "127.0.0.1:9229" });
     started();
     await clock.pass(3_600_000);
     expect(deaths()).toBe(0);
@@ -256,10 +249,22 @@ describe("a process that is to stop", () => {
     expect(children).toHaveLength(1);
   });
 
+  test("takes along the one that was about to take over", async () => {
+    const { clock, children, supervisor, started } = setUp();
+    started();
+    supervisor.reload();
+    const stopped = supervisor.stop(0);
+    await clock.pass(1_000);
+    await stopped;
+    expect(children[1]).toMatchObject({ killed: true });
+    await clock.pass(60_000);
+    expect(children).toHaveLength(2);
+  });
+
   test.each(["before it has ended", "after it has ended"])(
     "is followed by none, though its handlers change %s, and leaves nothing that waits",
     async (when) => {
-      const { clock, children, supervisor, started } = setUp();
+      const { clock, children, supervisor, started } = setUp({ keepsSpare: true });
       started();
       const before = children.length;
       const stopped = supervisor.stop(0);
@@ -273,4 +278,15 @@ describe("a process that is to stop", () => {
       expect(clock.waiting()).toBe(0);
     },
   );
+});
+
+test("a process that is loading when the one before it dies begins once it has loaded its handlers", async () => {
+  const { children, supervisor, started, ready } = setUp({ keepsSpare: true });
+  started();
+  supervisor.reload();
+  const [old, next] = children;
+  old?.ends(1);
+  expect(next).toMatchObject({ loads: true, sent: [] });
+  ready(next);
+  expect(next?.sent).toEqual([begin(old?.workerId ?? "")]);
 });

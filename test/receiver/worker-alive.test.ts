@@ -27,26 +27,28 @@ function standIn(): ChildProcess & { dies: () => void } {
 test("by its metric a worker is up from its first word on, and down between its death and that of the next", async () => {
   const clock = standingClock();
   const children: ReturnType<typeof standIn>[] = [];
-  const supervisor = startSupervisor(
-    {
-      config: { handlerMemoryMegabytes: 512 },
-      environment: {},
-      clock,
-      log: createLog({ level: "silent" }),
-      fork: () => {
-        const child = standIn();
-        children.push(child);
-        return child;
-      },
+  const supervisor = startSupervisor({
+    environment: {},
+    memoryMegabytes: 512,
+    clock,
+    log: createLog({ level: "silent" }),
+    onEnded: () => undefined,
+    onDeath: () => undefined,
+    fork: () => {
+      const child = standIn();
+      children.push(child);
+      return child;
     },
-    () => ({ handled: () => undefined, workerDied: () => undefined }),
-  );
+  });
   const metrics = createMetrics({
     counts: () => Promise.reject(new Error("x")),
     workerAlive: supervisor.alive,
   });
   const isUp = async () => /^receiver_worker_up (\d)$/m.exec((await metrics.text()).body)?.[1];
-  const starts = (): void => void children.at(-1)?.emit("message", { kind: "started", files: [] });
+  const starts = (): void => {
+    children.at(-1)?.emit("message", { kind: "ready", files: [] });
+    children.at(-1)?.emit("message", { kind: "started" });
+  };
   const seen: Record<string, string | undefined> = { "before its first word": await isUp() };
   starts();
   seen["started"] = await isUp();

@@ -1,13 +1,12 @@
 import { ChildProcess } from "node:child_process";
 import { createLog } from "../../../receiver/operations/log.ts";
-import type { HandlersProcessOptions } from "../../../receiver/work/handlers-process.ts";
 import { startSupervisor } from "../../../receiver/work/supervisor.ts";
 import { standingClock } from "./clock.ts";
 
 export type StandIn = ChildProcess & {
   workerId: string;
-  /** Workers that it was told are gone. */
-  predecessors: string[];
+  /** Whether it was told to load its handlers; all else that it was told. */
+  loads: boolean;
   sent: Record<string, unknown>[];
   says: (message: unknown) => void;
   ends: (code: number | null) => void;
@@ -15,13 +14,14 @@ export type StandIn = ChildProcess & {
 
 /** A process that does what the test says. */
 function standIn(assignment: readonly string[]): StandIn {
-  const given = JSON.parse(assignment[0] ?? "") as Pick<StandIn, "workerId" | "predecessors">;
+  const { workerId } = JSON.parse(assignment[0] ?? "") as { workerId: string };
   const child = Object.assign(new ChildProcess(), {
-    ...given,
     pid: 1,
+    workerId,
     exitCode: null,
     signalCode: null,
     connected: true,
+    loads: false,
     sent: [] as Record<string, unknown>[],
     killed: false,
     says: (message: unknown) => void child.emit("message", message),
@@ -32,7 +32,8 @@ function standIn(assignment: readonly string[]): StandIn {
     },
   });
   Object.assign(child, {
-    send: (message: Record<string, unknown>) => child.sent.push(message) > 0,
+    send: (message: Record<string, unknown>) =>
+      message["kind"] === "load" ? (child.loads = true) : child.sent.push(message) > 0,
     kill: (signal: string) => {
       child.killed = true;
       queueMicrotask(() => {
@@ -46,7 +47,7 @@ function standIn(assignment: readonly string[]): StandIn {
 
 /** A supervisor of processes that do what the test says, on a clock that stands still. */
 export function superviseStandIns(
-  options: Partial<Pick<HandlersProcessOptions, "fork" | "inspectHandlers" | "watchHandlers">> = {},
+  options: Partial<Pick<Parameters<typeof startSupervisor>[0], "fork" | "inspect" | "keepsSpare">> = {},
 ) {
   const clock = standingClock();
   const children: StandIn[] = [];
@@ -56,23 +57,28 @@ export function superviseStandIns(
     level: "info",
     destination: { write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>) },
   });
-  const supervisor = startSupervisor(
-    {
-      config: { handlerMemoryMegabytes: 512 },
-      environment: {},
-      clock,
-      log,
-      fork: (_, assignment) => {
-        const child = standIn(assignment);
-        children.push(child);
-        return child;
-      },
-      ...options,
+  const followed: string[][] = [];
+  const supervisor = startSupervisor({
+    environment: {},
+    memoryMegabytes: 512,
+    clock,
+    log,
+    onEnded: () => undefined,
+    onDeath: () => (deaths += 1),
+    onFiles: (files) => void followed.push([...files]),
+    fork: (_, assignment) => {
+      const child = standIn(assignment);
+      children.push(child);
+      return child;
     },
-    () => ({ handled: () => undefined, workerDied: () => void (deaths += 1) }),
-  );
+    ...options,
+  });
   const last = (): StandIn => children.at(-1)!;
-  const started = (child = last()): void => child.says({ kind: "started", files: ["/handlers/index.ts"] });
+  const ready = (child = last()): void => child.says({ kind: "ready", files: ["/handlers/index.ts"] });
+  const started = (child = last()): void => {
+    ready(child);
+    child.says({ kind: "started" });
+  };
   const beat = (memoryBytes = 0, child = last()): void =>
     child.says({ kind: "alive", ended: [], memoryBytes });
   return {
@@ -80,9 +86,14 @@ export function superviseStandIns(
     children,
     deaths: () => deaths,
     said: () => logLines.map(({ msg, problem }) => problem ?? msg),
+    followed,
     supervisor,
     last,
+    ready,
     started,
     beat,
   };
 }
+
+/** What a process is told that has these predecessors. */
+export const begin = (...predecessors: string[]) => ({ kind: "begin", predecessors });

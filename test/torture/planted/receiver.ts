@@ -136,7 +136,7 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R7: a handlers' process that cannot be started takes the intake down with it.",
     file: "receiver/work/supervisor.ts",
-    find: "the handlers' process cannot be started\");\n      restart();",
+    find: "the handlers' process cannot be started\");\n      return undefined;",
     replace: "the handlers' process cannot be started\");\n      throw error;",
     tests: ["test/receiver/supervisor.test.ts"],
   },

@@ -6,8 +6,8 @@ export const plantedBetween: PlantedBug[] = [
     kind: "between",
     breaks: "A worker that dies while the receiver stops is told as a crash, and another is started.",
     file: "receiver/work/supervisor.ts",
-    find: "    if (stopping) return;\n    if (state",
-    replace: "    if (state",
+    find: "if (child !== current || stopping) return;",
+    replace: "if (child !== current) return;",
     tests: ["test/receiver/supervisor.test.ts"],
   },
   {
@@ -20,10 +20,10 @@ export const plantedBetween: PlantedBug[] = [
   },
   {
     kind: "between",
-    breaks: "A second change of a handler while the first is loaded tells of it twice.",
+    breaks: "A second change of a handler while the first is loaded leaves a process behind.",
     file: "receiver/work/supervisor.ts",
-    find: '    if (current.state === "replaced") return;\n',
-    replace: "",
+    find: '    next?.process.kill("SIGKILL");\n    next = load',
+    replace: "    next = load",
     tests: ["test/receiver/reload.test.ts"],
   },
   {
@@ -31,9 +31,9 @@ export const plantedBetween: PlantedBug[] = [
     breaks:
       "A worker that died between its begin and its first sign of life keeps its jobs until the lease is over.",
     file: "receiver/work/supervisor.ts",
-    find: "    predecessors = [",
-    replace: '    if (state === "started") predecessors = [',
-    tests: ["test/receiver/supervisor.test.ts"],
+    find: 'if (child.state !== "loading" && child.state !== "ready") gone.push',
+    replace: 'if (child.state === "started") gone.push',
+    tests: ["test/receiver/reload.test.ts"],
   },
   {
     kind: "between",
@@ -77,10 +77,10 @@ export const plantedBetween: PlantedBug[] = [
   },
   {
     kind: "between",
-    breaks: "Events that are stored while the handlers are loaded wake a process that has no loop.",
+    breaks: "A spare process takes over before it has loaded the handlers.",
     file: "receiver/work/supervisor.ts",
-    find: 'else if (current?.state === "started") {',
-    replace: "else if (current) {",
+    find: 'if (current?.state === "ready") begin(current);\n    else if (!current) restart();',
+    replace: "if (current) begin(current);\n    else restart();",
     tests: ["test/receiver/supervisor.test.ts"],
   },
   {

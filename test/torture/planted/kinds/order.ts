@@ -63,8 +63,8 @@ export const plantedOrder: PlantedBug[] = [
     kind: "order",
     breaks: "New handlers begin before those that they replace have stopped.",
     file: "receiver/work/supervisor.ts",
-    find: "    end(current, REPLACE_GRACE_MS);",
-    replace: "    end(current, REPLACE_GRACE_MS);\n    start();",
+    find: "else if (child === next && current) replace(current);",
+    replace: "else if (child === next && current) {\n      replace(current);\n      begin(child);\n    }",
     tests: ["test/receiver/reload.test.ts"],
   },
   {
