@@ -30,9 +30,9 @@ export type Composed = {
   body: BodyReader;
   health: Health;
   metrics: Metrics;
-  /** Says in the log what became of a request that the app answered itself. */
+  /** Logs a request that the app answered itself. */
   logRequest: RequestLog;
-  /** How long what is running may take once the receiver is told to stop. */
+  /** How long requests and handlers may still run once the receiver is told to stop. */
   graceMs: number;
   /** Takes nothing more; waits for requests and handlers, for `graceMs` at the most, and returns what is left. */
   drain: () => Promise<void>;
@@ -91,9 +91,13 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     clock,
     store: createGroupCommit({ accept, clock }),
   });
-  const { webhook, answered } = countAnswers(
-    createWebhook({ ...config, inbox, health, log, logRequest, metrics, clock }),
-  );
+  const answer = createWebhook({ ...config, inbox, health, log, logRequest, metrics, clock });
+  const unanswered = new Set<Promise<void>>();
+  const webhook: Webhook = (request, send) => {
+    const answering = answer(request, send);
+    unanswered.add(answering);
+    return answering.finally(() => unanswered.delete(answering));
+  };
   const body = createBodyReader(config);
   const graceMs = Math.max(0, config.shutdownTimeoutMs - CLOSING_MS);
 
@@ -116,25 +120,12 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     drain: async () => {
       health.startDraining();
       // Handlers finish while the last requests do: both have the whole time.
-      await Promise.all([within(graceMs, answered(), clock), work?.stop(graceMs)]);
+      await Promise.all([within(graceMs, Promise.all(unanswered), clock), work?.stop(graceMs)]);
     },
     close: async () => {
       health.stop();
       await engine.close();
     },
-  };
-}
-
-/** `answered` resolves when every request that has come so far has its answer. */
-function countAnswers(webhook: Webhook): { webhook: Webhook; answered: () => Promise<unknown> } {
-  const unanswered = new Set<Promise<void>>();
-  return {
-    webhook: (request, send) => {
-      const answering = webhook(request, send);
-      unanswered.add(answering);
-      return answering.finally(() => unanswered.delete(answering));
-    },
-    answered: () => Promise.all(unanswered),
   };
 }
 
@@ -166,7 +157,7 @@ async function superviseWorker(options: ComposeOptions, metrics: () => Metrics):
   };
 }
 
-/** Of the disk that events are written to. A database elsewhere says by itself when it is full. */
+/** Free bytes of the disk that events are written to. A database on a server reports a full disk itself. */
 async function freeBytes(databaseFile: string | undefined): Promise<number> {
   if (databaseFile === undefined) return Number.POSITIVE_INFINITY;
   const { bavail, bsize } = await statfs(dirname(databaseFile));

@@ -8,13 +8,8 @@ export type Config = z.output<typeof configSchema>;
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
-const RETENTION_DAYS = 30;
-const ID_RETENTION_DAYS = 400;
-const ADMIN_HOST = "127.0.0.1";
+const DEFAULTS = { RETENTION_DAYS: 30, ID_RETENTION_DAYS: 400, ADMIN_HOST: "127.0.0.1" };
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
-
-/** The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice. */
-const SHORTEST_ID_RETENTION_DAYS = 2;
 
 /**
  * Reads the configuration from environment variables. All mistakes are reported at once, one line each, with the
@@ -37,43 +32,42 @@ export function loadConfig(
   return { ok: true, config: parsed.data };
 }
 
-const SECRET_MISSING =
-  "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or put that in a file and name it in SIGNING_SECRET_FILE.";
-
 /** Mistakes that only show when variables are looked at side by side. */
 function problemsTogether(
   given: Readonly<Record<string, string>>,
   sofar: readonly string[],
   needsSecret: boolean,
 ): string[] {
-  const problems: string[] = [];
   const isMissing = (name: string): boolean =>
     given[name] === undefined && !sofar.some((problem) => problem.startsWith(`${name}_FILE`));
-  if (needsSecret && isMissing("SIGNING_SECRET")) problems.push(`SIGNING_SECRET: ${SECRET_MISSING}`);
-  for (const [name, other] of [
-    ["API_KEY", "API_BASE_URL"],
-    ["API_BASE_URL", "API_KEY"],
-  ] as const) {
-    if (isMissing(name) && given[other] !== undefined) {
-      problems.push(
-        `${name}: is missing, though ${other} is set: the REST API needs both. Set both or neither.`,
-      );
-    }
-  }
-  const adminHost = given["ADMIN_HOST"] ?? ADMIN_HOST;
+  const isHalf = (name: string, other: string): boolean => isMissing(name) && given[other] !== undefined;
+  const { ADMIN_HOST: adminHost = DEFAULTS.ADMIN_HOST } = given;
+  const bodyDays = Number(given["RETENTION_DAYS"] ?? DEFAULTS.RETENTION_DAYS);
+  const idDays = Number(given["ID_RETENTION_DAYS"] ?? DEFAULTS.ID_RETENTION_DAYS);
   const isOpen = !isLoopback(adminHost) && given["ADMIN_ALLOWED_HOSTS"] === undefined;
-  if (isOpen && isMissing("ADMIN_TOKEN")) {
-    problems.push(
+  const rules: [isBroken: boolean, problem: string][] = [
+    [
+      needsSecret && isMissing("SIGNING_SECRET"),
+      "SIGNING_SECRET: is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or put that in a file and name it in SIGNING_SECRET_FILE.",
+    ],
+    [
+      isHalf("API_KEY", "API_BASE_URL"),
+      "API_KEY: is missing, though API_BASE_URL is set: the REST API needs both. Set both or neither.",
+    ],
+    [
+      isHalf("API_BASE_URL", "API_KEY"),
+      "API_BASE_URL: is missing, though API_KEY is set: the REST API needs both. Set both or neither.",
+    ],
+    [
+      isOpen && isMissing("ADMIN_TOKEN"),
       `ADMIN_HOST: ${adminHost} lets others than this machine look into the inbox. Set ADMIN_TOKEN to what they have to show, or ADMIN_ALLOWED_HOSTS to the names by which they may ask, or leave ADMIN_HOST out.`,
-    );
-  }
-  const bodyDays = Number(given["RETENTION_DAYS"] ?? RETENTION_DAYS);
-  if (bodyDays > Number(given["ID_RETENTION_DAYS"] ?? ID_RETENTION_DAYS)) {
-    problems.push(
+    ],
+    [
+      bodyDays > idDays,
       `ID_RETENTION_DAYS: must be at least RETENTION_DAYS (${String(bodyDays)}): an event's id outlives its body.`,
-    );
-  }
-  return problems;
+    ],
+  ];
+  return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 }
 
 function withSecretsFromFiles(
@@ -130,7 +124,7 @@ const environmentSchema = z.object({
   POSTGRES_BACKEND: choice(["postgres", "cockroachdb", "yugabytedb", "citus"], "postgres"),
   RECEIVER_ROLE: choice(["all", "ingest", "worker"], "all"),
   ADMIN_PORT: integer({ default: 3_001, minimum: 0, maximum: 65_535 }),
-  ADMIN_HOST: z.string().default(ADMIN_HOST),
+  ADMIN_HOST: z.string().default(DEFAULTS.ADMIN_HOST),
   ADMIN_TOKEN: token.optional(),
   ADMIN_ALLOWED_HOSTS: hosts.optional(),
   ADMIN_SHOW_BODIES: choice(["true", "false"], "false"),
@@ -151,12 +145,9 @@ const environmentSchema = z.object({
   MAX_ATTEMPTS: integer({ default: 10, minimum: 1, maximum: 100 }),
   MAX_AGE_HOURS: integer({ default: 72, minimum: 1, maximum: 8_760 }),
   MAX_BODY_BYTES: integer({ default: 1_048_576, minimum: 1_024, maximum: 16_777_216 }),
-  RETENTION_DAYS: integer({ default: RETENTION_DAYS, minimum: 1, maximum: 3_650 }),
-  ID_RETENTION_DAYS: integer({
-    default: ID_RETENTION_DAYS,
-    minimum: SHORTEST_ID_RETENTION_DAYS,
-    maximum: 3_650,
-  }),
+  RETENTION_DAYS: integer({ default: DEFAULTS.RETENTION_DAYS, minimum: 1, maximum: 3_650 }),
+  // The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice.
+  ID_RETENTION_DAYS: integer({ default: DEFAULTS.ID_RETENTION_DAYS, minimum: 2, maximum: 3_650 }),
   MIN_FREE_DISK_BYTES: integer({ default: 67_108_864, minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   SHUTDOWN_TIMEOUT_SECONDS: integer({ default: 15, minimum: 1, maximum: 3_600 }),
   LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], "info"),
@@ -175,7 +166,7 @@ const configSchema = environmentSchema.transform((values) => ({
   role: values.RECEIVER_ROLE,
   adminPort: values.ADMIN_PORT,
   adminHost: values.ADMIN_HOST,
-  /** What the admin port wants to be shown; undefined where it asks nobody. */
+  /** The token that requests to the admin port must carry; undefined: no token is needed. */
   adminToken: values.ADMIN_TOKEN,
   /** The names that the admin port answers to, without a port; undefined where a token is enough. */
   adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),

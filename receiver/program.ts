@@ -1,5 +1,9 @@
+import { readFileSync } from "node:fs";
+import module from "node:module";
 import { Command } from "commander";
+import { z } from "zod";
 import { duration, handler, json, state, type, wholeNumber } from "./operations/commands/arguments.ts";
+import type * as InboxCommands from "./operations/commands/inbox.ts";
 import type { ExportOptions, ListOptions, RequeueOptions, ShowOptions } from "./operations/commands/inbox.ts";
 import type { RunOptions } from "./operations/commands/inbox-run.ts";
 import { start } from "./operations/commands/start.ts";
@@ -7,33 +11,26 @@ import { EXIT, processTerminal as terminal } from "./operations/commands/termina
 import type { Engine } from "./engine.ts";
 import { serverRoom } from "./engines/open.ts";
 import { isUnbegun, onEngine, withConfig, withEngine } from "./operations/commands/with-engine.ts";
-import { version } from "./version.ts";
 
-/** Loaded when they are asked for: a start that need not read them is ready sooner. */
-const commands = {
-  inbox: async () => import("./operations/commands/inbox.ts"),
-  run: async () => import("./operations/commands/inbox-run.ts"),
-  reconcile: async () => import("./operations/commands/reconcile.ts"),
-  care: async () => import("./operations/commands/care.ts"),
-  health: async () => import("./operations/commands/health.ts"),
-};
+/** The version of the package that this file lies in: the kit's, or that of a fork. */
+const { version } = z
+  .object({ version: z.string().default("unknown") })
+  .parse(JSON.parse(readFileSync(module.findPackageJSON(import.meta.url) ?? "", "utf8")));
 
-/** What a command of the inbox does, with that module once it is loaded. */
+/** A command of the inbox. All but `start` are loaded when they are asked for, so that a start has less to read. */
 function inInbox<Given extends unknown[]>(
-  run: (
-    module: Awaited<ReturnType<typeof commands.inbox>>,
-    engine: Engine,
-    ...given: Given
-  ) => Promise<number>,
+  run: (commands: typeof InboxCommands, engine: Engine, ...given: Given) => Promise<number>,
 ) {
-  return withEngine(async ({ engine }, ...given: Given) => run(await commands.inbox(), engine, ...given));
+  return withEngine(async ({ engine }, ...given: Given) =>
+    run(await import("./operations/commands/inbox.ts"), engine, ...given),
+  );
 }
 
 const program = new Command("voice-agent-receiver")
   .description(
     "Receives the voice agent service's webhooks: stores each event before it answers, handles each once.",
   )
-  .version(version())
+  .version(version)
   .showHelpAfterError("(--help shows every command)")
   .configureOutput({ writeErr: sayLines })
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT.usage));
@@ -99,7 +96,7 @@ inbox
   .addOption(json())
   .action(
     withEngine(async (context, id: string, options: RunOptions) => {
-      return (await commands.run()).runJob(context, id, options, terminal);
+      return (await import("./operations/commands/inbox-run.ts")).runJob(context, id, options, terminal);
     }),
   );
 
@@ -122,7 +119,7 @@ inbox
   .addOption(json())
   .action(
     withEngine(async ({ engine, config }, options: { json?: boolean }) =>
-      (await commands.inbox()).pruneInbox(engine, config, options, terminal),
+      (await import("./operations/commands/inbox.ts")).pruneInbox(engine, config, options, terminal),
     ),
   );
 
@@ -144,7 +141,7 @@ program
   .addOption(json())
   .action(
     withEngine(async ({ engine, config }, options: { since: number; dryRun?: boolean; json?: boolean }) =>
-      (await commands.reconcile()).runReconcile(config, engine, options, terminal),
+      (await import("./operations/commands/reconcile.ts")).runReconcile(config, engine, options, terminal),
     ),
   );
 
@@ -155,7 +152,7 @@ program
   .addOption(json())
   .action(
     withConfig(async (config, options: { json?: boolean; verbose?: boolean }) => {
-      const { runDoctor } = await commands.care();
+      const { runDoctor } = await import("./operations/commands/care.ts");
       const run = async (engine?: Engine) => runDoctor(config, engine, options, terminal);
       return isUnbegun(config) ? run() : onEngine({ config, terminal }, run);
     }),
@@ -165,7 +162,9 @@ program
   .command("health")
   .description("whether the receiver that runs here is ready, for the health checks of containers")
   .action(
-    withConfig(async (config) => (await commands.health()).health(config, terminal), { needsSecret: false }),
+    withConfig(async (config) => (await import("./operations/commands/health.ts")).health(config, terminal), {
+      needsSecret: false,
+    }),
   );
 
 program
@@ -173,7 +172,7 @@ program
   .description("copy the database while it is in use")
   .action(
     withEngine(async ({ engine }, directory: string) =>
-      (await commands.care()).backup(engine, directory, terminal),
+      (await import("./operations/commands/care.ts")).backup(engine, directory, terminal),
     ),
   );
 
@@ -187,7 +186,7 @@ program
   .action(
     withConfig(
       async (config, options: { handleAgain?: boolean; considerHandled?: boolean }) =>
-        (await commands.care()).recover(config, options, terminal),
+        (await import("./operations/commands/care.ts")).recover(config, options, terminal),
       { needsSecret: false },
     ),
   );

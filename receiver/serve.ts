@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { RequestListener, Server } from "node:http";
 import type { Clock } from "./clock.ts";
 
@@ -24,13 +25,8 @@ export async function serve(
 ): Promise<Served> {
   const { port, host } = options;
   const { server, drain } = (options.createServer ?? createPlainServer)(handle, options);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+  server.listen(port, host);
+  await once(server, "listening");
   const address = server.address();
   return { drain, port: typeof address === "object" && address ? address.port : port };
 }
@@ -40,8 +36,8 @@ const createPlainServer: CreateServer = (handle, { clock }) => {
   return {
     server,
     drain: async (graceMs) => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
+      const closed = once(server, "close");
+      server.close();
       const cancel = clock.after(graceMs, () => server.closeAllConnections());
       await closed;
       cancel();

@@ -19,7 +19,7 @@ export function createMiddleware(webhook: Webhook, body: BodyReader, draining: (
     // By `app.use`, and not by a route, which matches whole paths.
     const isMounted = request.originalUrl !== undefined && request.route === undefined;
     if (next && isMounted && request.originalUrl !== request.url && pathOf(request) !== "/") return next();
-    // An answer that comes to nothing, since the client is gone, is nobody's trouble.
+    // A client that closes its connection before the answer is no error of ours.
     response.on("error", () => undefined);
     const { method = "", headers, id } = request;
     const length = headers["content-length"];

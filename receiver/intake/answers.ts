@@ -45,7 +45,7 @@ function answer(status: number, json: object, headers: readonly string[] = []): 
 
 /**
  * Sends it. `close` asks the client to come back on another connection; so does a request that hasn't arrived in full,
- * since what is left of it must not become the next one.
+ * since the rest of its bytes must not be read as the next request.
  */
 export function send(response: ServerResponse, answer: Answer, { close }: { close: boolean }): void {
   // The app around us may have answered already, such as at a time-out of its own.

@@ -13,10 +13,7 @@ const CLOSING = new Set([0x5d, 0x7d]);
 /** Objects are named by short texts; anything else names none. */
 const objectIdSchema = z.string().min(1).max(256);
 
-/**
- * The least that makes an envelope an event. Everything beside it may change, and is none of the inbox's business: it
- * is neither looked at nor copied.
- */
+/** The fields that make an envelope an event. All others may change: they are neither checked nor copied. */
 const eventSchema = z.object({
   id: eventIdSchema,
   type: z.string(),

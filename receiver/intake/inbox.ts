@@ -12,7 +12,7 @@ export type Delivery = {
   trace: Trace | null;
 };
 
-/** What became of a delivery. `stored` and `duplicate` mean that the event is on disk, synced. */
+/** The result of a delivery. `stored` and `duplicate` mean that the event is on disk, synced. */
 export type Receipt =
   | ({ kind: "stored" | "duplicate"; id: string; type: string; secretIndex: number } & Pick<
       Acceptance,

@@ -100,7 +100,7 @@ const BODY_PROBLEMS: Readonly<Record<BodyProblem, Result>> = {
   already_read: { answer: ANSWERS.failed, refused: "body_already_read" },
 };
 
-/** Version, trace id, parent id and flags; what has another form is nobody's trace. */
+/** Version, trace id, parent id and flags; other forms are ignored. */
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 function traceOf({ traceparent, id }: WebhookRequest): Trace | null {

@@ -35,7 +35,7 @@ export type MountedReceiver = {
   /** Whether events can be taken now, and what was looked at. */
   health: () => Promise<Readiness>;
   /**
-   * What has come of an event, by its id: its state, how often it was handled, and each handler's job with its last error.
+   * An event by its id: its state, how often it was handled, and each handler's job with its last error.
    * Undefined for an event that was not accepted here.
    */
   event: (id: string) => Promise<InboxEvent | undefined>;

@@ -2,7 +2,7 @@ import { systemClock } from "../clock.ts";
 import type { ComposeOptions } from "../compose.ts";
 import { openEngine } from "../engines/open.ts";
 import type { Handler } from "../work/handler.ts";
-import { startWorking } from "../work/working.ts";
+import { startWorking } from "../work/loop.ts";
 
 /**
  * Handles jobs in this process, for an app that gives its handlers as an array. A handler that blocks, crashes or fills

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import { secretsOf } from "../operations/secrets.ts";
 import type { Handler } from "./handler.ts";
 import { startLoop } from "./loop.ts";
 
-/** What came of an attempt, or of an event that led to none. */
+/** How an attempt ended, or why an event had none. */
 export type BenchResult = {
   outcome: Handled["outcome"] | "duplicate" | "ignored";
   /** From 1; 0 where there was none. */
@@ -61,7 +62,8 @@ export async function createHandlerBench<Services>(
   const logs: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void logs.push(lineSchema.parse(JSON.parse(line))) };
   const engine = await openEngine({ ...config, clock });
-  const attempts = createAttempts();
+  /** Says by the event's id how its attempt has ended. */
+  const ended = new EventEmitter<Record<string, [Handled]>>().setMaxListeners(0);
   const loop = await startLoop({
     engine,
     handlers: [handler],
@@ -72,21 +74,23 @@ export async function createHandlerBench<Services>(
     log: createLog({ level: "debug", destination, secrets }),
     api: options.api,
     secrets,
-    onHandled: attempts.ended,
+    onHandled: (handled) => ended.emit(handled.id, handled),
     // The receiver would replace its process.
-    onStuck: (job) => attempts.ended({ ...job, type: "", attempt: 0, outcome: "failed", durationMs: 0 }),
+    onStuck: (job) => ended.emit(job.id, { ...job, type: "", attempt: 0, outcome: "failed", durationMs: 0 }),
   });
 
   return {
     logs,
     run: async (event) => {
       const stored = newEvent(event);
-      const ended = attempts.of(handler.name, stored.id);
-      const isNew = await store(stored);
-      if (!isNew) return { outcome: "duplicate", attempt: 0 };
+      const attempt = attemptAt(stored.id);
+      const accepted = await engine.intake.accept([stored]);
+      if (!accepted.ok) throw new Error(accepted.detail);
+      if (accepted.acceptances[0]?.duplicate !== false) return { outcome: "duplicate", attempt: 0 };
+      loop.wake();
       if (handler.types !== "*" && !handler.types.includes(stored.type))
         return { outcome: "ignored", attempt: 0 };
-      return withNext(await ended);
+      return resultOf(await attempt);
     },
     advance: async (seconds) => {
       const atMs = clock.nowMs() + seconds * 1_000;
@@ -95,10 +99,10 @@ export async function createHandlerBench<Services>(
         { limit: 500, afterSeq: 0 },
       );
       const due = pending.filter((event) => (jobOf(event)?.nextAttemptAtMs ?? Infinity) <= atMs);
-      const ended = due.map(async ({ id }) => attempts.of(handler.name, id));
+      const attempts = due.map(async ({ id }) => attemptAt(id));
       clock.move(seconds * 1_000);
       loop.wake();
-      return Promise.all(ended.map(async (attempt) => withNext(await attempt)));
+      return Promise.all(attempts.map(async (attempt) => resultOf(await attempt)));
     },
     job: async (id) => jobOf(await engine.ledger.find(id)),
     rows: loop.query,
@@ -109,18 +113,16 @@ export async function createHandlerBench<Services>(
     },
   };
 
-  async function store(event: NewEvent): Promise<boolean> {
-    const stored = await engine.intake.accept([event]);
-    if (!stored.ok) throw new Error(stored.detail);
-    loop.wake();
-    return stored.acceptances[0]?.duplicate === false;
-  }
-
   function jobOf(event: InboxEvent | undefined): InboxJob | undefined {
     return event?.jobs.find(({ handler: name }) => name === handler.name);
   }
 
-  async function withNext({ id, outcome, attempt, error }: Handled): Promise<BenchResult> {
+  /** Resolves when the next attempt at an event has ended. */
+  async function attemptAt(eventId: string): Promise<Handled> {
+    return new Promise((resolve) => ended.once(eventId, resolve));
+  }
+
+  async function resultOf({ id, outcome, attempt, error }: Handled): Promise<BenchResult> {
     const nextAtMs = jobOf(await engine.ledger.find(id))?.nextAttemptAtMs;
     return {
       outcome,
@@ -141,23 +143,6 @@ function newEvent(event: object): NewEvent {
   if (!parsed.ok) throw new Error(`This is no event: ${parsed.message}`);
   const { id, type, objectId } = parsed;
   return { id: id.toLowerCase(), type, objectId, source: "webhook", body, trace: null };
-}
-
-/** Who waits for the end of an attempt hears of the next one of that job. */
-function createAttempts() {
-  const waiting = new Map<string, ((handled: Handled) => void)[]>();
-  return {
-    of: async (handler: string, id: string): Promise<Handled> =>
-      new Promise((resolve) => {
-        const key = `${handler} ${id}`;
-        waiting.set(key, [...(waiting.get(key) ?? []), resolve]);
-      }),
-    ended: (handled: Handled): void => {
-      const key = `${handled.handler} ${handled.id}`;
-      for (const resolve of waiting.get(key) ?? []) resolve(handled);
-      waiting.delete(key);
-    },
-  };
 }
 
 /** Its time stands still until it is moved; timers ring when it is moved over them, or when they would have anyway. */

@@ -47,37 +47,33 @@ export type HandlerContext<Services = unknown> = {
   api: RestClient | undefined;
 };
 
+const atLeastOne = z.int("must be a whole number from 1 on.").min(1, "must be a whole number from 1 on.");
+const seconds = z
+  .number("must be a number of seconds above 0.")
+  .positive("must be a number of seconds above 0.");
+
 /** Policies of a handler; each left out is the environment's value. */
-export type Policies = {
+const policiesSchema = z.object({
   /** After so many failed attempts the job is dead. Default: MAX_ATTEMPTS. */
-  maxAttempts?: number | undefined;
+  maxAttempts: atLeastOne.max(100, "must be 100 at the most.").optional(),
   /** What one attempt may take. Default: HANDLER_TIMEOUT_SECONDS. */
-  timeoutSeconds?: number | undefined;
+  timeoutSeconds: seconds.max(86_400, "must be a day (86400) at the most.").optional(),
   /** Jobs of this handler that run at one time in one worker. Default, and the most: WORKER_CONCURRENCY. */
-  concurrency?: number | undefined;
+  concurrency: atLeastOne.optional(),
   /** At most `limit` attempts begin within any `perSeconds`, of all workers together. Default: no limit. */
-  rateLimit?: { limit: number; perSeconds: number } | undefined;
-};
+  rateLimit: z.strictObject({ limit: atLeastOne, perSeconds: seconds }).optional(),
+});
 
 /** What happens with events of some types. Made by `defineHandler`. */
-export type Handler<Services = unknown> = {
-  name: string;
+export type Handler<Services = unknown> = Omit<Definition<string, unknown, Services>, "type" | "object"> & {
   types: readonly string[] | "*";
-  migrations: readonly Migration[];
-  policies: Policies;
-  backoffSeconds: ((attempt: number) => number) | undefined;
-  hasKey: boolean;
   /** File, line and column of its definition. */
   definedAt: string;
-  /** Checks an envelope against the handler's schema and answers what to do with it, or what is wrong with it. */
-  prepare(
-    envelope: unknown,
-  ):
-    | { ok: true; key: () => string; run(this: void, context: HandlerContext<Services>): Promise<void> }
-    | { ok: false; problem: string };
+  /** Checks an envelope against the handler's schema: its event, or what is wrong with it. */
+  parse(envelope: unknown): { ok: true; event: HandledEvent } | { ok: false; problem: string };
 };
 
-type Definition<Type extends string, Shape, Services> = Policies & {
+type Definition<Type extends string, Shape, Services> = z.infer<typeof policiesSchema> & {
   /** Unique, and kept for good: the handler's jobs and migrations are remembered under it. */
   name: string;
   /** One type, several, or `*` for all, also those that the service will have one day. */
@@ -91,9 +87,9 @@ type Definition<Type extends string, Shape, Services> = Policies & {
    * What makes and changes the handler's tables: each runs once, in this order, before the first event. Only ever
    * append to the list. Where the dialects differ, one text for each: `{ sqlite, postgres }`.
    */
-  migrations?: readonly Migration[];
+  migrations?: readonly Migration[] | undefined;
   /** Seconds until the next attempt after attempt `attempt` failed. Default: 5, 15, 45 … up to 6 h, less up to a fifth. */
-  backoff?: (attempt: number) => number;
+  backoff?: ((attempt: number) => number) | undefined;
   /** Events with the same key are handled one at a time, in the order in which they were stored; a dead one blocks none. */
   key?(event: HandledEvent<Type, Shape>): string;
   /**
@@ -162,60 +158,43 @@ function describeWhen(when: number | Date): string {
 
 function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {
   const definedAt = callerOf(define);
-  const { name, object, backoff, migrations = [], type } = definition;
+  const { name, object, backoff, migrations, type } = definition;
   const checked = definitionSchema.safeParse(definition);
   if (!checked.success) {
     const problems = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
     throw new TypeError(`The handler "${name}" (${definedAt}): ${problems.join("; ")}`);
   }
+  const { type: _type, ...policies } = checked.data;
   const own = object && schemaWith(object);
   return {
-    name,
+    ...policies,
     types: type === "*" ? "*" : [...new Set([type].flat())],
     migrations,
-    policies: checked.data,
-    backoffSeconds: backoff,
-    hasKey: definition.key !== undefined,
+    backoff,
     definedAt,
-    prepare: (envelope) => {
-      const event = (own ?? lenientSchemaFor(envelope)).safeParse(envelope);
-      if (!event.success) return { ok: false, problem: describe(event.error) };
-      return {
-        ok: true,
-        key: () => definition.key?.(event.data) ?? "",
-        run: async (context) => void (await definition.handle(event.data, context)),
-      };
+    ...(definition.key && { key: definition.key.bind(definition) }),
+    handle: (event, context) => definition.handle(event, context),
+    parse: (envelope) => {
+      const { success, data: event, error } = (own ?? lenientSchemaFor(envelope)).safeParse(envelope);
+      if (success) return { ok: true, event };
+      const issues = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+      return { ok: false, problem: `The event lacks what its handler needs: ${issues.join("; ")}` };
     },
   };
 }
 
-const atLeastOne = z.int("must be a whole number from 1 on.").min(1, "must be a whole number from 1 on.");
-const seconds = z
-  .number("must be a number of seconds above 0.")
-  .positive("must be a number of seconds above 0.");
-
 const typesSchema = z.array(z.string().regex(/^(?!\*$)./)).min(1);
 
-const definitionSchema = z
-  .object({
-    name: z
-      .string()
-      .regex(
-        /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-        "must be 1 to 64 letters, digits and . _ - such as send-to-kitchen.",
-      ),
-    type: z.custom<unknown>(
-      (type) => type === "*" || typesSchema.safeParse([type].flat()).success,
-      'must be a type such as "call.completed", a list of types, or "*".',
+const definitionSchema = z.object({
+  name: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+      "must be 1 to 64 letters, digits and . _ - such as send-to-kitchen.",
     ),
-    maxAttempts: atLeastOne.max(100, "must be 100 at the most.").optional(),
-    timeoutSeconds: seconds.max(86_400, "must be a day (86400) at the most.").optional(),
-    concurrency: atLeastOne.optional(),
-    rateLimit: z.strictObject({ limit: atLeastOne, perSeconds: seconds }).optional(),
-  })
-  .transform(({ name: _name, type: _type, ...policies }) => policies);
-
-function describe(error: z.ZodError): string {
-  const issues = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-  return `The event lacks what its handler needs: ${issues.join("; ")}`;
-}
+  type: z.custom<unknown>(
+    (type) => type === "*" || typesSchema.safeParse([type].flat()).success,
+    'must be a type such as "call.completed", a list of types, or "*".',
+  ),
+  ...policiesSchema.shape,
+});

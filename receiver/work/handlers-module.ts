@@ -35,7 +35,7 @@ export async function startHandlers(
   return { handlers, services: made?.services, close: async () => made?.close?.() };
 }
 
-/** Throws where two handlers have one name: their jobs could not be told apart. */
+/** Throws where two handlers have the same name: a job belongs to its handler by name. */
 export function checkNames(handlers: readonly Handler[]): void {
   const byName = new Map<string, Handler>();
   for (const handler of handlers) {
@@ -70,7 +70,7 @@ function nearestTsconfig(path: string): string | undefined {
 
 const handlerSchema = z.custom<Handler>(
   (value) =>
-    z.object({ name: z.string(), prepare: z.function(), definedAt: z.string() }).safeParse(value).success,
+    z.object({ name: z.string(), parse: z.function(), definedAt: z.string() }).safeParse(value).success,
   "is not made by defineHandler().",
 );
 

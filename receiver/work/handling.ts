@@ -5,7 +5,13 @@ import { createHandlerLog } from "../operations/handler-log.ts";
 import { namedError } from "../named-error.ts";
 import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import { PermanentFailure, RetryAfter, type Handler, type HandlerContext } from "./handler.ts";
+import {
+  PermanentFailure,
+  RetryAfter,
+  type HandledEvent,
+  type Handler,
+  type HandlerContext,
+} from "./handler.ts";
 import { timeoutMsOf, type PolicyDefaults } from "./policies.ts";
 import { createStep } from "./steps.ts";
 
@@ -22,8 +28,8 @@ export type Handling = {
   /** What an engine calls with every job that it has claimed. Never throws. */
   handle: (claim: Claim) => Promise<Outcome>;
   /**
-   * Whose an error is that nobody caught, asked while it is told: the job that failed by it, none where its job had ended
-   * before, and undefined where the code belongs to no job.
+   * To be called in the handler of `uncaughtException`: the job whose code threw the error, in a list; an empty list where
+   * that job had ended before; undefined where the code belongs to no job.
    */
   blame: (error: unknown) => FailedJob[] | undefined;
 };
@@ -31,7 +37,7 @@ export type Handling = {
 /**
  * Runs claimed jobs: find the handler, check the event, run it until its deadline, and put a word to how it ended. A
  * handler that goes on past its deadline has not ended: its attempt is only over when it is, so that no retry meets its
- * predecessor. `onStuck` hears of those that go on for 5 s; nobody can stop them short of ending the process.
+ * predecessor. `onStuck` is called for those that go on for 5 s; only the end of the process can stop them.
  */
 export function createHandling(options: {
   handlers: readonly Handler[];
@@ -70,16 +76,16 @@ export function createHandling(options: {
     const handler = handlers.get(claim.handler);
     if (!handler) return { kind: "dead", error: `No handler is called "${claim.handler}".` };
     try {
-      const prepared = handler.prepare(JSON.parse(claim.body));
-      if (!prepared.ok) return { kind: "dead", error: clean(prepared.problem, claim.body) };
-      await attempt(claim, handler, prepared.run);
+      const parsed = handler.parse(JSON.parse(claim.body));
+      if (!parsed.ok) return { kind: "dead", error: clean(parsed.problem, claim.body) };
+      await attempt(claim, handler, parsed.event);
       return { kind: "done" };
     } catch (error) {
       return outcomeOf(error, claim);
     }
   }
 
-  async function attempt(claim: Claim, handler: Handler, run: Runnable): Promise<void> {
+  async function attempt(claim: Claim, handler: Handler, event: HandledEvent): Promise<void> {
     const abort = new AbortController();
     const { signal } = abort;
     const timeoutMs = timeoutMsOf(handler, defaults);
@@ -110,11 +116,11 @@ export function createHandling(options: {
       api: options.api,
     };
     try {
-      await run(context);
+      await handler.handle(event, context);
     } catch (error) {
-      // Whatever else it has begun is in vain.
+      // Stops what else the handler has begun.
       abort.abort(error);
-      // It may well say in its own words that it was aborted.
+      // After the deadline the error may be only that of the aborted signal.
       throw overdue ?? error;
     } finally {
       cancel();
@@ -157,9 +163,7 @@ export function createHandling(options: {
   }
 }
 
-type Runnable = Extract<ReturnType<Handler["prepare"]>, { ok: true }>["run"];
-
-/** Tells of a transaction that is still open: a promise that resolves once it has ended, however it does. */
+/** `open` answers undefined, or while a transaction is open, a promise that resolves when that has ended. */
 function watchOpen(inner: Atomically): { atomically: Atomically; open: () => Promise<void> | undefined } {
   let open: Promise<void> | undefined;
   return {
@@ -172,7 +176,7 @@ function watchOpen(inner: Atomically): { atomically: Atomically; open: () => Pro
         ended.resolve();
       };
       const result = inner(work);
-      // Whoever does not await it shall hear of it by the attempt's failure, and not by the end of the process.
+      // Without this, a rejection that the handler does not await would end the process.
       result.then(settle, settle);
       return result;
     },

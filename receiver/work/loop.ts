@@ -1,15 +1,20 @@
-import type { Clock } from "../clock.ts";
+import { clearInterval, setInterval } from "node:timers";
+import { systemClock, type Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
 import type { Engine, FailedJob, Handled, Processor, ProcessOptions } from "../engine.ts";
 import type { Log } from "../operations/log.ts";
 import { knownType } from "../operations/privacy.ts";
 import { scrub } from "../operations/scrubber.ts";
-import { createRedactor } from "../operations/secrets.ts";
-import type { RestClient } from "../operations/rest-client.ts";
+import { createRestClient, type RestClient } from "../operations/rest-client.ts";
+import { createRedactor, secretsOf } from "../operations/secrets.ts";
 import { createHandling, type Handling } from "./handling.ts";
 import type { Handler } from "./handler.ts";
 import { createWorkerId } from "./handlers-process.ts";
 import { checkNames } from "./handlers-module.ts";
 import { jobHandler, type PolicyDefaults } from "./policies.ts";
+
+const RETENTION_INTERVAL_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 
 export type Loop = Processor & Pick<Handling, "blame">;
 
@@ -72,4 +77,60 @@ export function logHandled(log: Log, handled: Handled): void {
   else if (outcome === "failed") log.warn(fields, "handling failed; it will be tried again");
   else if (outcome === "lost") log.warn(fields, "the claim was lost; another worker has the job");
   else log.error(fields, "dead: requeue it once the cause is mended");
+}
+
+export type Working = {
+  loop: Loop;
+  /** Drains the loop, then closes the database. */
+  stop: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
+};
+
+/** Runs the loop, and once an hour deletes what was kept long enough. */
+export async function startWorking(options: {
+  /** Closed when the work stops. */
+  engine: Engine;
+  config: Config;
+  log: Log;
+  handlers: readonly Handler[];
+  services?: unknown;
+  workerId?: string;
+  predecessors?: readonly string[];
+  onHandled: (handled: Handled) => void;
+  onStuck: (job: FailedJob) => void;
+}): Promise<Working> {
+  const { config, engine, log } = options;
+  const clock = systemClock;
+  const loop = await startLoop({
+    ...options,
+    defaults: config,
+    clock,
+    api: config.api && createRestClient({ ...config.api, clock, random: Math.random }),
+    secrets: secretsOf(config),
+    onHandled: (handled) => {
+      logHandled(log, handled);
+      options.onHandled(handled);
+    },
+  });
+  const prune = async (): Promise<void> => {
+    try {
+      const pruned = await engine.ledger.prune({
+        bodiesOlderThanMs: config.retentionDays * DAY_MS,
+        idsOlderThanMs: config.idRetentionDays * DAY_MS,
+      });
+      if (pruned.bodies + pruned.ids > 0) log.info(pruned, "pruned what was kept long enough");
+    } catch (error) {
+      log.error({ err: error }, "retention failed; it is tried again in an hour");
+    }
+  };
+  void prune();
+  const retention = setInterval(() => void prune(), RETENTION_INTERVAL_MS);
+
+  return {
+    loop,
+    stop: async (graceMs, failed) => {
+      clearInterval(retention);
+      await loop.drain(graceMs, failed);
+      await engine.close();
+    },
+  };
 }

@@ -9,7 +9,7 @@ const LONGEST_MS = 6 * 3_600_000;
 /** The part of a wait that chance may take away, so that what failed together does not return together. */
 const JITTER = 0.2;
 
-/** What a handler has that says nothing of its own: the environment's values. */
+/** The environment's values, for handlers without a policy of their own. */
 export type PolicyDefaults = {
   maximumAttempts: number;
   handlerTimeoutMs: number;
@@ -26,19 +26,16 @@ export function jobHandler(
   },
 ): JobHandler {
   const { defaults } = options;
-  const { name, types, migrations, policies, backoffSeconds, hasKey } = handler;
+  const { name, types, migrations = [], rateLimit, concurrency = defaults.workerConcurrency } = handler;
   return {
     name,
     types,
     migrations,
-    maximumAttempts: policies.maxAttempts ?? defaults.maximumAttempts,
-    backoffMs: (attempt) => ownBackoffMs(backoffSeconds, attempt) ?? backoffMs(attempt, options.random),
-    concurrency: Math.min(policies.concurrency ?? defaults.workerConcurrency, defaults.workerConcurrency),
-    rateLimit: policies.rateLimit && {
-      limit: policies.rateLimit.limit,
-      perMs: Math.ceil(policies.rateLimit.perSeconds * 1_000),
-    },
-    key: hasKey ? (body) => keyOf(handler, body, options.clean) : undefined,
+    maximumAttempts: handler.maxAttempts ?? defaults.maximumAttempts,
+    backoffMs: (attempt) => ownBackoffMs(handler, attempt) ?? backoffMs(attempt, options.random),
+    concurrency: Math.min(concurrency, defaults.workerConcurrency),
+    rateLimit: rateLimit && { limit: rateLimit.limit, perMs: Math.ceil(rateLimit.perSeconds * 1_000) },
+    key: handler.key && ((body) => keyOf(handler, body, options.clean)),
   };
 }
 
@@ -52,15 +49,14 @@ export function backoffMs(attempt: number, random: () => number): number {
 }
 
 /** Milliseconds that one attempt of the handler may take. */
-export function timeoutMsOf({ policies }: Handler, defaults: PolicyDefaults): number {
-  return policies.timeoutSeconds === undefined ? defaults.handlerTimeoutMs : policies.timeoutSeconds * 1_000;
+export function timeoutMsOf({ timeoutSeconds }: Handler, defaults: PolicyDefaults): number {
+  return timeoutSeconds === undefined ? defaults.handlerTimeoutMs : timeoutSeconds * 1_000;
 }
 
 /** Undefined where the handler has no backoff of its own, or its function gave no time: then the usual one counts. */
-function ownBackoffMs(backoff: Handler["backoffSeconds"], attempt: number): number | undefined {
-  if (backoff === undefined) return undefined;
+function ownBackoffMs({ backoff }: Handler, attempt: number): number | undefined {
   try {
-    const waitMs = Math.ceil(backoff(attempt) * 1_000);
+    const waitMs = Math.ceil((backoff?.(attempt) ?? Number.NaN) * 1_000);
     return waitMs >= 0 && Number.isSafeInteger(waitMs) ? waitMs : undefined;
   } catch {
     return undefined;
@@ -69,9 +65,9 @@ function ownBackoffMs(backoff: Handler["backoffSeconds"], attempt: number): numb
 
 function keyOf(handler: Handler, body: string, clean: (text: string, body: string) => string): string {
   try {
-    const prepared = handler.prepare(JSON.parse(body));
-    if (!prepared.ok) throw new Error(prepared.problem);
-    return prepared.key();
+    const parsed = handler.parse(JSON.parse(body));
+    if (!parsed.ok) throw new Error(parsed.problem);
+    return handler.key?.(parsed.event) ?? "";
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     throw Object.assign(new Error(clean(message, body), { cause: error }), { name });

@@ -1,9 +1,8 @@
-import { watch, type FSWatcher } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { statSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 
-/** An editor writes a file in several steps. */
-const SETTLE_MS = 50;
+/** How often the files are looked at. By looking, it also works on disks that tell of no change, as in containers. */
+const INTERVAL_MS = 200;
 
 export type FileWatch = {
   /** From here on, watches these files, in place of those before. */
@@ -11,39 +10,27 @@ export type FileWatch = {
   stop: () => void;
 };
 
-/** Calls `onChange` when one of the files that are followed changes, however an editor does it. */
+/** Calls `onChange` when files that are followed have changed, however an editor does it. */
 export function watchFiles(onChange: () => void, clock: Clock): FileWatch {
-  let followed = new Set<string>();
-  const watchers = new Map<string, FSWatcher>();
-  let cancel = (): void => undefined;
+  let changedAtMs = new Map<string, number | undefined>();
+  let cancel = clock.after(INTERVAL_MS, look);
 
   return {
     follow: (files) => {
-      followed = new Set(files);
-      // Folders, since many editors put a new file in the place of the old one.
-      const folders = new Set(files.map((file) => dirname(file)));
-      for (const [folder, watcher] of watchers) if (!folders.has(folder)) unwatch(folder, watcher);
-      for (const folder of folders) if (!watchers.has(folder)) watchFolder(folder);
+      changedAtMs = new Map(files.map((file) => [file, changedAtMs.get(file) ?? lastChangeMs(file)]));
     },
-    stop: () => {
-      cancel();
-      for (const [folder, watcher] of watchers) unwatch(folder, watcher);
-    },
+    stop: () => cancel(),
   };
 
-  function watchFolder(folder: string): void {
-    const watcher = watch(folder, (_, name) => {
-      if (name === null || !followed.has(resolve(folder, name))) return;
-      cancel();
-      cancel = clock.after(SETTLE_MS, onChange);
-    });
-    // A folder that goes away takes its files along.
-    watcher.on("error", () => unwatch(folder, watcher));
-    watchers.set(folder, watcher);
+  function look(): void {
+    cancel = clock.after(INTERVAL_MS, look);
+    const changed = [...changedAtMs].filter(([file, atMs]) => lastChangeMs(file) !== atMs);
+    for (const [file] of changed) changedAtMs.set(file, lastChangeMs(file));
+    if (changed.length > 0) onChange();
   }
+}
 
-  function unwatch(folder: string, watcher: FSWatcher): void {
-    watcher.close();
-    watchers.delete(folder);
-  }
+/** Undefined where there is no such file. */
+function lastChangeMs(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }

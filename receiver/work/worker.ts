@@ -17,10 +17,10 @@ import {
   type EndedAttempt,
 } from "./messages.ts";
 import { startWatchdog } from "./watchdog.ts";
-import { startWorking, type Working } from "./working.ts";
+import { startWorking, type Working } from "./loop.ts";
 
 const ALIVE_INTERVAL_MS = 1_000;
-/** So many attempts are told of at once; more of them would keep the supervisor from its requests. */
+/** Ended attempts in one message. A longer message would keep the supervisor from answering requests. */
 const MOST_ENDED = 250;
 const EXIT_BUG = 1;
 const EXIT_STUCK = 70;
@@ -109,7 +109,7 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
     if (!working) return void endBroken(error);
     const failed = working.loop.blame(error);
     const [job] = failed ?? [];
-    // Nobody knows which event it quotes, so its message stays here.
+    // Its message may quote personal data of any event, so it is not logged.
     log.fatal(
       { ...(job && { handler: job.handler, event_id: job.id }), ...describePlace(error) },
       "an error that a handler did not wait for ends its process",

@@ -39,7 +39,7 @@ export function createListener(
   });
   const connections = createConnections(options);
   server.setTimeout(UNREAD_MS, (socket: Socket) => {
-    // What takes us long is none of the client's doing.
+    // A client that waits for our answer is not late.
     const isOurTurn = connections.all.get(socket)?.inFlight !== 0 && socket.writableLength === 0;
     if (!isOurTurn) connections.cut(socket);
   });

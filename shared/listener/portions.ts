@@ -21,11 +21,11 @@ export function parseInPortions(socket: Connection, isOver: () => boolean): void
 }
 
 /**
- * Gives back at once what `bytes` occupy, which are not looked at any more. Left to the garbage collector, which waits
- * for a hundred megabytes of it, bodies that arrive cost more than those that are kept.
+ * Frees the memory of `bytes` at once; they are not read any more. The garbage collector waits until there are about a
+ * hundred megabytes, so that bodies that arrive would cost more than those that are kept.
  */
 export function release(bytes: Buffer): void {
-  // What Node reads and what its parser passes on has a buffer of its own; a part of another's is not ours to take.
+  // Node's reads have a buffer of their own. A part of a larger buffer may still be used by others.
   if (bytes.byteLength === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer)
     bytes.buffer.transfer(0);
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -36,31 +36,6 @@ test("a bench leaves nothing of its events in the folder for temporary files", a
   expect(readdirSync(folder)).not.toEqual([]);
   await bench.close();
   expect(readdirSync(folder)).toEqual([]);
-});
-
-test.each([
-  ["no file is followed any more", "watching.follow([])"],
-  ["it is stopped", "watching.stop()"],
-])("no folder is watched once %s: nothing keeps the process from its end", async (_, end) => {
-  const folder = temporaryDirectory();
-  const files = ["one", "two"].map((name) => {
-    mkdirSync(join(folder, name));
-    writeFileSync(join(folder, name, "handlers.ts"), "");
-    return join(folder, name, "handlers.ts");
-  });
-  const of = (file: string) => JSON.stringify(new URL(`../../receiver/${file}`, import.meta.url));
-  const program = `
-    import { systemClock } from ${of("clock.ts")};
-    import { watchFiles } from ${of("work/watch-files.ts")};
-    const watching = watchFiles(() => undefined, systemClock);
-    watching.follow(${JSON.stringify(files)});
-    watching.follow(${JSON.stringify(files.slice(0, 1))});
-    ${end};`;
-  const child = spawn(process.execPath, [...RUN_TYPESCRIPT, "--input-type=module", "-e", program], {
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  expect(await once(child, "exit")).toEqual([0, null]);
 });
 
 /** The REST API as far as it says who asks and has nothing else; its connections stay for as long as the client wants. */

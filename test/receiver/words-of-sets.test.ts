@@ -1,7 +1,6 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../receiver/clock.ts";
 import type { Receipt } from "../../receiver/intake/inbox.ts";
 import { runJob } from "../../receiver/operations/commands/inbox-run.ts";
 import { createHandlerLog } from "../../receiver/operations/handler-log.ts";
@@ -9,11 +8,11 @@ import { createLog } from "../../receiver/operations/log.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
 import { exposedFiles } from "../../receiver/operations/private-files.ts";
 import { watchFiles } from "../../receiver/work/watch-files.ts";
+import { standingClock } from "./helpers/clock.ts";
 import { newEventId } from "./helpers/events.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { recordingTerminal } from "./helpers/terminal.ts";
-import { until } from "./helpers/until.ts";
 
 /** What is said of several words, files or reasons holds for each of them. */
 
@@ -116,38 +115,35 @@ test.each<[Receipt, string]>([
   expect(body).toContain(`receiver_acknowledgement_seconds_sum{result="${receipt.kind}"} 0.25`);
 });
 
-test("only files that are followed are heard of, once they have settled, and none after the stop", async () => {
-  const folder = temporaryDirectory();
-  const other = join(folder, "other");
-  mkdirSync(other);
-  const [one, two] = [join(folder, "one.ts"), join(other, "two.ts")];
-  const timers: { ms: number; isOver: boolean }[] = [];
-  const waiting = (): number => timers.filter(({ isOver }) => !isOver).length;
-  const clock = {
-    ...systemClock,
-    after: (ms: number) => {
-      const timer = { ms, isOver: false };
-      timers.push(timer);
-      return () => void (timer.isOver = true);
-    },
+test("of the files that were followed only those are heard of that still are, until the stop", async () => {
+  const [one = "", two = ""] = ["one.ts", "two.ts"].map((name) => join(temporaryDirectory(), name));
+  const clock = standingClock();
+  let heard = 0;
+  const watch = watchFiles(() => void (heard += 1), clock);
+  let seconds = 0;
+  /** How often somebody hears of files that change at once. */
+  const change = async (...files: string[]): Promise<number> => {
+    const before = heard;
+    seconds += 1;
+    for (const file of files) {
+      writeFileSync(file, "x");
+      utimesSync(file, seconds, seconds);
+    }
+    await clock.pass(1_000);
+    return heard - before;
   };
-  const watch = watchFiles(() => undefined, clock);
-  onTestFinished(watch.stop);
+  await change(one, two);
   watch.follow([one]);
-  writeFileSync(join(folder, "beside.ts"), "x");
-  writeFileSync(one, "x");
-  await until(waiting, (count) => count === 1);
+  expect([await change(two), await change(one)]).toEqual([0, 1]);
   watch.follow([two]);
-  const before = timers.length;
-  writeFileSync(one, "again");
-  writeFileSync(two, "x");
-  await until(
-    () => timers.length,
-    (count) => count > before,
-  );
-  // Of many changes only the last is waited for.
-  expect(waiting()).toBe(1);
-  expect(new Set(timers.map(({ ms }) => ms))).toEqual(new Set([50]));
+  expect([await change(one), await change(two)]).toEqual([0, 1]);
+  // What has changed since it was looked at last counts, though others are followed now.
+  utimesSync(two, 1_000, 1_000);
+  watch.follow([one, two]);
+  expect(await change()).toBe(1);
+  unlinkSync(two);
+  await clock.pass(200);
+  expect([heard, await change(two), await change()]).toEqual([4, 1, 0]);
   watch.stop();
-  expect(waiting()).toBe(0);
+  expect([await change(one), clock.waiting()]).toEqual([0, 0]);
 });

@@ -4,7 +4,7 @@ import { systemClock } from "../../receiver/clock.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { defineHandler } from "../../receiver/work/handler.ts";
-import { startWorking } from "../../receiver/work/working.ts";
+import { startWorking } from "../../receiver/work/loop.ts";
 import { accept, handler, newEvent } from "./engine-suite/harness.ts";
 import { testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";

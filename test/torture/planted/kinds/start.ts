@@ -5,7 +5,7 @@ export const plantedStart: PlantedBug[] = [
   {
     kind: "start",
     breaks: "Who restarts within the hour never prunes.",
-    file: "receiver/work/working.ts",
+    file: "receiver/work/loop.ts",
     find: "  void prune();\n  const retention",
     replace: "  const retention",
     tests: ["test/receiver/working.test.ts"],
