@@ -5,8 +5,7 @@ import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
 import { filesOf } from "../engines/open.ts";
 import { exposedFiles } from "./private-files.ts";
-import type { RestClient } from "./rest-client.ts";
-import { RestError } from "./rest-error.ts";
+import { RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
 
