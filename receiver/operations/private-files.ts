@@ -18,18 +18,16 @@ export function protectFiles(files: readonly string[], log: Log): void {
     log.warn({ file, mended: makePrivate(file) }, "others than its owner could read this file");
 }
 
-/** Takes from everybody but its owner what they may do with a file. Answers whether that could be done. */
+/** Takes every right to a file from all but its owner. Answers false where it belongs to somebody else, or has just gone. */
 function makePrivate(file: string): boolean {
+  let descriptor: number | undefined;
   try {
-    const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
-    try {
-      fchmodSync(descriptor, fstatSync(descriptor).mode & ~BITS_OF_OTHERS);
-    } finally {
-      closeSync(descriptor);
-    }
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    fchmodSync(descriptor, fstatSync(descriptor).mode & ~BITS_OF_OTHERS);
     return true;
   } catch {
-    // It is somebody else's, or has just gone.
     return false;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
