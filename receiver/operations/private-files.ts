@@ -1,15 +1,21 @@
 import { closeSync, constants, fchmodSync, fstatSync, openSync, statSync } from "node:fs";
 import type { Log } from "./log.ts";
 
+/** Rights of everybody but the owner. */
 const BITS_OF_OTHERS = 0o077;
 
 /** Of database files and what SQLite keeps beside them, those that others than their owner may read or write. */
 export function exposedFiles(files: readonly string[]): string[] {
-  // Windows has no such bits.
+  return filesWith(
+    BITS_OF_OTHERS,
+    files.flatMap((file) => [file, `${file}-wal`, `${file}-shm`]),
+  );
+}
+
+/** Those of the files that are there and give one of these rights. Windows has no such bits. */
+export function filesWith(bits: number, files: readonly string[]): string[] {
   if (process.platform === "win32") return [];
-  return files
-    .flatMap((file) => [file, `${file}-wal`, `${file}-shm`])
-    .filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & BITS_OF_OTHERS) !== 0);
+  return files.filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & bits) !== 0);
 }
 
 /** Mends what others than their owner may read of these files, and says so in the log. */
