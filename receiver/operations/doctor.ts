@@ -79,8 +79,8 @@ function secretFindings({ signingSecrets: secrets }: Config): Finding[] {
 }
 
 function secretFileFindings(environment: NodeJS.ProcessEnv): Finding[] {
-  const named = ["SIGNING_SECRET_FILE", "API_KEY_FILE", "ADMIN_TOKEN_FILE"].map((name) => environment[name]);
-  const files = [...named, ".env"].filter((file) => file !== undefined && file !== "");
+  const names = ["SIGNING_SECRET_FILE", "API_KEY_FILE", "ADMIN_TOKEN_FILE"];
+  const files = [...names.flatMap((name) => environment[name] ?? []), ".env"];
   return filesWith(BITS_OF_EVERYBODY, files).map((file) =>
     warning("secrets", `${file} can be read by everybody: chmod 600 ${file}`),
   );

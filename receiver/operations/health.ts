@@ -7,10 +7,10 @@ const FRESH_MS = 1_000;
 /** A database that doesn't answer the probe in this time is not ready. */
 const PROBE_LIMIT_MS = 3_000;
 
-/** The reserve of free disk lasts for as long as this at the rate of the same time before. */
+/** The reserve of free disk lasts for this time, at the rate of the last such time. */
 const RESERVE_SECONDS = 60;
 
-/** What an event's body costs on disk: in the log, in the inbox, and in what its handler may write. */
+/** Bytes on disk for each byte of a body: write-ahead log, inbox, and what its handler may write. */
 const COST_OF_A_BYTE = 3;
 
 /** Whether this process would do its part now, and of each thing that it looked at `ok` or what is wrong. */
