@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs";
-import { stat, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
 import { filesOf } from "../engines/open.ts";
-import { exposedFiles } from "./private-files.ts";
-import type { RestClient } from "./rest-client.ts";
-import { RestError } from "./rest-error.ts";
+import { exposedFiles, filesWith } from "./private-files.ts";
+import { RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
 
@@ -15,6 +14,8 @@ const SKEW_WARNING_MS = 30_000;
 const SKEW_PROBLEM_MS = 300_000;
 const OLD_EVENT_MS = 3_600_000;
 const SHORT_SECRET = 16;
+/** Rights of those who are neither the owner of a file nor of its group. */
+const BITS_OF_EVERYBODY = 0o007;
 
 /** File systems on which SQLite's locks and shared memory do not work, by their magic number on Linux. */
 const NETWORK_FILE_SYSTEMS = new Map([
@@ -24,7 +25,7 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0x517b, "SMB"],
 ]);
 
-/** Looks at everything that a receiver depends on, and answers a finding for each with what to do about it. */
+/** Checks everything that a receiver depends on. Answers a finding for each, with what to do about it. */
 export async function examine(options: {
   config: Config;
   /** Undefined where the database is not there yet: looking makes none. */
@@ -35,7 +36,7 @@ export async function examine(options: {
   const { config, engine, api } = options;
   return [
     ...secretFindings(config),
-    ...(await secretFileFindings(options.environment)),
+    ...secretFileFindings(options.environment),
     ...(engine ? await engineFindings(engine, config) : noDatabaseFindings(config)),
     ...(await diskFindings(config)),
     ...(await fileFindings(config)),
@@ -48,7 +49,7 @@ const at =
   (check: string, message: string): Finding => ({ check, level, message });
 const [ok, warning, problem] = [at("ok"), at("warning"), at("problem")];
 
-/** What is to be warned of, or that all is well. */
+/** A warning for each message, or one finding that all is well. */
 function warnings(check: string, messages: readonly string[], well: string): Finding[] {
   return messages.length > 0 ? messages.map((message) => warning(check, message)) : [ok(check, well)];
 }
@@ -77,21 +78,12 @@ function secretFindings({ signingSecrets: secrets }: Config): Finding[] {
   return warnings("secrets", found, "One secret, whole.");
 }
 
-async function secretFileFindings(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const named = ["SIGNING_SECRET_FILE", "API_KEY_FILE", "ADMIN_TOKEN_FILE"].map((name) => environment[name]);
-  const files = [...named, ".env"];
-  const findings: Finding[] = [];
-  for (const file of files) {
-    if (file === undefined || file === "") continue;
-    const mode = await stat(file).then(
-      (stats) => stats.mode,
-      () => 0,
-    );
-    // Bits for everybody else. Windows has none to show.
-    if (process.platform !== "win32" && (mode & 0o007) !== 0)
-      findings.push(warning("secrets", `${file} can be read by everybody: chmod 600 ${file}`));
-  }
-  return findings;
+function secretFileFindings(environment: NodeJS.ProcessEnv): Finding[] {
+  const names = ["SIGNING_SECRET_FILE", "API_KEY_FILE", "ADMIN_TOKEN_FILE"];
+  const files = [...names.flatMap((name) => environment[name] ?? []), ".env"];
+  return filesWith(BITS_OF_EVERYBODY, files).map((file) =>
+    warning("secrets", `${file} can be read by everybody: chmod 600 ${file}`),
+  );
 }
 
 function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
@@ -106,7 +98,7 @@ function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
   ];
 }
 
-/** What is in the inbox can only be asked of a database that is sound. */
+/** A damaged database is not asked what is in its inbox. */
 async function engineFindings(engine: Engine, config: Config): Promise<Finding[]> {
   const findings = await databaseFindings(engine, config);
   const isSound = findings.every(({ level }) => level === "ok");

@@ -3,11 +3,11 @@ import { describeError, type Log } from "./log.ts";
 import { REDACTED_TEXT, shownType } from "./privacy.ts";
 import { createScrubber, type Scrubber } from "./scrubber.ts";
 
-/** How much of what a handler hands over is looked at. */
+/** Levels, and entries of each object or list, that are logged of what a handler passes. */
 const DEEPEST = 8;
 const MOST_ENTRIES = 200;
 
-/** A name that code gives a field: never a person's, whatever a person is called. */
+/** Names of fields that only code gives: they are logged as they are, even where a person in the event is called so. */
 const NAME_IN_CODE = /^[a-z][a-zA-Z_-]*$/;
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;

@@ -7,17 +7,14 @@ const FRESH_MS = 1_000;
 /** A database that doesn't answer the probe in this time is not ready. */
 const PROBE_LIMIT_MS = 3_000;
 
-/** The reserve of free disk lasts for as long as this at the rate of the same time before. */
+/** The reserve of free disk lasts for this time, at the rate of the last such time. */
 const RESERVE_SECONDS = 60;
 
-/** What an event's body costs on disk: in the log, in the inbox, and in what its handler may write. */
+/** Bytes on disk for each byte of a body: write-ahead log, inbox, and what its handler may write. */
 const COST_OF_A_BYTE = 3;
 
-/** `ok`, or what is wrong. */
-export type Check = string;
-
-/** Whether this process would do its part now, and what it looked at. */
-export type Readiness = { ready: boolean; checks: Record<string, Check> };
+/** Whether this process would do its part now, and of each thing that it looked at `ok` or what is wrong. */
+export type Readiness = { ready: boolean; checks: Record<string, string> };
 
 export type Health = {
   readiness: () => Promise<Readiness>;
@@ -47,7 +44,7 @@ export function createHealth(options: {
   const storedBytes = options.storedBytes ?? ((): number => 0);
   let draining = false;
   let diskLow = false;
-  let probed: { atMs: number; result: Promise<Check> } | undefined;
+  let probed: { atMs: number; result: Promise<string> } | undefined;
   let stopped = false;
   let cancel = (): void => undefined;
   /** The total of each of the last seconds. */
@@ -68,7 +65,7 @@ export function createHealth(options: {
   };
 
   async function readiness(): Promise<Readiness> {
-    const checks: Record<string, Check> = {
+    const checks: Record<string, string> = {
       database: await database(),
       disk: diskLow ? "below the low-water mark" : "ok",
       draining: draining ? "shutting down" : "ok",
@@ -77,14 +74,14 @@ export function createHealth(options: {
     return { ready: Object.values(checks).every((check) => check === "ok"), checks };
   }
 
-  async function database(): Promise<Check> {
+  async function database(): Promise<string> {
     if (!probed || clock.monotonicMs() - probed.atMs >= FRESH_MS) {
       probed = { atMs: clock.monotonicMs(), result: probe() };
     }
     return probed.result;
   }
 
-  async function probe(): Promise<Check> {
+  async function probe(): Promise<string> {
     const result = await within(PROBE_LIMIT_MS, options.probe(), clock);
     if (!result) return "timeout";
     return result.ok ? "ok" : result.reason;

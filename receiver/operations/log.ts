@@ -5,11 +5,11 @@ import { createRedactor } from "./secrets.ts";
 
 export type Log = pino.Logger;
 
-/** Lines are written by the page, or after this long. */
+/** Lines are collected, and written when they have this length together or after this time. */
 const PAGE_BYTES = 16_000;
 const FLUSH_MS = 20;
 
-/** Bytes that are kept for a reader of our output who has stopped reading. */
+/** Bytes that wait for a reader of standard output; beyond them, lines are dropped. */
 const MAXIMUM_WAITING_BYTES = 1_048_576;
 
 /**
@@ -78,7 +78,7 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
 
 type Page = { write(line: string | Buffer): boolean; flush(done: (error?: Error) => void): void };
 
-/** Of an error that may say anything about anybody: what kind it is, and where in the code it arose. */
+/** The name of an error and its place in the code, without its message, which may hold personal data. */
 export function describePlace(error: unknown): { error: string; at: string[] } {
   if (!(error instanceof Error)) return { error: typeof error, at: [] };
   const frames = error.stack?.matchAll(/^ {4}at .*:\d+:\d+\)?$/gm) ?? [];

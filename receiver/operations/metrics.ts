@@ -14,9 +14,9 @@ export type Metrics = {
 };
 
 /**
- * The receiver's metrics for Prometheus: base units, no ids or URLs as labels, event types that nobody knows folded to
- * `other`. The depths are asked of the engine at each scrape; while it can't tell, they are left out. `workerAlive` is
- * undefined where no worker belongs to this process.
+ * The receiver's metrics for Prometheus: base units, no ids or URLs as labels, unknown event types counted as `other`. The
+ * counts of the inbox are read at each scrape; while the engine cannot answer, these metrics have no values. `workerAlive`
+ * is undefined where this process has no worker, and `receiver_worker_up` then has no value either.
  */
 export function createMetrics(options: {
   counts: () => Promise<Counts>;
@@ -24,6 +24,11 @@ export function createMetrics(options: {
 }): Metrics {
   const registry = new Registry();
   const registers = [registry];
+  type Labels<Label> = readonly Label[];
+  const counter = <Label extends string>(name: string, help: string, labelNames: Labels<Label> = []) =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Labels<Label> = []) =>
+    new Gauge({ name, help, labelNames, registers });
 
   const acknowledgement = new Histogram({
     name: "receiver_acknowledgement_seconds",
@@ -32,33 +37,37 @@ export function createMetrics(options: {
     buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  const events = new Counter({
-    name: "receiver_events_total",
-    help: "Verified events by type and result (stored, duplicate).",
-    labelNames: ["type", "result"] as const,
-    registers,
-  });
-  const rejections = new Counter({
-    name: "receiver_rejections_total",
-    help: "Requests that were not stored, by precise reason and by class: unavailable where this receiver is the reason.",
-    labelNames: ["reason", "class"] as const,
-    registers,
-  });
-  const reject = (reason: string, isOurs: boolean): void =>
-    rejections.inc({ reason, class: isOurs ? "unavailable" : "refused" });
-  const secrets = new Counter({
-    name: "receiver_secret_matches_total",
-    help: "Verified deliveries by the position of the secret that matched; a rotation is complete when the old one stays still.",
-    labelNames: ["position"] as const,
-    registers,
-  });
-  const restarts = new Counter({
-    name: "receiver_worker_restarts_total",
-    help: "How often the worker process died or was ended because a handler blocked it.",
-    registers,
-  });
-  gaugeDepths(registers, options.counts);
-  gaugeWorker(registers, options.workerAlive);
+  const events = counter("receiver_events_total", "Verified events by type and result (stored, duplicate).", [
+    "type",
+    "result",
+  ]);
+  const rejections = counter(
+    "receiver_rejections_total",
+    "Requests that were not stored, by precise reason and by class: unavailable where this receiver is the reason.",
+    ["reason", "class"],
+  );
+  const secrets = counter(
+    "receiver_secret_matches_total",
+    "Verified deliveries by the position of the secret that matched; a rotation is complete when the old one stays still.",
+    ["position"],
+  );
+  const restarts = counter(
+    "receiver_worker_restarts_total",
+    "How often the worker process died or was ended because a handler blocked it.",
+  );
+  const depth = gauge("receiver_inbox_events", "Events in the inbox by state.", ["state"]);
+  const ofHandler = gauge("receiver_handler_jobs", "Jobs that are not done by handler and state.", [
+    "handler",
+    "state",
+  ]);
+  const oldest = gauge(
+    "receiver_oldest_unfinished_event_age_seconds",
+    "Age of the oldest event that is neither done, ignored nor dead; 0 when there is none.",
+  );
+  const up = gauge(
+    "receiver_worker_up",
+    "1 while the worker process gives signs of life, 0 while a handler blocks it or it is being started again.",
+  );
   const handling = new Histogram({
     name: "receiver_handling_seconds",
     help: "Duration of an attempt at a job, by handler, type and outcome.",
@@ -66,6 +75,9 @@ export function createMetrics(options: {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
     registers,
   });
+
+  const reject = (reason: string, isOurs: boolean): void =>
+    rejections.inc({ reason, class: isOurs ? "unavailable" : "refused" });
 
   return {
     received: (receipt, seconds) => {
@@ -83,81 +95,39 @@ export function createMetrics(options: {
         handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
     },
     workerDied: () => restarts.inc(),
-    text: async () => ({
-      contentType: registry.contentType,
-      body: `${await (ofProcess ??= measureProcess()).metrics()}${await registry.metrics()}`,
-    }),
+    text: async () => {
+      setGauges(await options.counts().catch(() => undefined));
+      const body = `${await (ofProcess ??= measureProcess()).metrics()}${await registry.metrics()}`;
+      return { contentType: registry.contentType, body };
+    },
   };
+
+  function setGauges(counted: Counts | undefined): void {
+    depth.reset();
+    ofHandler.reset();
+    oldest.remove();
+    up.remove();
+    if (options.workerAlive) up.set(options.workerAlive() ? 1 : 0);
+    if (!counted) return;
+    for (const [state, count] of Object.entries(counted.byState)) depth.set({ state }, count);
+    for (const { handler, ...states } of counted.byHandler)
+      for (const [state, count] of Object.entries(states)) ofHandler.set({ handler, state }, count);
+    oldest.set((counted.oldestUnfinishedAgeMs ?? 0) / 1_000);
+  }
 }
 
 let ofProcess: Registry | undefined;
 
-/** What Node.js tells of its process. Its timers never end: one set for all receivers, made when somebody first asks. */
+/** The metrics of the Node.js process. Their timers never end, so that all receivers share one set, made at the first scrape. */
 function measureProcess(): Registry {
   const register = new Registry();
-  // That one is never counted, so it is not shown: ten times a second, it was a third of what a receiver costs at rest.
+  // Measured ten times a second, the utilization cost a third of the CPU of a receiver at rest. It cannot be left out, so its
+  // timer gets the longest time that there is, and its value, which is never measured, is not shown.
   collectDefaultMetrics({ register, eventLoopUtilizationTimeout: 2 ** 31 - 1 });
   for (const kind of ["summary", "histogram"])
     register.removeSingleMetric(`nodejs_eventloop_utilization_${kind}`);
   return register;
 }
 
-/** Of what is refused before it is read, what isn't the sender's doing. A drain is none of it: another process goes on. */
+/** Refusals that are not the sender's fault. A drain is not among them: another process takes the delivery. */
 const OUR_REFUSALS = new Set(["disk_low", "overloaded", "bug"]);
-
-function gaugeDepths(registers: Registry[], counts: () => Promise<Counts>): void {
-  let asked: Promise<Counts | undefined> | undefined;
-  /** The same for all gauges of a scrape, which are collected side by side. */
-  const ask = async (): Promise<Counts | undefined> =>
-    (asked ??= counts()
-      .catch(() => undefined)
-      .finally(() => {
-        asked = undefined;
-      }));
-  const depth: Gauge<"state"> = new Gauge({
-    name: "receiver_inbox_events",
-    help: "Events in the inbox by state.",
-    labelNames: ["state"] as const,
-    registers,
-    collect: async () => {
-      const counted = await ask();
-      depth.reset();
-      for (const [state, events] of Object.entries(counted?.byState ?? {})) depth.set({ state }, events);
-    },
-  });
-  const ofHandler: Gauge<"handler" | "state"> = new Gauge({
-    name: "receiver_handler_jobs",
-    help: "Jobs that are not done by handler and state.",
-    labelNames: ["handler", "state"] as const,
-    registers,
-    collect: async () => {
-      const counted = await ask();
-      ofHandler.reset();
-      for (const { handler, ...states } of counted?.byHandler ?? [])
-        for (const [state, jobs] of Object.entries(states)) ofHandler.set({ handler, state }, jobs);
-    },
-  });
-  const oldest: Gauge = new Gauge({
-    name: "receiver_oldest_unfinished_event_age_seconds",
-    help: "Age of the oldest event that is neither done, ignored nor dead; 0 when there is none.",
-    registers,
-    collect: async () => {
-      const counted = await ask();
-      oldest.remove();
-      if (counted) oldest.set((counted.oldestUnfinishedAgeMs ?? 0) / 1_000);
-    },
-  });
-}
-
-function gaugeWorker(registers: Registry[], isAlive: (() => boolean) | undefined): void {
-  const up: Gauge = new Gauge({
-    name: "receiver_worker_up",
-    help: "1 while the worker process gives signs of life, 0 while a handler blocks it or it is being started again.",
-    registers,
-    collect: () => {
-      // Known by name everywhere, but without a value where no worker belongs to this process.
-      if (isAlive) up.set(isAlive() ? 1 : 0);
-      else up.remove();
-    },
-  });
-}

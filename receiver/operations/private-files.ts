@@ -1,15 +1,21 @@
 import { closeSync, constants, fchmodSync, fstatSync, openSync, statSync } from "node:fs";
 import type { Log } from "./log.ts";
 
+/** Rights of everybody but the owner. */
 const BITS_OF_OTHERS = 0o077;
 
 /** Of database files and what SQLite keeps beside them, those that others than their owner may read or write. */
 export function exposedFiles(files: readonly string[]): string[] {
-  // Windows has no such bits.
+  return filesWith(
+    BITS_OF_OTHERS,
+    files.flatMap((file) => [file, `${file}-wal`, `${file}-shm`]),
+  );
+}
+
+/** Those of the files that are there and give one of these rights. Windows has no such bits. */
+export function filesWith(bits: number, files: readonly string[]): string[] {
   if (process.platform === "win32") return [];
-  return files
-    .flatMap((file) => [file, `${file}-wal`, `${file}-shm`])
-    .filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & BITS_OF_OTHERS) !== 0);
+  return files.filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & bits) !== 0);
 }
 
 /** Mends what others than their owner may read of these files, and says so in the log. */
@@ -18,18 +24,16 @@ export function protectFiles(files: readonly string[], log: Log): void {
     log.warn({ file, mended: makePrivate(file) }, "others than its owner could read this file");
 }
 
-/** Takes from everybody but its owner what they may do with a file. Answers whether that could be done. */
+/** Takes every right to a file from all but its owner. Answers false where it belongs to somebody else, or has just gone. */
 function makePrivate(file: string): boolean {
+  let descriptor: number | undefined;
   try {
-    const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
-    try {
-      fchmodSync(descriptor, fstatSync(descriptor).mode & ~BITS_OF_OTHERS);
-    } finally {
-      closeSync(descriptor);
-    }
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    fchmodSync(descriptor, fstatSync(descriptor).mode & ~BITS_OF_OTHERS);
     return true;
   } catch {
-    // It is somebody else's, or has just gone.
     return false;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

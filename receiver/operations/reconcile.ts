@@ -5,8 +5,7 @@ import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine, NewEvent } from "../engine.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
-import type { RestClient } from "./rest-client.ts";
-import { RestError } from "./rest-error.ts";
+import { RestError, type RestClient } from "./rest-client.ts";
 import { unfitToStore, unhealable, type Unfit, type Unhealable } from "./unhealable.ts";
 
 /** Objects that are looked up and enqueued together, and the pause after each such batch. */

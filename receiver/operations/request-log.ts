@@ -3,16 +3,16 @@ import type { Receipt } from "../intake/inbox.ts";
 import type { Log } from "./log.ts";
 import { knownType } from "./privacy.ts";
 
-/** What there is to say about a request once it was answered. */
+/** What is known of a request that was answered. */
 export type AnsweredRequest = {
   method: string;
-  /** Without its query, which is nobody's business. */
+  /** Without the query, which may hold secrets. */
   path: string;
-  /** What the app around the receiver calls it. */
+  /** The request id that the app around the receiver gave it. */
   id?: string | undefined;
   status: number;
   durationMs?: number;
-  /** Why no delivery came of it. */
+  /** Why it was refused before it was read as a delivery. */
   refused?: string | undefined;
   receipt?: Receipt | undefined;
 };
@@ -21,7 +21,7 @@ export type RequestLog = (request: AnsweredRequest) => void;
 
 const LONGEST_PATH = 200;
 
-/** Of requests that were not signed, so many of each reason are logged one by one in a second. */
+/** Lines a second for unsigned requests of one reason. The others share a line. */
 const UNSIGNED_LINES_A_SECOND = 10;
 
 /**

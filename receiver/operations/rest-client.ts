@@ -3,7 +3,6 @@ import type { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { errorSchema } from "../../shared/errors.ts";
 import { LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
-import { RestError } from "./rest-error.ts";
 import { createRedactor } from "./secrets.ts";
 import {
   agentSchema,
@@ -23,9 +22,8 @@ const MAXIMUM_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 /** A page of a hundred calls with long transcripts is some megabytes; more than this is no page. */
 const MAXIMUM_RESPONSE_BYTES = 32 * 1_048_576;
-/** A million items of one list: more than anybody reads in one go. */
+/** Of one list: a million items of four kilobytes, more than anybody reads in one go. */
 const MAXIMUM_PAGES = 10_000;
-/** All pages of one list: a million items of four kilobytes. */
 const MAXIMUM_LIST_BYTES = 4_096 * 1_048_576;
 /** The service's own ids have some twenty characters. */
 const LONGEST_ID = 256;
@@ -161,11 +159,10 @@ export function createRestClient(options: {
 
   async function send(path: string, query: Query): Promise<Answer> {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await tryOnce(path, query);
-      const again = "problem" in answer || answer.status >= 500;
-      if (!again) return answer;
-      if (attempt === MAXIMUM_TRIES) {
-        if (!("problem" in answer)) return answer;
+      const answer = await tryOnce(path, query).catch((error: unknown) => ({ problem: describe(error) }));
+      const isProblem = "problem" in answer;
+      if (!isProblem && (answer.status < 500 || attempt === MAXIMUM_TRIES)) return answer;
+      if (isProblem && attempt === MAXIMUM_TRIES) {
         throw new RestError({
           code: "network",
           message: `GET ${base}${path} got no answer in ${String(MAXIMUM_TRIES)} tries: ${answer.problem}`,
@@ -175,43 +172,53 @@ export function createRestClient(options: {
     }
   }
 
-  async function tryOnce(path: string, query: Query): Promise<Answer | { problem: string }> {
+  async function tryOnce(path: string, query: Query): Promise<Answer> {
     const url = new URL(base + path);
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, value);
-    // One deadline over everything; undici's own ones start anew at each stage.
+    // One deadline for the whole request: undici's own begin again at each stage. While it connects, it ignores the signal
+    // and has `connectTimeout`.
     const deadline = new AbortController();
-    const { promise: tooLate, reject: giveUp } = Promise.withResolvers<never>();
-    const cancel = clock.after(REQUEST_TIMEOUT_MS, () => {
-      deadline.abort();
-      giveUp(new Error("the time is up"));
-    });
+    const cancel = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort(new Error("the time is up")));
     try {
-      return await Promise.race([exchangeOnce(url, deadline.signal), tooLate]);
-    } catch (error) {
-      return { problem: describe(error) };
+      // Loaded with the first request: it takes a tenth of the time to start.
+      const { Agent, request } = await import("undici");
+      dispatcher ??= new Agent({
+        connections: 4,
+        connectTimeout: REQUEST_TIMEOUT_MS,
+        maxResponseSize: MAXIMUM_RESPONSE_BYTES,
+      });
+      const { statusCode, headers, body } = await request(url, {
+        dispatcher,
+        signal: deadline.signal,
+        headers: { authorization: `Bearer ${options.key}`, accept: "application/json" },
+      });
+      return { status: statusCode, headers, body: await body.text() };
     } finally {
       cancel();
     }
   }
+}
 
-  async function exchangeOnce(url: URL, signal: AbortSignal): Promise<Answer> {
-    // With the first request: it is a tenth of the time to start.
-    const { Agent, request } = await import("undici");
-    dispatcher ??= new Agent({ connections: 4, connectTimeout: REQUEST_TIMEOUT_MS });
-    const { statusCode, headers, body } = await request(url, {
-      dispatcher,
-      signal,
-      headers: { authorization: `Bearer ${options.key}`, accept: "application/json" },
-    });
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > MAXIMUM_RESPONSE_BYTES) throw new Error("the answer is too large");
-      chunks.push(chunk);
-    }
-    return { status: statusCode, headers, body: Buffer.concat(chunks).toString("utf8") };
+/** No good answer from the REST API, after the tries that made sense. */
+export class RestError extends Error {
+  override readonly name = "RestError";
+  /** The HTTP status, or undefined when no answer came. */
+  readonly status: number | undefined;
+  /** The service's own code (SPEC §7 Errors), such as `unauthorized`, or one of `network`, `malformed`. */
+  readonly code: string;
+
+  constructor(options: { status?: number; code: string; message: string }) {
+    super(options.message);
+    this.status = options.status;
+    this.code = options.code;
+  }
+
+  /** The message as a sentence, and another one on what to do about it. */
+  get explanation(): string {
+    const advice =
+      this.status === 401 ? "Check API_KEY." : "Check API_BASE_URL, and whether the service is up.";
+    return `${this.message.replace(/\.?$/, ".")} ${advice}`;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 
-/** Variables that would let handlers sign events, or ask as an operator; and the port that they have nothing to do with. */
+/** Variables that handlers do not get: secrets to sign events or to act as an operator, and where the admin port is. */
 export const NOT_FOR_HANDLERS: ReadonlySet<string> = new Set([
   "SIGNING_SECRET",
   "SIGNING_SECRET_FILE",
@@ -9,16 +9,16 @@ export const NOT_FOR_HANDLERS: ReadonlySet<string> = new Set([
   "ADMIN_HOST",
 ]);
 
-/** Takes secrets out of a text before it is shown, logged, kept or shortened. */
+/** Takes secrets out of a text. Applied before the text is shortened: half a secret is not found. */
 export type Redact = (text: string) => string;
 
-/** Anything shorter stands in many a text by chance. */
+/** Shorter secrets are not looked for: they are in many texts by chance. */
 const SHORTEST_CHARACTERS = 8;
 
 const REDACTED = "[redacted]";
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'<>\\@]{1,1000}@/gi;
 
-/** What of the configuration nobody may read in a log, a report or an answer. */
+/** The values of the configuration that must not be in a log, a report or an answer. */
 export function secretsOf(
   config: Pick<Config, "signingSecrets" | "api" | "adminToken" | "databaseUrl">,
 ): string[] {

@@ -6,7 +6,7 @@ export type Unhealable = { type: EventType; reason: string; whatToDo: string };
 /** An object that would make an event beyond the bounds of the intake. */
 export type Unfit = { type: EventType; objectId: string };
 
-/** What can be neither seen nor rebuilt, and around when to look for it. */
+/** Types whose lost events can be neither seen nor rebuilt, and the time around which to look for them. */
 export function unhealable(report: {
   since: string;
   healed: readonly { createdAt: string }[];
@@ -28,7 +28,7 @@ export function unhealable(report: {
 /** How many ids a line names. */
 const NAMED = 3;
 
-/** What was found and no webhook could have brought. */
+/** Objects that were found, but would make an event that no webhook could bring. */
 export function unfitToStore(unfit: readonly Unfit[]): Unhealable[] {
   return [...Map.groupBy(unfit, ({ type }) => type)].map(([type, objects]) => {
     const ids = objects.slice(0, NAMED).map(({ objectId }) => objectId);

@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { createRestClient } from "../../receiver/operations/rest-client.ts";
-import { RestError } from "../../receiver/operations/rest-error.ts";
+import { createRestClient, RestError } from "../../receiver/operations/rest-client.ts";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 import type { Call } from "../../shared/resources.ts";
 import { wireHeaders } from "../../simulator/domain/attempt-request.ts";

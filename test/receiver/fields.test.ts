@@ -6,7 +6,7 @@ import type { Receipt } from "../../receiver/intake/inbox.ts";
 import { presentEvent } from "../../receiver/operations/present.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createRequestLog } from "../../receiver/operations/request-log.ts";
-import { RestError } from "../../receiver/operations/rest-error.ts";
+import { RestError } from "../../receiver/operations/rest-client.ts";
 
 /** Each field of what is set, shown and logged, against what it should be: names, units, bounds and where it comes from. */
 

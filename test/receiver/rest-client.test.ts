@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { createRestClient } from "../../receiver/operations/rest-client.ts";
-import { RestError } from "../../receiver/operations/rest-error.ts";
+import { createRestClient, RestError } from "../../receiver/operations/rest-client.ts";
 import type { Call } from "../../shared/resources.ts";
 import { sampleAgent, sampleOrganization } from "../../shared/samples.ts";
 import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/rest-service.ts";
@@ -243,7 +242,9 @@ describe("the REST client", () => {
       };
       more();
     });
-    expect(await failure(client.me())).toMatchObject({ message: expect.stringContaining("too large") });
+    expect(await failure(client.me())).toMatchObject({
+      message: expect.stringContaining("exceeded max size"),
+    });
     await Promise.all(closed);
   });
 

@@ -11,6 +11,9 @@ export const handler = (): Option =>
   new Option("--handler <name>", "only events with a job of this handler, by that job's state");
 export const json = (): Option => new Option("--json", "print JSON");
 
+/** Where debuggers look for a process unless they are told otherwise. */
+export const INSPECT_ADDRESS = "127.0.0.1:9229";
+
 /** A whole number from 1 to 100000. */
 export function wholeNumber(text: string): number {
   const value = Number(text);

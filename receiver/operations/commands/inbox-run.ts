@@ -11,12 +11,11 @@ import { startLoop } from "../../work/loop.ts";
 import { createLog } from "../log.ts";
 import { createRestClient, type RestClient } from "../rest-client.ts";
 import { NOT_FOR_HANDLERS, secretsOf } from "../secrets.ts";
+import { INSPECT_ADDRESS } from "./arguments.ts";
 import { EXIT, type Terminal } from "./terminal.ts";
 
 export type RunOptions = { handler?: string; dryRun?: boolean; inspect?: string | true; json?: boolean };
 
-/** Where a debugger looks first. */
-const INSPECT_ADDRESS = "127.0.0.1:9229";
 const LOOK_MS = 200;
 const LOOKS_BEFORE_A_WORD = 15;
 

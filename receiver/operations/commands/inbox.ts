@@ -168,11 +168,7 @@ export async function inboxStatistics(
 
 type Requeued = { chosen: number; requeued: number };
 
-async function requeueThese(
-  { ledger }: Engine,
-  ids: readonly string[],
-  handler: string | undefined,
-): Promise<Requeued> {
+async function requeueThese({ ledger }: Engine, ids: readonly string[], handler?: string): Promise<Requeued> {
   let requeued = 0;
   for (let from = 0; from < ids.length; from += PAGE)
     requeued += await ledger.requeue(ids.slice(from, from + PAGE), handler);

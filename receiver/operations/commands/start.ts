@@ -5,15 +5,13 @@ import { createLog, type Log } from "../log.ts";
 import { protectFiles } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
 import type { Receiver } from "../../receiver.ts";
+import { INSPECT_ADDRESS } from "./arguments.ts";
 import { endWithin, stopWhenTold } from "./interrupt.ts";
 import { EXIT, type Terminal } from "./terminal.ts";
 import { openEngineOrComplain } from "./with-engine.ts";
 
 /** Of the time for shutting down, what is left to the last lines of the log. */
 const LAST_LINES_MS = 500;
-
-/** Where a debugger looks first. */
-const INSPECT_ADDRESS = "127.0.0.1:9229";
 
 /** Runs the receiver until it is told to stop: by a signal, or by a bug. Answers the exit code of a failed start. */
 export async function start(

@@ -31,23 +31,16 @@ export function eventList(options: {
 }
 
 function filterForm(filter: EventFilter, handlers: readonly string[]): Html {
-  const options = (values: readonly string[], chosen: string | undefined): Html[] =>
-    values.map((value) => html`<option ${value === chosen && "selected"}>${value}</option>`);
+  const select = (label: string, name: "state" | "handler", values: readonly string[]): Html =>
+    html`<label
+      ><span>${label}</span
+      ><select name="${name}">
+        <option></option>
+        ${values.map((value) => html`<option ${value === filter[name] && "selected"}>${value}</option>`)}
+      </select></label
+    >`;
   return html`<form class="filter" method="get" action="/events">
-    <label
-      ><span>State</span
-      ><select name="state">
-        <option></option>
-        ${options(EVENT_STATES, filter.state)}
-      </select></label
-    >
-    <label
-      ><span>Handler</span
-      ><select name="handler">
-        <option></option>
-        ${options(handlers, filter.handler)}
-      </select></label
-    >
+    ${select("State", "state", EVENT_STATES)} ${select("Handler", "handler", handlers)}
     <label><span>Type</span><input name="type" value="${filter.type}" /></label>
     <button>Show</button>
   </form>`;
@@ -112,13 +105,7 @@ function jobRow(id: string, job: InboxJob, nowMs: number): Html {
 }
 
 function requeueOne(id: string, handler?: string): Html {
-  return requeueForm(
-    [
-      ["id", id],
-      ["handler", handler],
-    ],
-    "Requeue …",
-  );
+  return requeueForm(Object.entries({ id, handler }), "Requeue …");
 }
 
 /** Asks before anything happens, with the number of events that it would concern. */

@@ -41,32 +41,19 @@ export function overview(options: {
 
 function rates(before: Look, now: Look): Html {
   const seconds = Math.max(1, Math.round((now.atMs - before.atMs) / 1_000));
-  const finished = (counts: Counts): number =>
-    counts.byState.done + counts.byState.ignored + counts.byState.dead;
-  const total = (counts: Counts): number =>
-    finished(counts) + counts.byState.pending + counts.byState.claimed;
-  const [came, ended] = [
-    total(now.counts) - total(before.counts),
-    finished(now.counts) - finished(before.counts),
-  ];
+  const ended = ({ byState }: Counts): number => byState.done + byState.ignored + byState.dead;
+  const all = (counts: Counts): number => ended(counts) + counts.byState.pending + counts.byState.claimed;
+  const perMinute = (of: (counts: Counts) => number): string =>
+    // Retention makes counts smaller, which is no rate.
+    grouped(Math.round((Math.max(0, of(now.counts) - of(before.counts)) * 60) / seconds));
   return html`<span class="quiet"
-    >In the last ${grouped(seconds)} s ${perMinute(came, seconds)} came and ${perMinute(ended, seconds)} ended
-    a minute.</span
+    >In the last ${grouped(seconds)} s ${perMinute(all)} came and ${perMinute(ended)} ended a minute.</span
   >`;
-}
-
-/** Retention makes counts smaller, which is no rate. */
-function perMinute(events: number, seconds: number): string {
-  return grouped(Math.round((Math.max(0, events) * 60) / seconds));
 }
 
 function deadTable({ groups, isWhole }: { groups: DeadGroup[]; isWhole: boolean }, nowMs: number): Html {
   const rows = groups.map(({ handler, error, jobs, newestReceivedAtMs }) => {
-    const chosen = [
-      ["state", "dead"],
-      ["handler", handler],
-      ["error", error],
-    ] as const;
+    const chosen = Object.entries({ state: "dead", handler, error });
     return html`<tr>
       <td><a href="/events?state=dead&handler=${encodeURIComponent(handler)}">${handler}</a></td>
       <td>${error}</td>

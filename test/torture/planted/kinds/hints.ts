@@ -53,7 +53,7 @@ export const plantedHints: PlantedBug[] = [
   {
     kind: "hints",
     breaks: "A wrong key is told as an address that is wrong.",
-    file: "receiver/operations/rest-error.ts",
+    file: "receiver/operations/rest-client.ts",
     find: 'this.status === 401 ? "Check',
     replace: 'this.status === 403 ? "Check',
     tests: ["test/receiver/doctor.test.ts"],
