@@ -34,7 +34,7 @@ const FIND_BODY = `SELECT body FROM receiver.events WHERE seq = $1`;
 /** Where to look for events of a state, other than among all. */
 const jobsIn = (states: string): string => `SELECT ${eventSeq("id")} FROM boss.job WHERE ${states}`;
 const CANDIDATES: Record<string, string> = {
-  pending: `${jobsIn("state < 'active' AND NOT blocked")} UNION ALL SELECT seq FROM receiver.events WHERE offer IN ('waiting', 'held')`,
+  pending: `${jobsIn("state < 'active' AND NOT blocked")} UNION ALL SELECT seq FROM receiver.events WHERE offer = 'waiting'`,
   claimed: jobsIn("state = 'active'"),
   dead: `${jobsIn("state = 'failed'")} UNION ALL SELECT seq FROM receiver.events WHERE state = 'dead'`,
   ignored: `${jobsIn("state = 'cancelled'")} UNION ALL SELECT seq FROM receiver.events WHERE offer = 'unwanted'`,
@@ -86,8 +86,7 @@ const OLDEST = `
     SELECT (SELECT created_on FROM boss.job WHERE job.name = handlers.name AND job.priority = kind AND state < 'active'
       AND NOT blocked ORDER BY created_on LIMIT 1) AS at FROM receiver.handlers, generate_series(0, ${String(KEYED + SUSPECT)}) AS kind
     UNION ALL SELECT min(created_on) FROM boss.job WHERE state = 'active'
-    UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'waiting' ORDER BY seq LIMIT 1)
-    UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'held' ORDER BY seq LIMIT 1)) AS oldest`;
+    UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'waiting' ORDER BY seq LIMIT 1)) AS oldest`;
 const COUNT = `
   WITH ${ASIDE}
   SELECT (SELECT json_object_agg(state, count) FROM (SELECT state, count(*) FROM events GROUP BY state) AS states) AS "byState",

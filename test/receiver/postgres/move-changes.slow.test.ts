@@ -4,7 +4,7 @@ import { systemClock } from "../../../receiver/clock.ts";
 import type { Engine, Outcome } from "../../../receiver/engine.ts";
 import { moveInbox, type MoveReport } from "../../../receiver/engines/postgres/move/move.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
+import { newDatabase } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
@@ -109,23 +109,6 @@ test("handlers with a key that are there before the rest arrives are handed it, 
   expect(handled.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
 });
 
-test("what a move of the version before has stored ahead comes again, once", async () => {
-  const { url, sqlite, postgres, move } = await setUp();
-  const found = newEvent({ objectId: "call_1", source: "reconcile" });
-  await accept(sqlite, [found]);
-  await sqlite.intake.accept([newEvent({ objectId: "call_1" })]);
-  await move(true);
-  await administer(url, "UPDATE receiver.events SET offer = 'held'; DELETE FROM receiver.bookmarks");
-  expect(await move(true)).toMatchObject({ moved: 1, alreadyThere: 0, handedOver: 1, different: [] });
-  expect((await postgres.ledger.counts()).byState).toMatchObject({ pending: 1 });
-  const { handled } = await driven(postgres, done);
-  await until(
-    () => handled,
-    ({ length }) => length === 1,
-  );
-  expect(handled).toMatchObject([{ id: found.id, outcome: "done" }]);
-});
-
 test("a job of a handler that is gone is ignored there too, and has it back when that is", async () => {
   const { sqlite, postgres, move } = await setUp();
   const event = newEvent();
@@ -152,7 +135,6 @@ test("a job of a handler that is gone is ignored there too, and has it back when
 });
 
 async function setUp(): Promise<{
-  url: string;
   sqlite: Engine;
   postgres: Engine;
   move: (finish: boolean) => Promise<MoveReport>;
@@ -164,7 +146,7 @@ async function setUp(): Promise<{
   onTestFinished(sqlite.close);
   const move = async (finish: boolean): Promise<MoveReport> =>
     moveInbox({ file, url, finish, onProgress: () => undefined, nowMs: Date.now });
-  return { url, sqlite, postgres: await opened(url), move };
+  return { sqlite, postgres: await opened(url), move };
 }
 
 async function dead(): Promise<Outcome> {
