@@ -1,6 +1,5 @@
-import type { BackendProfile, Db, JobWithMetadata } from "pg-boss";
+import { PgBoss, type BackendProfile, type Db, type JobWithMetadata } from "pg-boss";
 import type { Client, Pool } from "./connection.ts";
-import type { Packages } from "./packages.ts";
 
 /** Of the tables that this version of pg-boss works on. */
 const SCHEMA_VERSION = 40;
@@ -24,11 +23,15 @@ export type Fetched = Pick<
 export type Boss = ReturnType<typeof createBoss>;
 
 /** pg-boss on our connections: its tables, its queues, and what is due in them. */
-export function createBoss(
-  { PgBoss }: Packages,
-  options: { pool: Pool; schema: string; backend: BackendProfile },
-) {
-  const { pool, schema, backend } = options;
+export function createBoss({
+  pool,
+  schema,
+  backend,
+}: {
+  pool: Pool;
+  schema: string;
+  backend: BackendProfile;
+}) {
   const create = () => {
     const made = new PgBoss({
       db: executor(pool),

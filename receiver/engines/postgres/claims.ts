@@ -3,7 +3,6 @@ import { fateOf, VANISHED } from "../ending.ts";
 import { KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Say } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
-import type { Wanted } from "./share.ts";
 import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
 
 /** What there is to do: which queues have something due, and what only one worker has to see to. */
@@ -11,39 +10,79 @@ export type Look = {
   due: { handler: string; priority: number }[];
   /** Handlers with jobs that have no key yet, or one still, other than they should. */
   misfits: string[];
+  /** Until another attempt of a handler may begin whose rate is used up. */
+  limitedMs: number | null;
   waiting: boolean;
   expired: boolean;
   gone: boolean;
 };
 
+/** A handler of this worker that has something due of this priority. */
+export type Due = { handler: JobHandler; priority: number };
+
+/** So many jobs, of one handler and priority. */
+export type Wanted = Due & { limit: number };
+
+/**
+ * Shares the free slots among what is due: new jobs and retries of each handler are alike, and have as much each. `turn`
+ * says who comes first where it doesn't come out even: another one each time. `room` is how many more jobs of a handler
+ * this worker may hold.
+ */
+export function share(
+  due: readonly Due[],
+  { slots, room, turn }: { slots: number; room: (handler: JobHandler) => number; turn: number },
+): Wanted[] {
+  const first = due.length === 0 ? 0 : turn % due.length;
+  const inTurn = [...due.slice(first), ...due.slice(0, first)];
+  const taken = new Map<JobHandler, number>();
+  let left = slots;
+  return inTurn.flatMap((one, index) => {
+    const { handler } = one;
+    const already = taken.get(handler) ?? 0;
+    const ofHandler = inTurn.slice(index).filter((other) => other.handler === handler);
+    const limit = Math.min(
+      Math.ceil(left / (inTurn.length - index)),
+      Math.ceil((room(handler) - already) / ofHandler.length),
+    );
+    if (limit <= 0) return [];
+    taken.set(handler, already + limit);
+    left -= limit;
+    return [{ ...one, limit }];
+  });
+}
+
+/** Attempts of a handler that began within its rate's time, which is `perMs`: a row each. */
+const recentStarts = (perMs: string): string => `
+  unnest(starts) AS at WHERE at > clock_timestamp() - ${perMs} * interval '1 ms'`;
+
 /** A handler that has a key here and none where it was announced last, or the other way round, is left to others. */
 const LOOK = `
   WITH own AS (
-    SELECT name, CASE WHEN has_key THEN ${String(KEYED)} ELSE 0 END AS least
-    FROM json_to_recordset($1) AS own(name text, has_key boolean) JOIN receiver.handlers USING (name, has_key))
+    SELECT name, CASE WHEN has_key THEN ${String(KEYED)} ELSE 0 END AS least, recent >= "limit" AS is_limited, oldest + "perMs" * interval '1 ms' AS until
+    FROM json_to_recordset($1) AS own(name text, has_key boolean, "limit" integer, "perMs" double precision)
+    JOIN receiver.handlers USING (name, has_key)
+    CROSS JOIN LATERAL (SELECT count(*) AS recent, min(at) AS oldest FROM ${recentStarts('"perMs"')}) AS started)
   SELECT
     (SELECT coalesce(json_agg(json_build_object('handler', name, 'priority', kind)), '[]')
       FROM own, generate_series(0, ${String(SUSPECT)}) AS kind
-      WHERE EXISTS (SELECT FROM boss.job WHERE job.name = own.name AND job.priority = least + kind
+      WHERE is_limited IS NOT TRUE AND EXISTS (SELECT FROM boss.job WHERE job.name = own.name AND job.priority = least + kind
         AND state < 'active' AND NOT blocked AND start_after <= now())) AS due,
     ARRAY(SELECT name FROM own WHERE EXISTS (
       SELECT FROM boss.job WHERE job.name = own.name AND priority BETWEEN ${String(KEYED)} - least AND ${String(KEYED + SUSPECT)} - least
         AND state < 'active' AND NOT blocked)) AS misfits,
+    (SELECT ceil(extract(epoch FROM min(until) - clock_timestamp()) * 1000)::integer FROM own WHERE is_limited) AS "limitedMs",
     EXISTS (SELECT FROM receiver.events WHERE offer = 'waiting') AS waiting,
     EXISTS (SELECT FROM receiver.workers WHERE lease_until < clock_timestamp() AND id <> $2) AS expired,
     EXISTS (SELECT FROM receiver.handlers WHERE NOT current AND EXISTS (
       SELECT FROM boss.job WHERE job.name = handlers.name AND state < 'active')) AS gone`;
 
-/** Rows of this handler are locked by it: starts are counted by one worker at a time. */
-const FIND_STARTS = `
-  SELECT count(at)::integer AS recent, ceil(extract(epoch FROM min(at) + $2 * interval '1 ms' - clock_timestamp()) * 1000)::integer AS "untilMs"
-  FROM (SELECT starts FROM receiver.handlers WHERE name = $1 FOR UPDATE) AS locked
-  LEFT JOIN LATERAL unnest(starts) AS at ON at > clock_timestamp() - $2 * interval '1 ms'`;
+/** The handler's row is locked by it: starts are counted by one worker at a time. */
+const LOCK_STARTS = `
+  SELECT (SELECT count(*) FROM ${recentStarts("$2")}) AS recent
+  FROM (SELECT starts FROM receiver.handlers WHERE name = $1 FOR UPDATE) AS locked`;
 const ADD_STARTS = `
   UPDATE receiver.handlers SET starts =
-    ARRAY(SELECT at FROM unnest(starts) AS at WHERE at > clock_timestamp() - $2 * interval '1 ms')
-    || array_fill(clock_timestamp(), ARRAY[$3::integer])
-  WHERE name = $1`;
+    ARRAY(SELECT at FROM ${recentStarts("$2")}) || array_fill(clock_timestamp(), ARRAY[$3::integer]) WHERE name = $1`;
 
 /**
  * What the worker holds from now on; answers what is new of it, with its events. Its token is the moment at which this
@@ -95,34 +134,30 @@ export type Claims = ReturnType<typeof createClaims>;
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
     look: async (worker: string, handlers: readonly JobHandler[]): Promise<Look> => {
-      const own = handlers.map(({ name, key }) => ({ name, has_key: key !== undefined }));
+      const own = handlers.map(({ name, key, rateLimit }) => ({
+        name,
+        has_key: key !== undefined,
+        ...rateLimit,
+      }));
       const [row] = await run<Look>(LOOK, [JSON.stringify(own), worker]);
       if (!row) throw new Error("PostgreSQL answered nothing about what is due.");
       return row;
     },
 
-    /**
-     * Claims what is wanted, with its events; `held` is all that the worker knows it has. `waitMs` says by the name of a
-     * handler whose rate is used up when another attempt may begin.
-     */
+    /** Claims what is wanted, as far as rates allow, with its events; `held` is all that the worker knows it has. */
     claim: async (
       worker: string,
       held: readonly ClaimKey[],
       wanted: readonly Wanted[],
-    ): Promise<{ jobs: ClaimedJob[]; waitMs: Map<string, number> }> => {
-      const waitMs = new Map<string, number>();
-      const jobs = await transaction(async (client, say) => {
+    ): Promise<ClaimedJob[]> =>
+      transaction(async (client, say) => {
         const fetch = async ({ handler, priority, limit }: Wanted): Promise<Fetched[]> =>
           boss.fetch(client, handler.name, priority + (handler.key ? KEYED : 0), limit);
         const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Fetched[]> => {
           const { name } = one.handler;
-          const [starts] = await say<Starts>(FIND_STARTS, [name, perMs]);
-          const free = limit - (starts?.recent ?? 0);
-          if (free <= 0) {
-            waitMs.set(name, starts?.untilMs ?? perMs);
-            return [];
-          }
-          const fetched = await fetch({ ...one, limit: Math.min(one.limit, free) });
+          const [started] = await say<{ recent: number }>(LOCK_STARTS, [name, perMs]);
+          const free = limit - (started?.recent ?? 0);
+          const fetched = free > 0 ? await fetch({ ...one, limit: Math.min(one.limit, free) }) : [];
           if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
           return fetched;
         };
@@ -135,9 +170,7 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
         const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined);
         claimed.push(...(await Promise.all(unlimited.map(fetch))).flat());
         return hold(say, worker, held, claimed);
-      });
-      return { jobs, waitMs };
-    },
+      }),
 
     /** One job of an event, also before it is due. */
     claimOnly: async (worker: string, handler: string, eventId: string): Promise<ClaimedJob[]> =>
@@ -176,7 +209,6 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
 }
 
 type RateLimit = NonNullable<JobHandler["rateLimit"]>;
-type Starts = { recent: number; untilMs: number | null };
 
 /** Writes down what the worker holds from now on. Throws where its lease was lost, which gives back what was fetched. */
 async function hold(

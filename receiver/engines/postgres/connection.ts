@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
-import type pg from "pg";
+import { Pool, TypeOverrides, types, type ClientBase, type PoolClient, type QueryConfig } from "pg";
 import type { Refusal } from "../../engine.ts";
-import type { Packages } from "./packages.ts";
 
-export type Pool = pg.Pool;
-export type Client = pg.PoolClient;
+export type { Pool, PoolClient as Client } from "pg";
 
 const IDLE_TIMEOUT_MS = 30_000;
 
@@ -38,11 +36,11 @@ export type PoolOptions = {
 };
 
 /** Opens no connection yet. */
-export function createPool({ pg }: Packages, options: PoolOptions): Pool {
-  const types = new pg.TypeOverrides();
+export function createPool(options: PoolOptions): Pool {
+  const parsers = new TypeOverrides();
   // As SQLite answers them: counts and sums are numbers, as long as a number can hold them.
-  types.setTypeParser(pg.types.builtins.INT8, safeInteger);
-  const pool = new pg.Pool({
+  parsers.setTypeParser(types.builtins.INT8, safeInteger);
+  const pool = new Pool({
     connectionString: options.url,
     max: options.connections,
     connectionTimeoutMillis: options.connectTimeoutMs,
@@ -50,11 +48,11 @@ export function createPool({ pg }: Packages, options: PoolOptions): Pool {
     keepAlive: true,
     pipeline: options.pipeline === true,
     // The pool waits for what this answers, though its types don't say so.
-    onConnect: (async (client: pg.ClientBase) => client.query(sessionOf(options.schema))) as (
-      client: pg.ClientBase,
+    onConnect: (async (client: ClientBase) => client.query(sessionOf(options.schema))) as (
+      client: ClientBase,
     ) => void,
     application_name: `voice-agent-receiver ${options.purpose}`,
-    types,
+    types: parsers,
     ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
   });
   // What is being waited for fails by itself, and an idle connection that broke is replaced when one is asked for.
@@ -65,7 +63,7 @@ export function createPool({ pg }: Packages, options: PoolOptions): Pool {
 }
 
 /** Makes a statement that PostgreSQL parses and plans once a session, where sessions are our own. */
-export type Prepare = (text: string, values?: unknown[]) => pg.QueryConfig<unknown[]>;
+export type Prepare = (text: string, values?: unknown[]) => QueryConfig<unknown[]>;
 
 /** Answers a statement with the names that the schemas `receiver`, `receiver_handlers` and `boss` have in this database. */
 export const naming =
@@ -108,7 +106,9 @@ export type Database = ReturnType<typeof createDatabase>;
 export function createDatabase(pool: Pool, prepare: Prepare) {
   const run: Say = async <Row extends object>(text: string, values: unknown[] = []) =>
     retryingConflicts(async () => (await pool.query<Row>(prepare(text, values))).rows);
-  const transaction = async <Result>(work: (client: Client, say: Say) => Promise<Result>): Promise<Result> =>
+  const transaction = async <Result>(
+    work: (client: PoolClient, say: Say) => Promise<Result>,
+  ): Promise<Result> =>
     retryingConflicts(async () =>
       withClient(pool, async (client) => {
         // Goes along with the first statement.
@@ -130,7 +130,7 @@ export function createDatabase(pool: Pool, prepare: Prepare) {
 /** Runs `work` on a connection of its own. One on which anything failed is not used again. */
 export async function withClient<Result>(
   pool: Pool,
-  work: (client: Client) => Promise<Result>,
+  work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   let sound = false;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
 import { createBoss } from "./boss.ts";
@@ -9,6 +10,7 @@ import {
   createPool,
   preparing,
   type Pool,
+  type Database,
   type PoolOptions,
   type Prepare,
 } from "./connection.ts";
@@ -17,8 +19,6 @@ import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
 import { migrate, migrateHandlers } from "./migrations.ts";
 import { createOffers } from "./offers.ts";
-import { refuseStrangers } from "./owners.ts";
-import { loadPackages } from "./packages.ts";
 import { createProcessor } from "./processor.ts";
 import { milliseconds } from "./text.ts";
 
@@ -32,6 +32,11 @@ const TIMES = {
 
 /** What stands between closing and an exit: a connection that doesn't come back. */
 const CLOSE_TIMEOUT_MS = 2_000;
+
+/** The row stays locked until it is known whether they are the same. */
+const MARK_OWNERS = `
+  UPDATE receiver.facts SET owners = $1 WHERE owners = '{}' OR owners && $1::text[] RETURNING 1`;
+const FIND_OWNERS = `SELECT 1 FROM receiver.facts WHERE owners = $1`;
 
 const FIND_NOW = `SELECT ${milliseconds("clock_timestamp()")} AS now`;
 
@@ -51,9 +56,8 @@ export async function openPostgresEngine(options: {
 }): Promise<Engine> {
   const { url, clock, schema = "receiver", backend = "postgres" } = options;
   const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
-  const packages = await loadPackages();
   const poolFor = (purpose: string, connections: number, how: Partial<PoolOptions> = {}): Pool =>
-    createPool(packages, { url, schema, purpose, connections, connectTimeoutMs, ...how });
+    createPool({ url, schema, purpose, connections, connectTimeoutMs, ...how });
   /** With so many connections at the most, of which none is opened before it is needed. */
   const pools = {
     intake: poolFor("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
@@ -70,7 +74,7 @@ export async function openPostgresEngine(options: {
     timeout.abort();
   };
 
-  const boss = createBoss(packages, { pool: operators, schema, backend });
+  const boss = createBoss({ pool: operators, schema, backend });
   let prepare: Prepare;
   try {
     prepare = await preparing(operators, schema);
@@ -102,4 +106,20 @@ export async function openPostgresEngine(options: {
     nowMs: async () => (await operators.query<{ now: number }>(FIND_NOW)).rows[0]?.now ?? Number.NaN,
     close,
   };
+}
+
+/**
+ * Remembers whose inbox this is, by the secrets that its events were signed with, and refuses a receiver that has none of
+ * them: another environment, whose handlers would handle these events. One that has no secrets is not asked.
+ */
+async function refuseStrangers({ run }: Database, secrets: readonly string[]): Promise<void> {
+  if (secrets.length === 0) return;
+  const owners = secrets
+    .map((secret) => createHash("sha256").update(`owner of an inbox: ${secret}`).digest("hex").slice(0, 16))
+    .toSorted();
+  if ((await run(FIND_OWNERS, [owners])).length > 0) return;
+  if ((await run(MARK_OWNERS, [owners])).length > 0) return;
+  throw new Error(
+    "This inbox belongs to a receiver with other signing secrets. Set DATABASE_SCHEMA to a name of this one's own, such as receiver_staging; or, if the secret was replaced, keep the old one beside it in SIGNING_SECRET until every process has both.",
+  );
 }

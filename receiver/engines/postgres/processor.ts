@@ -7,15 +7,13 @@ import {
 } from "../../engine.ts";
 import { createTurns } from "../turns.ts";
 import { SUSPECT } from "./boss.ts";
-import { NoLease, type Claims, type Look } from "./claims.ts";
+import { NoLease, share, type Claims, type Look } from "./claims.ts";
 import type { Pool } from "./connection.ts";
 import { queryOnce, type Means } from "./handler-transaction.ts";
 import { createHands } from "./hands.ts";
-import type { ClaimedJob, Jobs } from "./jobs.ts";
+import { createSettling, type ClaimedJob, type Jobs } from "./jobs.ts";
 import { createListener } from "./listener.ts";
 import type { Offers } from "./offers.ts";
-import { createSettling } from "./settling.ts";
-import { share, type Due, type Wanted } from "./share.ts";
 
 const HEARTBEAT_MS = LEASE_MS / 3;
 
@@ -45,7 +43,6 @@ export function createProcessor(
   const { jobs, clock, lookMs } = engine;
   const { workerId: worker, concurrency } = options;
   const turns = createTurns(clock.monotonicMs);
-  const limitedUntilMs = new Map<string, number>();
   let predecessors = options.predecessors ?? [];
   let onlyAsked = false;
   let turn = 0;
@@ -155,7 +152,9 @@ export function createProcessor(
     const free = hands.free();
     if (free === 0 && hands.waiting() > 0) return lookMs;
     turn += 1;
-    const due = dueOf(look);
+    const due = options.handlers.flatMap((handler) =>
+      look.due.filter((one) => one.handler === handler.name).map(({ priority }) => ({ handler, priority })),
+    );
     const others = due.filter(({ priority }) => priority !== SUSPECT);
     if (others.length === 0) turns.othersHadTheirs();
     const suspects = due.filter(({ priority }) => priority === SUSPECT);
@@ -165,28 +164,11 @@ export function createProcessor(
     const room = (handler: JobHandler): number => roomOf(handler, free);
     const wanted = suspect ? [{ ...suspect, limit: 1 }] : share(others, { slots, room, turn });
     endedSinceClaim = 0;
-    if ((await claim(wanted)) > 0 && hands.free() > 0) return 0;
-    const waits = [...limitedUntilMs.values()].map((untilMs) => untilMs - clock.monotonicMs());
-    return Math.min(lookMs, ...waits.filter((waitMs) => waitMs > 0));
-  }
-
-  async function claim(wanted: readonly Wanted[]): Promise<number> {
-    if (wanted.length === 0) return 0;
-    const claimed = await jobs.claim(worker, hands.claims(), wanted);
-    for (const [name, waitMs] of claimed.waitMs) limitedUntilMs.set(name, clock.monotonicMs() + waitMs);
-    if (claimed.jobs.length > 0) lastMoveMs = clock.monotonicMs();
-    hands.take(claimed.jobs);
-    return claimed.jobs.length;
-  }
-
-  /** What is due of our handlers whose rate isn't used up. */
-  function dueOf({ due }: Look): Due[] {
-    const free = options.handlers.filter(
-      ({ name }) => (limitedUntilMs.get(name) ?? 0) <= clock.monotonicMs(),
-    );
-    return free.flatMap((handler) =>
-      due.filter((one) => one.handler === handler.name).map(({ priority }) => ({ handler, priority })),
-    );
+    const claimed = wanted.length === 0 ? [] : await jobs.claim(worker, hands.claims(), wanted);
+    if (claimed.length > 0) lastMoveMs = clock.monotonicMs();
+    hands.take(claimed);
+    if (claimed.length > 0 && hands.free() > 0) return 0;
+    return Math.min(lookMs, Math.max(look.limitedMs ?? lookMs, 1));
   }
 
   /** How many more of its jobs may be held: claimed ahead only where nothing limits them. */

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { PackageMissing } from "../../../receiver/engines/postgres/packages.ts";
+import { PackageMissing } from "../../../receiver/engines/postgres/room.ts";
 import { administer, newDatabase, sharedServer } from "../../helpers/postgres/shared.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { accept, done, newEvent } from "../engine-suite/harness.ts";

@@ -3,7 +3,6 @@ import type { MovedAlias, MovedEvent, MovedJob } from "./leaving.ts";
 import { createBoss, RETRY, SUSPECT } from "../boss.ts";
 import { createDatabase, createPool, preparing } from "../connection.ts";
 import { createLedger, EVENT } from "../ledger.ts";
-import { loadPackages } from "../packages.ts";
 import { jobId, objectKey, storable, uuidOf } from "../text.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -109,12 +108,11 @@ export type ArrivingInbox = Awaited<ReturnType<typeof openArriving>>;
 /** The side of PostgreSQL, whose tables are there. How far a move has come is the bookmark `markName`. */
 export async function openArriving(options: { url: string; schema?: string | undefined; markName: string }) {
   const { url, schema = "receiver", markName } = options;
-  const packages = await loadPackages();
   const how = { purpose: "move", connections: 2, connectTimeoutMs: CONNECT_TIMEOUT_MS };
-  const pool = createPool(packages, { url, schema, ...how });
+  const pool = createPool({ url, schema, ...how });
   const database = createDatabase(pool, await preparing(pool, schema));
   const { run } = database;
-  const boss = createBoss(packages, { pool, schema, backend: "postgres" });
+  const boss = createBoss({ pool, schema, backend: "postgres" });
   const { bookmark, setBookmark } = createLedger(database, boss, null);
 
   return {
