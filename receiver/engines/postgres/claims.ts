@@ -5,12 +5,12 @@ import type { Database, Say } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
 import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
 
-/** What there is to do: which queues have something due, and what only one worker has to see to. */
+/** What there is to do: which queues have something due, and the work that one worker does for all. */
 export type Look = {
   due: { handler: string; priority: number }[];
-  /** Handlers with jobs that have no key yet, or one still, other than they should. */
+  /** Handlers with a key that have jobs without one, and handlers without a key that have jobs with one. */
   misfits: string[];
-  /** Until another attempt of a handler may begin whose rate is used up. */
+  /** How long until a handler whose rate is used up may begin another attempt. */
   limitedMs: number | null;
   waiting: boolean;
   expired: boolean;
@@ -55,7 +55,7 @@ export function share(
 const recentStarts = (perMs: string): string => `
   unnest(starts) AS at WHERE at > clock_timestamp() - ${perMs} * interval '1 ms'`;
 
-/** A handler that has a key here and none where it was announced last, or the other way round, is left to others. */
+/** A handler that has a key here, but none where it was announced last (or the other way round), is left to other workers. */
 const LOOK = `
   WITH own AS (
     SELECT name, CASE WHEN has_key THEN ${String(KEYED)} ELSE 0 END AS least, recent >= "limit" AS is_limited, oldest + "perMs" * interval '1 ms' AS until
@@ -76,7 +76,7 @@ const LOOK = `
     EXISTS (SELECT FROM receiver.handlers WHERE NOT current AND EXISTS (
       SELECT FROM boss.job WHERE job.name = handlers.name AND state < 'active')) AS gone`;
 
-/** The handler's row is locked by it: starts are counted by one worker at a time. */
+/** Locks the handler's row, so that one worker at a time counts its starts. */
 const LOCK_STARTS = `
   SELECT (SELECT count(*) FROM ${recentStarts("$2")}) AS recent
   FROM (SELECT starts FROM receiver.handlers WHERE name = $1 FOR UPDATE) AS locked`;
@@ -85,8 +85,8 @@ const ADD_STARTS = `
     ARRAY(SELECT at FROM ${recentStarts("$2")}) || array_fill(clock_timestamp(), ARRAY[$3::integer]) WHERE name = $1`;
 
 /**
- * What the worker holds from now on; answers what is new of it, with its events. Its token is the moment at which this
- * transaction began: pg-boss, too, writes that to each job that it hands out.
+ * Writes down what the worker holds from now on, and answers what is new of that, with its events. The token of a claim is
+ * the moment at which its transaction began, which pg-boss writes to each job that it hands out.
  */
 export const HOLD = `
   WITH claimed AS MATERIALIZED (
@@ -100,7 +100,7 @@ export const HOLD = `
   SELECT handler, job, token, attempt, suspect, seq, ${ID} AS id, type, body, trace,
     ${milliseconds("received_at")} AS "receivedAtMs", coalesce(requeued, ${milliseconds("received_at")}) AS "waitingSinceMs"
   FROM worker, claimed JOIN receiver.events ON seq = ${eventSeq("job")}
-  -- Says it twice: by the join alone, a plan that was made while there were few events reads all of them.
+  -- The join says the same. But by the join alone, a plan that was made while there were few events reads all of them.
   WHERE seq = ANY (ARRAY(SELECT ${eventSeq("job")} FROM claimed)) ORDER BY n`;
 const CLAIM_ONLY = `
   UPDATE boss.job SET state = 'active', started_on = now(), retry_count = retry_count + (started_on IS NOT NULL)::integer
@@ -118,7 +118,7 @@ const FORGET_GONE = `
     SELECT id FROM receiver.workers WHERE (lease_until < clock_timestamp() OR id = ANY ($2)) AND id <> $1
     FOR UPDATE SKIP LOCKED))
   RETURNING id, held`;
-/** A statement of its own: what they claimed while they were being forgotten, only a newer snapshot shows. */
+/** A statement of its own, since the one before does not see what they claimed while it waited for their rows. */
 const FIND_LEFT = `
   SELECT name AS handler, job.id AS job, held.token, retry_count + 1 AS attempt,
     count(*) OVER (PARTITION BY gone.id) = 1 AS alone, CASE WHEN gone.id = ANY ($2) THEN 'crashed' ELSE 'expired' END AS why
@@ -226,7 +226,7 @@ async function hold(
   return rows;
 }
 
-/** Somebody took this worker for dead since its lease was extended last. */
+/** Another worker took this one for dead, since it had extended its lease too late. */
 export class NoLease extends Error {
   override readonly name = "NoLease";
 }
@@ -234,7 +234,7 @@ export class NoLease extends Error {
 type Left = ClaimKey & { attempt: number; alone: boolean; why: "crashed" | "expired" };
 
 function afterCrash({ attempt, alone, why, ...claim }: Left, handlers: readonly JobHandler[]): Settlement {
-  // Of a handler that isn't ours, nobody here knows the limits.
+  // How often a handler may be tried that this worker does not have is not known here.
   const unknown = { maximumAttempts: Infinity, backoffMs: () => 0 };
   const policy = handlers.find(({ name }) => name === claim.handler) ?? unknown;
   const { state, attempts, delayMs } = fateOf({ attempts: attempt, alone, why }, policy);

@@ -27,18 +27,18 @@ export type PoolOptions = {
   /** What `pg_stat_activity` shows. */
   purpose: string;
   connections: number;
-  /** Until a connection is there, whether it has to be opened or waited for. */
+  /** How long to wait for a connection, whether it is opened or becomes free. */
   connectTimeoutMs: number;
-  /** Statements go out before those before them are answered. */
+  /** Whether statements are sent without waiting for the answers to those before them. */
   pipeline?: boolean;
-  /** Until a statement is answered; after that its connection is given up. */
+  /** How long to wait for a statement's answer; then its connection is given up. */
   answerTimeoutMs?: number;
 };
 
 /** Opens no connection yet. */
 export function createPool(options: PoolOptions): Pool {
   const parsers = new TypeOverrides();
-  // As SQLite answers them: counts and sums are numbers, as long as a number can hold them.
+  // Counts and sums are numbers, as on SQLite, as long as a number can hold them.
   parsers.setTypeParser(types.builtins.INT8, safeInteger);
   const pool = new Pool({
     connectionString: options.url,
@@ -55,8 +55,8 @@ export function createPool(options: PoolOptions): Pool {
     types: parsers,
     ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
   });
-  // What is being waited for fails by itself, and an idle connection that broke is replaced when one is asked for.
-  // Without a listener, either would end the process.
+  // A statement that waits fails by itself, and an idle connection that broke is replaced when one is needed. An `error`
+  // event that nobody listens to would end the process.
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
@@ -75,8 +75,8 @@ export const naming =
 
 /**
  * Statements are prepared where sessions are our own. A pooler in between gives every transaction to another, which knows
- * none of the statements prepared in the last. It shows by the session's number, which is another than the one that we were
- * greeted by.
+ * none of the statements prepared in the last. Then the session's number is another than the one that the server told us
+ * when we connected.
  */
 export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
   const areOurs = await withClient(pool, async (client) => {
@@ -88,7 +88,7 @@ export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
   return (text, values = []) => {
     let statement = statements.get(text);
     if (!statement) {
-      // By its text: were sessions not our own after all, a name would still be no other statement.
+      // Made from the text: so a name means the same statement in every session, whosever it is.
       const name = `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
       statement = { text: named(text), ...(areOurs ? { name } : {}) };
       statements.set(text, statement);
@@ -111,7 +111,7 @@ export function createDatabase(pool: Pool, prepare: Prepare) {
   ): Promise<Result> =>
     retryingConflicts(async () =>
       withClient(pool, async (client) => {
-        // Goes along with the first statement.
+        // Sent together with the first statement.
         const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
         begun.catch(() => undefined);
         const result = await work(
@@ -149,11 +149,11 @@ export function sqlState(error: unknown): string | undefined {
   return "severity" in error ? error.code : undefined;
 }
 
-/** Two that waited for each other, or came between each other: whoever was picked out tries again. */
+/** A deadlock, or two transactions that can't be put one after the other: the server ended one of them, which tries again. */
 const CONFLICTS = new Set(["40P01", "40001"]);
 const CONFLICT_TRIES = 3;
 
-/** Runs `work` again when the database undid it for another's sake. */
+/** Runs `work` again when the database undid it in favour of another transaction. */
 export async function retryingConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -172,7 +172,7 @@ export function refusalOf(error: unknown, connected: boolean): Refusal {
     return { ok: false, reason: reasonOf(state), detail: `${detail} (${state})${adviceOn(error)}` };
   if (connected)
     return { ok: false, reason: /timeout/i.test(detail) ? "timeout" : "outcome_unknown", detail };
-  // So the pool says that all its connections were in use for too long.
+  // The pool's words for: all its connections were in use for too long.
   const exhausted = detail === "timeout exceeded when trying to connect";
   return { ok: false, reason: exhausted ? "overloaded" : "connection_lost", detail };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../clock.ts";
+import { within, type Clock } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
 import { createBoss } from "./boss.ts";
 import type { EngineOptions } from "../open.ts";
@@ -30,7 +30,7 @@ const TIMES = {
   acceptTimeoutMs: 7_500,
 };
 
-/** What stands between closing and an exit: a connection that doesn't come back. */
+/** How long closing waits for a connection on which something is still going on. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /** The row stays locked until it is known whether they are the same. */
@@ -58,7 +58,7 @@ export async function openPostgresEngine(options: {
   const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
   const poolFor = (purpose: string, connections: number, how: Partial<PoolOptions> = {}): Pool =>
     createPool({ url, schema, purpose, connections, connectTimeoutMs, ...how });
-  /** With so many connections at the most, of which none is opened before it is needed. */
+  /** Each with the number of connections it may open at most. None is opened before it is needed. */
   const pools = {
     intake: poolFor("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
     jobs: poolFor("jobs", 3, { pipeline: true }),
@@ -68,12 +68,9 @@ export async function openPostgresEngine(options: {
   };
   const operators = pools.operators;
   const close = async (): Promise<void> => {
-    const timeout = new AbortController();
     const ended = Promise.all(Object.values(pools).map(async (one) => (one.ending ? undefined : one.end())));
-    await Promise.race([ended, clock.sleep(CLOSE_TIMEOUT_MS, timeout.signal)]);
-    timeout.abort();
+    await within(CLOSE_TIMEOUT_MS, ended, clock);
   };
-
   const boss = createBoss({ pool: operators, schema, backend });
   let prepare: Prepare;
   try {

@@ -30,7 +30,7 @@ const FIND_PRUNED = `
     NULL AS type, NULL AS source, 0 AS duplicates, '[]'::json AS jobs FROM receiver.ids WHERE id = $1`;
 const FIND_BODY = `SELECT body FROM receiver.events WHERE seq = $1`;
 
-/** Where to look for events of a state, other than among all. */
+/** Where the events of a state are found without reading all events. */
 const jobsIn = (states: string): string => `SELECT ${eventSeq("id")} FROM boss.job WHERE ${states}`;
 const CANDIDATES: Record<string, string> = {
   pending: `${jobsIn("state < 'active' AND NOT blocked")} UNION ALL SELECT seq FROM receiver.events WHERE offer = 'waiting'`,
@@ -64,7 +64,7 @@ const REQUEUE = `
     RETURNING ${jobId("events.seq")} AS id)
   SELECT count(*) AS count FROM (SELECT id FROM again UNION SELECT id FROM made UNION SELECT id FROM offered) AS changed LEFT JOIN told ON true`;
 
-/** What is not done, of pg-boss's jobs: each by an index of its own. */
+/** The states of pg-boss's jobs that are not done: each has an index. */
 const UNDONE = ["< 'active' AND NOT blocked", "= 'active'", "= 'failed'", "= 'cancelled'"];
 /** Up to here jobs and events are counted; beyond, PostgreSQL's own estimates have to do. */
 const MOST_COUNTED = 10_000;
@@ -148,16 +148,12 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
     body: async (seq) => (await run<{ body: Buffer }>(FIND_BODY, [seq]))[0]?.body,
     list: async (filter, page) => {
       const isForward = "afterSeq" in page;
-      const where = [
-        isForward ? "seq > $1" : "seq < coalesce($1::bigint, 9223372036854775807)",
-        ...conditionsOf(filter),
-      ];
-      const from = isForward ? page.afterSeq : page.beforeSeq;
-      const order = isForward ? "ASC" : "DESC";
+      const values: unknown[] = [isForward ? page.afterSeq : page.beforeSeq, page.limit];
+      const where = conditionsOf(filter, (value) => `$${String(values.push(value))}`);
       const rows = await run<EventRow>(
-        `${EVENT} WHERE ${where.join(" AND ")} AND $3::text IS NOT DISTINCT FROM $3 AND $4::text IS NOT DISTINCT FROM $4
-          ORDER BY seq ${order} LIMIT $2`,
-        [from, page.limit, filter.type === undefined ? null : storable(filter.type), filter.handler ?? null],
+        `${EVENT} WHERE ${isForward ? "seq > $1" : "seq < coalesce($1::bigint, 9223372036854775807)"} ${where}
+          ORDER BY seq ${isForward ? "ASC" : "DESC"} LIMIT $2`,
+        values,
       );
       return rows.map(eventOf);
     },
@@ -184,19 +180,18 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
   };
 }
 
-/** Its type is the third value of a list's statement, and the handler the fourth. */
-function conditionsOf({ state, type, handler }: EventFilter): string[] {
-  const candidates = state && CANDIDATES[state];
-  const ofState =
-    state === undefined ? "true" : `${handler === undefined ? "work.state" : JOB_STATE} = '${state}'`;
-  return [
-    ...(type === undefined ? [] : ["type = $3"]),
-    ...(candidates ? [`seq = ANY (ARRAY(${candidates}))`] : []),
+/** Of a list's statement; `give` hands it a value and answers its placeholder. */
+function conditionsOf({ state, type, handler }: EventFilter, give: (value: string) => string): string {
+  const isIn = (stateOf: string): string => (state === undefined ? "true" : `${stateOf} = '${state}'`);
+  const conditions = [
+    type === undefined ? "true" : `type = ${give(storable(type))}`,
+    state !== undefined && state in CANDIDATES ? `seq = ANY (ARRAY(${CANDIDATES[state]}))` : "true",
     handler === undefined
-      ? ofState
-      : // Not EXISTS: planned while there are few jobs, that reads all of the handler's.
-        `(SELECT ${ofState} FROM boss.job WHERE name = $4 AND id = ${jobId("events.seq")})`,
+      ? isIn("work.state")
+      : // Not by EXISTS: its plan, made while there are few jobs, reads all jobs of the handler.
+        `(SELECT ${isIn(JOB_STATE)} FROM boss.job WHERE name = ${give(handler)} AND id = ${jobId("events.seq")})`,
   ];
+  return conditions.map((condition) => `AND ${condition}`).join(" ");
 }
 
 export type EventRow = Pick<

@@ -124,7 +124,7 @@ const FROM_BLOCKED = `
   DROP INDEX boss.receiver_keyless;
   UPDATE boss.job SET blocked = false WHERE blocked`;
 
-/** By the number of the version that they lead away from, with that of the one that they lead to. */
+/** By the version that each starts from, with the version that it leads to. */
 const UPGRADES = new Map([
   [0, { to: 4, sql: CREATE }],
   [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
@@ -148,7 +148,7 @@ const SET_APPLIED = `
   INSERT INTO receiver.migrations VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET applied = excluded.applied`;
 const FORGET_APPLIED = `DELETE FROM receiver.migrations WHERE name = $1`;
 
-/** What a question about our columns says of a table without them. */
+/** The errors of a query when our table, or a column of it, is not there. */
 const UNDEFINED = new Set(["42P01", "42703"]);
 
 /** Of the transaction, not of the session: a session may be somebody else's behind a pooler. */
@@ -175,13 +175,13 @@ export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean
   if (there === VERSION && (await boss.isCurrent())) return;
   if (there === undefined)
     await pool.query(named(CREATE_MIGRATIONS)).catch(async (error: unknown) => {
-      // Of several that create the same at one time, all but one fail.
+      // Where several processes create the same at one time, all but one fail.
       if ((await versionOf(pool, schema)) === undefined) throw error;
     });
   await locked(migrating, async (client) => {
     const version = (await versionOf(client, schema)) ?? 0;
     await boss.install();
-    // It takes tables that are there for its own, made by another process.
+    // pg-boss takes tables that are there already for its own.
     if (!(await boss.isCurrent())) throw anothersTables(`${schema}_boss`, ["job"]);
     for (let step = UPGRADES.get(version); step; step = UPGRADES.get(step.to)) {
       await client.query(named(step.sql));

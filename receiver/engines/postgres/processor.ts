@@ -1,3 +1,4 @@
+import { within } from "../../clock.ts";
 import {
   LEASE_MS,
   type FailedJob,
@@ -20,7 +21,7 @@ const HEARTBEAT_MS = LEASE_MS / 3;
 /** Jobs claimed beyond those that can be begun at once, when they end faster than a statement takes. */
 const MOST_AHEAD = 500;
 
-/** Of a drain, what returning claims may take. */
+/** How long a drain waits for claims to be returned. */
 const RETURN_TIMEOUT_MS = 1_000;
 
 const WOKEN = "woken";
@@ -32,7 +33,7 @@ const WOKEN = "woken";
 export function createProcessor(
   engine: Means & {
     jobs: Jobs & Claims & Offers;
-    /** How often to look for what nobody tells: retries that have become due, the claims of the dead. */
+    /** How often to look for what no notification tells: retries that have become due, claims of workers that vanished. */
     lookMs: number;
     /** Where to hear of what was stored; no `channel` where nothing is said. */
     listening: Pool;
@@ -70,7 +71,7 @@ export function createProcessor(
   };
 
   function wake(): void {
-    // Without a reason of its own, an abort makes an error each time.
+    // Given a reason, `abort` need not make an error each time.
     alarm.abort(WOKEN);
   }
 
@@ -86,7 +87,7 @@ export function createProcessor(
     claimMore();
   }
 
-  /** What waited for this one, of its key or its handler, or to be alone, could not be claimed before. */
+  /** Jobs may have waited for this one to end: those with its key, of its handler, or a suspect, which runs alone. */
   function stored(): void {
     claimMore();
     if (draining && hands.size() === 0) empty.abort();
@@ -126,7 +127,7 @@ export function createProcessor(
     }
     await jobs.offer(look);
     await fit(look);
-    // What was claimed ahead of handlers that have become slow is for others to begin.
+    // Handlers have become slow: other workers may begin what was claimed ahead.
     if (clock.monotonicMs() - lastMoveMs > lookMs) await hands.returnWaiting();
     const sleepMs = await fill(look);
     return look.waiting || look.misfits.length > 0 ? 0 : sleepMs;
@@ -205,8 +206,6 @@ export function createProcessor(
 
   /** A database that is away is not waited for: the lease will run out. */
   async function returnAll(failed: readonly FailedJob[]): Promise<void> {
-    const giving = new AbortController();
-    const given = hands.returnAll(failed).finally(() => giving.abort());
-    await Promise.race([given, clock.sleep(RETURN_TIMEOUT_MS, giving.signal)]);
+    await within(RETURN_TIMEOUT_MS, hands.returnAll(failed), clock);
   }
 }

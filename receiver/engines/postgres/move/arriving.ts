@@ -72,12 +72,17 @@ const ARRIVE = `
   SELECT n, true AS fresh FROM given JOIN ids USING (id, seq)
   UNION SELECT n, false FROM again WHERE seq IN (SELECT seq FROM offers) OR ${jobId("seq")} IN (SELECT id FROM jobs)`;
 
-const ARRIVE_ALIASES = `
-  WITH given AS (SELECT * FROM json_to_recordset($1) AS g(id uuid, of uuid, "receivedAtMs" double precision))
-  INSERT INTO receiver.ids (id, seq, day, alias, handled)
-  SELECT given.id, ids.seq, floor("receivedAtMs" / 86400000), true, ids.handled
-  FROM given JOIN receiver.ids ON ids.id = given.of ORDER BY given.id
-  ON CONFLICT (id) DO NOTHING`;
+/** What is not an event. A bookmark is left where the receiver has got one of its own meanwhile. */
+const ARRIVE_REST = `
+  WITH aliases AS (
+    INSERT INTO receiver.ids (id, seq, day, alias, handled)
+    SELECT given.id, ids.seq, floor("receivedAtMs" / 86400000), true, ids.handled
+    FROM json_to_recordset($1) AS given(id uuid, of uuid, "receivedAtMs" double precision) JOIN receiver.ids ON ids.id = given.of
+    ORDER BY given.id
+    ON CONFLICT (id) DO NOTHING
+  ), bookmarks AS (
+    INSERT INTO receiver.bookmarks SELECT * FROM json_to_recordset($2) AS given(name text, value text) ON CONFLICT DO NOTHING)
+  UPDATE receiver.facts SET pruned_before = greatest(pruned_before, to_timestamp(nullif($3::double precision, 0) / 1000.0))`;
 
 /** Gone until a worker announces them. */
 const KNOW_HANDLERS = `
@@ -89,11 +94,6 @@ const READ_BACK = `
     encode(sha256(events.body), 'hex') AS hash
   FROM receiver.ids LEFT JOIN receiver.events USING (seq) LEFT JOIN (${EVENT}) AS found ON found.seq = events.seq
   WHERE ids.id = ANY ($1::uuid[])`;
-
-/** Not where the receiver has got one of its own meanwhile. */
-const ADD_BOOKMARK = `INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-const REMEMBER_PRUNED = `
-  UPDATE receiver.facts SET pruned_before = greatest(pruned_before, to_timestamp($1::double precision / 1000.0))`;
 
 /** An event as it arrived: what is compared with the original. */
 export type Arrived = {
@@ -129,9 +129,13 @@ export async function openArriving(options: { url: string; schema?: string | und
         changed: new Set(changed.map(({ n }) => n)),
       };
     },
-    arriveAliases: async (aliases: readonly MovedAlias[]): Promise<void> => {
+    arriveRest: async (
+      aliases: readonly MovedAlias[],
+      bookmarks: readonly { name: string; value: string }[],
+      prunedBeforeMs: number,
+    ): Promise<void> => {
       const rows = aliases.map((one) => ({ ...one, id: uuidOf(one.id), of: uuidOf(one.of) }));
-      await run(ARRIVE_ALIASES, [JSON.stringify(rows)]);
+      await run(ARRIVE_REST, [JSON.stringify(rows), JSON.stringify(bookmarks), prunedBeforeMs]);
     },
     readBack: async (ids: readonly string[]): Promise<Map<string, Arrived>> => {
       const rows = await run<Arrived & { id: string }>(READ_BACK, [ids.map(uuidOf)]);
@@ -140,12 +144,6 @@ export async function openArriving(options: { url: string; schema?: string | und
     /** How far the move has come, by the seq of the inbox that is left. */
     mark: async (): Promise<number> => Number((await bookmark(markName)) ?? 0),
     setMark: async (seq: number): Promise<void> => setBookmark(markName, String(seq)),
-    addBookmark: async ({ name: of, value }: { name: string; value: string }): Promise<void> => {
-      await run(ADD_BOOKMARK, [of, value]);
-    },
-    rememberPruned: async (beforeMs: number): Promise<void> => {
-      if (beforeMs > 0) await run(REMEMBER_PRUNED, [beforeMs]);
-    },
     close: async (): Promise<void> => pool.end(),
   };
 }

@@ -42,9 +42,7 @@ export async function moveInbox(options: {
     try {
       if (finish) leave(from, options);
       const report = await move(from, to, options);
-      for (const aliases of batchesOf(from.aliases())) await to.arriveAliases(aliases);
-      await to.rememberPruned(from.prunedBeforeMs());
-      if (finish) for (const bookmark of from.bookmarks()) await to.addBookmark(bookmark);
+      await to.arriveRest(from.aliases(), finish ? from.bookmarks() : [], from.prunedBeforeMs());
       return report;
     } finally {
       await to.close();
@@ -99,12 +97,6 @@ async function move(
     if (isWhole) await to.setMark(mark);
   }
   return { ...report, waiting: waiting.size };
-}
-
-function batchesOf<Item>(items: readonly Item[]): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, n) =>
-    items.slice(n * BATCH, (n + 1) * BATCH),
-  );
 }
 
 /** What can't change any more is the same on both sides. */
