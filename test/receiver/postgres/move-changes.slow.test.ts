@@ -1,9 +1,12 @@
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import type { Engine, Outcome } from "../../../receiver/engine.ts";
 import { moveInbox, type MoveReport } from "../../../receiver/engines/postgres/move/move.ts";
+import { HANDLERS_PER_EVENT } from "../../../receiver/engines/sqlite/handlers.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
+import { workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
 import { newDatabase } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -53,6 +56,23 @@ test("what is requeued once it has moved is handled where it is requeued, and wh
   // What was handled here meanwhile is not brought again.
   expect(await move(true)).toMatchObject({ moved: 0, handedOver: 0 });
   expect((await postgres.ledger.counts()).byState).toMatchObject({ done: 1, dead: 3, pending: 0 });
+});
+
+test("what was given up before handlers had names stays so, however often it comes", async () => {
+  const { file, sqlite, postgres, move } = await setUp();
+  const [waits, event] = newEvents(2);
+  await accept(sqlite, [event!]);
+  const { processor } = await driven(sqlite, dead);
+  await finished(sqlite, 1);
+  await processor.drain(0);
+  const work = new Database(workFileOf(file));
+  work.exec(`UPDATE jobs SET job = job - job % ${String(HANDLERS_PER_EVENT)}`);
+  work.close();
+  await accept(sqlite, [waits!]);
+  for (const moved of [1, 0]) {
+    expect(await move(false)).toMatchObject({ moved, waiting: 1, different: [] });
+    expect(await postgres.ledger.find(event!.id)).toMatchObject({ state: "dead", lastError: "hopeless" });
+  }
 });
 
 test("the steps of a dead job go along, so that a requeue goes on from them", async () => {
@@ -135,6 +155,7 @@ test("a job of a handler that is gone is ignored there too, and has it back when
 });
 
 async function setUp(): Promise<{
+  file: string;
   sqlite: Engine;
   postgres: Engine;
   move: (finish: boolean) => Promise<MoveReport>;
@@ -146,7 +167,7 @@ async function setUp(): Promise<{
   onTestFinished(sqlite.close);
   const move = async (finish: boolean): Promise<MoveReport> =>
     moveInbox({ file, url, finish, onProgress: () => undefined, nowMs: Date.now });
-  return { sqlite, postgres: await opened(url), move };
+  return { file, sqlite, postgres: await opened(url), move };
 }
 
 async function dead(): Promise<Outcome> {
