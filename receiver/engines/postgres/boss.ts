@@ -1,8 +1,7 @@
-import type { BackendProfile, Db, JobWithMetadata } from "pg-boss";
+import { PgBoss, type BackendProfile, type Db, type JobWithMetadata } from "pg-boss";
 import type { Client, Pool } from "./connection.ts";
-import type { Packages } from "./packages.ts";
 
-/** Of the tables that this version of pg-boss works on. */
+/** The version of pg-boss's tables that this version of pg-boss works on. */
 const SCHEMA_VERSION = 40;
 
 /** How often pg-boss counts its table, however many workers ask it to. */
@@ -10,8 +9,8 @@ const CARE_SECONDS = 3_600;
 
 /**
  * The priority of a job that waits: new, a retry (or put off), or suspected of having felled its worker. Higher by `KEYED`
- * once its key is known: so workers of a handler with a key find those that have none yet, and the others never claim
- * what has one.
+ * once its key is known: so workers of a handler with a key find the jobs whose key is not known yet, and workers of one
+ * without a key never claim a job that has one.
  */
 export const [RETRY, SUSPECT, KEYED] = [1, 2, 3];
 
@@ -24,11 +23,15 @@ export type Fetched = Pick<
 export type Boss = ReturnType<typeof createBoss>;
 
 /** pg-boss on our connections: its tables, its queues, and what is due in them. */
-export function createBoss(
-  { PgBoss }: Packages,
-  options: { pool: Pool; schema: string; backend: BackendProfile },
-) {
-  const { pool, schema, backend } = options;
+export function createBoss({
+  pool,
+  schema,
+  backend,
+}: {
+  pool: Pool;
+  schema: string;
+  backend: BackendProfile;
+}) {
   const create = () => {
     const made = new PgBoss({
       db: executor(pool),
@@ -38,10 +41,10 @@ export function createBoss(
       supervise: false,
       monitorIntervalSeconds: CARE_SECONDS,
     });
-    // What matters is thrown as well. Without a listener, it would end the process.
+    // Errors that matter are thrown as well. An `error` event that nobody listens to would end the process.
     return made.on("error", () => undefined);
   };
-  /** Never started: it would keep the queues as they were before handlers are announced. */
+  /** It is never started: then it would go on with the queues' settings of its start, and handlers are announced later. */
   const boss = create();
 
   return {
@@ -56,7 +59,7 @@ export function createBoss(
       }
       return version === SCHEMA_VERSION;
     },
-    /** Started it makes its tables, or upgrades them; all that is asked of it afterwards it does without. */
+    /** pg-boss makes or upgrades its tables when it is started. All else that is asked of it works without. */
     install: async (): Promise<void> => {
       const installing = await create().start();
       await installing.stop({ graceful: false });

@@ -3,51 +3,90 @@ import { fateOf, VANISHED } from "../ending.ts";
 import { KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Say } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
-import type { Wanted } from "./share.ts";
 import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
 
-/** What there is to do: which queues have something due, and what only one worker has to see to. */
+/** What there is to do: which queues have something due, and the work that one worker does for all. */
 export type Look = {
   due: { handler: string; priority: number }[];
-  /** Handlers with jobs that have no key yet, or one still, other than they should. */
+  /** Handlers with a key that have jobs without one, and handlers without a key that have jobs with one. */
   misfits: string[];
+  /** How long until a handler whose rate is used up may begin another attempt. */
+  limitedMs: number | null;
   waiting: boolean;
   expired: boolean;
   gone: boolean;
 };
 
-/** A handler that has a key here and none where it was announced last, or the other way round, is left to others. */
+/** A handler of this worker that has something due of this priority. */
+export type Due = { handler: JobHandler; priority: number };
+
+/** So many jobs, of one handler and priority. */
+export type Wanted = Due & { limit: number };
+
+/**
+ * Shares the free slots among what is due: new jobs and retries of each handler are alike, and have as much each. `turn`
+ * says who comes first where it doesn't come out even: another one each time. `room` is how many more jobs of a handler
+ * this worker may hold.
+ */
+export function share(
+  due: readonly Due[],
+  { slots, room, turn }: { slots: number; room: (handler: JobHandler) => number; turn: number },
+): Wanted[] {
+  const first = due.length === 0 ? 0 : turn % due.length;
+  const inTurn = [...due.slice(first), ...due.slice(0, first)];
+  const taken = new Map<JobHandler, number>();
+  let left = slots;
+  return inTurn.flatMap((one, index) => {
+    const { handler } = one;
+    const already = taken.get(handler) ?? 0;
+    const ofHandler = inTurn.slice(index).filter((other) => other.handler === handler);
+    const limit = Math.min(
+      Math.ceil(left / (inTurn.length - index)),
+      Math.ceil((room(handler) - already) / ofHandler.length),
+    );
+    if (limit <= 0) return [];
+    taken.set(handler, already + limit);
+    left -= limit;
+    return [{ ...one, limit }];
+  });
+}
+
+/** Attempts of a handler that began within its rate's time, which is `perMs`: a row each. */
+const recentStarts = (perMs: string): string => `
+  unnest(starts) AS at WHERE at > clock_timestamp() - ${perMs} * interval '1 ms'`;
+
+/** A handler that has a key here, but none where it was announced last (or the other way round), is left to other workers. */
 const LOOK = `
   WITH own AS (
-    SELECT name, CASE WHEN has_key THEN ${String(KEYED)} ELSE 0 END AS least
-    FROM json_to_recordset($1) AS own(name text, has_key boolean) JOIN receiver.handlers USING (name, has_key))
+    SELECT name, CASE WHEN has_key THEN ${String(KEYED)} ELSE 0 END AS least, recent >= "limit" AS is_limited, oldest + "perMs" * interval '1 ms' AS until
+    FROM json_to_recordset($1) AS own(name text, has_key boolean, "limit" integer, "perMs" double precision)
+    JOIN receiver.handlers USING (name, has_key)
+    CROSS JOIN LATERAL (SELECT count(*) AS recent, min(at) AS oldest FROM ${recentStarts('"perMs"')}) AS started)
   SELECT
     (SELECT coalesce(json_agg(json_build_object('handler', name, 'priority', kind)), '[]')
       FROM own, generate_series(0, ${String(SUSPECT)}) AS kind
-      WHERE EXISTS (SELECT FROM boss.job WHERE job.name = own.name AND job.priority = least + kind
+      WHERE is_limited IS NOT TRUE AND EXISTS (SELECT FROM boss.job WHERE job.name = own.name AND job.priority = least + kind
         AND state < 'active' AND NOT blocked AND start_after <= now())) AS due,
     ARRAY(SELECT name FROM own WHERE EXISTS (
       SELECT FROM boss.job WHERE job.name = own.name AND priority BETWEEN ${String(KEYED)} - least AND ${String(KEYED + SUSPECT)} - least
         AND state < 'active' AND NOT blocked)) AS misfits,
+    (SELECT ceil(extract(epoch FROM min(until) - clock_timestamp()) * 1000)::integer FROM own WHERE is_limited) AS "limitedMs",
     EXISTS (SELECT FROM receiver.events WHERE offer = 'waiting') AS waiting,
     EXISTS (SELECT FROM receiver.workers WHERE lease_until < clock_timestamp() AND id <> $2) AS expired,
     EXISTS (SELECT FROM receiver.handlers WHERE NOT current AND EXISTS (
       SELECT FROM boss.job WHERE job.name = handlers.name AND state < 'active')) AS gone`;
 
-/** Rows of this handler are locked by it: starts are counted by one worker at a time. */
-const FIND_STARTS = `
-  SELECT count(at)::integer AS recent, ceil(extract(epoch FROM min(at) + $2 * interval '1 ms' - clock_timestamp()) * 1000)::integer AS "untilMs"
-  FROM (SELECT starts FROM receiver.handlers WHERE name = $1 FOR UPDATE) AS locked
-  LEFT JOIN LATERAL unnest(starts) AS at ON at > clock_timestamp() - $2 * interval '1 ms'`;
+/** Locks the handler's row, so that one worker at a time counts its starts. */
+const LOCK_STARTS = `
+  SELECT (SELECT count(*) FROM ${recentStarts("$2")}) AS recent
+  FROM (SELECT starts FROM receiver.handlers WHERE name = $1 FOR UPDATE) AS locked`;
 const ADD_STARTS = `
   UPDATE receiver.handlers SET starts =
-    ARRAY(SELECT at FROM unnest(starts) AS at WHERE at > clock_timestamp() - $2 * interval '1 ms')
-    || array_fill(clock_timestamp(), ARRAY[$3::integer])
-  WHERE name = $1`;
+    ARRAY(SELECT at FROM ${recentStarts("$2")}) || array_fill(clock_timestamp(), ARRAY[$3::integer]) WHERE name = $1`;
 
 /**
- * What the worker holds from now on; answers what is new of it, with its events. Its token is the moment at which this
- * transaction began: pg-boss, too, writes that to each job that it hands out.
+ * Writes down what the worker holds from now on, and answers what is new of that, with its events. The token of a claim is
+ * the moment at which its transaction began, which pg-boss writes to each job that it hands out.
  */
 export const HOLD = `
   WITH claimed AS MATERIALIZED (
@@ -61,7 +100,7 @@ export const HOLD = `
   SELECT handler, job, token, attempt, suspect, seq, ${ID} AS id, type, body, trace,
     ${milliseconds("received_at")} AS "receivedAtMs", coalesce(requeued, ${milliseconds("received_at")}) AS "waitingSinceMs"
   FROM worker, claimed JOIN receiver.events ON seq = ${eventSeq("job")}
-  -- Says it twice: by the join alone, a plan that was made while there were few events reads all of them.
+  -- The join says the same. But by the join alone, a plan that was made while there were few events reads all of them.
   WHERE seq = ANY (ARRAY(SELECT ${eventSeq("job")} FROM claimed)) ORDER BY n`;
 const CLAIM_ONLY = `
   UPDATE boss.job SET state = 'active', started_on = now(), retry_count = retry_count + (started_on IS NOT NULL)::integer
@@ -79,7 +118,7 @@ const FORGET_GONE = `
     SELECT id FROM receiver.workers WHERE (lease_until < clock_timestamp() OR id = ANY ($2)) AND id <> $1
     FOR UPDATE SKIP LOCKED))
   RETURNING id, held`;
-/** A statement of its own: what they claimed while they were being forgotten, only a newer snapshot shows. */
+/** A statement of its own, since the one before does not see what they claimed while it waited for their rows. */
 const FIND_LEFT = `
   SELECT name AS handler, job.id AS job, held.token, retry_count + 1 AS attempt,
     count(*) OVER (PARTITION BY gone.id) = 1 AS alone, CASE WHEN gone.id = ANY ($2) THEN 'crashed' ELSE 'expired' END AS why
@@ -95,34 +134,30 @@ export type Claims = ReturnType<typeof createClaims>;
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
     look: async (worker: string, handlers: readonly JobHandler[]): Promise<Look> => {
-      const own = handlers.map(({ name, key }) => ({ name, has_key: key !== undefined }));
+      const own = handlers.map(({ name, key, rateLimit }) => ({
+        name,
+        has_key: key !== undefined,
+        ...rateLimit,
+      }));
       const [row] = await run<Look>(LOOK, [JSON.stringify(own), worker]);
       if (!row) throw new Error("PostgreSQL answered nothing about what is due.");
       return row;
     },
 
-    /**
-     * Claims what is wanted, with its events; `held` is all that the worker knows it has. `waitMs` says by the name of a
-     * handler whose rate is used up when another attempt may begin.
-     */
+    /** Claims what is wanted, as far as rates allow, with its events; `held` is all that the worker knows it has. */
     claim: async (
       worker: string,
       held: readonly ClaimKey[],
       wanted: readonly Wanted[],
-    ): Promise<{ jobs: ClaimedJob[]; waitMs: Map<string, number> }> => {
-      const waitMs = new Map<string, number>();
-      const jobs = await transaction(async (client, say) => {
+    ): Promise<ClaimedJob[]> =>
+      transaction(async (client, say) => {
         const fetch = async ({ handler, priority, limit }: Wanted): Promise<Fetched[]> =>
           boss.fetch(client, handler.name, priority + (handler.key ? KEYED : 0), limit);
         const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Fetched[]> => {
           const { name } = one.handler;
-          const [starts] = await say<Starts>(FIND_STARTS, [name, perMs]);
-          const free = limit - (starts?.recent ?? 0);
-          if (free <= 0) {
-            waitMs.set(name, starts?.untilMs ?? perMs);
-            return [];
-          }
-          const fetched = await fetch({ ...one, limit: Math.min(one.limit, free) });
+          const [started] = await say<{ recent: number }>(LOCK_STARTS, [name, perMs]);
+          const free = limit - (started?.recent ?? 0);
+          const fetched = free > 0 ? await fetch({ ...one, limit: Math.min(one.limit, free) }) : [];
           if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
           return fetched;
         };
@@ -135,9 +170,7 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
         const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined);
         claimed.push(...(await Promise.all(unlimited.map(fetch))).flat());
         return hold(say, worker, held, claimed);
-      });
-      return { jobs, waitMs };
-    },
+      }),
 
     /** One job of an event, also before it is due. */
     claimOnly: async (worker: string, handler: string, eventId: string): Promise<ClaimedJob[]> =>
@@ -176,7 +209,6 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
 }
 
 type RateLimit = NonNullable<JobHandler["rateLimit"]>;
-type Starts = { recent: number; untilMs: number | null };
 
 /** Writes down what the worker holds from now on. Throws where its lease was lost, which gives back what was fetched. */
 async function hold(
@@ -194,7 +226,7 @@ async function hold(
   return rows;
 }
 
-/** Somebody took this worker for dead since its lease was extended last. */
+/** Another worker took this one for dead, since it had extended its lease too late. */
 export class NoLease extends Error {
   override readonly name = "NoLease";
 }
@@ -202,7 +234,7 @@ export class NoLease extends Error {
 type Left = ClaimKey & { attempt: number; alone: boolean; why: "crashed" | "expired" };
 
 function afterCrash({ attempt, alone, why, ...claim }: Left, handlers: readonly JobHandler[]): Settlement {
-  // Of a handler that isn't ours, nobody here knows the limits.
+  // How often a handler may be tried that this worker does not have is not known here.
   const unknown = { maximumAttempts: Infinity, backoffMs: () => 0 };
   const policy = handlers.find(({ name }) => name === claim.handler) ?? unknown;
   const { state, attempts, delayMs } = fateOf({ attempts: attempt, alone, why }, policy);

@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
-import type pg from "pg";
+import { Pool, TypeOverrides, types, type ClientBase, type PoolClient, type QueryConfig } from "pg";
 import type { Refusal } from "../../engine.ts";
-import type { Packages } from "./packages.ts";
 
-export type Pool = pg.Pool;
-export type Client = pg.PoolClient;
+export type { Pool, PoolClient as Client } from "pg";
 
 const IDLE_TIMEOUT_MS = 30_000;
 
@@ -29,20 +27,20 @@ export type PoolOptions = {
   /** What `pg_stat_activity` shows. */
   purpose: string;
   connections: number;
-  /** Until a connection is there, whether it has to be opened or waited for. */
+  /** How long to wait for a connection, whether it is opened or becomes free. */
   connectTimeoutMs: number;
-  /** Statements go out before those before them are answered. */
+  /** Whether statements are sent without waiting for the answers to those before them. */
   pipeline?: boolean;
-  /** Until a statement is answered; after that its connection is given up. */
+  /** How long to wait for a statement's answer; then its connection is given up. */
   answerTimeoutMs?: number;
 };
 
 /** Opens no connection yet. */
-export function createPool({ pg }: Packages, options: PoolOptions): Pool {
-  const types = new pg.TypeOverrides();
-  // As SQLite answers them: counts and sums are numbers, as long as a number can hold them.
-  types.setTypeParser(pg.types.builtins.INT8, safeInteger);
-  const pool = new pg.Pool({
+export function createPool(options: PoolOptions): Pool {
+  const parsers = new TypeOverrides();
+  // Counts and sums are numbers, as on SQLite, as long as a number can hold them.
+  parsers.setTypeParser(types.builtins.INT8, safeInteger);
+  const pool = new Pool({
     connectionString: options.url,
     max: options.connections,
     connectionTimeoutMillis: options.connectTimeoutMs,
@@ -50,22 +48,22 @@ export function createPool({ pg }: Packages, options: PoolOptions): Pool {
     keepAlive: true,
     pipeline: options.pipeline === true,
     // The pool waits for what this answers, though its types don't say so.
-    onConnect: (async (client: pg.ClientBase) => client.query(sessionOf(options.schema))) as (
-      client: pg.ClientBase,
+    onConnect: (async (client: ClientBase) => client.query(sessionOf(options.schema))) as (
+      client: ClientBase,
     ) => void,
     application_name: `voice-agent-receiver ${options.purpose}`,
-    types,
+    types: parsers,
     ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
   });
-  // What is being waited for fails by itself, and an idle connection that broke is replaced when one is asked for.
-  // Without a listener, either would end the process.
+  // A statement that waits fails by itself, and an idle connection that broke is replaced when one is needed. An `error`
+  // event that nobody listens to would end the process.
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 
 /** Makes a statement that PostgreSQL parses and plans once a session, where sessions are our own. */
-export type Prepare = (text: string, values?: unknown[]) => pg.QueryConfig<unknown[]>;
+export type Prepare = (text: string, values?: unknown[]) => QueryConfig<unknown[]>;
 
 /** Answers a statement with the names that the schemas `receiver`, `receiver_handlers` and `boss` have in this database. */
 export const naming =
@@ -77,8 +75,8 @@ export const naming =
 
 /**
  * Statements are prepared where sessions are our own. A pooler in between gives every transaction to another, which knows
- * none of the statements prepared in the last. It shows by the session's number, which is another than the one that we were
- * greeted by.
+ * none of the statements prepared in the last. Then the session's number is another than the one that the server told us
+ * when we connected.
  */
 export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
   const areOurs = await withClient(pool, async (client) => {
@@ -90,7 +88,7 @@ export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
   return (text, values = []) => {
     let statement = statements.get(text);
     if (!statement) {
-      // By its text: were sessions not our own after all, a name would still be no other statement.
+      // Made from the text: so a name means the same statement in every session, whosever it is.
       const name = `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
       statement = { text: named(text), ...(areOurs ? { name } : {}) };
       statements.set(text, statement);
@@ -108,10 +106,12 @@ export type Database = ReturnType<typeof createDatabase>;
 export function createDatabase(pool: Pool, prepare: Prepare) {
   const run: Say = async <Row extends object>(text: string, values: unknown[] = []) =>
     retryingConflicts(async () => (await pool.query<Row>(prepare(text, values))).rows);
-  const transaction = async <Result>(work: (client: Client, say: Say) => Promise<Result>): Promise<Result> =>
+  const transaction = async <Result>(
+    work: (client: PoolClient, say: Say) => Promise<Result>,
+  ): Promise<Result> =>
     retryingConflicts(async () =>
       withClient(pool, async (client) => {
-        // Goes along with the first statement.
+        // Sent together with the first statement.
         const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
         begun.catch(() => undefined);
         const result = await work(
@@ -130,7 +130,7 @@ export function createDatabase(pool: Pool, prepare: Prepare) {
 /** Runs `work` on a connection of its own. One on which anything failed is not used again. */
 export async function withClient<Result>(
   pool: Pool,
-  work: (client: Client) => Promise<Result>,
+  work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
   let sound = false;
@@ -149,11 +149,11 @@ export function sqlState(error: unknown): string | undefined {
   return "severity" in error ? error.code : undefined;
 }
 
-/** Two that waited for each other, or came between each other: whoever was picked out tries again. */
+/** A deadlock, or two transactions that can't be put one after the other: the server ended one of them, which tries again. */
 const CONFLICTS = new Set(["40P01", "40001"]);
 const CONFLICT_TRIES = 3;
 
-/** Runs `work` again when the database undid it for another's sake. */
+/** Runs `work` again when the database undid it in favour of another transaction. */
 export async function retryingConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -172,7 +172,7 @@ export function refusalOf(error: unknown, connected: boolean): Refusal {
     return { ok: false, reason: reasonOf(state), detail: `${detail} (${state})${adviceOn(error)}` };
   if (connected)
     return { ok: false, reason: /timeout/i.test(detail) ? "timeout" : "outcome_unknown", detail };
-  // So the pool says that all its connections were in use for too long.
+  // The pool's words for: all its connections were in use for too long.
   const exhausted = detail === "timeout exceeded when trying to connect";
   return { ok: false, reason: exhausted ? "overloaded" : "connection_lost", detail };
 }

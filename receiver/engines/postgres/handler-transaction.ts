@@ -7,7 +7,7 @@ import { createHandlerQuery } from "../handler-query.ts";
 import { withinLimit } from "../within-limit.ts";
 
 export type Means = {
-  /** Statements go out on it before those before them are answered. */
+  /** Sends statements without waiting for the answers to those before them. */
   pool: Pool;
   prepare: Prepare;
   /** Handlers' tables are in schemas of their own. */
@@ -53,7 +53,7 @@ async function transact<Result>(
       end();
       for (const signal of signals) signal.throwIfAborted();
       await complete(means, client, job).catch((error: unknown) => {
-        // Of statements that nobody awaited, the one that failed says more than what came of it.
+        // Where the handler did not await a statement that failed, that statement's error says more than this one.
         end();
         throw error;
       });
@@ -87,7 +87,7 @@ function statementsOn(client: Client, schema: string) {
         .query(`BEGIN; SET LOCAL search_path = ${searchPath(schema)}; SET LOCAL enable_seqscan = on`)
         .catch(() => undefined);
     hasBegun = true;
-    // Without values, a text would otherwise be allowed to be several statements.
+    // Otherwise a text without values could be several statements.
     const statement = { text: sql, values: parameters.map(storableValue), queryMode: "extended" };
     return (await client.query<Record<string, unknown>>(statement)).rows;
   };
@@ -101,7 +101,7 @@ function storableValue(value: SqlValue): SqlValue {
 /** When its answer is lost with the connection, nobody knows here whether it was committed: the job says so. */
 async function complete({ prepare }: Means, client: Client, job: ClaimedJob): Promise<void> {
   const completed = client.query(prepare(COMPLETE, [job.handler, job.job, job.token]));
-  // Goes along: of a transaction whose last statement has failed it commits nothing.
+  // Sent together with it. Where that statement has failed, COMMIT commits nothing.
   const committed = client.query("COMMIT");
   committed.catch(() => undefined);
   await completed.catch((error: unknown) => {

@@ -26,7 +26,7 @@ export function createHands(
 
   return {
     size: () => held.size,
-    /** Also of what is lost and runs on. */
+    /** Whether also nothing runs any more whose claim was lost. */
     areEmpty: () => held.size === 0 && running === 0,
     waiting: () => ready.length,
     free: () => Math.max(concurrency - running - ready.length, 0),
@@ -52,8 +52,8 @@ export function createHands(
     /** Gives back everything; what runs has its signal aborted. Those in `failed` have failed. */
     returnAll: async (failed: readonly FailedJob[]): Promise<void> => giveBack([...held.values()], failed),
     /**
-     * Hears what the database has in these hands. What it hasn't is somebody else's: this worker was taken for dead. What
-     * it has and nobody here knows is answered: it was claimed by a statement whose answer was lost.
+     * Compares with what this worker holds by the database. What the database lacks is another worker's by now, since this
+     * one was taken for dead. Answers what is not known here: it was claimed by a statement whose answer was lost.
      */
     compare: (theirs: readonly ClaimKey[]): ClaimKey[] => {
       const confirmed = new Set(theirs.map(nameOf));
@@ -68,7 +68,7 @@ export function createHands(
     while (running < concurrency) {
       const next = ready.shift();
       if (!next) return;
-      // Unless it was lost meanwhile.
+      // Its claim may have been lost meanwhile.
       if (!held.has(nameOf(next.job))) continue;
       running += 1;
       run(next).catch(options.onTrouble);
@@ -125,7 +125,7 @@ export function createHands(
   }
 }
 
-/** Of a claim among those of one worker, which may have lost a job and claimed it again. */
+/** Tells claims of one worker apart, also where it lost a job and claimed it again. */
 function nameOf({ handler, job, token }: ClaimKey): string {
   return `${token} ${job} ${handler}`;
 }

@@ -1,4 +1,5 @@
-import type { Clock } from "../../clock.ts";
+import { createHash } from "node:crypto";
+import { within, type Clock } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
 import { createBoss } from "./boss.ts";
 import type { EngineOptions } from "../open.ts";
@@ -9,6 +10,7 @@ import {
   createPool,
   preparing,
   type Pool,
+  type Database,
   type PoolOptions,
   type Prepare,
 } from "./connection.ts";
@@ -17,8 +19,6 @@ import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
 import { migrate, migrateHandlers } from "./migrations.ts";
 import { createOffers } from "./offers.ts";
-import { refuseStrangers } from "./owners.ts";
-import { loadPackages } from "./packages.ts";
 import { createProcessor } from "./processor.ts";
 import { milliseconds } from "./text.ts";
 
@@ -30,8 +30,13 @@ const TIMES = {
   acceptTimeoutMs: 7_500,
 };
 
-/** What stands between closing and an exit: a connection that doesn't come back. */
+/** How long closing waits for a connection on which something is still going on. */
 const CLOSE_TIMEOUT_MS = 2_000;
+
+/** The row stays locked until it is known whether they are the same. */
+const MARK_OWNERS = `
+  UPDATE receiver.facts SET owners = $1 WHERE owners = '{}' OR owners && $1::text[] RETURNING 1`;
+const FIND_OWNERS = `SELECT 1 FROM receiver.facts WHERE owners = $1`;
 
 const FIND_NOW = `SELECT ${milliseconds("clock_timestamp()")} AS now`;
 
@@ -51,10 +56,9 @@ export async function openPostgresEngine(options: {
 }): Promise<Engine> {
   const { url, clock, schema = "receiver", backend = "postgres" } = options;
   const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
-  const packages = await loadPackages();
   const poolFor = (purpose: string, connections: number, how: Partial<PoolOptions> = {}): Pool =>
-    createPool(packages, { url, schema, purpose, connections, connectTimeoutMs, ...how });
-  /** With so many connections at the most, of which none is opened before it is needed. */
+    createPool({ url, schema, purpose, connections, connectTimeoutMs, ...how });
+  /** Each with the number of connections it may open at most. None is opened before it is needed. */
   const pools = {
     intake: poolFor("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
     jobs: poolFor("jobs", 3, { pipeline: true }),
@@ -64,13 +68,10 @@ export async function openPostgresEngine(options: {
   };
   const operators = pools.operators;
   const close = async (): Promise<void> => {
-    const timeout = new AbortController();
     const ended = Promise.all(Object.values(pools).map(async (one) => (one.ending ? undefined : one.end())));
-    await Promise.race([ended, clock.sleep(CLOSE_TIMEOUT_MS, timeout.signal)]);
-    timeout.abort();
+    await within(CLOSE_TIMEOUT_MS, ended, clock);
   };
-
-  const boss = createBoss(packages, { pool: operators, schema, backend });
+  const boss = createBoss({ pool: operators, schema, backend });
   let prepare: Prepare;
   try {
     prepare = await preparing(operators, schema);
@@ -102,4 +103,20 @@ export async function openPostgresEngine(options: {
     nowMs: async () => (await operators.query<{ now: number }>(FIND_NOW)).rows[0]?.now ?? Number.NaN,
     close,
   };
+}
+
+/**
+ * Remembers whose inbox this is, by the secrets that its events were signed with, and refuses a receiver that has none of
+ * them: another environment, whose handlers would handle these events. One that has no secrets is not asked.
+ */
+async function refuseStrangers({ run }: Database, secrets: readonly string[]): Promise<void> {
+  if (secrets.length === 0) return;
+  const owners = secrets
+    .map((secret) => createHash("sha256").update(`owner of an inbox: ${secret}`).digest("hex").slice(0, 16))
+    .toSorted();
+  if ((await run(FIND_OWNERS, [owners])).length > 0) return;
+  if ((await run(MARK_OWNERS, [owners])).length > 0) return;
+  throw new Error(
+    "This inbox belongs to a receiver with other signing secrets. Set DATABASE_SCHEMA to a name of this one's own, such as receiver_staging; or, if the secret was replaced, keep the old one beside it in SIGNING_SECRET until every process has both.",
+  );
 }

@@ -32,7 +32,7 @@ const ACCEPT = `
   ), objects AS (
     INSERT INTO receiver.objects AS known (key, seq, reconciled)
     SELECT DISTINCT ON (object) object, seq, reconciled FROM given
-    -- Not by NOT EXISTS: planned while the table is small, that reads all of it for every batch.
+    -- Not by NOT EXISTS: its plan, made while the table is small, reads the whole table for every batch.
     WHERE object IS NOT NULL AND (SELECT true FROM receiver.ids WHERE ids.id = given.id) IS NULL
     ORDER BY object, n
     -- Changes nothing, but waits for whoever is inserting the same and answers what is there.
@@ -58,7 +58,7 @@ const ACCEPT = `
   )
   SELECT n FROM given JOIN events USING (seq) LEFT JOIN told ON true`;
 
-/** In the order of their rows, like everybody who locks several. */
+/** Locks the rows in the order of `seq`, as all statements do that lock several: so none waits for another in a circle. */
 const COUNT_DUPLICATES = `
   WITH known AS (
     SELECT ids.seq, count(*) AS times FROM unnest($1::uuid[]) AS given(id) JOIN receiver.ids USING (id)
@@ -71,7 +71,7 @@ const COUNT_DUPLICATES = `
 
 const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
 
-/** An event that is stored and rolled back: what it takes to acknowledge is what has to be there. */
+/** An event that is stored and rolled back, to see that all is there that acknowledging takes. */
 const PROBE: NewEvent = {
   id: `evt_${"0".repeat(32)}`,
   type: "receiver.probe",

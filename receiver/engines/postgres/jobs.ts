@@ -1,3 +1,4 @@
+import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Steps } from "../../engine.ts";
 import type { Ending } from "../ending.ts";
 import { KEYED, RETRY, SUSPECT } from "./boss.ts";
@@ -24,11 +25,11 @@ export type ClaimedJob = ClaimKey & {
 export type Settlement = ClaimKey &
   Partial<Omit<Ending, "state">> & { state: Ending["state"] | "suspect" | "returned"; uncounted?: boolean };
 
-/** Losing what isn't synced yet means that a job is handed out or settled once more, never that one is lost. */
+/** What a crash takes that was not on disk yet is a claim or an ending: the job is handed out once more, and never lost. */
 export const NOT_SYNCED = `settings AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
 /**
- * Of a claim that is found by its key. Not `state = 'active'`, for which the index of what is claimed would do: it looks
- * small when statements are planned, and is full of what has ended since.
+ * Whether a claim is still held, of a job that is found by its key. Compares the state as text: otherwise PostgreSQL may
+ * choose the index of claimed jobs, which is small when it plans, and later full of jobs that have ended since.
  */
 export const isHeld = (token: string): string => `job.state::text = 'active' AND job.started_on = ${token}`;
 export const SETTLE = `
@@ -37,19 +38,19 @@ export const SETTLE = `
       token timestamptz, state text, "delayMs" double precision, uncounted boolean, output jsonb))
   UPDATE boss.job SET
     state = (CASE ended.state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' ELSE 'retry' END)::boss.job_state,
-    -- An ordinary ending ends a suspicion.
+    -- A suspect that ended in any ordinary way is none any more.
     priority = priority - priority % ${String(KEYED)} + CASE ended.state
       WHEN 'pending' THEN ${String(RETRY)} WHEN 'suspect' THEN ${String(SUSPECT)} ELSE priority % ${String(KEYED)} END,
     start_after = clock_timestamp() + "delayMs" * interval '1 ms',
-    -- So pg-boss doesn't count the attempt when it hands the job out again.
+    -- Without it, pg-boss does not count the attempt when it hands the job out again.
     started_on = CASE WHEN NOT uncounted THEN job.started_on END,
     completed_on = CASE WHEN over THEN clock_timestamp() END,
-    -- A dead one holds back nobody of its key.
+    -- Without a policy, a dead job does not hold back others with its key.
     policy = CASE WHEN NOT over THEN job.policy END,
     output = CASE WHEN ended.state = 'returned' THEN job.output ELSE ended.output END
   FROM settings, ended
   WHERE job.name = ended.handler AND job.id = ended.job AND ${isHeld("ended.token")}
-    -- Says it twice, as others do: by the join alone, a plan that was made while there were few jobs reads all of them.
+    -- The join says the same. But by the join alone, a plan that was made while there were few jobs reads all of them.
     AND job.name = ANY (ARRAY(SELECT handler FROM ended)) AND job.id = ANY (ARRAY(SELECT job FROM ended))
   RETURNING ended.n`;
 
@@ -62,7 +63,7 @@ export const COMPLETE = `
     UPDATE boss.job SET state = 'completed', completed_on = clock_timestamp(), output = NULL
     WHERE name = $1 AND id = $2 AND ${isHeld("$3")} RETURNING 1)
   SELECT FROM completed HAVING 1 / count(*) = 0`;
-/** What it says then. */
+/** The error of a division by zero, by which a lost claim is told. */
 export const DIVISION_BY_ZERO = "22012";
 const IS_COMPLETED = `
   SELECT FROM boss.job WHERE name = $1 AND id = $2 AND state = 'completed' AND started_on = $3`;
@@ -110,4 +111,44 @@ export async function settle(say: Say, settlements: readonly Settlement[]): Prom
 
 export function keyOf({ handler, job, token }: ClaimKey): ClaimKey {
   return { handler, job, token };
+}
+
+const PAUSE_AFTER_TROUBLE_MS = 500;
+
+/**
+ * Answers a function that writes down how a claim ends, and tells whether it was still held. Claims that end while one
+ * statement is on its way are written down by the next, together. A database that is away is asked again, until `stopped`.
+ */
+export function createSettling(
+  jobs: Pick<Jobs, "settle">,
+  options: { clock: Clock; stopped: AbortSignal; onTrouble: (error: unknown) => void },
+): (settlement: Settlement) => Promise<boolean> {
+  const { clock, stopped } = options;
+  let waiting: { settlement: Settlement; give: (held: boolean) => void }[] = [];
+  let settling = false;
+
+  return async (settlement) => {
+    const { promise, resolve: give } = Promise.withResolvers<boolean>();
+    waiting.push({ settlement, give });
+    if (!settling) void settleAll();
+    return promise;
+  };
+
+  async function settleAll(): Promise<void> {
+    settling = true;
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        const held = await jobs.settle(batch.map(({ settlement }) => settlement));
+        for (const [n, { give }] of batch.entries()) give(held.has(n));
+      } catch (error) {
+        options.onTrouble(error);
+        if (stopped.aborted) for (const { give } of batch) give(false);
+        else waiting = [...batch, ...waiting];
+        await clock.sleep(PAUSE_AFTER_TROUBLE_MS, stopped);
+      }
+    }
+    settling = false;
+  }
 }

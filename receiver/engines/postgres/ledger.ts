@@ -1,7 +1,6 @@
 import type { Counts, EventFilter, EventState, InboxEvent, Ledger } from "../../engine.ts";
 import { summaryOf } from "../event-state.ts";
 import { KEYED, SUSPECT, type Boss } from "./boss.ts";
-import { FIND_WEAKNESSES } from "./care.ts";
 import type { Database } from "./connection.ts";
 import { makeJobs } from "./offers.ts";
 import { createPrune } from "./retention.ts";
@@ -31,10 +30,10 @@ const FIND_PRUNED = `
     NULL AS type, NULL AS source, 0 AS duplicates, '[]'::json AS jobs FROM receiver.ids WHERE id = $1`;
 const FIND_BODY = `SELECT body FROM receiver.events WHERE seq = $1`;
 
-/** Where to look for events of a state, other than among all. */
+/** Where the events of a state are found without reading all events. */
 const jobsIn = (states: string): string => `SELECT ${eventSeq("id")} FROM boss.job WHERE ${states}`;
 const CANDIDATES: Record<string, string> = {
-  pending: `${jobsIn("state < 'active' AND NOT blocked")} UNION ALL SELECT seq FROM receiver.events WHERE offer IN ('waiting', 'held')`,
+  pending: `${jobsIn("state < 'active' AND NOT blocked")} UNION ALL SELECT seq FROM receiver.events WHERE offer = 'waiting'`,
   claimed: jobsIn("state = 'active'"),
   dead: `${jobsIn("state = 'failed'")} UNION ALL SELECT seq FROM receiver.events WHERE state = 'dead'`,
   ignored: `${jobsIn("state = 'cancelled'")} UNION ALL SELECT seq FROM receiver.events WHERE offer = 'unwanted'`,
@@ -65,7 +64,7 @@ const REQUEUE = `
     RETURNING ${jobId("events.seq")} AS id)
   SELECT count(*) AS count FROM (SELECT id FROM again UNION SELECT id FROM made UNION SELECT id FROM offered) AS changed LEFT JOIN told ON true`;
 
-/** What is not done, of pg-boss's jobs: each by an index of its own. */
+/** The states of pg-boss's jobs that are not done: each has an index. */
 const UNDONE = ["< 'active' AND NOT blocked", "= 'active'", "= 'failed'", "= 'cancelled'"];
 /** Up to here jobs and events are counted; beyond, PostgreSQL's own estimates have to do. */
 const MOST_COUNTED = 10_000;
@@ -86,8 +85,7 @@ const OLDEST = `
     SELECT (SELECT created_on FROM boss.job WHERE job.name = handlers.name AND job.priority = kind AND state < 'active'
       AND NOT blocked ORDER BY created_on LIMIT 1) AS at FROM receiver.handlers, generate_series(0, ${String(KEYED + SUSPECT)}) AS kind
     UNION ALL SELECT min(created_on) FROM boss.job WHERE state = 'active'
-    UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'waiting' ORDER BY seq LIMIT 1)
-    UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'held' ORDER BY seq LIMIT 1)) AS oldest`;
+    UNION ALL (SELECT received_at FROM receiver.events WHERE offer = 'waiting' ORDER BY seq LIMIT 1)) AS oldest`;
 const COUNT = `
   WITH ${ASIDE}
   SELECT (SELECT json_object_agg(state, count) FROM (SELECT state, count(*) FROM events GROUP BY state) AS states) AS "byState",
@@ -108,6 +106,35 @@ const SET_BOOKMARK = `
   INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 const DELETE_BOOKMARK = `DELETE FROM receiver.bookmarks WHERE name = $1`;
 
+/**
+ * What of this server's settings and past weakens a promise: one line each, with what to do. Of a standby only that it is
+ * one: it can't answer the rest.
+ */
+const FIND_WEAKNESSES = `
+  WITH server AS MATERIALIZED (SELECT pg_is_in_recovery() AS standby),
+  place AS MATERIALIZED (
+    SELECT timeline AS former, CASE WHEN NOT standby THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS now
+    FROM server, receiver.facts),
+  orphans AS MATERIALIZED (
+    SELECT count(*) AS count FROM (
+      SELECT FROM (SELECT id FROM receiver.events ORDER BY seq DESC LIMIT 10000) AS events
+      WHERE NOT EXISTS (SELECT FROM receiver.ids WHERE ids.id = events.id) LIMIT 1000) AS lost)
+  SELECT 'This server is a standby and takes no events: let DATABASE_URL name the primary.' AS finding FROM server WHERE standby
+  UNION ALL SELECT finding FROM server, place, orphans, LATERAL (VALUES
+    (current_setting('fsync') = 'off',
+      'fsync is off: a power cut loses acknowledged events, or the database. Turn it on.'),
+    (current_setting('full_page_writes') = 'off',
+      'full_page_writes is off: a power cut may tear pages. Turn it on.'),
+    (current_setting('synchronous_commit') = 'off',
+      'Somebody has turned synchronous_commit off. Events are committed synchronously all the same, handlers'' writes are not: turn it on, or a crash undoes the last of them and their events are handled again.'),
+    (current_setting('synchronous_standby_names') = '' AND EXISTS (SELECT FROM pg_stat_replication),
+      'The standbys replicate asynchronously: when one is promoted, events acknowledged just before are lost. Set synchronous_standby_names.'),
+    (former <> now,
+      format('A standby was promoted since this inbox was made (timeline %s, now %s). Unless it replicated synchronously, run reconcile for what it may lack; then UPDATE receiver.facts SET timeline = %L.', former, now, now)),
+    (orphans.count > 0,
+      format('%s events have lost their id, which makes their duplicates new: restore a backup.', orphans.count))
+  ) AS weaknesses(applies, finding) WHERE applies AND NOT standby`;
+
 /** What operators ask and do, on connections of its own. */
 export function createLedger(database: Database, boss: Boss, channel: string | null): Ledger {
   const { run } = database;
@@ -121,16 +148,12 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
     body: async (seq) => (await run<{ body: Buffer }>(FIND_BODY, [seq]))[0]?.body,
     list: async (filter, page) => {
       const isForward = "afterSeq" in page;
-      const where = [
-        isForward ? "seq > $1" : "seq < coalesce($1::bigint, 9223372036854775807)",
-        ...conditionsOf(filter),
-      ];
-      const from = isForward ? page.afterSeq : page.beforeSeq;
-      const order = isForward ? "ASC" : "DESC";
+      const values: unknown[] = [isForward ? page.afterSeq : page.beforeSeq, page.limit];
+      const where = conditionsOf(filter, (value) => `$${String(values.push(value))}`);
       const rows = await run<EventRow>(
-        `${EVENT} WHERE ${where.join(" AND ")} AND $3::text IS NOT DISTINCT FROM $3 AND $4::text IS NOT DISTINCT FROM $4
-          ORDER BY seq ${order} LIMIT $2`,
-        [from, page.limit, filter.type === undefined ? null : storable(filter.type), filter.handler ?? null],
+        `${EVENT} WHERE ${isForward ? "seq > $1" : "seq < coalesce($1::bigint, 9223372036854775807)"} ${where}
+          ORDER BY seq ${isForward ? "ASC" : "DESC"} LIMIT $2`,
+        values,
       );
       return rows.map(eventOf);
     },
@@ -157,19 +180,18 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
   };
 }
 
-/** Its type is the third value of a list's statement, and the handler the fourth. */
-function conditionsOf({ state, type, handler }: EventFilter): string[] {
-  const candidates = state && CANDIDATES[state];
-  const ofState =
-    state === undefined ? "true" : `${handler === undefined ? "work.state" : JOB_STATE} = '${state}'`;
-  return [
-    ...(type === undefined ? [] : ["type = $3"]),
-    ...(candidates ? [`seq = ANY (ARRAY(${candidates}))`] : []),
+/** Of a list's statement; `give` hands it a value and answers its placeholder. */
+function conditionsOf({ state, type, handler }: EventFilter, give: (value: string) => string): string {
+  const isIn = (stateOf: string): string => (state === undefined ? "true" : `${stateOf} = '${state}'`);
+  const conditions = [
+    type === undefined ? "true" : `type = ${give(storable(type))}`,
+    state !== undefined && state in CANDIDATES ? `seq = ANY (ARRAY(${CANDIDATES[state]}))` : "true",
     handler === undefined
-      ? ofState
-      : // Not EXISTS: planned while there are few jobs, that reads all of the handler's.
-        `(SELECT ${ofState} FROM boss.job WHERE name = $4 AND id = ${jobId("events.seq")})`,
+      ? isIn("work.state")
+      : // Not by EXISTS: its plan, made while there are few jobs, reads all jobs of the handler.
+        `(SELECT ${isIn(JOB_STATE)} FROM boss.job WHERE name = ${give(handler)} AND id = ${jobId("events.seq")})`,
   ];
+  return conditions.map((condition) => `AND ${condition}`).join(" ");
 }
 
 export type EventRow = Pick<

@@ -36,13 +36,10 @@ export function createListener(
     const client = await pool.connect();
     try {
       client.on("notification", on.onHeard);
-      const broken = once(client, "end").then(
-        () => true,
-        () => true,
-      );
+      const broken = once(client, "end").catch(() => true);
       await client.query(`LISTEN "${channel}"`);
       on.onHeard();
-      return await Promise.race([broken, stopped.promise]);
+      return (await Promise.race([broken, stopped.promise])) !== false;
     } finally {
       client.release(true);
     }

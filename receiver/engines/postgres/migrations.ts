@@ -10,8 +10,8 @@ import {
 } from "./connection.ts";
 import type { Boss } from "./boss.ts";
 
-/** Of an event's offer to handlers. `held`: by a move that isn't finished. */
-const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted', 'held'))`;
+/** Of an event's offer to handlers. */
+const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted'))`;
 
 /** What handlers want, what they have stored, and who works. Of a database of the version before, these are new. */
 const HANDLERS = `
@@ -87,19 +87,23 @@ const CREATE = `
 /**
  * From a database whose events were handled without pg-boss. Finished events keep what was done with them. The others
  * are offered to handlers once a worker announces some, with the attempts that they have had; what a worker of the
- * version before still holds only when its lease is over.
+ * version before still holds only when its lease is over. What a move had stored before it was finished is forgotten: it
+ * is still where it came from, and comes again.
  */
 const FROM_GRAPHILE = `
+  WITH held AS (
+    DELETE FROM receiver.events USING receiver.workers WHERE workers.id = events.worker AND lease_until = 'infinity'
+    RETURNING seq
+  ), objects AS (DELETE FROM receiver.objects USING held WHERE objects.seq = held.seq)
+  DELETE FROM receiver.ids USING held WHERE ids.seq = held.seq;
+  DELETE FROM receiver.bookmarks WHERE name LIKE 'move %';
   ALTER TABLE receiver.events ADD COLUMN ${OFFER}, ADD COLUMN trace jsonb,
     ALTER COLUMN state DROP NOT NULL, ALTER COLUMN state DROP DEFAULT;
   ALTER TABLE receiver.facts ADD COLUMN owners text[] NOT NULL DEFAULT '{}', DROP COLUMN probed_at,
     ALTER COLUMN timeline DROP NOT NULL;
   UPDATE receiver.events SET
-    offer = CASE WHEN events.state = 'ignored' THEN 'unwanted'
-      WHEN EXISTS (SELECT FROM receiver.workers WHERE workers.id = events.worker AND lease_until = 'infinity')
-      THEN 'held' ELSE 'waiting' END,
-    due_at = coalesce((SELECT lease_until FROM receiver.workers WHERE workers.id = events.worker
-      AND lease_until < 'infinity'), due_at),
+    offer = CASE WHEN events.state = 'ignored' THEN 'unwanted' ELSE 'waiting' END,
+    due_at = coalesce((SELECT lease_until FROM receiver.workers WHERE workers.id = events.worker), due_at),
     state = NULL
   WHERE state IN ('pending', 'claimed', 'ignored');
   ALTER TABLE receiver.events DROP COLUMN token, DROP COLUMN worker, DROP COLUMN crashes;
@@ -120,7 +124,7 @@ const FROM_BLOCKED = `
   DROP INDEX boss.receiver_keyless;
   UPDATE boss.job SET blocked = false WHERE blocked`;
 
-/** By the number of the version that they lead away from, with that of the one that they lead to. */
+/** By the version that each starts from, with the version that it leads to. */
 const UPGRADES = new Map([
   [0, { to: 4, sql: CREATE }],
   [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
@@ -144,7 +148,7 @@ const SET_APPLIED = `
   INSERT INTO receiver.migrations VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET applied = excluded.applied`;
 const FORGET_APPLIED = `DELETE FROM receiver.migrations WHERE name = $1`;
 
-/** What a question about our columns says of a table without them. */
+/** The errors of a query when our table, or a column of it, is not there. */
 const UNDEFINED = new Set(["42P01", "42703"]);
 
 /** Of the transaction, not of the session: a session may be somebody else's behind a pooler. */
@@ -171,13 +175,13 @@ export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean
   if (there === VERSION && (await boss.isCurrent())) return;
   if (there === undefined)
     await pool.query(named(CREATE_MIGRATIONS)).catch(async (error: unknown) => {
-      // Of several that create the same at one time, all but one fail.
+      // Where several processes create the same at one time, all but one fail.
       if ((await versionOf(pool, schema)) === undefined) throw error;
     });
   await locked(migrating, async (client) => {
     const version = (await versionOf(client, schema)) ?? 0;
     await boss.install();
-    // It takes tables that are there for its own, made by another process.
+    // pg-boss takes tables that are there already for its own.
     if (!(await boss.isCurrent())) throw anothersTables(`${schema}_boss`, ["job"]);
     for (let step = UPGRADES.get(version); step; step = UPGRADES.get(step.to)) {
       await client.query(named(step.sql));

@@ -48,9 +48,9 @@ const OFFER_WAITING = `
   ), jobs AS (${makeJobs("offered")})
   SELECT FROM offered`;
 
-/** One that another version has announced since is left to its workers. */
+/** Finds no row where another version has announced the handler since: then its jobs are for that version's workers. */
 const LOCK_HANDLER = `SELECT 1 AS locked FROM receiver.handlers WHERE name = $1 AND has_key = $2 FOR UPDATE SKIP LOCKED`;
-/** The oldest that are new, and retries, and suspects, which wait with a key or without one, other than they should. */
+/** The oldest jobs that wait with a key though the handler has none, or without one though it has: new, retries and suspects. */
 const FIND_MISFITS = `
   SELECT misfit.id AS job, ${ID} AS id, type, body
   FROM generate_series($2::integer, $2 + ${String(SUSPECT)}) AS kind

@@ -1,3 +1,4 @@
+import { within } from "../../clock.ts";
 import {
   LEASE_MS,
   type FailedJob,
@@ -7,22 +8,20 @@ import {
 } from "../../engine.ts";
 import { createTurns } from "../turns.ts";
 import { SUSPECT } from "./boss.ts";
-import { NoLease, type Claims, type Look } from "./claims.ts";
+import { NoLease, share, type Claims, type Look } from "./claims.ts";
 import type { Pool } from "./connection.ts";
 import { queryOnce, type Means } from "./handler-transaction.ts";
 import { createHands } from "./hands.ts";
-import type { ClaimedJob, Jobs } from "./jobs.ts";
+import { createSettling, type ClaimedJob, type Jobs } from "./jobs.ts";
 import { createListener } from "./listener.ts";
 import type { Offers } from "./offers.ts";
-import { createSettling } from "./settling.ts";
-import { share, type Due, type Wanted } from "./share.ts";
 
 const HEARTBEAT_MS = LEASE_MS / 3;
 
 /** Jobs claimed beyond those that can be begun at once, when they end faster than a statement takes. */
 const MOST_AHEAD = 500;
 
-/** Of a drain, what returning claims may take. */
+/** How long a drain waits for claims to be returned. */
 const RETURN_TIMEOUT_MS = 1_000;
 
 const WOKEN = "woken";
@@ -34,7 +33,7 @@ const WOKEN = "woken";
 export function createProcessor(
   engine: Means & {
     jobs: Jobs & Claims & Offers;
-    /** How often to look for what nobody tells: retries that have become due, the claims of the dead. */
+    /** How often to look for what no notification tells: retries that have become due, claims of workers that vanished. */
     lookMs: number;
     /** Where to hear of what was stored; no `channel` where nothing is said. */
     listening: Pool;
@@ -45,7 +44,6 @@ export function createProcessor(
   const { jobs, clock, lookMs } = engine;
   const { workerId: worker, concurrency } = options;
   const turns = createTurns(clock.monotonicMs);
-  const limitedUntilMs = new Map<string, number>();
   let predecessors = options.predecessors ?? [];
   let onlyAsked = false;
   let turn = 0;
@@ -73,7 +71,7 @@ export function createProcessor(
   };
 
   function wake(): void {
-    // Without a reason of its own, an abort makes an error each time.
+    // Given a reason, `abort` need not make an error each time.
     alarm.abort(WOKEN);
   }
 
@@ -89,7 +87,7 @@ export function createProcessor(
     claimMore();
   }
 
-  /** What waited for this one, of its key or its handler, or to be alone, could not be claimed before. */
+  /** Jobs may have waited for this one to end: those with its key, of its handler, or a suspect, which runs alone. */
   function stored(): void {
     claimMore();
     if (draining && hands.size() === 0) empty.abort();
@@ -129,7 +127,7 @@ export function createProcessor(
     }
     await jobs.offer(look);
     await fit(look);
-    // What was claimed ahead of handlers that have become slow is for others to begin.
+    // Handlers have become slow: other workers may begin what was claimed ahead.
     if (clock.monotonicMs() - lastMoveMs > lookMs) await hands.returnWaiting();
     const sleepMs = await fill(look);
     return look.waiting || look.misfits.length > 0 ? 0 : sleepMs;
@@ -155,7 +153,9 @@ export function createProcessor(
     const free = hands.free();
     if (free === 0 && hands.waiting() > 0) return lookMs;
     turn += 1;
-    const due = dueOf(look);
+    const due = options.handlers.flatMap((handler) =>
+      look.due.filter((one) => one.handler === handler.name).map(({ priority }) => ({ handler, priority })),
+    );
     const others = due.filter(({ priority }) => priority !== SUSPECT);
     if (others.length === 0) turns.othersHadTheirs();
     const suspects = due.filter(({ priority }) => priority === SUSPECT);
@@ -165,28 +165,11 @@ export function createProcessor(
     const room = (handler: JobHandler): number => roomOf(handler, free);
     const wanted = suspect ? [{ ...suspect, limit: 1 }] : share(others, { slots, room, turn });
     endedSinceClaim = 0;
-    if ((await claim(wanted)) > 0 && hands.free() > 0) return 0;
-    const waits = [...limitedUntilMs.values()].map((untilMs) => untilMs - clock.monotonicMs());
-    return Math.min(lookMs, ...waits.filter((waitMs) => waitMs > 0));
-  }
-
-  async function claim(wanted: readonly Wanted[]): Promise<number> {
-    if (wanted.length === 0) return 0;
-    const claimed = await jobs.claim(worker, hands.claims(), wanted);
-    for (const [name, waitMs] of claimed.waitMs) limitedUntilMs.set(name, clock.monotonicMs() + waitMs);
-    if (claimed.jobs.length > 0) lastMoveMs = clock.monotonicMs();
-    hands.take(claimed.jobs);
-    return claimed.jobs.length;
-  }
-
-  /** What is due of our handlers whose rate isn't used up. */
-  function dueOf({ due }: Look): Due[] {
-    const free = options.handlers.filter(
-      ({ name }) => (limitedUntilMs.get(name) ?? 0) <= clock.monotonicMs(),
-    );
-    return free.flatMap((handler) =>
-      due.filter((one) => one.handler === handler.name).map(({ priority }) => ({ handler, priority })),
-    );
+    const claimed = wanted.length === 0 ? [] : await jobs.claim(worker, hands.claims(), wanted);
+    if (claimed.length > 0) lastMoveMs = clock.monotonicMs();
+    hands.take(claimed);
+    if (claimed.length > 0 && hands.free() > 0) return 0;
+    return Math.min(lookMs, Math.max(look.limitedMs ?? lookMs, 1));
   }
 
   /** How many more of its jobs may be held: claimed ahead only where nothing limits them. */
@@ -223,8 +206,6 @@ export function createProcessor(
 
   /** A database that is away is not waited for: the lease will run out. */
   async function returnAll(failed: readonly FailedJob[]): Promise<void> {
-    const giving = new AbortController();
-    const given = hands.returnAll(failed).finally(() => giving.abort());
-    await Promise.race([given, clock.sleep(RETURN_TIMEOUT_MS, giving.signal)]);
+    await within(RETURN_TIMEOUT_MS, hands.returnAll(failed), clock);
   }
 }

@@ -19,7 +19,7 @@ const LOOK = `
     coalesce(array_agg(seq) FILTER (WHERE old AND state IN ('done', 'ignored')), '{}')::text[] AS finished
   FROM seen`;
 
-/** As long as it lasts, nothing of them is requeued. */
+/** While these rows are locked, none of the events is requeued. */
 const LOCK = `SELECT FROM receiver.events WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE`;
 
 /**
@@ -52,7 +52,7 @@ const FORGET_IDS = `
   WITH forgotten AS (
     DELETE FROM receiver.ids WHERE id = ANY (ARRAY(
       SELECT id FROM receiver.ids
-      -- Of the clock's time, which may change from row to row, no index knows.
+      -- By now(), which stays the same for a whole statement: with clock_timestamp() no index is used.
       WHERE day < floor(extract(epoch FROM now() - $1 * interval '1 ms') / 86400)::integer
         AND NOT EXISTS (SELECT FROM receiver.events WHERE events.seq = ids.seq)
       LIMIT ${String(WINDOW)}))
@@ -84,7 +84,7 @@ export function createPrune({ run, transaction }: Database, boss: Pick<Boss, "ca
       const [seen] = await run<Seen>(LOOK, [afterSeq, olderThanMs]);
       if (!seen || seen.lastSeq === null || seen.old === 0) return forgotten;
       if (seen.finished.length > 0) {
-        // First the mark: whoever asks in between thinks that more is gone than is.
+        // The mark comes first: whoever asks in between takes more for pruned than is, and never less.
         if (forgotten === 0) await run(MARK, [olderThanMs]);
         forgotten += await transaction(async (_client, say) => {
           await say(LOCK, [seen.finished]);

@@ -6,6 +6,10 @@ import { withConfig } from "../../operations/commands/with-engine.ts";
 import type { EngineOptions } from "../open.ts";
 import type { MoveOptions } from "./move/command.ts";
 
+/** What to do where a package that only this engine needs is not installed. */
+export const PACKAGES_MISSING =
+  "DATABASE_URL names PostgreSQL, whose packages are not installed: npm install pg@8.23.1 pg-boss@12.30.0";
+
 /** Opens the engine for an inbox in PostgreSQL. Throws what is in the way, and what to do. */
 export async function openServer({
   databaseUrl: url,
@@ -14,7 +18,11 @@ export async function openServer({
   clock,
   signingSecrets,
 }: EngineOptions & { databaseUrl: string }): Promise<Engine> {
-  const { openPostgresEngine } = await import("./index.ts");
+  // Who keeps to SQLite installs nothing of what this imports.
+  const { openPostgresEngine } = await import("./index.ts").catch((error: unknown) => {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+    throw isMissing ? new Error(PACKAGES_MISSING, { cause: error }) : error;
+  });
   return openPostgresEngine({ url, schema, backend, clock, signingSecrets });
 }
 

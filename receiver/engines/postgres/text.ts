@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What PostgreSQL can hold of a text: no zero bytes, no halves of surrogate pairs. Nothing that we ask for has either. */
+/** A text as PostgreSQL can hold it: without zero bytes and halves of surrogate pairs. No name that we look for has either. */
 export function storable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }
@@ -12,7 +12,7 @@ export function uuidOf(id: string): string {
 
 /** An object and the type of an event about it, as 16 bytes that only they have. */
 export function objectKey(type: string, objectId: string): string {
-  // JSON keeps what `storable` folds together apart.
+  // JSON keeps texts apart that `storable` makes the same.
   return createHash("sha256")
     .update(JSON.stringify([type, objectId]))
     .digest("hex")
@@ -36,7 +36,7 @@ export const milliseconds = (timestamp: string): string =>
 export const eventSeq = (id: string): string =>
   `('x' || right(replace(${id}::text, '-', ''), 16))::bit(64)::bigint`;
 
-/** In the words of the port, of pg-boss's. */
+/** A job's state in our words, in SQL. */
 export const JOB_STATE = `
   CASE WHEN job.state = 'active' THEN 'claimed' WHEN job.state = 'completed' THEN 'done' WHEN job.state = 'failed' THEN 'dead'
     WHEN job.state = 'cancelled' THEN 'ignored' ELSE 'pending' END`;

@@ -99,6 +99,27 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       }
     });
 
+    test("requeues what was ignored since its handler was gone, once that is there again", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      const [event] = newEvents(1);
+      await accept(engine, [event!]);
+      const handlers = [handler({ name: "gone", backoffMs: () => 3_600_000 })];
+      const first = await processing(async () => ({ kind: "failed", error: "broken" }), { handlers });
+      await ended(1);
+      await first.drain(0);
+      const second = await processing(done, { handlers: [handler({ name: "another", types: ["another"] })] });
+      await until(
+        () => engine.ledger.find(event!.id),
+        (found) => found?.state === "ignored",
+      );
+      await second.drain(0);
+      await processing(done, { handlers });
+      expect(await engine.ledger.requeue([event!.id])).toBe(1);
+      await ended(2);
+      const jobs = [{ handler: "gone", state: "done", attempts: 1 }];
+      expect(await engine.ledger.find(event!.id)).toMatchObject({ state: "done", jobs });
+    });
+
     test("requeues a thousand", async () => {
       const { engine, processing, ended } = await setUp(createBackend);
       const events = newEvents(1_000);

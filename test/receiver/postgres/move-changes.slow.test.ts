@@ -1,10 +1,13 @@
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import type { Engine, Outcome } from "../../../receiver/engine.ts";
 import { moveInbox, type MoveReport } from "../../../receiver/engines/postgres/move/move.ts";
+import { HANDLERS_PER_EVENT } from "../../../receiver/engines/sqlite/handlers.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
+import { workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
+import { newDatabase } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
@@ -53,6 +56,23 @@ test("what is requeued once it has moved is handled where it is requeued, and wh
   // What was handled here meanwhile is not brought again.
   expect(await move(true)).toMatchObject({ moved: 0, handedOver: 0 });
   expect((await postgres.ledger.counts()).byState).toMatchObject({ done: 1, dead: 3, pending: 0 });
+});
+
+test("what was given up before handlers had names stays so, however often it comes", async () => {
+  const { file, sqlite, postgres, move } = await setUp();
+  const [waits, event] = newEvents(2);
+  await accept(sqlite, [event!]);
+  const { processor } = await driven(sqlite, dead);
+  await finished(sqlite, 1);
+  await processor.drain(0);
+  const work = new Database(workFileOf(file));
+  work.exec(`UPDATE jobs SET job = job - job % ${String(HANDLERS_PER_EVENT)}`);
+  work.close();
+  await accept(sqlite, [waits!]);
+  for (const moved of [1, 0]) {
+    expect(await move(false)).toMatchObject({ moved, waiting: 1, different: [] });
+    expect(await postgres.ledger.find(event!.id)).toMatchObject({ state: "dead", lastError: "hopeless" });
+  }
 });
 
 test("the steps of a dead job go along, so that a requeue goes on from them", async () => {
@@ -109,23 +129,6 @@ test("handlers with a key that are there before the rest arrives are handed it, 
   expect(handled.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
 });
 
-test("what a move of the version before has stored ahead comes again, once", async () => {
-  const { url, sqlite, postgres, move } = await setUp();
-  const found = newEvent({ objectId: "call_1", source: "reconcile" });
-  await accept(sqlite, [found]);
-  await sqlite.intake.accept([newEvent({ objectId: "call_1" })]);
-  await move(true);
-  await administer(url, "UPDATE receiver.events SET offer = 'held'; DELETE FROM receiver.bookmarks");
-  expect(await move(true)).toMatchObject({ moved: 1, alreadyThere: 0, handedOver: 1, different: [] });
-  expect((await postgres.ledger.counts()).byState).toMatchObject({ pending: 1 });
-  const { handled } = await driven(postgres, done);
-  await until(
-    () => handled,
-    ({ length }) => length === 1,
-  );
-  expect(handled).toMatchObject([{ id: found.id, outcome: "done" }]);
-});
-
 test("a job of a handler that is gone is ignored there too, and has it back when that is", async () => {
   const { sqlite, postgres, move } = await setUp();
   const event = newEvent();
@@ -152,7 +155,7 @@ test("a job of a handler that is gone is ignored there too, and has it back when
 });
 
 async function setUp(): Promise<{
-  url: string;
+  file: string;
   sqlite: Engine;
   postgres: Engine;
   move: (finish: boolean) => Promise<MoveReport>;
@@ -164,7 +167,7 @@ async function setUp(): Promise<{
   onTestFinished(sqlite.close);
   const move = async (finish: boolean): Promise<MoveReport> =>
     moveInbox({ file, url, finish, onProgress: () => undefined, nowMs: Date.now });
-  return { url, sqlite, postgres: await opened(url), move };
+  return { file, sqlite, postgres: await opened(url), move };
 }
 
 async function dead(): Promise<Outcome> {

@@ -6,7 +6,7 @@ import type { Claim, Engine, Outcome } from "../../../receiver/engine.ts";
 import { moveInbox, StillRunning, type MoveReport } from "../../../receiver/engines/postgres/move/move.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
-import { accept, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { signalled, until } from "../helpers/until.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { driven, opened } from "./opened.ts";
@@ -140,6 +140,30 @@ describe("a move from SQLite to PostgreSQL", () => {
     expect(handled).toHaveLength(1);
   });
 
+  test("comes back to a page that something was missing of, however much has moved behind it", async () => {
+    const { sqlite, move, postgres } = await setUp();
+    const events = newEvents(MANY);
+    await accept(sqlite, events);
+    const waits = events[1]!.id;
+    const { processor } = await driven(sqlite, async ({ id, attempt }) =>
+      id === waits && attempt === 1 ? { kind: "later", reason: "not yet", delayMs: 3_600_000 } : done(),
+    );
+    await until(
+      () => sqlite.ledger.counts(),
+      ({ byState }) => byState.done === MANY - 1,
+    );
+    await processor.drain(0);
+    for (const alreadyThere of [0, MANY - 1]) {
+      const moved = MANY - 1 - alreadyThere;
+      expect(await move(false)).toMatchObject({ moved, alreadyThere, waiting: 1, compared: MANY - 1 });
+    }
+    expect(await postgres.ledger.find(waits)).toBeUndefined();
+    expect(await move(true)).toMatchObject({ moved: 1, handedOver: 1, compared: MANY, different: [] });
+    expect(await move(true)).toMatchObject({ moved: 0, alreadyThere: 0, compared: 0 });
+    const again = await postgres.intake.accept(events);
+    expect(again).toEqual({ ok: true, acceptances: events.map(() => ({ duplicate: true })) });
+  });
+
   test("leaves what is in hand to its receiver until the end, though others handle what is new there", async () => {
     const { sqlite, move, postgres } = await setUp();
     const event = newEvent();
@@ -207,13 +231,14 @@ describe("a move from SQLite to PostgreSQL", () => {
     await administer(url, "UPDATE receiver.events SET body = 'something else'");
     await accept(sqlite, [event]);
     await accept(postgres, [{ ...event, body: Buffer.from("{}") }]);
-    expect(await move(true)).toMatchObject({ moved: 0, alreadyThere: 1, different: [changed.id, event.id] });
+    expect(await move(true)).toMatchObject({ moved: 0, alreadyThere: 2, different: [changed.id, event.id] });
     await expect(openSqliteEngine({ file, clock: systemClock })).rejects.toThrow(
       /was moved to postgres:\/\/127.*set DATABASE_URL/,
     );
     // Whoever had it open when it was closed may have stored something since: another run takes it along.
     await accept(sqlite, newEvents(1));
-    expect(await move(true)).toMatchObject({ moved: 1, handedOver: 1 });
+    const different = [changed.id, event.id];
+    expect(await move(true)).toMatchObject({ moved: 1, handedOver: 1, different });
   });
 });
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { PackageMissing } from "../../../receiver/engines/postgres/packages.ts";
+import { PACKAGES_MISSING } from "../../../receiver/engines/postgres/room.ts";
 import { administer, newDatabase, sharedServer } from "../../helpers/postgres/shared.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { accept, done, newEvent } from "../engine-suite/harness.ts";
@@ -116,7 +116,7 @@ test("the packages that it names are those that are tested", () => {
     JSON.parse(readFileSync("package.json", "utf8")),
   );
   const { pg, "pg-boss": boss } = { ...dependencies, ...devDependencies };
-  expect(new PackageMissing(undefined).message).toContain(`npm install pg@${pg} pg-boss@${boss}`);
+  expect(PACKAGES_MISSING).toContain(`npm install pg@${pg} pg-boss@${boss}`);
 });
 
 test("the tests use another server where TEST_DATABASE_URL names one", async () => {

@@ -13,7 +13,6 @@ import { createIntake } from "../../../receiver/engines/postgres/intake.ts";
 import { createJobs } from "../../../receiver/engines/postgres/jobs.ts";
 import { createLedger } from "../../../receiver/engines/postgres/ledger.ts";
 import { createOffers } from "../../../receiver/engines/postgres/offers.ts";
-import { loadPackages } from "../../../receiver/engines/postgres/packages.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
 import { handler, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { postgresBackend } from "./backend.ts";
@@ -60,7 +59,7 @@ test("statements that were planned while there were five rows read few of many",
 
 async function poolOn(url: string): Promise<Pool> {
   const how = { url, schema: "receiver", purpose: "plans", connections: 2, connectTimeoutMs: 5_000 };
-  const pool = createPool(await loadPackages(), { ...how, pipeline: true });
+  const pool = createPool({ ...how, pipeline: true });
   onTestFinished(async () => pool.end());
   return pool;
 }
@@ -73,7 +72,7 @@ async function everyStatement(pool: Pool): Promise<Map<string, unknown[]>> {
     return { text: naming("receiver")(text), values };
   };
   const database = createDatabase(pool, prepare);
-  const boss = createBoss(await loadPackages(), { pool, schema: "receiver", backend: "postgres" });
+  const boss = createBoss({ pool, schema: "receiver", backend: "postgres" });
   const intake = createIntake(pool, prepare, "heard");
   const ledger = createLedger(database, boss, "heard");
   const jobs = { ...createJobs(database), ...createClaims(database, boss), ...createOffers(database, boss) };
@@ -87,13 +86,13 @@ async function everyStatement(pool: Pool): Promise<Map<string, unknown[]>> {
   await jobs.look("worker", [plain, keyed]);
   await jobs.fit(keyed);
   const claimed = await jobs.claim("worker", [], [{ handler: plain, priority: 0, limit: 4 }]);
-  const [first] = claimed.jobs;
+  const [first] = claimed;
   await jobs.claimOnly("worker", "plain", events[4]!.id);
   await jobs.steps(first!).record("step", "1");
   await jobs.steps(first!).find("step");
   await jobs.isCompleted(first!);
   await jobs.settle(
-    claimed.jobs.map(({ handler: of, job, token }) => ({ handler: of, job, token, state: "done" })),
+    claimed.map(({ handler: of, job, token }) => ({ handler: of, job, token, state: "done" })),
   );
   await jobs.takeOver("other", ["worker"], []);
   await ledger.find(events[0]!.id);

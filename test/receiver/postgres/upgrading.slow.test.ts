@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { accept, done, handler, newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
+import { accept, done, handler, newEvent, newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
-import { newEventId } from "../helpers/events.ts";
+import { idOf, newBody, newEventId } from "../helpers/events.ts";
 import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
-import { makeVersion2 } from "./version-2.ts";
+import { makeVersion2, storing } from "./version-2.ts";
 import { makeVersion3 } from "./version-3.ts";
 
 /** Of the columns of an event's row, what makes it what it is. */
@@ -64,6 +64,30 @@ test("a database that was made before handlers had names keeps what is finished,
     await rows("SELECT count(*)::int AS all, count(DISTINCT event_id)::int AS events FROM effects"),
   ).toEqual([{ all: 5, events: 5 }]);
   expect(await rows("SELECT 1 FROM pg_namespace WHERE nspname = 'receiver_jobs'")).toEqual([]);
+});
+
+test("what a move had stored ahead, and nothing else, is forgotten where it was upgraded, and comes again", async () => {
+  const { url, rows } = await postgresBackend();
+  const [ahead, own] = [newBody(), newBody()];
+  await makeVersion2(
+    url,
+    `${storing(ahead, 1)} ${storing(own, 2)}
+     INSERT INTO receiver.workers VALUES ('move', NULL, 'infinity');
+     INSERT INTO receiver.bookmarks VALUES ('move here', '1'), ('reconcile calls', 'there');
+     INSERT INTO receiver.objects VALUES (gen_random_uuid(), 1, true), (gen_random_uuid(), 2, true);
+     INSERT INTO receiver.ids VALUES (gen_random_uuid(), 1, 1, 0, true);
+     UPDATE receiver.events SET state = 'claimed', worker = 'move' WHERE seq = 1`,
+  );
+  const engine = await opened(url);
+  expect(
+    await rows("SELECT seq::int FROM receiver.ids UNION ALL SELECT seq::int FROM receiver.objects"),
+  ).toEqual([{ seq: 2 }, { seq: 2 }]);
+  expect(await rows("SELECT name FROM receiver.bookmarks")).toEqual([{ name: "reconcile calls" }]);
+  const again = [ahead, own].map((body) => newEvent({ id: idOf(body), body }));
+  expect(await engine.intake.accept(again)).toEqual({
+    ok: true,
+    acceptances: [{ duplicate: false }, { duplicate: true }],
+  });
 });
 
 test("ten processes upgrade a database at once, while events are taken", async () => {

@@ -1,42 +1,30 @@
 import type { InboxJob } from "../../../engine.ts";
-import type { MovedAlias, MovedEvent, MovedJob } from "./moved-event.ts";
+import type { MovedAlias, MovedEvent, MovedJob } from "./leaving.ts";
 import { createBoss, RETRY, SUSPECT } from "../boss.ts";
 import { createDatabase, createPool, preparing } from "../connection.ts";
 import { createLedger, EVENT } from "../ledger.ts";
-import { loadPackages } from "../packages.ts";
 import { jobId, objectKey, storable, uuidOf } from "../text.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
 const at = (milliseconds: string): string => `to_timestamp(${milliseconds} / 1000.0)`;
 
-/** Of a move of an earlier version, which stored events before they were handled: they come again. */
-const FORGET_HELD = `
-  WITH held AS (
-    DELETE FROM receiver.events
-    WHERE offer = 'held' AND seq = ANY (ARRAY(SELECT ids.seq FROM receiver.ids WHERE ids.id = ANY ($1::uuid[])))
-    RETURNING seq, id, object
-  ), objects AS (
-    DELETE FROM receiver.objects USING held WHERE objects.key = held.object AND objects.seq = held.seq
-  ), aliases AS (DELETE FROM receiver.ids USING held WHERE ids.alias AND ids.seq = held.seq)
-  DELETE FROM receiver.ids USING held WHERE ids.id = held.id`;
 /**
- * Events with their jobs and steps, and how far the move has come with them, in one statement: after a crash the next
- * run begins where this ended. Of those that are there already, what was requeued where they come from is brought
- * `again`, once, unless somebody has requeued it here.
+ * Events with their jobs and steps, in one statement. Of those that are there already, what was requeued where they come
+ * from is brought `again`, once, unless somebody has requeued it here.
  */
 const ARRIVE = `
   WITH given AS MATERIALIZED (
     SELECT g.*, nextval('receiver.seqs') AS seq FROM json_to_recordset($1) AS g(
       n integer, id uuid, type text, object uuid, reconciled boolean, "receivedAtMs" double precision, trace jsonb,
-      duplicates integer, handled integer, pruned boolean, start integer, length integer, offer text, state text, attempts integer,
+      duplicates integer, handled integer, body text, jobs json, offer text, state text, attempts integer, requeued boolean,
       "dueAtMs" double precision, "finishedAtMs" double precision, "lastError" text) ORDER BY n
   ), given_jobs AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($3) AS job(n integer, handler text, state text, priority integer, attempts integer,
+    SELECT n, job.* FROM given, json_to_recordset(jobs) AS job(handler text, state text, priority integer, attempts integer,
       "dueAtMs" double precision, "finishedAtMs" double precision, data jsonb, output jsonb, steps json)
   ), ids AS (
     INSERT INTO receiver.ids (id, seq, day, handled)
-    SELECT id, seq, floor("receivedAtMs" / 86400000), CASE WHEN pruned THEN handled ELSE 0 END
+    SELECT id, seq, floor("receivedAtMs" / 86400000), CASE WHEN body IS NULL THEN handled ELSE 0 END
     FROM given ORDER BY id
     ON CONFLICT (id) DO NOTHING
     RETURNING id, seq
@@ -48,14 +36,14 @@ const ARRIVE = `
   ), events AS (
     INSERT INTO receiver.events (seq, id, type, object, reconciled, received_at, duplicates, trace, body,
       offer, state, attempts, due_at, handled, finished_at, last_error)
-    SELECT seq, id, type, object, reconciled, ${at(`"receivedAtMs"`)}, duplicates, trace, substring($2::bytea FROM start FOR length),
+    SELECT seq, id, type, object, reconciled, ${at(`"receivedAtMs"`)}, duplicates, trace, decode(body, 'base64'),
       offer, state, attempts, ${at(`"dueAtMs"`)}, handled, ${at(`"finishedAtMs"`)}, "lastError"
-    FROM given JOIN ids USING (id, seq) WHERE NOT pruned
+    FROM given JOIN ids USING (id, seq) WHERE body IS NOT NULL
     ORDER BY seq
     RETURNING seq, received_at
   ), again AS (
-    SELECT n, events.seq, events.received_at, given.offer, given."dueAtMs"
-    FROM given JOIN receiver.ids ON ids.id = given.id JOIN receiver.events ON events.seq = ids.seq WHERE $5
+    SELECT n, events.seq, events.received_at, given.offer
+    FROM given JOIN receiver.ids ON ids.id = given.id JOIN receiver.events ON events.seq = ids.seq WHERE requeued
   ), offers AS (
     UPDATE receiver.events SET offer = again.offer, state = NULL, attempts = 0, due_at = NULL, last_error = NULL
     FROM again WHERE events.seq = again.seq AND (events.offer = 'unwanted' OR events.state = 'dead') AND again.offer <> 'unwanted'
@@ -80,19 +68,21 @@ const ARRIVE = `
     SELECT handler, seq, step.name, result FROM arrived JOIN given_jobs USING (n),
       json_to_recordset(steps) AS step(name text, result text)
     ON CONFLICT DO NOTHING
-  ), mark AS (
-    INSERT INTO receiver.bookmarks SELECT $4, $6 WHERE $6::text IS NOT NULL
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value
   )
-  SELECT n FROM given JOIN ids USING (id, seq)
-  UNION SELECT n FROM again WHERE seq IN (SELECT seq FROM offers) OR ${jobId("seq")} IN (SELECT id FROM jobs)`;
+  SELECT n, true AS fresh FROM given JOIN ids USING (id, seq)
+  UNION SELECT n, false FROM again WHERE seq IN (SELECT seq FROM offers) OR ${jobId("seq")} IN (SELECT id FROM jobs)`;
 
-const ARRIVE_ALIASES = `
-  WITH given AS (SELECT * FROM json_to_recordset($1) AS g(id uuid, of uuid, "receivedAtMs" double precision))
-  INSERT INTO receiver.ids (id, seq, day, alias, handled)
-  SELECT given.id, ids.seq, floor("receivedAtMs" / 86400000), true, ids.handled
-  FROM given JOIN receiver.ids ON ids.id = given.of ORDER BY given.id
-  ON CONFLICT (id) DO NOTHING`;
+/** What is not an event. A bookmark is left where the receiver has got one of its own meanwhile. */
+const ARRIVE_REST = `
+  WITH aliases AS (
+    INSERT INTO receiver.ids (id, seq, day, alias, handled)
+    SELECT given.id, ids.seq, floor("receivedAtMs" / 86400000), true, ids.handled
+    FROM json_to_recordset($1) AS given(id uuid, of uuid, "receivedAtMs" double precision) JOIN receiver.ids ON ids.id = given.of
+    ORDER BY given.id
+    ON CONFLICT (id) DO NOTHING
+  ), bookmarks AS (
+    INSERT INTO receiver.bookmarks SELECT * FROM json_to_recordset($2) AS given(name text, value text) ON CONFLICT DO NOTHING)
+  UPDATE receiver.facts SET pruned_before = greatest(pruned_before, to_timestamp(nullif($3::double precision, 0) / 1000.0))`;
 
 /** Gone until a worker announces them. */
 const KNOW_HANDLERS = `
@@ -105,11 +95,6 @@ const READ_BACK = `
   FROM receiver.ids LEFT JOIN receiver.events USING (seq) LEFT JOIN (${EVENT}) AS found ON found.seq = events.seq
   WHERE ids.id = ANY ($1::uuid[])`;
 
-/** Not where the receiver has got one of its own meanwhile. */
-const ADD_BOOKMARK = `INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-const REMEMBER_PRUNED = `
-  UPDATE receiver.facts SET pruned_before = greatest(pruned_before, to_timestamp($1::double precision / 1000.0))`;
-
 /** An event as it arrived: what is compared with the original. */
 export type Arrived = {
   jobs: InboxJob[];
@@ -120,82 +105,55 @@ export type Arrived = {
 
 export type ArrivingInbox = Awaited<ReturnType<typeof openArriving>>;
 
-/** The side of PostgreSQL of a move called `name`, into tables that are there. */
-export async function openArriving(options: { url: string; schema?: string | undefined; name: string }) {
-  const { url, schema = "receiver", name } = options;
-  const packages = await loadPackages();
+/** The side of PostgreSQL, whose tables are there. How far a move has come is the bookmark `markName`. */
+export async function openArriving(options: { url: string; schema?: string | undefined; markName: string }) {
+  const { url, schema = "receiver", markName } = options;
   const how = { purpose: "move", connections: 2, connectTimeoutMs: CONNECT_TIMEOUT_MS };
-  const pool = createPool(packages, { url, schema, ...how });
+  const pool = createPool({ url, schema, ...how });
   const database = createDatabase(pool, await preparing(pool, schema));
-  const { run, transaction } = database;
-  const boss = createBoss(packages, { pool, schema, backend: "postgres" });
+  const { run } = database;
+  const boss = createBoss({ pool, schema, backend: "postgres" });
   const { bookmark, setBookmark } = createLedger(database, boss, null);
-  const knowHandlers = async (events: readonly MovedEvent[]): Promise<void> => {
-    const names = new Set(events.flatMap(({ jobs }) => jobs.flatMap(({ handler }) => handler ?? [])));
-    await boss.addQueues([...names]);
-    await run(KNOW_HANDLERS, [[...names]]);
-  };
 
   return {
-    /**
-     * Stores what isn't there yet, and answers the places of that; with `again` also of what has changed. `position` is how
-     * far nothing is left behind any more.
-     */
+    /** Stores what isn't there yet. Answers the places of that, and with them of what has changed. */
     arrive: async (
       batch: readonly MovedEvent[],
-      { again = false, position }: { again?: boolean; position?: number | undefined } = {},
-    ): Promise<Set<number>> => {
-      await knowHandlers(batch);
-      let start = 1;
-      const rows = batch.map((event, n) => {
-        const length = event.body?.length ?? 0;
-        start += length;
-        return { ...rowOf(event, n), start: start - length, length };
-      });
-      const given = [
-        JSON.stringify(rows),
-        Buffer.concat(batch.map(({ body }) => body ?? Buffer.alloc(0))),
-        JSON.stringify(batch.flatMap(jobRows)),
-        bookmarkOf("moved"),
-        again,
-        position === undefined ? null : String(position),
-      ];
-      return transaction(async (_client, say) => {
-        await say(FORGET_HELD, [batch.map(({ id }) => uuidOf(id))]);
-        return new Set((await say<{ n: number }>(ARRIVE, given)).map(({ n }) => n));
-      });
+    ): Promise<{ fresh: ReadonlySet<number>; changed: ReadonlySet<number> }> => {
+      const names = new Set(batch.flatMap(({ jobs }) => jobs.flatMap(({ handler }) => handler ?? [])));
+      await boss.addQueues([...names]);
+      await run(KNOW_HANDLERS, [[...names]]);
+      const changed = await run<{ n: number; fresh: boolean }>(ARRIVE, [JSON.stringify(batch.map(rowOf))]);
+      return {
+        fresh: new Set(changed.filter(({ fresh }) => fresh).map(({ n }) => n)),
+        changed: new Set(changed.map(({ n }) => n)),
+      };
     },
-    arriveAliases: async (aliases: readonly MovedAlias[]): Promise<void> => {
+    arriveRest: async (
+      aliases: readonly MovedAlias[],
+      bookmarks: readonly { name: string; value: string }[],
+      prunedBeforeMs: number,
+    ): Promise<void> => {
       const rows = aliases.map((one) => ({ ...one, id: uuidOf(one.id), of: uuidOf(one.of) }));
-      await run(ARRIVE_ALIASES, [JSON.stringify(rows)]);
+      await run(ARRIVE_REST, [JSON.stringify(rows), JSON.stringify(bookmarks), prunedBeforeMs]);
     },
     readBack: async (ids: readonly string[]): Promise<Map<string, Arrived>> => {
       const rows = await run<Arrived & { id: string }>(READ_BACK, [ids.map(uuidOf)]);
       return new Map(rows.map((row) => [row.id, row]));
     },
-    /** How far a step of the move has come, by the seq of the inbox that is left. */
-    position: async (step: string): Promise<number> => Number((await bookmark(bookmarkOf(step))) ?? 0),
-    setPosition: async (step: string, seq: number): Promise<void> =>
-      setBookmark(bookmarkOf(step), String(seq)),
-    addBookmark: async ({ name: of, value }: { name: string; value: string }): Promise<void> => {
-      await run(ADD_BOOKMARK, [of, value]);
-    },
-    rememberPruned: async (beforeMs: number): Promise<void> => {
-      if (beforeMs > 0) await run(REMEMBER_PRUNED, [beforeMs]);
-    },
+    /** How far the move has come, by the seq of the inbox that is left. */
+    mark: async (): Promise<number> => Number((await bookmark(markName)) ?? 0),
+    setMark: async (seq: number): Promise<void> => setBookmark(markName, String(seq)),
     close: async (): Promise<void> => pool.end(),
   };
-
-  function bookmarkOf(step: string): string {
-    return `${name} ${step}`;
-  }
 }
 
 /** The row of an event; what stands for no handler by name is the event's own. */
 function rowOf(event: MovedEvent, n: number): Record<string, unknown> {
   const { id, type, objectId, source, trace, body, jobs, ...known } = event;
   const whole = jobs.find(({ handler }) => handler === null);
-  const isWaiting = jobs.length === 0 || whole?.state === "pending";
+  const isOver = whole?.state === "done" || whole?.state === "dead";
+  const isWaiting = jobs.length === 0 || (whole && !isOver && whole.state !== "ignored");
   const offer = whole?.state === "ignored" ? "unwanted" : "offered";
   return {
     ...known,
@@ -205,38 +163,34 @@ function rowOf(event: MovedEvent, n: number): Record<string, unknown> {
     object: objectId === null ? null : objectKey(type, objectId),
     reconciled: source === "reconcile",
     trace: trace === null ? null : (JSON.parse(trace) as unknown),
-    pruned: body === null,
+    body: body === null ? null : body.toString("base64"),
+    jobs: jobs.flatMap(jobRows),
     offer: isWaiting ? "waiting" : offer,
-    state: whole?.state === "done" || whole?.state === "dead" ? whole.state : null,
+    state: isOver ? whole.state : null,
     attempts: whole?.attempts ?? 0,
+    requeued: jobs.some(({ requeuedAtMs }) => requeuedAtMs !== null),
     dueAtMs: whole?.dueAtMs ?? null,
     finishedAtMs: whole?.finishedAtMs ?? null,
     lastError: whole?.lastError == null ? null : storable(whole.lastError),
   };
 }
 
-const STATES = {
-  pending: "retry",
-  claimed: "retry",
-  done: "completed",
-  dead: "failed",
-  ignored: "cancelled",
-};
+const FINISHED: Record<string, string> = { done: "completed", dead: "failed", ignored: "cancelled" };
 
-/** Rows of the jobs that have a handler's name. */
-function jobRows({ jobs }: MovedEvent, n: number): object[] {
-  return jobs.flatMap(({ handler, lastError, deferred, requeuedAtMs, ...job }: MovedJob) => {
-    if (handler === null) return [];
-    const isFresh = job.state === "pending" && job.attempts === 0 && !deferred;
-    const waits = job.suspect ? SUSPECT : RETRY;
-    return {
+/** The row of a job that has a handler's name. One that was claimed has lost its worker. */
+function jobRows({ handler, state, lastError, deferred, requeuedAtMs, ...job }: MovedJob): object[] {
+  if (handler === null) return [];
+  const isFresh = !(state in FINISHED) && state !== "claimed" && job.attempts === 0 && deferred === 0;
+  const waits = state === "suspect" || state === "claimed" ? SUSPECT : RETRY;
+  return [
+    {
       ...job,
-      n,
       handler,
-      state: isFresh ? "created" : STATES[job.state],
+      state: isFresh ? "created" : (FINISHED[state] ?? "retry"),
       priority: isFresh ? 0 : waits,
+      dueAtMs: state === "claimed" ? 0 : job.dueAtMs,
       data: requeuedAtMs === null ? null : { requeuedAtMs },
       output: lastError === null ? null : { error: storable(lastError), ...(deferred ? { deferred } : {}) },
-    };
-  });
+    },
+  ];
 }

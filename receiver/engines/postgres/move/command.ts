@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../../../clock.ts";
 import { loadConfig, type Config } from "../../../config.ts";
-import { moveInbox, StillRunning, type MoveReport } from "./move.ts";
+import type { MoveReport } from "./move.ts";
 import { EXIT, type Terminal } from "../../../operations/commands/terminal.ts";
 import { interruptible } from "../../../operations/commands/interrupt.ts";
 import { openEngineOrComplain } from "../../../operations/commands/with-engine.ts";
@@ -37,6 +37,7 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
   );
   if (!engine) return EXIT.couldNotRun;
   await engine.close();
+  const { moveInbox, StillRunning } = await import("./move.ts");
   let moved = 0;
   const report = await interruptible(
     () =>
@@ -55,20 +56,18 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
           terminal.progress(`${String(events)} events moved`);
         },
       }),
-  ).catch((error: unknown) => complainOf(error, terminal));
+  ).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    terminal.complain(
+      error instanceof StillRunning
+        ? reason
+        : `the move broke off: ${reason}. Run it again: it goes on where it stopped.`,
+    );
+  });
   if (!report) return EXIT.couldNotRun;
   if (options.json === true) terminal.value(present(report));
   else describe(report, finish, terminal);
   return report.different.length === 0 ? 0 : 1;
-}
-
-function complainOf(error: unknown, terminal: Terminal): undefined {
-  const reason = error instanceof Error ? error.message : String(error);
-  terminal.complain(
-    error instanceof StillRunning
-      ? reason
-      : `the move broke off: ${reason}. Run it again: it goes on where it stopped.`,
-  );
 }
 
 function present({ alreadyThere, handedOver, ...report }: MoveReport): Record<string, unknown> {

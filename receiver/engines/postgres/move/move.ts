@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { isFinished, type MovedEvent, type MovedJob } from "./moved-event.ts";
 import { openArriving, type Arrived, type ArrivingInbox } from "./arriving.ts";
-import { openLeaving, type LeavingInbox } from "./leaving.ts";
+import { isFinished, openLeaving, type LeavingInbox, type MovedEvent } from "./leaving.ts";
 
 const BATCH = 250;
 
@@ -38,13 +37,13 @@ export async function moveInbox(options: {
 }): Promise<MoveReport> {
   const { file, url, schema, finish } = options;
   const from = openLeaving(file);
-  const name = `move ${from.identity}`;
   try {
-    const to = await openArriving({ url, schema, name });
+    const to = await openArriving({ url, schema, markName: `move ${from.identity} moved` });
     try {
       if (finish) leave(from, options);
-      const report = { moved: 0, alreadyThere: 0, waiting: 0, handedOver: 0, compared: 0, different: [] };
-      return await move({ from, to, finish, onProgress: options.onProgress }, report);
+      const report = await move(from, to, options);
+      await to.arriveRest(from.aliases(), finish ? from.bookmarks() : [], from.prunedBeforeMs());
+      return report;
     } finally {
       await to.close();
     }
@@ -64,69 +63,40 @@ function leave(from: LeavingInbox, { url, nowMs }: Parameters<typeof moveInbox>[
   from.leave(`postgres://${host}${pathname}`);
 }
 
-type Moving = {
-  from: LeavingInbox;
-  to: ArrivingInbox;
-  finish: boolean;
-  onProgress: (events: number) => void;
-};
-
-async function move(moving: Moving, report: MoveReport): Promise<MoveReport> {
-  const { from, to, finish } = moving;
-  const waiting = new Set<string>();
-  const ready = (events: readonly MovedEvent[]): MovedEvent[] => {
-    if (finish) return events.map((event) => ({ ...event, jobs: event.jobs.map(dueAgain) }));
-    for (const event of events) if (!isFinished(event)) waiting.add(event.id);
-    return events.filter(isFinished);
+/** Each page is stored, compared with what it was made from, and then marked: what isn't marked comes again, and changes nothing. */
+async function move(
+  from: LeavingInbox,
+  to: ArrivingInbox,
+  { finish, onProgress }: Parameters<typeof moveInbox>[0],
+): Promise<MoveReport> {
+  const report = {
+    moved: 0,
+    alreadyThere: 0,
+    waiting: 0,
+    handedOver: 0,
+    compared: 0,
+    different: [] as string[],
   };
+  const waiting = new Set<string>();
   let isWhole = true;
-  for (const { events, lastSeq } of from.pages(await to.position("moved"), BATCH)) {
-    const batch = ready(events);
-    isWhole &&= batch.length === events.length;
-    const fresh = await to.arrive(batch, { position: isWhole ? lastSeq : undefined });
+  for (const { events, mark } of from.pages(await to.mark(), BATCH)) {
+    const batch = events.filter((event) => finish || isFinished(event));
+    const { fresh, changed } = await to.arrive(batch);
     report.moved += fresh.size;
-    report.alreadyThere += batch.length - fresh.size;
-    report.handedOver += batch.filter((event, n) => fresh.has(n) && !isFinished(event)).length;
-    moving.onProgress(report.moved);
-  }
-  for (const events of batchesOf(from.requeued())) {
-    const batch = ready(events);
-    const changed = await to.arrive(batch, { again: true });
     report.handedOver += batch.filter((event, n) => changed.has(n) && !isFinished(event)).length;
-  }
-  report.waiting = waiting.size;
-  for (const aliases of batchesOf(from.aliases())) await to.arriveAliases(aliases);
-  await to.rememberPruned(from.prunedBeforeMs());
-  await compare(moving, report);
-  if (!finish) return report;
-  for (const bookmark of from.bookmarks()) await to.addBookmark(bookmark);
-  return report;
-}
-
-function batchesOf<Item>(items: readonly Item[]): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, n) =>
-    items.slice(n * BATCH, (n + 1) * BATCH),
-  );
-}
-
-/** As a job waits that nobody has in hand. One that was claimed lost its worker. */
-function dueAgain(job: MovedJob): MovedJob {
-  return job.state === "claimed" ? { ...job, state: "pending", suspect: true, dueAtMs: 0 } : job;
-}
-
-/** Compares what has come over since the last time with what it was made from, and nothing behind what is left out. */
-async function compare({ from, to }: Moving, report: MoveReport): Promise<void> {
-  const movedSeq = await to.position("moved");
-  for (const { events, lastSeq } of from.pages(await to.position("compared"), BATCH)) {
-    const batch = events.filter(({ seq }) => seq <= movedSeq);
+    onProgress(report.moved);
+    if (!finish) for (const event of events) if (!isFinished(event)) waiting.add(event.id);
+    if (mark === undefined) continue;
+    report.alreadyThere += batch.length - fresh.size;
     const arrived = await to.readBack(batch.map(({ id }) => id));
     report.compared += batch.length;
-    const different = batch.filter((event) => !isSame(event, arrived.get(event.id))).map(({ id }) => id);
-    report.different.push(...different);
-    // Where something is wrong, the next run looks at it again.
-    if (report.different.length === 0) await to.setPosition("compared", Math.min(lastSeq, movedSeq));
-    if (lastSeq >= movedSeq) return;
+    report.different.push(
+      ...batch.filter((event) => !isSame(event, arrived.get(event.id))).map(({ id }) => id),
+    );
+    isWhole &&= batch.length === events.length && report.different.length === 0;
+    if (isWhole) await to.setMark(mark);
   }
+  return { ...report, waiting: waiting.size };
 }
 
 /** What can't change any more is the same on both sides. */
@@ -136,15 +106,16 @@ function isSame(event: MovedEvent, arrived: Arrived | undefined): boolean {
   if (event.body === null || arrived.hash === null) return true;
   if (arrived.receivedAtMs !== event.receivedAtMs) return false;
   if (arrived.hash !== createHash("sha256").update(event.body).digest("hex")) return false;
-  const done = event.jobs.filter(({ state }) => state === "done");
   if (!isFinished(event)) return true;
-  return done.every(({ handler, attempts, handled }) =>
-    arrived.jobs.some(
-      (job) =>
-        job.state === "done" &&
-        job.attempts === attempts &&
-        job.handled === handled &&
-        (handler === null || handler === job.handler),
-    ),
-  );
+  const done = arrived.jobs.filter(({ state }) => state === "done");
+  return event.jobs
+    .filter(({ state }) => state === "done")
+    .every(({ handler, attempts, handled }) =>
+      done.some(
+        (job) =>
+          job.attempts === attempts &&
+          job.handled === handled &&
+          (handler === null || handler === job.handler),
+      ),
+    );
 }
