@@ -144,10 +144,8 @@ test("--fault duplicate-concurrently sends both copies before either is answered
     held.push(() => response.writeHead(200).end());
     if (held.length === 2) for (const answer of held) answer();
   });
-  const { code, out } = await run(
-    ...["replay", "call.completed", "--to", receiver.url, "--secret", secret],
-    ...["--fault", "duplicate-concurrently"],
-  );
+  const options = ["--to", receiver.url, "--secret", secret, "--fault", "duplicate-concurrently"];
+  const { code, out } = await run("replay", "call.completed", ...options);
   expect({ code, out }).toEqual({ code: 0, out: `1 sent to ${receiver.url}: 1 × 200.\n` });
 });
 
