@@ -14,6 +14,7 @@ import { plantedInReceiver } from "./receiver.ts";
 import { plantedInSecurity } from "./security.ts";
 import { plantedInSignature } from "./signature.ts";
 import { plantedInSimulator } from "./simulator.ts";
+import { plantedByStranger } from "./stranger.ts";
 import { plantedInUsage } from "./usage.ts";
 import { plantedInVerify } from "./verify.ts";
 
@@ -25,6 +26,7 @@ export const BUGS: readonly PlantedBug[] = [
   ...plantedInSimulator,
   ...plantedInUsage,
   ...plantedInVerify,
+  ...plantedByStranger,
   ...plantedOrder,
   ...plantedStart,
   ...plantedBetween,
