@@ -19,12 +19,14 @@ export function createObjectIndex(db: Database.Database) {
   const extend = db.prepare(EXTEND);
   const see = db.prepare(`UPDATE objects_seen SET seq = (SELECT coalesce(max(seq), 0) FROM events)`);
   const find = db.prepare<[string, string], number>(FIND).pluck();
+  // In one transaction, for other processes store events meanwhile.
+  const takeIn = db.transaction(() => {
+    extend.run();
+    see.run();
+  });
   return {
-    /** Takes in what arrived since the last time; in one transaction, for other processes store events meanwhile. */
-    extend: db.transaction(() => {
-      extend.run();
-      see.run();
-    }),
+    /** Takes in what arrived since the last time. */
+    extend: (): void => takeIn(),
     /** The first event of the type for the object, as of the last `extend`. */
     find: (type: string, objectId: string): number | undefined => find.get(objectId, type),
   };
