@@ -143,6 +143,16 @@ describe("an error message", () => {
     expect(scrubbed.slice(994)).toBe(" +1000");
   });
 
+  test("may end as a longer text of the event does, by fewer than sixteen characters", () => {
+    const event = JSON.stringify({ note: `${"x".repeat(34)} see you later` });
+    expect(scrub("they said see you later", event)).toBe("they said see you later");
+  });
+
+  test("comes to its end beside a text that repeats itself a hundred thousand times", () => {
+    const note = "ab ab ab ".repeat(110_000);
+    expect(scrub(note.slice(1, 20_000), JSON.stringify({ note }))).toBe("[redacted]");
+  });
+
   test("never holds sixteen characters in a row of a longer text of the event, wherever the quotation begins and ends", () => {
     fc.assert(
       fc.property(
