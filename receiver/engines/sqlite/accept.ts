@@ -46,7 +46,7 @@ export function serveWriter(
       }
     }
 
-    /** With the first question, so that a file in trouble is a refusal with its reason, and tried again with the next. */
+    /** Opens with the first batch: a file in trouble is refused with its reason then, and tried again with the next. */
     function open(): ReturnType<typeof createAccept> {
       db?.close();
       db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
@@ -91,7 +91,7 @@ export function createAccept(
   });
 
   return (batch, nowMs) => {
-    // The first look at an inbox takes long: before the transaction, in which only what came since is left to look at.
+    // To read a large inbox takes long, so it is done before the transaction; only newer events are left to read in it.
     if (batch.some(({ source }) => source === "reconcile")) objects.extend();
     return acceptAll.immediate(batch, nowMs);
   };
@@ -124,7 +124,7 @@ export function createAccept(
     return seq === undefined ? insert(event, nowMs) : duplicateOf(seq, event, nowMs);
   }
 
-  /** The event has another id than the one that it is a duplicate of; from now on either names it. */
+  /** The event is a duplicate of one with another id; from now on both ids name that event. */
   function duplicateOf(seq: number, event: NewEvent, nowMs: number): Acceptance {
     insertAlias.run(keyOf(event.id), seq, nowMs);
     countDuplicateOf.run(seq);

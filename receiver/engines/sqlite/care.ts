@@ -17,11 +17,11 @@ export function check({ inbox, db }: Files): string[] {
         if (finding !== "ok") findings.push(`${file.name}: ${finding}`);
       }
     } catch (error) {
-      // Damage may be such that looking for it fails.
+      // The check itself may fail on a damaged file.
       findings.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  // What follows is asked of whole files only.
+  // The other checks only make sense for files without damage.
   if (findings.length > 0) return findings;
   const position = db.prepare<[], { seq: number; deleted: number }>(FIND_POSITION).get();
   const lastSeq = inbox.prepare<[], number>(`SELECT coalesce(max(seq), 0) FROM events`).pluck().get() ?? 0;
@@ -43,8 +43,8 @@ export function check({ inbox, db }: Files): string[] {
 }
 
 /**
- * Copies both files into `directory` while they are in use, each from one moment of its own: writers neither wait nor
- * make it begin again. The work file goes first: restored together, the inbox then has at least every event that the
+ * Copies both files into `directory` while they are in use, each as it was at one moment; writers do not wait, and do
+ * not make it start over. The work file goes first: restored together, the inbox then has at least every event that the
  * work file has seen, and what it has more is handled (again). Nothing that is there already is overwritten, and a copy
  * has its name only once it is whole.
  */

@@ -34,7 +34,7 @@ const SET_ASIDE_UP = `${SET_ASIDE} AND job >= ? ORDER BY job LIMIT ?`;
 /** Rows looked at in one go while a list is being filtered. */
 const SCAN = 500;
 
-/** What can be asked of the two files together. Reads only, through connections of any kind. */
+/** Queries over both files. They only read, so any connection will do. */
 export function createQueries({ inbox, db }: Files) {
   const findSeq = inbox.prepare<[{ key: Buffer }], number>(FIND_SEQ).pluck();
   const findEvent = inbox.prepare<[number], EventRow>(`SELECT ${EVENT_COLUMNS} FROM events WHERE seq = ?`);
@@ -72,7 +72,7 @@ export function createQueries({ inbox, db }: Files) {
     const first = seq * HANDLERS_PER_EVENT;
     const rows = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
     const jobs = rows.map((row) => toJob(row, event));
-    // Without one it has just arrived: no worker has looked at it yet.
+    // It has none before a worker has looked at it.
     if (jobs.length === 0) return { ...known, ...UNTOUCHED, nextAttemptAtMs: receivedAtMs, jobs };
     const isSplit = rows.some(({ number, state }) => number !== 0 || state === "done" || state === "dead");
     return { ...known, ...summaryOf(jobs), jobs: isSplit ? jobs : [] };

@@ -114,7 +114,7 @@ export function workFileOf(inboxFile: string): string {
   return inboxFile.replace(/(\.[^./\\]+)?$/, (extension) => `.work${extension || ".db"}`);
 }
 
-/** What to think of stored events when nobody knows any more which of them were handled. */
+/** What to do with stored events when the work file is lost, and with it which of them were handled. */
 export type WhenLost = "handle-again" | "consider-handled";
 
 /**
@@ -148,8 +148,8 @@ export function openWorkFile(options: {
     const position = findPosition.get();
     if (position?.pair !== pair)
       throw new Error(`${file} does not belong to ${inbox.name}. Restore both files from one backup.`);
-    // One that is ahead of its inbox would pass over new events without a word. Both may move while this looks, so the
-    // inbox is asked again after the position.
+    // A work file that is ahead of its inbox would skip new events silently. Both may change while this runs, so the
+    // inbox is read again after the position.
     const nowLastSeq = findLastSeq.get() ?? 0;
     if (position.seq > nowLastSeq) {
       if (whenLost === undefined) throw inboxBehind(file, inbox.name);
