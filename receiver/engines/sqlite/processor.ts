@@ -14,7 +14,7 @@ import { createLease, type LeaseParts } from "./workers.ts";
 
 /**
  * How often this asks at rest whether another process has written, other than the one that wakes it; and how often it
- * looks for what has come due, while something waits and while nothing does. All only read.
+ * looks for what has come due, while something waits and while nothing does. None writes where nothing is due.
  */
 const POLL_MS = 100;
 const DUE_MS = 100;
@@ -32,7 +32,7 @@ const SHUTTING_DOWN =
 
 /**
  * The background loop: beat, take back what vanished workers held, claim a batch, and keep the slots busy from it. It
- * claims again as soon as the batch is used up. At rest it only reads: whether something has come or is due.
+ * claims again as soon as the batch is used up. At rest it writes nothing: it looks whether something has come or is due.
  */
 export function createProcessor(
   engine: LeaseParts &
