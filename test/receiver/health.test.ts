@@ -6,7 +6,6 @@ import type { Refusal } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createHealth } from "../../receiver/operations/health.ts";
 import { createLog } from "../../receiver/operations/log.ts";
-import { setUp } from "./engine-suite/harness.ts";
 import { handClock } from "./helpers/intake.ts";
 import { testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
@@ -84,10 +83,8 @@ test.each([
 ])(
   "in the role %s a process of handlers that gives no sign of life leaves it ready: %o",
   async (role, ready) => {
-    const { engine } = await setUp(async () => ({
-      open: async ({ clock }) => openSqliteEngine({ file: join(temporaryDirectory(), "receiver.db"), clock }),
-      rows: async () => [],
-    }));
+    const file = join(temporaryDirectory(), "receiver.db");
+    const engine = await openSqliteEngine({ file, clock: systemClock });
     const composed = await compose({
       config: testConfig({ RECEIVER_ROLE: role }),
       engine,

@@ -143,17 +143,24 @@ test("what still waits for its next attempt is tried now, not sent twice", async
   expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 1, dead: 0 });
 });
 
-test("an attempt under way has not failed, in no list and in no sum", async () => {
+/** A receiver that holds back its answer: `begun` resolves with the first attempt. */
+function holdAnswer() {
   const begun = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
+  const answered = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
   const send: SimulatorOptions["send"] = () => {
     begun.resolve();
-    return answer.promise;
+    return answered.promise;
   };
+  const answer = (status: number) => answered.resolve({ outcome: { status }, durationMs: 1 });
+  return { begun: begun.promise, answer, send };
+}
+
+test("an attempt under way has not failed, in no list and in no sum", async () => {
+  const { begun, answer, send } = holdAnswer();
   const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
   register(simulator, "http://localhost:1/");
   emit(simulator);
-  await begun.promise;
+  await begun;
   const seen = async () => {
     const [list, history] = await Promise.all([
       ask("GET", "/deliveries?state=failed"),
@@ -164,7 +171,7 @@ test("an attempt under way has not failed, in no list and in no sum", async () =
     return { listed: list.body.data?.length, sent: sum("sent"), failed: sum("failed") };
   };
   expect(await seen()).toEqual({ listed: 0, sent: 1, failed: 0 });
-  answer.resolve({ outcome: { status: 503 }, durationMs: 1 });
+  answer(503);
   await simulator.settled();
   expect(await seen()).toEqual({ listed: 1, sent: 1, failed: 1 });
 });
@@ -172,18 +179,13 @@ test("an attempt under way has not failed, in no list and in no sum", async () =
 test.each(["manual", "skip"] as const)(
   "a reset waits for what is under way, and for no retry: %s",
   async (clock) => {
-    const begun = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
-    const send: SimulatorOptions["send"] = () => {
-      begun.resolve();
-      return answer.promise;
-    };
+    const { begun, answer, send } = holdAnswer();
     const { ask, simulator } = await startService({ clock, calls: 0, send });
     register(simulator, "http://localhost:1/");
     emit(simulator);
-    await begun.promise;
+    await begun;
     const reset = ask("POST", "/reset", {});
-    answer.resolve({ outcome: { status: 503 }, durationMs: 1 });
+    answer(503);
     expect((await reset).status).toBe(200);
     expect(simulator.counts.deliveries().total).toBe(0);
   },
