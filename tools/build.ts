@@ -73,7 +73,7 @@ function publishDeclarations(): void {
     }
   };
   for (const library of ["receiver", "simulator"]) reach(join(dist, library, "index.d.ts"));
-  for (const file of globSync(join(dist, "**/*.d.ts"))) if (!reached.has(file)) rmSync(file);
+  for (const file of globSync(join(dist, "**/*.d.{ts,mts}"))) if (!reached.has(file)) rmSync(file);
 }
 
 function compile(...pass: string[]): void {

@@ -14,5 +14,5 @@ const watches = process.argv[2] === "--watch";
 const observed = observe === undefined ? [] : ["--observe", observe];
 process.argv.splice(2, watches ? 1 : 0, "dev", "--quiet", ...observed);
 // By its path: the user's own node may be too old for it.
-process.argv.push("--", process.execPath, "receiver/main.ts", "start", ...(watches ? ["--watch"] : []));
+process.argv.push("--", process.execPath, "receiver/main.mjs", "start", ...(watches ? ["--watch"] : []));
 await import("../simulator/main.ts");

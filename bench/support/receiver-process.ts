@@ -38,7 +38,7 @@ export async function startReceiver(options: {
   const { PATH, HOME } = process.env;
   const child = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", options.entry ?? join(root, "receiver/main.ts")],
+    ["--disable-warning=ExperimentalWarning", options.entry ?? join(root, "receiver/main.mjs")],
     {
       cwd: root,
       env: {

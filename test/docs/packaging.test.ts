@@ -92,5 +92,5 @@ test("the container of docs/production.md is stopped later than the receiver sto
   expect(Number(run[run.indexOf("--stop-timeout") + 1])).toBeGreaterThan(15);
   expect(run).toEqual(expect.arrayContaining(["--read-only", "--cap-drop", "receiver-data:/data"]));
   const exec = commands.find(([, verb]) => verb === "exec") ?? [];
-  expect(await parseReceiver(exec.slice(exec.indexOf("receiver/main.ts") + 1))).toBeUndefined();
+  expect(await parseReceiver(exec.slice(exec.indexOf("receiver/main.mjs") + 1))).toBeUndefined();
 });

@@ -151,7 +151,7 @@ describe("the systemd unit", () => {
     const [program = "", ...words] = (settings.get("ExecStart") ?? "").split(" ");
     expect(settings.get("WorkingDirectory")).toBe(HOME);
     expect(program.replace(HOME, ".")).toBe("./node_modules/.bin/node");
-    expect(words).toEqual(["receiver/main.ts"]);
+    expect(words).toEqual(["receiver/main.mjs"]);
     const folder = temporaryDirectory();
     const receiver = await startProcess({
       entry: join(ROOT, words[0] ?? ""),

@@ -190,7 +190,7 @@ function parserOf(words: string[]): { problem: Parser; words: string[] } | undef
   if (simulator === 0 || words[0] === "npx")
     return { problem: parseSimulator, words: words.slice(simulator + 1) };
   if (words[0] === "voice-agent-receiver") return { problem: parseReceiver, words: words.slice(1) };
-  const inContainer = words.indexOf("receiver/main.ts");
+  const inContainer = words.indexOf("receiver/main.mjs");
   return inContainer === -1 ? undefined : { problem: parseReceiver, words: words.slice(inContainer + 1) };
 }
 

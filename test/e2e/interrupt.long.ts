@@ -19,7 +19,7 @@ import { newBody, SECRET, signatureFor } from "../receiver/helpers/events.ts";
 import { ROOT } from "../repository/files.ts";
 
 const SIMULATOR = [process.execPath, ...RUN_TYPESCRIPT, "simulator/main.ts"];
-const RECEIVER = [process.execPath, ...RUN_TYPESCRIPT, "receiver/main.ts"];
+const RECEIVER = [process.execPath, ...RUN_TYPESCRIPT, "receiver/main.mjs"];
 const LATEST_MS = 1_000;
 
 type Started = ReturnType<typeof start>;

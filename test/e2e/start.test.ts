@@ -61,14 +61,14 @@ describe("the whole, running", () => {
     const secret = "whsec_e2e_0123456789";
     const settings = { ...env, SIGNING_SECRET: secret };
     const service = await serve(["--clock", "manual", "--forward-to", url, "--secret", secret]);
-    const first = run("receiver/main.ts", ["start"], settings);
+    const first = run("receiver/main.mjs", ["start"], settings);
     await listening(url);
     await control(service.url, "POST", "/events", { type: "order.created", count: events });
     // Some are acknowledged and some are not: the moment to die.
     await until(async () => (await counts(service.url)).delivered >= events / 5);
     await first.kill();
 
-    run("receiver/main.ts", ["start"], settings);
+    run("receiver/main.mjs", ["start"], settings);
     await listening(url);
     await control(service.url, "POST", "/clock/advance", { until: "idle" });
     expect(await counts(service.url)).toEqual({ attempting: 0, delivered: events, dead: 0 });

@@ -67,7 +67,7 @@ describe("a fork", () => {
       "vitest.config.ts",
     ]);
     expect(paths).toEqual(
-      expect.arrayContaining(["receiver/main.ts", "shared/signature.ts", "deploy/alerts.yaml"]),
+      expect.arrayContaining(["receiver/main.mjs", "shared/signature.ts", "deploy/alerts.yaml"]),
     );
   });
 
@@ -269,7 +269,7 @@ test.runIf(ALL)("a fork type-checks and serves by itself", { timeout: 180_000 },
   expect({ status: checked.status, stdout: checked.stdout }).toEqual({ status: 0, stdout: "" });
 
   const receiver = await startProcess({
-    entry: join(fork, "receiver/main.ts"),
+    entry: join(fork, "receiver/main.mjs"),
     environment: { DATABASE_URL: `sqlite:${join(fork, "data/receiver.db")}` },
   });
   expect((await post(receiver.url, newBody())).status).toBe(200);

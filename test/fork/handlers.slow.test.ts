@@ -40,7 +40,7 @@ export const handlers = [
 
 async function start(environment: Record<string, string> = {}, ...words: string[]): Promise<ReceiverProcess> {
   return startProcess({
-    entry: join(fork, "receiver/main.ts"),
+    entry: join(fork, "receiver/main.mjs"),
     cwd: fork,
     words,
     environment: { DATABASE_URL: `sqlite:${join(fork, "receiver.db")}`, ...environment },
@@ -271,7 +271,7 @@ test("are imported by no command", async () => {
     "receiver/handlers/index.ts",
     `import { writeFileSync } from "node:fs";\nwriteFileSync("imported.txt", "");\nexport enum E { A }\n`,
   );
-  const listed = spawnSync(process.execPath, [join(fork, "receiver/main.ts"), "inbox", "list"], {
+  const listed = spawnSync(process.execPath, [join(fork, "receiver/main.mjs"), "inbox", "list"], {
     cwd: fork,
     encoding: "utf8",
     env: { DATABASE_URL: `sqlite:${join(fork, "receiver.db")}`, NO_COLOR: "1" },

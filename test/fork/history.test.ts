@@ -161,7 +161,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     const target = join(around, "my-receiver");
     expect(fork(target)).toMatchObject({ ok: true });
     expect(existsSync(join(target, ".git"))).toBe(false);
-    expect(existsSync(join(target, "receiver/main.ts"))).toBe(true);
+    expect(existsSync(join(target, "receiver/main.mjs"))).toBe(true);
   });
 });
 

@@ -32,7 +32,7 @@ function check(folder: string): void {
 
 const start = async (folder: string) =>
   startProcess({
-    entry: join(folder, "receiver/main.ts"),
+    entry: join(folder, "receiver/main.mjs"),
     environment: { DATABASE_URL: `sqlite:${join(folder, "receiver.db")}`, RECEIVER_ROLE: "ingest" },
   });
 
@@ -66,7 +66,7 @@ test("without the line of PostgreSQL, and its folder, it type-checks, runs on SQ
   const receiver = await start(folder);
   const answer = await post(receiver.url, newBody());
   expect(await answer.json()).toEqual({ received: true, duplicate: false });
-  const main = join(folder, "receiver/main.ts");
+  const main = join(folder, "receiver/main.mjs");
   const run = (words: string[], env: Record<string, string>) =>
     spawnSync(process.execPath, [...RUN_TYPESCRIPT, main, ...words], { encoding: "utf8", env });
   expect(run(["inbox", "stats"], { DATABASE_URL: "postgres://127.0.0.1:1/receiver" })).toMatchObject({

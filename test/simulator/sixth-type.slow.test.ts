@@ -118,7 +118,7 @@ test("a sixth event type goes the whole way: world, REST, webhook, the dashboard
   mkdirSync(join(folder, "data"));
   const [port, adminPort] = [await freePort(), await freePort()];
   const words = `verify --url http://127.0.0.1:${port}/webhooks --only acknowledgement.call-missed --json --`;
-  const program = [process.execPath, "receiver/main.ts"];
+  const program = [process.execPath, "receiver/main.mjs"];
   const { stdout: report } = await run(
     process.execPath,
     ["simulator/main.ts", ...words.split(" "), ...program],

@@ -56,7 +56,7 @@ try {
 }
 
 async function soak(): Promise<void> {
-  const receiver = await start(["receiver/main.ts"], { ...environment, LOG_LEVEL: "info" });
+  const receiver = await start(["receiver/main.mjs"], { ...environment, LOG_LEVEL: "info" });
   const { url, admin_url: adminUrl } = z
     .object({ url: z.string(), admin_url: z.string() })
     .parse(receiver.said);
@@ -161,7 +161,7 @@ function prune(): number {
   const db = new Database(file, { timeout: 5_000 });
   db.prepare("UPDATE events SET received_at_ms = received_at_ms - ? WHERE body IS NOT NULL").run(2 * DAY_MS);
   db.close();
-  const words = ["receiver/main.ts", "inbox", "prune", "--json"];
+  const words = ["receiver/main.mjs", "inbox", "prune", "--json"];
   const { stdout, status, stderr } = spawnSync(process.execPath, words, {
     env: environment,
     encoding: "utf8",

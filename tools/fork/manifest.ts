@@ -38,9 +38,9 @@ export function forkManifest(kit: Manifest, fork: { name: string; sources: Reado
     type: "module",
     workspaces: ["tools/node"],
     scripts: {
-      start: "node receiver/main.ts",
-      dev: "node receiver/main.ts start --watch",
-      receiver: "node receiver/main.ts",
+      start: "node receiver/main.mjs",
+      dev: "node receiver/main.mjs start --watch",
+      receiver: "node receiver/main.mjs",
       test: "vitest run",
       check: "tsc --noEmit",
     },

@@ -20,7 +20,7 @@ export type ReceiverProcess = {
   kill: () => Promise<void>;
 };
 
-export const MAIN = fileURLToPath(new URL("../../../receiver/main.ts", import.meta.url));
+export const MAIN = fileURLToPath(new URL("../../../receiver/main.mjs", import.meta.url));
 
 /** A receiver that was over before it said that it listens. */
 export class EndedEarly extends Error {
