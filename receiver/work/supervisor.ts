@@ -151,7 +151,7 @@ export function startSupervisor(options: {
   function keepAlive(child: Child, { ended, memoryBytes }: Extract<ChildMessage, { kind: "alive" }>): void {
     if (child !== current) return;
     aliveAtMs = child.heardAtMs;
-    options.onEnded(ended);
+    if (ended.length > 0) options.onEnded(ended);
     if (ended.length > 0 || child.heardAtMs - child.forkedAtMs >= LIVED_MS) restartMs = FIRST_RESTART_MS;
     if (memoryBytes <= options.memoryMegabytes * MEGABYTE) return;
     log.error(

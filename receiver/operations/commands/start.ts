@@ -21,11 +21,11 @@ export async function start(
 ): Promise<number | undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
   protectFiles(await filesOf(config), log);
-  // Express and the rest are loaded while the database is opened, in threads of its own.
-  const opening = openEngineOrComplain(config, terminal);
-  const { startReceiver } = await import("../../receiver.ts");
-  const engine = await opening;
+  const engine = await openEngineOrComplain(config, terminal);
   if (!engine) return EXIT.couldNotRun;
+  // What commits starts in a thread of its own, while the rest is loaded here.
+  void engine.intake.probe();
+  const { startReceiver } = await import("../../receiver.ts");
 
   const starting = startReceiver({
     config,
