@@ -10,7 +10,7 @@ import { createInbox } from "./intake/inbox.ts";
 import { createWebhook, type Webhook } from "./intake/webhook.ts";
 import { createHealth, type Health } from "./operations/health.ts";
 import type { Log } from "./operations/log.ts";
-import { createMetrics, type Metrics } from "./operations/metrics.ts";
+import type { Metrics } from "./operations/metrics.ts";
 import { createRequestLog, type RequestLog } from "./operations/request-log.ts";
 import { NOT_FOR_HANDLERS } from "./operations/secrets.ts";
 import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
@@ -66,7 +66,10 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { config, engine, clock, log } = options;
   const { startWork = superviseWorker } = options;
   const work = config.role === "ingest" ? undefined : await startWork(options, () => metrics);
-  const metrics = createMetrics({ counts: engine.ledger.counts, workerAlive: work?.alive });
+  const metrics = madeWhenNeeded(async () => {
+    const { createMetrics } = await import("./operations/metrics.ts");
+    return createMetrics({ counts: engine.ledger.counts, workerAlive: work?.alive });
+  });
   let storedBytes = 0;
   const health = createHealth({
     probe: engine.intake.probe,
@@ -126,6 +129,19 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
       health.stop();
       await engine.close();
     },
+  };
+}
+
+/** Makes metrics with the first of them or the first scrape, so that no start waits for their client to be loaded. */
+function madeWhenNeeded(make: () => Promise<Metrics>): Metrics {
+  let made: Promise<Metrics> | undefined;
+  const count = (one: (to: Metrics) => void): void => void (made ??= make()).then(one);
+  return {
+    received: (receipt, seconds) => count((to) => to.received(receipt, seconds)),
+    refused: (reason) => count((to) => to.refused(reason)),
+    handled: (attempts) => count((to) => to.handled(attempts)),
+    workerDied: () => count((to) => to.workerDied()),
+    text: async () => (await (made ??= make())).text(),
   };
 }
 

@@ -1,8 +1,9 @@
 import type { RequestListener } from "node:http";
 import { hostInUrl } from "../shared/host.ts";
-import type { createApp } from "./app.ts";
+import { createApp } from "./app.ts";
 import { compose, type Composed, type ComposeOptions } from "./compose.ts";
 import { pathOf } from "./intake/adapters.ts";
+import { createAdminApp } from "./operations/admin.ts";
 import { serve, type Served } from "./serve.ts";
 
 /** The receiver as a service of its own. */
@@ -17,12 +18,7 @@ export type Receiver = {
 /** Starts what the library starts, with an Express app on PORT for the service, and one on ADMIN_PORT for operators. */
 export async function startReceiver(options: ComposeOptions): Promise<Receiver> {
   const { config, engine, clock, log } = options;
-  // Express is loaded while the handlers' process starts, and the thread that commits.
-  const [receiver, { createApp }, { createAdminApp }] = await Promise.all([
-    compose(options),
-    import("./app.ts"),
-    import("./operations/admin.ts"),
-  ]);
+  const receiver = await compose(options);
   const listening: { server?: Served; admin?: Served } = {};
 
   const stop = async (): Promise<void> => {

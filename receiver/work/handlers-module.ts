@@ -55,8 +55,7 @@ export function checkNames(handlers: readonly Handler[]): void {
 async function understandTypeScript(module: URL): Promise<void> {
   // Its cache would lie where other users of the machine can write.
   process.env["TSX_DISABLE_CACHE"] ??= "1";
-  const tsconfig = nearestTsconfig(fileURLToPath(module));
-  if (tsconfig !== undefined) process.env["TSX_TSCONFIG_PATH"] ??= tsconfig;
+  process.env["TSX_TSCONFIG_PATH"] ??= nearestTsconfig(fileURLToPath(module)) ?? "";
   const [esm, cjs] = await Promise.all([import("tsx/esm/api"), import("tsx/cjs/api")]);
   esm.register();
   cjs.register();
