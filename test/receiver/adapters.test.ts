@@ -17,13 +17,11 @@ async function throughNode(
   const { seen, webhook } = recording();
   const middleware = createMiddleware(webhook, body, () => options.draining ?? false);
   const { port } = await listen(
-    createServer(
-      (request, response) => {
-        for (const [name, value] of Object.entries({ id: options.id, ...options.parsed }))
-          Object.defineProperty(request, name, { value });
-        void middleware(request, response);
-      },
-    ),
+    createServer((request, response) => {
+      for (const [name, value] of Object.entries({ id: options.id, ...options.parsed }))
+        Object.defineProperty(request, name, { value });
+      void middleware(request, response);
+    }),
   );
   const { method = "POST", path = "/hooks?key=1" } = options;
   const answer = await new Promise<Record<string, unknown>>((resolve, reject) => {
@@ -84,7 +82,9 @@ test.each<[object, string]>([
 });
 
 /** How apps mount it, and which requests are then its own; the others go on to what comes behind it. */
-test.each<[string, (app: express.Express, middleware: ReturnType<typeof createMiddleware>) => unknown, object]>([
+test.each<
+  [string, (app: express.Express, middleware: ReturnType<typeof createMiddleware>) => unknown, object]
+>([
   [
     "app.use(path)",
     (app, middleware) => app.use("/hooks", middleware),
@@ -108,7 +108,10 @@ test.each<[string, (app: express.Express, middleware: ReturnType<typeof createMi
 ])("mounted by %s it takes its own requests, and tells their whole path", async (_how, mount, expected) => {
   const { seen, webhook } = recording();
   const app = express();
-  mount(app, createMiddleware(webhook, body, () => false));
+  mount(
+    app,
+    createMiddleware(webhook, body, () => false),
+  );
   const { url } = await listen(createServer(app));
   const answers: Record<string, unknown> = {};
   for (const path of Object.keys(expected)) {

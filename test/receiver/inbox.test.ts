@@ -36,7 +36,10 @@ test.each([
 const NEW: Stored = { ok: true, acceptance: { duplicate: false } };
 
 /** Brings a signed body, and tells what came of it and what was to be stored. */
-async function bring(body: Buffer, { stored = NEW, ...changes }: Partial<Delivery> & { stored?: Stored } = {}) {
+async function bring(
+  body: Buffer,
+  { stored = NEW, ...changes }: Partial<Delivery> & { stored?: Stored } = {},
+) {
   const events: NewEvent[] = [];
   const inbox = createInbox({
     secrets: ["another", SECRET],
@@ -74,7 +77,10 @@ const differs = { storedSha256: "aa", receivedSha256: "bb" };
 test.each<[Stored, object]>([
   [NEW, { kind: "stored" }],
   [{ ok: true, acceptance: { duplicate: true } }, { kind: "duplicate" }],
-  [{ ok: true, acceptance: { duplicate: true, differs } }, { kind: "duplicate", differs }],
+  [
+    { ok: true, acceptance: { duplicate: true, differs } },
+    { kind: "duplicate", differs },
+  ],
 ])("what is stored as %j is told as %j, by its id, type and secret", async (stored, told) => {
   const body = newBody("order.created");
   const { receipt } = await bring(body, { stored });

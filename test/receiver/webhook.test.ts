@@ -111,14 +111,18 @@ test.each<
 });
 
 /** What is wrong with a request, in the order in which it is told, and the reason that is counted. */
-const WRONGS: [Partial<WebhookRequest>, Parameters<typeof ask>[1], keyof typeof ANSWERS, string | undefined][] =
-  [
-    [{ method: "HEAD" }, {}, "method", undefined],
-    [{}, { isDraining: true }, "unavailable", "draining"],
-    [{}, { freeBytes: 99 }, "unavailable", "disk_low"],
-    [{ encoding: "br" }, {}, "encoded", "encoding.unsupported"],
-    [{ announcedBytes: 11 }, {}, "too_large", "entity.too.large"],
-  ];
+const WRONGS: [
+  Partial<WebhookRequest>,
+  Parameters<typeof ask>[1],
+  keyof typeof ANSWERS,
+  string | undefined,
+][] = [
+  [{ method: "HEAD" }, {}, "method", undefined],
+  [{}, { isDraining: true }, "unavailable", "draining"],
+  [{}, { freeBytes: 99 }, "unavailable", "disk_low"],
+  [{ encoding: "br" }, {}, "encoded", "encoding.unsupported"],
+  [{ announcedBytes: 11 }, {}, "too_large", "entity.too.large"],
+];
 
 test("of several things that are wrong the first is told, and counted once", async () => {
   for (let choice = 1; choice < 2 ** WRONGS.length; choice += 1) {
