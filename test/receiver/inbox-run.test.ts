@@ -119,6 +119,26 @@ test.for([
   expect(said).toMatch(/handlers-1\.mjs:2:\d+\)/);
 });
 
+test("services are made before the handler runs, and the command waits until they are closed", async () => {
+  const run = await storedEvent();
+  const order: string[] = [];
+  vi.stubGlobal("order", order);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const services = `
+    export const createServices = async () => {
+      await new Promise(setImmediate);
+      order.push("made");
+      const close = async () => {
+        for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+        order.push("closed");
+      };
+      return { services: "ours", close };
+    };`;
+  const module = handlersOf(["one"], `order.push("handled with " + context.services);`) + services;
+  expect(await run(module)).toMatchObject({ code: 0 });
+  expect(order).toEqual(["made", "handled with ours", "closed"]);
+});
+
 test("services that cannot be closed change nothing of what came of the job", async () => {
   const run = await storedEvent();
   const services = `
