@@ -128,6 +128,36 @@ test("a handler without a schema gets events with fields missing, null or of ano
   expect(seen).toEqual([[undefined, null, undefined]]);
 });
 
+test("a handler without a schema gets texts of another form than today's as they are", async () => {
+  const texts = { id: "c-1", agent_id: "7", phone: "anonymous", created_at: "2026-01-31T18:05:09.123+01:00" };
+  const seen: unknown[] = [];
+  const handler = defineHandler({
+    name: "lenient",
+    type: "call.completed",
+    handle: ({ data: { object } }) =>
+      void seen.push([object.id, object.agent_id, object.phone, object.created_at]),
+  });
+  const bench = createBench(async () => undefined, { handler });
+  const body = bodyWith(texts, "call.completed");
+  expect(await bench.handle(bench.claim({ handler: "lenient", body }))).toEqual({ kind: "done" });
+  expect(seen).toEqual([Object.values(texts)]);
+});
+
+test("what a handler does may use what else stands in its definition", async () => {
+  const seen: unknown[] = [];
+  const definition = {
+    name: "known",
+    type: "known",
+    region: "north",
+    handle() {
+      seen.push(this.region);
+    },
+  } as const;
+  const bench = createBench(async () => undefined, { handler: defineHandler(definition) });
+  expect(await bench.handle(bench.claim())).toEqual({ kind: "done" });
+  expect(seen).toEqual(["north"]);
+});
+
 describe("the deadline", () => {
   test("aborts the signal, and the attempt has failed once the handler has ended", async () => {
     const clock = standingClock();
