@@ -1,4 +1,6 @@
+import { Writable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
+import { duration, momentAgo, wholeNumber } from "../../receiver/operations/commands/arguments.ts";
 import { backup, runDoctor } from "../../receiver/operations/commands/care.ts";
 import {
   inboxStatistics,
@@ -8,6 +10,7 @@ import {
   showEvent,
 } from "../../receiver/operations/commands/inbox.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
+import { createTerminal } from "../../receiver/operations/commands/terminal.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
 import { movableClock } from "./helpers/clock.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
@@ -52,6 +55,113 @@ async function setUp() {
   await processor.drain(0);
   return { ...receiver, clock, events };
 }
+
+test.each([
+  ["0s", 0],
+  ["90s", 90],
+  ["30m", 1_800],
+  ["12h", 43_200],
+  ["7d", 604_800],
+  ["999999s", 999_999],
+  ...["", "7", "d", "7w", "1.5h", "-1d", "+1d", "1 d", "7D", "1d2h", "1000000s"].map(
+    (text): [string, undefined] => [text, undefined],
+  ),
+])("a duration of %j is so many seconds: %o", (text, seconds) => {
+  if (seconds === undefined)
+    expect(() => duration(text)).toThrow("It takes a duration such as 30m, 12h or 7d.");
+  else expect(duration(text)).toBe(seconds);
+});
+
+test.each([
+  ["1", 1],
+  ["007", 7],
+  ["100000", 100_000],
+  ...["0", "100001", "1.5", "1e3", "-1", "", " 1", "ten"].map((text): [string, undefined] => [
+    text,
+    undefined,
+  ]),
+])("a number of %j is %o", (text, number) => {
+  if (number === undefined)
+    expect(() => wholeNumber(text)).toThrow("It takes a whole number from 1 to 100000.");
+  else expect(wholeNumber(text)).toBe(number);
+});
+
+test("a moment is so many seconds ago, and without them the beginning of time", () => {
+  const beforeMs = Date.now();
+  const agoMs = momentAgo(7_200) + 7_200_000;
+  expect(agoMs).toBeGreaterThanOrEqual(beforeMs);
+  expect(agoMs).toBeLessThanOrEqual(Date.now());
+  expect(momentAgo(undefined)).toBe(0);
+});
+
+/** What a terminal gets, in turn, of both streams; whoever watches has one that can be written over. */
+function watched(isTTY: boolean) {
+  const written: string[] = [];
+  const stream = (name: string) =>
+    Object.assign(
+      new Writable({
+        decodeStrings: false,
+        write: (text: string, _encoding, done) => {
+          written.push(`${name} ${text}`);
+          done();
+        },
+      }),
+      { isTTY },
+    );
+  return { ...createTerminal({ stdout: stream("out"), stderr: stream("err") }), written };
+}
+
+test.each([true, false])("data goes to standard output and words to standard error, watched: %s", (isTTY) => {
+  const terminal = watched(isTTY);
+  const erased = isTTY ? ["err \r\u001b[2K"] : [];
+  const progress = isTTY ? ["err \r\u001b[2K1 read"] : [];
+  terminal.print("a line");
+  terminal.say("a word");
+  terminal.complain("a problem");
+  terminal.value({ a: 1, b: [2] });
+  terminal.value({ a: 1 }, { indented: true });
+  terminal.progress("1 read");
+  terminal.print("a line");
+  terminal.print("the next");
+  terminal.progress("1 read");
+  terminal.progress("1 read");
+  terminal.complain("a problem");
+  expect(terminal.written).toEqual([
+    "out a line\n",
+    "err a word\n",
+    "err voice-agent-receiver: a problem\n",
+    'out {"a":1,"b":[2]}\n',
+    'out {\n  "a": 1\n}\n',
+    ...progress,
+    ...erased,
+    "out a line\n",
+    "out the next\n",
+    ...progress,
+    ...progress,
+    ...erased,
+    "err voice-agent-receiver: a problem\n",
+  ]);
+});
+
+test("secrets are left out of whatever is written, but not of what was asked for whole", () => {
+  const terminal = watched(false);
+  const secret = "whsec_first_0001";
+  terminal.say(secret);
+  terminal.hide([secret]);
+  terminal.print(secret, { word: secret, colour: "red" });
+  terminal.say(secret);
+  terminal.complain(secret);
+  terminal.value({ secret });
+  terminal.value({ secret }, { whole: true });
+  expect(terminal.written).toEqual([
+    `err ${secret}\n`,
+    "out [redacted]  [redacted]\n",
+    "err [redacted]\n",
+    "err voice-agent-receiver: [redacted]\n",
+    'out {"secret":"[redacted]"}\n',
+    `out {"secret":"${secret}"}\n`,
+  ]);
+});
 
 test("inbox show says of what is dead how to have it handled again, and of nothing else", async () => {
   const { engine, events } = await setUp();
