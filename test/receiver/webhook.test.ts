@@ -84,9 +84,9 @@ test.each<[string | null | undefined, string | undefined, Trace | null]>([
   [TRACE.toUpperCase(), undefined, null],
   [`${TRACE}-more`, undefined, null],
   [TRACE, undefined, { traceparent: TRACE }],
-  [TRACE, "request 1", { traceparent: TRACE, requestId: "request 1" }],
-  [undefined, "request 1", { requestId: "request 1" }],
-  ["no trace", "request 1", { requestId: "request 1" }],
+  [TRACE, "Request 1", { traceparent: TRACE, requestId: "Request 1" }],
+  [undefined, "Request 1", { requestId: "Request 1" }],
+  ["no trace", "Request 1", { requestId: "Request 1" }],
 ])("of the trace %o and the id %o is kept %o", async (traceparent, id, expected) => {
   expect((await ask({ traceparent, id })).traces).toEqual([expected]);
 });
@@ -146,16 +146,16 @@ test("what is read of a request is handed on as it is, and the line says whose i
   const bytes = Uint8Array.of(7, 8, 9);
   const { deliveries, lines, refused } = await ask({
     path: "/hooks/of/mine",
-    id: "request 1",
+    id: "Request 1",
     signatures: ["t=1", "t=2"],
     announcedBytes: 3,
     readBody: async () => ({ ok: true, bytes }),
   });
   expect(deliveries).toEqual([
-    { signatures: ["t=1", "t=2"], body: bytes, trace: { requestId: "request 1" } },
+    { signatures: ["t=1", "t=2"], body: bytes, trace: { requestId: "Request 1" } },
   ]);
   expect(lines).toEqual([
-    expect.objectContaining({ method: "POST", path: "/hooks/of/mine", request_id: "request 1", status: 200 }),
+    expect.objectContaining({ method: "POST", path: "/hooks/of/mine", request_id: "Request 1", status: 200 }),
   ]);
   expect(refused).toEqual([]);
 });
