@@ -7,6 +7,7 @@ import { systemClock } from "../../receiver/clock.ts";
 import { runJob, type RunOptions } from "../../receiver/operations/commands/inbox-run.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
+import { startHandlers } from "../../receiver/work/handlers-module.ts";
 import { handler } from "./engine-suite/harness.ts";
 import { idOf, newBody } from "./helpers/events.ts";
 import { runCommand } from "./helpers/process.ts";
@@ -137,6 +138,11 @@ test("services are made before the handler runs, and the command waits until the
   const module = handlersOf(["one"], `order.push("handled with " + context.services);`) + services;
   expect(await run(module)).toMatchObject({ code: 0 });
   expect(order).toEqual(["made", "handled with ours", "closed"]);
+  const file = join(temporaryDirectory(), "handlers.mjs");
+  writeFileSync(file, `export const handlers = [];\n${services}`);
+  const { close } = await startHandlers(pathToFileURL(file));
+  await close();
+  expect(order.slice(3)).toEqual(["made", "closed"]);
 });
 
 test("services that cannot be closed change nothing of what came of the job", async () => {
