@@ -1,9 +1,16 @@
 import { ChildProcess } from "node:child_process";
-import { expect, test } from "vitest";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { openEngine } from "../../receiver/engines/open.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
 import { startSupervisor } from "../../receiver/work/supervisor.ts";
+import { newEvent } from "./engine-suite/harness.ts";
 import { standingClock } from "./helpers/clock.ts";
+import { idOf, newBody } from "./helpers/events.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
 
 /** A process of handlers that does nothing but what it is told to say. */
 function standIn(): ChildProcess & { dies: () => void } {
@@ -23,6 +30,41 @@ function standIn(): ChildProcess & { dies: () => void } {
     },
   });
 }
+
+test("what a handlers' process has done until its very end is told before it ends", async () => {
+  const databaseUrl = `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
+  const engine = await openEngine({ databaseFile: databaseUrl.slice("sqlite:".length), clock: systemClock });
+  onTestFinished(engine.close);
+  const ended: object[] = [];
+  const supervisor = startSupervisor({
+    environment: { ...process.env, DATABASE_URL: databaseUrl, LOG_LEVEL: "silent" },
+    memoryMegabytes: 512,
+    clock: systemClock,
+    log: createLog({ level: "silent" }),
+    onEnded: (attempts) => void ended.push(...attempts),
+    onDeath: () => undefined,
+  });
+  await until(supervisor.alive, (isAlive) => isAlive);
+  // More than a second may hold, so that some are told last.
+  const bodies = Array.from({ length: 300 }, () => newBody());
+  await engine.intake.accept(
+    bodies.map((body) => newEvent({ id: idOf(body), type: "call.completed", body })),
+  );
+  supervisor.wake();
+  await until(
+    async () => (await engine.ledger.counts()).byState.done,
+    (done) => done > 0,
+  );
+  await supervisor.stop(10_000);
+  const { done } = (await engine.ledger.counts()).byState;
+  expect(ended).toHaveLength(done);
+  expect(ended[0]).toEqual({
+    handler: "log-call",
+    type: "call.completed",
+    outcome: "done",
+    durationMs: expect.any(Number),
+  });
+});
 
 test("by its metric a worker is up from its first word on, and down between its death and that of the next", async () => {
   const clock = standingClock();
