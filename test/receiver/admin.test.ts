@@ -158,6 +158,38 @@ test("an inbox that cannot be asked is a 500 with a line that says why, and the 
   ]);
 });
 
+test("while a receiver stops its admin port tells how far it is, until nothing runs any more", async () => {
+  const [stored, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { url, adminUrl, stop } = await startTestReceiver({
+    wrapEngine: (real) => {
+      const accept: Engine["intake"]["accept"] = async (batch) => {
+        if (batch.length > 0) {
+          asked.resolve();
+          await stored.promise;
+        }
+        return real.intake.accept(batch);
+      };
+      return { ...real, intake: { ...real.intake, accept } };
+    },
+  });
+  const body = newBody();
+  const posted = post(url, body);
+  await asked.promise;
+  const stopped = stop();
+  const ready = await get(`${adminUrl}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    { status: "not_ready", checks: { database: "ok", disk: "ok", draining: "shutting down" } },
+  ]);
+  expect((await get(`${adminUrl}/metrics`)).status).toBe(200);
+  expect((await get(`${adminUrl}/inbox`)).status).toBe(200);
+  stored.resolve();
+  const answer = await posted;
+  expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
+  await stopped;
+  await expect(get(`${adminUrl}/readyz`)).rejects.toThrow();
+});
+
 test("a list has fifty events unless it is asked for another number, from 1 to 1,000", async () => {
   const asked: unknown[] = [];
   const { adminUrl } = await startTestReceiver({
