@@ -1,12 +1,14 @@
 import { ChildProcess } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
 import { startSupervisor } from "../../receiver/work/supervisor.ts";
-import { newEvent } from "./engine-suite/harness.ts";
+import { accept, newEvent } from "./engine-suite/harness.ts";
 import { standingClock } from "./helpers/clock.ts";
 import { idOf, newBody } from "./helpers/events.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
@@ -32,38 +34,44 @@ function standIn(): ChildProcess & { dies: () => void } {
 }
 
 test("what a handlers' process has done until its very end is told before it ends", async () => {
-  const databaseUrl = `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
-  const engine = await openEngine({ databaseFile: databaseUrl.slice("sqlite:".length), clock: systemClock });
+  const folder = temporaryDirectory();
+  const databaseFile = join(folder, "receiver.db");
+  const engine = await openEngine({ databaseFile, clock: systemClock });
   onTestFinished(engine.close);
+  // Its handler ends once there is a file, which comes when it is being stopped.
+  const [module, go] = [join(folder, "handlers.mjs"), join(folder, "go")];
+  const library = new URL("../../receiver/work/handler.ts", import.meta.url).href;
+  writeFileSync(
+    module,
+    `import { existsSync } from "node:fs";
+    import { setTimeout } from "node:timers/promises";
+    import { defineHandler } from ${JSON.stringify(library)};
+    const handle = async () => { while (!existsSync(${JSON.stringify(go)})) await setTimeout(1); };
+    export const handlers = [defineHandler({ name: "slow", type: "*", handle })];`,
+  );
   const ended: object[] = [];
   const supervisor = startSupervisor({
-    environment: { ...process.env, DATABASE_URL: databaseUrl, LOG_LEVEL: "silent" },
+    environment: { ...process.env, DATABASE_URL: `sqlite:${databaseFile}`, LOG_LEVEL: "silent" },
+    handlersModule: pathToFileURL(module),
     memoryMegabytes: 512,
     clock: systemClock,
     log: createLog({ level: "silent" }),
     onEnded: (attempts) => void ended.push(...attempts),
     onDeath: () => undefined,
   });
-  await until(supervisor.alive, (isAlive) => isAlive);
-  // More than a second may hold, so that some are told last.
-  const bodies = Array.from({ length: 300 }, () => newBody());
-  await engine.intake.accept(
-    bodies.map((body) => newEvent({ id: idOf(body), type: "call.completed", body })),
-  );
-  supervisor.wake();
+  const body = newBody();
+  await accept(engine, [newEvent({ id: idOf(body), body })]);
   await until(
-    async () => (await engine.ledger.counts()).byState.done,
-    (done) => done > 0,
+    async () => (await engine.ledger.find(idOf(body)))?.state,
+    (state) => state === "claimed",
   );
-  await supervisor.stop(10_000);
-  const { done } = (await engine.ledger.counts()).byState;
-  expect(ended).toHaveLength(done);
-  expect(ended[0]).toEqual({
-    handler: "log-call",
-    type: "call.completed",
-    outcome: "done",
-    durationMs: expect.any(Number),
-  });
+  const stopped = supervisor.stop(10_000);
+  writeFileSync(go, "");
+  await stopped;
+  expect(await engine.ledger.find(idOf(body))).toMatchObject({ state: "done" });
+  expect(ended).toEqual([
+    { handler: "slow", type: "call.completed", outcome: "done", durationMs: expect.any(Number) },
+  ]);
 });
 
 test("by its metric a worker is up from its first word on, and down between its death and that of the next", async () => {
