@@ -92,3 +92,15 @@ test("a connection on which nothing more is asked is closed", async () => {
   await gone(socket);
   expect(socket.bytesRead).toBeGreaterThan(0);
 });
+
+const USUAL = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000, timeout: 20_000 };
+
+test.each([
+  [{}, USUAL],
+  [{ headersTimeout: 1_000 }, { ...USUAL, headersTimeout: 1_000 }],
+  [{ requestTimeout: 60_000 }, { ...USUAL, requestTimeout: 60_000 }],
+])("with the options %j clients have these times: %j", (options, times) => {
+  const { server } = createListener(() => undefined, { clock: systemClock, ...options });
+  const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = server;
+  expect({ headersTimeout, requestTimeout, keepAliveTimeout, timeout }).toEqual(times);
+});
