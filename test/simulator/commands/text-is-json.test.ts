@@ -18,11 +18,17 @@ const OUTCOMES: Record<string, Awaited<ReturnType<Send>>["outcome"]> = {
 async function startVaried() {
   const held = Promise.withResolvers<Awaited<ReturnType<Send>>>();
   let made = 0;
-  const send: Send = ({ url, signal }) => {
+  const seen = new Set<string>();
+  const send: Send = ({ url, body, signal }) => {
     made += 1;
     const durationMs = 100 + made;
+    const key = `${url} ${body.toString()}`;
+    const isAgain = seen.has(key);
+    seen.add(key);
     signal.addEventListener("abort", () => held.resolve({ outcome: { error: "interrupted" }, durationMs }));
-    const outcome = OUTCOMES[new URL(url).pathname];
+    const { pathname } = new URL(url);
+    // A retry ends otherwise than the first attempt.
+    const outcome = isAgain && pathname === "/fails" ? { status: 500 } : OUTCOMES[pathname];
     return outcome === undefined ? held.promise : Promise.resolve({ outcome, durationMs });
   };
   const { ask, simulator, url } = await startService({ clock: "manual", calls: 0, send });

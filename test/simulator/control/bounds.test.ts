@@ -285,3 +285,25 @@ test("the history counts each attempt in the period in which it was made, howeve
     expect(slots).toEqual(expected);
   }
 });
+
+test("the history looks behind two thousand newer deliveries for an attempt of an older one", async () => {
+  const send: Send = ({ url }) => {
+    const isOld = url.endsWith("/old");
+    return Promise.resolve({ outcome: { status: isOld ? 500 : 200 }, durationMs: isOld ? 100 : 500 });
+  };
+  const { ask, simulator } = await startService({ clock: "manual", calls: 0, concurrency: 1_000, send });
+  register(simulator, "http://localhost:9/old", { eventTypes: ["voicemail.created"] });
+  register(simulator, "http://localhost:9/", { eventTypes: ["call.completed"] });
+  emit(simulator, "voicemail.created");
+  // Its fifth attempt is due when the others have been sent.
+  await simulator.clock.advance(60 + 300 + 1_800 + 7_200 - 1);
+  emit(simulator, "call.completed", 2_000);
+  await simulator.settled();
+  await simulator.clock.advance(1);
+  const { body } = await ask("GET", "/history?since=5s");
+  const slots = body["slots"] as Json[];
+  const sum = (name: string) => slots.reduce((total, slot) => total + Number(slot[name]), 0);
+  expect(["sent", "acknowledged", "failed"].map(sum)).toEqual([2_001, 2_000, 1]);
+  expect(slots.map((slot) => slot["longest_ms"])).toEqual([null, null, null, null, 500, 100]);
+  expect(body["deliveries"]).toEqual({ attempting: 0, delivered: 2_000, dead: 0 });
+});
