@@ -177,15 +177,15 @@ test("of deliveries: state, attempts, how the last one ended and when the next i
   }
 });
 
-test("of the clock: mode, schedule time, what is due next and the counts, whichever way it was moved", async () => {
+test("of the clock: mode, schedule time, what is due next and the counts", async () => {
   const { told } = await startVaried();
-  for (const words of ["show", "mode manual", "mode real"]) {
+  for (const words of ["show", "mode manual"]) {
     const { rows, json } = await told("clock", ...words.split(" "));
     const counts = json["deliveries"] as Record<string, number>;
     expect(rows.map(([name]) => name)).toEqual(["Mode", "Schedule time", "Next attempt", "Deliveries"]);
     expect(rows.map(([, value]) => value)).toEqual([
       json["mode"],
-      expect.stringMatching(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      time(json["now"]),
       time(json["next_attempt_at"]),
       Object.entries(counts)
         .map(([state, count]) => `${count} ${state}`)
@@ -207,14 +207,19 @@ test.each([
   const wanted = expected.flat().map((word) => (word === "later" ? "[later]" : word));
   expect([...new Set(results)]).toEqual(wanted);
   const deliveries = json["deliveries"] as Json[];
-  for (const line of lines.filter((one) => one.startsWith("[503]")))
-    expect(line).toMatch(
-      /^\[503\] http:\/\/localhost:9\/fails {2}\d+ ms {2}next attempt at 20.* of schedule time$/,
-    );
-  for (const line of lines.filter((one) => one.startsWith("[later]")))
-    expect(line).toMatch(
-      /^\[later\] http:\/\/localhost:9\/refuses {2}next attempt at 20.* of schedule time$/,
-    );
+  // The clock stands still: the same thing a second time is due at the same time.
+  const due = (state: string) =>
+    deliveries
+      .filter((one) => result(one.attempts?.[0]) === state)
+      .map((one) => `next attempt at ${time(one["next_attempt_at"])} of schedule time`);
+  const shown = (state: string) => lines.filter((line) => line.startsWith(`[${state}]`));
+  const isMany = lines.length === 1;
+  expect(shown("503").map((line) => line.replace(/ {2}\d+ ms/, ""))).toEqual(
+    isMany ? [] : due("503").map((when) => `[503] http://localhost:9/fails  ${when}`),
+  );
+  expect(shown("later")).toEqual(
+    isMany ? [] : due("").map((when) => `[later] http://localhost:9/refuses  ${when}`),
+  );
   expect(deliveries.map((one) => result(one.attempts?.[0]))).toEqual(
     expect.arrayContaining(["204", "503", ""]),
   );

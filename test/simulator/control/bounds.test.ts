@@ -295,15 +295,14 @@ test("the history looks behind two thousand newer deliveries for an attempt of a
   register(simulator, "http://localhost:9/old", { eventTypes: ["voicemail.created"] });
   register(simulator, "http://localhost:9/", { eventTypes: ["call.completed"] });
   emit(simulator, "voicemail.created");
-  // Its fifth attempt is due when the others have been sent.
-  await simulator.clock.advance(60 + 300 + 1_800 + 7_200 - 1);
+  // Its fifth attempt is made at the time at which the others are.
+  await simulator.clock.advance(60 + 300 + 1_800 + 7_200);
   emit(simulator, "call.completed", 2_000);
   await simulator.settled();
-  await simulator.clock.advance(1);
   const { body } = await ask("GET", "/history?since=5s");
   const slots = body["slots"] as Json[];
   const sum = (name: string) => slots.reduce((total, slot) => total + Number(slot[name]), 0);
   expect(["sent", "acknowledged", "failed"].map(sum)).toEqual([2_001, 2_000, 1]);
-  expect(slots.map((slot) => slot["longest_ms"])).toEqual([null, null, null, null, 500, 100]);
+  expect(slots.map((slot) => slot["longest_ms"])).toEqual([null, null, null, null, null, 500]);
   expect(body["deliveries"]).toEqual({ attempting: 0, delivered: 2_000, dead: 0 });
 });
