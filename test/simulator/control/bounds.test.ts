@@ -306,3 +306,19 @@ test("the history looks behind two thousand newer deliveries for an attempt of a
   expect(slots.map((slot) => slot["longest_ms"])).toEqual([null, null, null, null, null, 500]);
   expect(body["deliveries"]).toEqual({ attempting: 0, delivered: 2_000, dead: 0 });
 });
+
+test("an address is kept as a URL is written, whether it is registered or changed", async () => {
+  const { ask } = await startService();
+  for (const [given, kept] of [
+    ["HTTP://LOCALHOST:3000", "http://localhost:3000/"],
+    ["http://localhost:80/a b?x=1", "http://localhost/a%20b?x=1"],
+    ["https://EXAMPLE.com:443/./in", "https://example.com/in"],
+  ] as const) {
+    const added = (await ask("POST", "/endpoints", { url: given })).body;
+    expect(added["url"]).toBe(kept);
+    const path = `/endpoints/${String(added["id"])}`;
+    await ask("PATCH", path, { url: "http://localhost:9/other" });
+    expect((await ask("PATCH", path, { url: given })).body["url"]).toBe(kept);
+    expect((await ask("GET", path)).body["url"]).toBe(kept);
+  }
+});
