@@ -38,6 +38,16 @@ test("is bounded: what was not asked for the longest is forgotten first", () => 
   expect(computed).toBe(5);
 });
 
+test("there is as much room after each change as there was before it", () => {
+  const bytes = JSON.stringify(list("a1").body).length;
+  let version = 0;
+  const cache = createPageCache({ version: () => [version], mostBytes: 2 * bytes });
+  let computed = 0;
+  for (version = 0; version < 5; version += 1)
+    for (const key of ["a", "b", "a", "b"]) cache.answer(key, () => list(`${key}${++computed % 10}`));
+  expect(computed).toBe(5 * 2);
+});
+
 test("a refusal is not remembered, nor is a key that somebody made long", () => {
   const cache = createPageCache({ version: () => [] });
   let computed = 0;
