@@ -37,16 +37,17 @@ test.each(MOVES)("a watcher is told that the clock has changed, and when: %s", a
 test("steps of stories at one time happen in the order in which they stand, the story told first before the other", async () => {
   const simulator = openSimulator({ clock: "manual" });
   const types = ["voicemail.created", "order.created", "booking.created"] as const;
+  const mixed = ["order.created", "voicemail.created", "booking.created"];
   for (const [name, order] of [
     ["one", types],
-    ["two", types.toReversed()],
+    ["two", mixed],
   ] as const)
     add(simulator, { name, summary: "At once.", steps: order.map((type) => ({ type, after_seconds: 5 })) });
   for (const name of ["one", "two"]) expect(simulator.stories.tell(name)).toMatchObject({ ok: true });
   await simulator.clock.advance(5);
   const happened = simulator.events.page({ limit: 100 }).events.toReversed();
   const meant = happened.map(({ type }) => type).filter((type) => !type.startsWith("call."));
-  expect(meant).toEqual([...types, ...types.toReversed()]);
+  expect(meant).toEqual([...types, ...mixed]);
   expect(new Set(happened.map(({ origin }) => origin))).toEqual(new Set(["world"]));
 });
 
