@@ -3,6 +3,7 @@ import { GENUINE, moment } from "../../simulator/signature-recipe/recipe.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { type CheckResult, countResults, EXIT_CODES, type Report } from "../../simulator/verify/report.ts";
 import { jsonReport } from "../../simulator/verify/reports/json.ts";
+import { junitReport } from "../../simulator/verify/reports/junit.ts";
 import { markdownReport } from "../../simulator/verify/reports/markdown.ts";
 import { present } from "../../simulator/verify/reports/presented.ts";
 import { prettyReport } from "../../simulator/verify/reports/pretty.ts";
@@ -236,3 +237,30 @@ test("Markdown has failures before advice, a reason once, and the line that repe
   const { passed, failed: wrong, advice, unverified } = countResults(RESULTS.slice(0, -1));
   expect(text).toContain(`| wire | ${passed} | ${wrong} | ${advice} | ${unverified} |`);
 });
+
+test.each(["passed", "failed", "could_not_run", "incomplete"] as const)(
+  "a build server that adds up JUnit's suites and cases finds what is announced: %s",
+  (verdict) => {
+    const incomplete = verdict === "incomplete" ? "It was cut." : undefined;
+    const xml = junitReport(present(reportOf({ verdict, incomplete })));
+    const numbers = (tag: string) => {
+      const found = { tests: 0, failures: 0, errors: 0, skipped: 0 };
+      for (const [element] of xml.matchAll(new RegExp(`<${tag} [^>]*>`, "g")))
+        for (const name of ["tests", "failures", "errors", "skipped"] as const)
+          found[name] += Number(new RegExp(` ${name}="(\\d+)"`).exec(element)?.[1]);
+      return found;
+    };
+    const count = (tag: string) => xml.match(new RegExp(`<${tag}[ >/]`, "g"))?.length ?? 0;
+    const isBroken = verdict === "could_not_run" || verdict === "incomplete";
+    expect(numbers("testsuites")).toEqual(numbers("testsuite"));
+    expect(numbers("testsuites")).toEqual({
+      tests: count("testcase"),
+      failures: count("failure"),
+      errors: count("error"),
+      skipped: count("skipped"),
+    });
+    expect(count("testcase")).toBe(RESULTS.length + (isBroken ? 1 : 0));
+    expect(xml).toContain('timestamp="2027-01-15T08:00:00.123Z"');
+    expect(xml).toContain('time="5.260"');
+  },
+);

@@ -78,6 +78,21 @@ test.each([
   expect(rows.slice(5)).toEqual(isTaken ? [] : [`Failed        20 × ${status}`]);
 });
 
+test("what was not sent since too many waited is told, and is no success though all that was sent was taken", async () => {
+  // One connection that stalls at first, while thousands fall due.
+  const receiver = await startEndpoint((response, count) => {
+    if (count === 1) setTimeout(() => response.writeHead(200).end(), 700);
+    else response.writeHead(200).end();
+  });
+  const options = ["--rate", "6000", "--duration", "500ms", "--connections", "1"];
+  const { code, out, err } = await run("load", receiver.url, "--secret", secret, ...options);
+  const [, taken, sent] = /^Acknowledged {2}(\d+) of (\d+),/.exec(out) ?? [];
+  const [, left] = /^Not sent {6}(\d+), since too many were waiting$/m.exec(out) ?? [];
+  expect({ code, err, taken }).toEqual({ code: 1, err: "", taken: sent });
+  expect(Number(left)).toBeGreaterThan(0);
+  expect(Number(sent) + Number(left)).toBe(3_000);
+});
+
 test("each figure is of what was measured: a rate over the time that it took, latencies in milliseconds", async () => {
   const receiver = await startEndpoint((response) => setTimeout(() => response.writeHead(200).end(), 60));
   const options = ["--duration", "400ms", "--connections", "2", "--json"];
