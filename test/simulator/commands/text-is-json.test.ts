@@ -224,3 +224,41 @@ test.each([
     expect.arrayContaining(["204", "503", ""]),
   );
 });
+
+test.each(["events", "deliveries"])(
+  "of %s the newest twenty are listed, or as many as are asked for",
+  async (what) => {
+    const send: Send = () => Promise.resolve({ outcome: { status: 200 }, durationMs: 1 });
+    const { ask, simulator, url } = await startService({ clock: "manual", calls: 0, send });
+    register(simulator, "http://localhost:9/");
+    await ask("POST", "/events", { type: "call.completed", count: 30 });
+    await simulator.settled();
+    const whole = (await ask("GET", `/${what}`)).body.data?.map(({ id }) => id) ?? [];
+    expect(whole).toHaveLength(30);
+    for (const [words, count] of [
+      [[], 20],
+      [["--limit", "1"], 1],
+      [["--limit", "29"], 29],
+      [["--limit", "1000"], 30],
+    ] as const) {
+      const told = (await run(what, ...words, "--json", "--simulator", url)).json<Json>();
+      expect(told.data?.map(({ id }) => id)).toEqual(whole.slice(0, count));
+      const { out } = await run(what, ...words, "--simulator", url);
+      expect(out.trimEnd().split("\n")).toHaveLength(1 + count);
+    }
+    for (const limit of ["0", "1001", "x"])
+      expect((await run(what, "--limit", limit, "--simulator", url)).code, limit).toBe(2);
+  },
+);
+
+test("of more deliveries than one page has, the first attempt of each is waited for and counted", async () => {
+  const send: Send = ({ url }) =>
+    Promise.resolve({ outcome: { status: url.endsWith("/a") ? 200 : 503 }, durationMs: 1 });
+  const { simulator, url } = await startService({ clock: "manual", calls: 0, concurrency: 1_000, send });
+  for (const path of ["a", "b"]) register(simulator, `http://localhost:9/${path}`);
+  const { out, code } = await run("trigger", "call.completed", "--count", "501", "--simulator", url);
+  const lines = out.trimEnd().split("\n");
+  expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 22 });
+  expect(lines.slice(0, 20).every((line) => /^call\.completed {2}evt_[0-9a-f]{32}$/.test(line))).toBe(true);
+  expect(lines.slice(20)).toEqual(["… and 481 more", "First attempts: 501 × 200, 501 × 503"]);
+});

@@ -5,6 +5,7 @@ import type { SimulatorOptions } from "../../../simulator/compose.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { startService, type Json } from "../../helpers/service.ts";
 import { emit, emitOne, readingsWith, register } from "../../helpers/simulator.ts";
+import { run } from "../commands/in-process.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 /** How far each list and each refusal of the control API goes: the last that is told, and the first that is not. */
@@ -105,13 +106,15 @@ test("64 streams may be open, and another one as soon as one of them is closed",
 test("a thousand are sent again at once, the newest of them, the oldest first, and it is said that there are more", async () => {
   let status = 500;
   const send = answering(() => status);
-  const { ask, simulator } = await startService({ clock: "manual", calls: 0, concurrency: 1_000, send });
+  const { ask, simulator, url } = await startService({ clock: "manual", calls: 0, concurrency: 1_000, send });
   register(simulator, "http://localhost:9/");
   const ids = emit(simulator, "call.completed", 1_001);
   await simulator.settled();
   const search = { state: "failed" };
   const dry = (await ask("POST", "/deliveries/resend", { ...search, dry_run: true })).body;
   expect(dry).toMatchObject({ total: 1_000, has_more: true, data: [], counts: [{ count: 1_000 }] });
+  const shell = await run("deliveries", "resend", "--state", "failed", "--dry-run", "--simulator", url);
+  expect(shell.err).toBe("1000 would be sent again; nothing was sent. There is more: say it again.\n");
   status = 200;
   const { body } = await ask("POST", "/deliveries/resend", search);
   expect(body).toMatchObject({ total: 1_000, has_more: true });
