@@ -1,3 +1,4 @@
+import express from "express";
 import { createServer, request as ask } from "node:http";
 import { expect, test } from "vitest";
 import { createMiddleware, pathOf } from "../../receiver/intake/adapters.ts";
@@ -11,14 +12,16 @@ const body = createBodyReader({ maxBodyBytes: 100 });
 
 async function throughNode(
   headers: Record<string, string | string[]>,
-  options: { id?: unknown; draining?: boolean; method?: string; path?: string } = {},
+  options: { id?: unknown; draining?: boolean; method?: string; path?: string; parsed?: object } = {},
 ) {
   const { seen, webhook } = recording();
   const middleware = createMiddleware(webhook, body, () => options.draining ?? false);
   const { port } = await listen(
-    createServer(
-      (request, response) => void middleware(Object.assign(request, { id: options.id }), response),
-    ),
+    createServer((request, response) => {
+      for (const [name, value] of Object.entries({ id: options.id, ...options.parsed }))
+        Object.defineProperty(request, name, { value });
+      void middleware(request, response);
+    }),
   );
   const { method = "POST", path = "/hooks?key=1" } = options;
   const answer = await new Promise<Record<string, unknown>>((resolve, reject) => {
@@ -55,6 +58,67 @@ test.each([
   [() => "7", undefined],
 ])("the app's id %o of a request is taken for %o", async (id, expected) => {
   expect((await throughNode(FULL, { id })).seen?.id).toBe(expected);
+});
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+/** What body parsers leave beside the request: the bytes that were signed, or a text or an object that they made of them. */
+test.each<[object, string]>([
+  [{ rawBody: bytes("raw"), body: bytes("inflated") }, "raw"],
+  [{ rawBody: bytes("raw"), body: { made: "of it" } }, "raw"],
+  [{ rawBody: "a text", body: bytes("bytes") }, "bytes"],
+  [{ body: bytes("bytes") }, "bytes"],
+  [{ body: new Uint8Array() }, ""],
+  [{ body: {} }, "{}"],
+  [{ body: "a text" }, "{}"],
+  [{ body: bytes("x".repeat(100)) }, "x".repeat(100)],
+  [{ body: bytes("x".repeat(101)) }, "too_large"],
+  [{ rawBody: bytes("x".repeat(101)), body: bytes("x") }, "too_large"],
+  [{ readableDidRead: true }, "already_read"],
+  [{ readableDidRead: true, body: { made: "of it" } }, "already_read"],
+  [{ readableDidRead: true, rawBody: bytes("raw") }, "raw"],
+])("of a request with %o the body is taken for %o", async (parsed, expected) => {
+  expect((await throughNode(FULL, { parsed })).seen?.body).toBe(expected);
+});
+
+/** How apps mount it, and which requests are then its own; the others go on to what comes behind it. */
+test.each<
+  [string, (app: express.Express, middleware: ReturnType<typeof createMiddleware>) => unknown, object]
+>([
+  [
+    "app.use(path)",
+    (app, middleware) => app.use("/hooks", middleware),
+    { "/hooks": "/hooks", "/hooks?a=1": "/hooks", "/hooks/": "/hooks/", "/hooks/more": 404, "/else": 404 },
+  ],
+  [
+    "app.use()",
+    (app, middleware) => app.use(middleware),
+    { "/": "/", "/hooks": "/hooks", "/hooks/more?a=1": "/hooks/more" },
+  ],
+  [
+    "app.post(path)",
+    (app, middleware) => app.post("/hooks", middleware),
+    { "/hooks?a=1": "/hooks", "/hooks/more": 404 },
+  ],
+  [
+    "a router at a path",
+    (app, middleware) => app.use("/api", express.Router().post("/hooks", middleware)),
+    { "/api/hooks?a=1": "/api/hooks", "/hooks": 404 },
+  ],
+])("mounted by %s it takes its own requests, and tells their whole path", async (_how, mount, expected) => {
+  const { seen, webhook } = recording();
+  const app = express();
+  mount(
+    app,
+    createMiddleware(webhook, body, () => false),
+  );
+  const { url } = await listen(createServer(app));
+  const answers: Record<string, unknown> = {};
+  for (const path of Object.keys(expected)) {
+    const { status } = await fetch(url + path, { method: "POST", body: "{}" });
+    answers[path] = seen.splice(0)[0]?.path ?? status;
+  }
+  expect(answers).toEqual(expected);
 });
 
 test.each([true, false])("while it drains (%s) connections are closed behind answers", async (draining) => {

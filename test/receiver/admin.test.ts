@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { Engine } from "../../receiver/engine.ts";
+import { sampleVoicemail } from "../../shared/samples.ts";
 import { get, idOf, newBody, newEventId, post, signatureFor } from "./helpers/events.ts";
 import { rawRequest, sendRaw } from "./helpers/raw.ts";
 import { startTestReceiver, useReceiver } from "./helpers/receiver.ts";
@@ -64,6 +66,207 @@ describe("the admin port", () => {
     expect(await ask("localhost:1")).toBe(200);
     expect(await ask("127.0.0.1")).toBe(200);
     expect(await ask("evil.example")).toBe(403);
+  });
+});
+
+describe("each port", () => {
+  const busy = (real: Engine): Engine => {
+    const probe: Engine["intake"]["probe"] = async () => ({ ok: false, reason: "busy", detail: "held" });
+    return { ...real, intake: { ...real.intake, probe } };
+  };
+
+  test.each([
+    ["ready", 200, "ok", (real: Engine) => real],
+    ["not_ready", 503, "busy", busy],
+  ])(
+    "says that it is %s, with what it looked at, and lives all the same",
+    async (status, code, database, wrapEngine) => {
+      const { url, adminUrl, logLines } = await startTestReceiver({ wrapEngine });
+      for (const at of [new URL(url).origin, adminUrl]) {
+        const answer = await get(`${at}/readyz`);
+        expect([answer.status, await answer.json()]).toEqual([
+          code,
+          { status, checks: { database, disk: "ok", draining: "ok" } },
+        ]);
+        const head = await fetch(`${at}/readyz`, { method: "HEAD" });
+        expect([head.status, await head.text()]).toEqual([code, ""]);
+        const live = await get(`${at}/healthz`);
+        expect([live.status, await live.json()]).toEqual([200, { status: "ok" }]);
+      }
+      const told = logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      const troubles = told.filter(({ level }) => level === "error");
+      expect(troubles).toEqual(
+        code === 200 ? [] : [expect.objectContaining({ reason: "busy", detail: "held" })],
+      );
+      for (const path of ["/healthz", "/readyz"]) {
+        const posted = await fetch(new URL(path, url), { method: "POST", body: "{}" });
+        expect([posted.status, posted.headers.get("allow"), await posted.json()]).toEqual([
+          405,
+          "GET, HEAD",
+          { error: "method_not_allowed", message: "Ask with GET." },
+        ]);
+      }
+    },
+  );
+
+  test("says in JSON what there is where there is nothing", async () => {
+    const { url, adminUrl, logLines } = await startTestReceiver();
+    const lost = await get(new URL("/nothing?key=1", url));
+    expect([lost.status, await lost.json()]).toEqual([
+      404,
+      { error: "not_found", message: "Send events to /webhooks." },
+    ]);
+    expect(JSON.parse(logLines.at(-1)!)).toMatchObject({
+      level: "warn",
+      method: "GET",
+      path: "/nothing",
+      status: 404,
+    });
+    for (const [path, message] of [
+      ["/nothing", "There are /, /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}."],
+      ["/inbox/evt_1", "No event evt_1 was accepted here."],
+    ] as const) {
+      const answer = await get(adminUrl + path);
+      expect([answer.status, await answer.json()]).toEqual([404, { error: "not_found", message }]);
+    }
+  });
+});
+
+test("an inbox that cannot be asked is a 500 with a line that says why, and the metrics go on without it", async () => {
+  const list = (): Promise<never> => Promise.reject(new Error("the disk is gone"));
+  const { adminUrl, logLines } = await startTestReceiver({
+    wrapEngine: (real) => ({ ...real, ledger: { ...real.ledger, list, counts: list } }),
+  });
+  for (const path of ["/inbox", "/events", "/"]) {
+    logLines.length = 0;
+    const answer = await get(adminUrl + path);
+    expect([answer.status, await answer.json()]).toEqual([
+      500,
+      { error: "server_error", message: "The receiver failed. Its log says why." },
+    ]);
+    expect(logLines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({
+        level: "error",
+        err: expect.objectContaining({ message: "the disk is gone" }),
+      }),
+    ]);
+  }
+  const metrics = await get(`${adminUrl}/metrics`);
+  expect([metrics.status, metrics.headers.get("content-type")]).toEqual([
+    200,
+    expect.stringMatching(/^text\/plain; version=/),
+  ]);
+});
+
+test("while a receiver stops its admin port tells how far it is, until nothing runs any more", async () => {
+  const [stored, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { url, adminUrl, stop } = await startTestReceiver({
+    wrapEngine: (real) => {
+      const accept: Engine["intake"]["accept"] = async (batch) => {
+        if (batch.length > 0) {
+          asked.resolve();
+          await stored.promise;
+        }
+        return real.intake.accept(batch);
+      };
+      return { ...real, intake: { ...real.intake, accept } };
+    },
+  });
+  const body = newBody();
+  const posted = post(url, body);
+  await asked.promise;
+  const stopped = stop();
+  const ready = await get(`${adminUrl}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    { status: "not_ready", checks: { database: "ok", disk: "ok", draining: "shutting down" } },
+  ]);
+  expect((await get(`${adminUrl}/metrics`)).status).toBe(200);
+  expect((await get(`${adminUrl}/inbox`)).status).toBe(200);
+  stored.resolve();
+  const answer = await posted;
+  expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
+  await stopped;
+  await expect(get(`${adminUrl}/readyz`)).rejects.toThrow();
+});
+
+test("a list has fifty events unless it is asked for another number, from 1 to 1,000", async () => {
+  const asked: unknown[] = [];
+  const { adminUrl } = await startTestReceiver({
+    wrapEngine: (real) => {
+      const list: Engine["ledger"]["list"] = async (...given) => {
+        asked.push(given);
+        return [];
+      };
+      return { ...real, ledger: { ...real.ledger, list } };
+    },
+  });
+  for (const [query, limit] of [
+    ["", 50],
+    ["limit=1", 1],
+    ["limit=1000", 1_000],
+    ["limit=0", 400],
+    ["limit=1001", 400],
+    ["limit=1.5", 400],
+    ["limit=ten", 400],
+    ["before_seq=0", 400],
+  ] as const) {
+    asked.length = 0;
+    const answer = await get(`${adminUrl}/inbox?${query}`);
+    if (limit === 400) {
+      const message = expect.stringMatching(new RegExp(`^${query.split("=")[0] ?? ""}: `));
+      expect([answer.status, await answer.json(), asked]).toEqual([
+        400,
+        { error: "invalid_request", message },
+        [],
+      ]);
+    } else expect(asked).toEqual([[{}, { limit, beforeSeq: undefined }]]);
+  }
+  await get(`${adminUrl}/inbox?state=dead&type=t&handler=h&limit=7&before_seq=9`);
+  expect(asked).toEqual([
+    [
+      { state: "dead", type: "t", handler: "h" },
+      { limit: 7, beforeSeq: 9 },
+    ],
+  ]);
+});
+
+test.each([
+  ["true", true],
+  ["false", false],
+  ["", false],
+])("with ADMIN_SHOW_BODIES=%s the page shows envelopes whole: %o", async (setting, isWhole) => {
+  const { url, adminUrl } = await startTestReceiver({ environment: { ADMIN_SHOW_BODIES: setting } });
+  const body = newBody("voicemail.created");
+  await post(url, body);
+  const page = await (await get(`${adminUrl}/events/${idOf(body)}`)).text();
+  expect(page.includes(sampleVoicemail.customer_name)).toBe(isWhole);
+  expect(page.includes("ADMIN_SHOW_BODIES=true shows all of it")).toBe(!isWhole);
+});
+
+test.each([
+  ["dana", "dana"],
+  ["", "unnamed"],
+  [undefined, "unnamed"],
+  ["x".repeat(65), "x".repeat(64)],
+])("who requeues as %o stands in the log as %o, with what was asked", async (name, operator) => {
+  const token = "whoever-has-this-may";
+  const { adminUrl, logLines } = await startTestReceiver({ environment: { ADMIN_TOKEN: token } });
+  const basic = Buffer.from(`${name ?? ""}:${token}`).toString("base64");
+  const answer = await fetch(`${adminUrl}/requeue`, {
+    method: "POST",
+    headers: { authorization: name === undefined ? `Bearer ${token}` : `Basic ${basic}` },
+    body: new URLSearchParams({ id: newEventId(), handler: "pos", confirmed: "yes" }),
+  });
+  expect(answer.status).toBe(200);
+  const { time: _, ...line } = JSON.parse(logLines.at(-1)!) as Record<string, unknown>;
+  expect(line).toEqual({
+    level: "warn",
+    operator,
+    requeued: 0,
+    handler: "pos",
+    ids: 1,
+    msg: "an operator requeued events",
   });
 });
 

@@ -1,13 +1,19 @@
+import { Writable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
+import { duration, momentAgo, wholeNumber } from "../../receiver/operations/commands/arguments.ts";
+import type { Engine, EventState, InboxEvent } from "../../receiver/engine.ts";
 import { backup, runDoctor } from "../../receiver/operations/commands/care.ts";
 import {
+  exportEvents,
   inboxStatistics,
   listInbox,
   pruneInbox,
   requeueEvents,
   showEvent,
+  type RequeueOptions,
 } from "../../receiver/operations/commands/inbox.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
+import { createTerminal } from "../../receiver/operations/commands/terminal.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
 import { movableClock } from "./helpers/clock.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
@@ -52,6 +58,113 @@ async function setUp() {
   await processor.drain(0);
   return { ...receiver, clock, events };
 }
+
+test.each([
+  ["0s", 0],
+  ["90s", 90],
+  ["30m", 1_800],
+  ["12h", 43_200],
+  ["7d", 604_800],
+  ["999999s", 999_999],
+  ...["", "7", "d", "7w", "1.5h", "-1d", "+1d", "1 d", "7D", "1d2h", "1000000s"].map(
+    (text): [string, undefined] => [text, undefined],
+  ),
+])("a duration of %j is so many seconds: %o", (text, seconds) => {
+  if (seconds === undefined)
+    expect(() => duration(text)).toThrow("It takes a duration such as 30m, 12h or 7d.");
+  else expect(duration(text)).toBe(seconds);
+});
+
+test.each([
+  ["1", 1],
+  ["007", 7],
+  ["100000", 100_000],
+  ...["0", "100001", "1.5", "1e3", "-1", "", " 1", "ten"].map((text): [string, undefined] => [
+    text,
+    undefined,
+  ]),
+])("a number of %j is %o", (text, number) => {
+  if (number === undefined)
+    expect(() => wholeNumber(text)).toThrow("It takes a whole number from 1 to 100000.");
+  else expect(wholeNumber(text)).toBe(number);
+});
+
+test("a moment is so many seconds ago, and without them the beginning of time", () => {
+  const beforeMs = Date.now();
+  const agoMs = momentAgo(7_200) + 7_200_000;
+  expect(agoMs).toBeGreaterThanOrEqual(beforeMs);
+  expect(agoMs).toBeLessThanOrEqual(Date.now());
+  expect(momentAgo(undefined)).toBe(0);
+});
+
+/** What a terminal gets, in turn, of both streams; whoever watches has one that can be written over. */
+function watched(isTTY: boolean) {
+  const written: string[] = [];
+  const stream = (name: string) =>
+    Object.assign(
+      new Writable({
+        decodeStrings: false,
+        write: (text: string, _encoding, done) => {
+          written.push(`${name} ${text}`);
+          done();
+        },
+      }),
+      { isTTY },
+    );
+  return { ...createTerminal({ stdout: stream("out"), stderr: stream("err") }), written };
+}
+
+test.each([true, false])("data goes to standard output and words to standard error, watched: %s", (isTTY) => {
+  const terminal = watched(isTTY);
+  const erased = isTTY ? ["err \r\u001b[2K"] : [];
+  const progress = isTTY ? ["err \r\u001b[2K1 read"] : [];
+  terminal.print("a line");
+  terminal.say("a word");
+  terminal.complain("a problem");
+  terminal.value({ a: 1, b: [2] });
+  terminal.value({ a: 1 }, { indented: true });
+  terminal.progress("1 read");
+  terminal.print("a line");
+  terminal.print("the next");
+  terminal.progress("1 read");
+  terminal.progress("1 read");
+  terminal.complain("a problem");
+  expect(terminal.written).toEqual([
+    "out a line\n",
+    "err a word\n",
+    "err voice-agent-receiver: a problem\n",
+    'out {"a":1,"b":[2]}\n',
+    'out {\n  "a": 1\n}\n',
+    ...progress,
+    ...erased,
+    "out a line\n",
+    "out the next\n",
+    ...progress,
+    ...progress,
+    ...erased,
+    "err voice-agent-receiver: a problem\n",
+  ]);
+});
+
+test("secrets are left out of whatever is written, but not of what was asked for whole", () => {
+  const terminal = watched(false);
+  const secret = "whsec_first_0001";
+  terminal.say(secret);
+  terminal.hide([secret]);
+  terminal.print(secret, { word: secret, colour: "red" });
+  terminal.say(secret);
+  terminal.complain(secret);
+  terminal.value({ secret });
+  terminal.value({ secret }, { whole: true });
+  expect(terminal.written).toEqual([
+    `err ${secret}\n`,
+    "out [redacted]  [redacted]\n",
+    "err [redacted]\n",
+    "err voice-agent-receiver: [redacted]\n",
+    'out {"secret":"[redacted]"}\n',
+    `out {"secret":"${secret}"}\n`,
+  ]);
+});
 
 test("inbox show says of what is dead how to have it handled again, and of nothing else", async () => {
   const { engine, events } = await setUp();
@@ -119,6 +232,186 @@ test("inbox requeue says what it left and why, and prune by which ages it went",
   const nothing = recordingTerminal();
   expect(await requeueEvents(engine, [], { type: "call.completed" }, nothing)).toBe(2);
   expect(nothing.said.join()).toContain("--state dead, --state ignored, or --handler NAME --since 7d");
+});
+
+/** Only what is asked for; the rest is the real inbox's. */
+const withLedger = (engine: Engine, ledger: Partial<Engine["ledger"]>): Engine => ({
+  ...engine,
+  ledger: { ...engine.ledger, ...ledger },
+});
+
+const LEFT = "left as they are: only dead and ignored jobs";
+
+test.each<[string, boolean, RequeueOptions, number, number, string[]]>([
+  ["named, and all of it is", true, {}, 2, 0, []],
+  ["named, and a part is", true, {}, 1, 1, [`1 ${LEFT} can be requeued, of events that are not pruned.`]],
+  [
+    "named, and a part of one handler is",
+    true,
+    { handler: "crm" },
+    1,
+    1,
+    [`1 ${LEFT} of crm can be requeued, of events that are not pruned.`],
+  ],
+  ["named, and nothing is", true, {}, 0, 1, [`2 ${LEFT} can be requeued, of events that are not pruned.`]],
+  ["chosen by state, and all of it is", false, { state: "dead" }, 2, 0, []],
+  [
+    "chosen by state, and a part is",
+    false,
+    { state: "dead" },
+    1,
+    0,
+    [`1 ${LEFT} can be requeued, of events that are not pruned.`],
+  ],
+  ["what a handler gets, and a part is", false, { handler: "crm", since: 3_600 }, 1, 0, []],
+])(
+  "of what is %s requeued it is told how much, and only of what was named it is a failure",
+  async (_what, isNamed, options, requeued, code, said) => {
+    const { engine } = await setUp();
+    const events = (await engine.ledger.list({}, { limit: 2 })).map(({ id }) => id);
+    const partly = withLedger(engine, {
+      list: async (_filter, page) =>
+        "afterSeq" in page && page.afterSeq > 0 ? [] : engine.ledger.list({}, { limit: 2 }),
+      requeue: async () => requeued,
+    });
+    const terminal = recordingTerminal();
+    expect(await requeueEvents(partly, isNamed ? events : [], options, terminal)).toBe(code);
+    expect([terminal.printed, terminal.said]).toEqual([[`${String(requeued)} requeued.`], said]);
+    const json = recordingTerminal();
+    expect(await requeueEvents(partly, isNamed ? events : [], { ...options, json: true }, json)).toBe(code);
+    expect([json.printed, json.said]).toEqual([[JSON.stringify({ requeued, left: 2 - requeued })], []]);
+  },
+);
+
+test("inbox requeue says which handlers there are, and why there are none", async () => {
+  const { engine } = await startTestReceiver();
+  const asked = async (handlers: string[]): Promise<string[]> => {
+    const terminal = recordingTerminal();
+    const known = withLedger(engine, {
+      handlers: async () => handlers.map((name) => ({ name, types: "*" })),
+    });
+    expect(await requeueEvents(known, [], { handler: "lost", state: "dead" }, terminal)).toBe(2);
+    return terminal.said;
+  };
+  const start = "voice-agent-receiver: no handler is called lost. There are: ";
+  expect(await asked(["crm", "pos"])).toEqual([`${start}crm, pos.`]);
+  expect(await asked([])).toEqual([`${start}none yet, for no worker has started.`]);
+});
+
+const EVENT: InboxEvent = {
+  seq: 1,
+  id: "evt_1",
+  type: "call.completed",
+  state: "done",
+  source: "webhook",
+  attempts: 2,
+  handled: 1,
+  duplicates: 0,
+  receivedAtMs: Date.UTC(2026, 0, 31),
+  finishedAtMs: null,
+  nextAttemptAtMs: null,
+  deferredUntilMs: null,
+  lastError: "the event's",
+  jobs: [],
+};
+
+test.each<[EventState, string]>([
+  ["done", "green"],
+  ["dead", "red"],
+  ["pending", "yellow"],
+  ["claimed", "cyan"],
+  ["ignored", "gray"],
+  ["pruned", "gray"],
+])(
+  "inbox list has a line of what is %s in %s, with the job's own words where a handler is named",
+  async (state, colour) => {
+    const { engine } = await startTestReceiver();
+    const other: EventState = state === "done" ? "dead" : "done";
+    const job = { handler: "crm", state: other, attempts: 1, lastError: null } as const;
+    const rest = { handled: 0, nextAttemptAtMs: null, deferred: false, finishedAtMs: null };
+    const event: InboxEvent = {
+      ...EVENT,
+      state,
+      type: state === "pruned" ? null : "a.type_of_one",
+      jobs: [{ ...job, ...rest }],
+    };
+    const listed = withLedger(engine, { list: async () => [event] });
+    const lines: unknown[] = [];
+    const terminal = { ...recordingTerminal(), print: (...line: unknown[]) => void lines.push(line) };
+    expect(await listInbox(listed, { limit: 2 }, terminal)).toBe(0);
+    expect(await listInbox(listed, { limit: 2, handler: "crm" }, terminal)).toBe(0);
+    const type = (state === "pruned" ? "" : "a.type_of_one").padEnd(17);
+    const start = `2026-01-31T00:00:00.000Z  ${type}  evt_1  `;
+    expect(lines).toEqual([
+      [`${start}2 attempts  the event's`, { word: state.padEnd(8), colour }],
+      [`${start}1 attempt`, { word: other.padEnd(8), colour: other === "done" ? "green" : "red" }],
+    ]);
+  },
+);
+
+test("what is pruned is left out of an export, and shown without its envelope", async () => {
+  const { engine } = await startTestReceiver();
+  const events = [1, 2, 3].map((seq) => ({ ...EVENT, seq, id: `evt_${String(seq)}` }));
+  const bodies = new Map([1, 3].map((seq) => [seq, Buffer.from(`{"id":"evt_${String(seq)}","a":[1]}`)]));
+  const some = withLedger(engine, {
+    list: async () => events,
+    find: async (id) => events.find((event) => event.id === id),
+    body: async (seq) => bodies.get(seq),
+  });
+  const terminal = recordingTerminal();
+  expect(await exportEvents(some, { includePersonalData: true }, terminal)).toBe(0);
+  expect(terminal.printed).toEqual(['{"id":"evt_1","a":[1]}', '{"id":"evt_3","a":[1]}']);
+  for (const [id, envelope] of [
+    ["evt_1", { id: "evt_1", a: [1] }],
+    ["evt_2", undefined],
+  ] as const) {
+    for (const json of [true, false]) {
+      const shown = recordingTerminal();
+      expect(await showEvent(some, id, { body: true, json }, shown)).toBe(0);
+      expect((JSON.parse(shown.printed[0]!) as { envelope?: object }).envelope).toEqual(envelope);
+      // People read it in many lines.
+      expect(shown.printed[0]!.includes("\n")).toBe(!json);
+    }
+    const bare = recordingTerminal();
+    await showEvent(some, id, {}, bare);
+    expect(bare.printed[0]).not.toContain("envelope");
+  }
+});
+
+test("inbox stats tells whole seconds to people, and no handler that has nothing to look at", async () => {
+  const { engine } = await startTestReceiver();
+  const none = { pending: 0, claimed: 0, dead: 0, ignored: 0 };
+  const counted = withLedger(engine, {
+    counts: async () => ({
+      byState: { pending: 1, claimed: 2, done: 3, ignored: 4, dead: 5 },
+      byHandler: [
+        { handler: "idle", ...none },
+        { handler: "busy", ...none, pending: 6, claimed: 7, ignored: 8 },
+      ],
+      oldestUnfinishedAgeMs: 90_500,
+    }),
+  });
+  const terminal = recordingTerminal();
+  expect(await inboxStatistics(counted, {}, terminal)).toBe(0);
+  expect(terminal.printed).toEqual([
+    "pending  1",
+    "claimed  2",
+    "done     3",
+    "ignored  4",
+    "dead     5",
+    "busy: 6 pending, 7 claimed, 8 ignored",
+    "The oldest unfinished event came 91 s ago.",
+  ]);
+  const json = recordingTerminal();
+  await inboxStatistics(counted, { json: true }, json);
+  expect(JSON.parse(json.printed[0]!)).toEqual({
+    by_state: { pending: 1, claimed: 2, done: 3, ignored: 4, dead: 5 },
+    by_handler: [
+      { handler: "idle", ...none },
+      { handler: "busy", ...none, pending: 6, claimed: 7, ignored: 8 },
+    ],
+    oldest_unfinished_age_seconds: 90.5,
+  });
 });
 
 test("reconcile tells programs each field of its report, and people what it would do", async () => {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import type { AcceptResult } from "../../receiver/engine.ts";
@@ -71,6 +71,25 @@ describe("connections", () => {
     expect(kept.destroyed).toBe(false);
     kept.write(healthCheck(intake.url));
     expect((await readAnswer(kept)).status).toBe(200);
+  });
+
+  test("that were cut, refused or closed are counted no more, of one address as in all", async () => {
+    for (const limits of [{ maximumPerAddress: 3 }, { maximumConnections: 3 }]) {
+      const intake = await startIntake(limits);
+      const opened: Socket[] = [];
+      for (let count = 0; count < 9; count += 1) opened.push(await greeted(intake.url));
+      for (const cut of opened.slice(0, 6)) await gone(cut);
+      for (const left of opened.slice(6)) {
+        expect(left.destroyed).toBe(false);
+        left.end();
+        await gone(left);
+      }
+      const again = [await greeted(intake.url), await greeted(intake.url), await greeted(intake.url)];
+      for (const one of again) {
+        one.write(healthCheck(intake.url));
+        expect((await readAnswer(one)).status).toBe(200);
+      }
+    }
   });
 
   test("that are slow to send their request give way where none is idle", async () => {

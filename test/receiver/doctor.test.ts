@@ -3,8 +3,10 @@ import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
+import type { Engine } from "../../receiver/engine.ts";
 import { examine } from "../../receiver/operations/doctor.ts";
 import { createRestClient } from "../../receiver/operations/rest-client.ts";
+import { sampleOrganization } from "../../shared/samples.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
 import { movableClock } from "./helpers/clock.ts";
 import { API_KEY, startRestService } from "./helpers/rest-service.ts";
@@ -116,6 +118,128 @@ test.each([
   const expected =
     said === undefined ? [] : [`${said.replace(" S ", ` ${String(seconds)} `)}: run an NTP client.`];
   expect(findings).toEqual(expected);
+});
+
+/** All that is found, with a service and a database that say what the test has them say. */
+async function found(
+  options: {
+    skewMs?: number | undefined;
+    probe?: Awaited<ReturnType<Engine["intake"]["probe"]>>;
+    damage?: string[];
+    secret?: string;
+    environment?: Record<string, string>;
+  } = {},
+) {
+  const { engine, config } = healthy();
+  const { probe = { ok: true }, damage = [] } = options;
+  const api = createRestClient({
+    baseUrl: "http://127.0.0.1:1",
+    key: "k",
+    clock: systemClock,
+    random: () => 0,
+  });
+  const findings = await examine({
+    config: testConfig({
+      DATABASE_URL: `sqlite:${config.databaseFile}`,
+      SIGNING_SECRET: options.secret ?? "whsec_long_enough_for_all",
+      ...options.environment,
+    }),
+    engine: {
+      ...engine,
+      intake: { ...engine.intake, probe: async () => probe },
+      ledger: { ...engine.ledger, check: async () => damage },
+    },
+    api: { ...api, me: async () => sampleOrganization, clockSkewMs: async () => options.skewMs },
+    environment: {},
+  });
+  return (check: string) =>
+    findings.filter((one) => one.check === check).map(({ level, message }) => `${level} ${message}`);
+}
+
+test.each([
+  [0, "ok This machine's clock is 0 s ahead of the service's."],
+  [499, "ok This machine's clock is 0 s behind the service's."],
+  [-1_500, "ok This machine's clock is 2 s ahead of the service's."],
+  [29_999, "ok This machine's clock is 30 s behind the service's."],
+  [
+    30_000,
+    "warning This machine's clock is 30 s behind the service's. Signatures are good for 300 s: run an NTP client.",
+  ],
+  [
+    -299_999,
+    "warning This machine's clock is 300 s ahead of the service's. Signatures are good for 300 s: run an NTP client.",
+  ],
+  [
+    -300_000,
+    "problem This machine's clock is 300 s ahead of the service's. Every signature is refused: run an NTP client.",
+  ],
+  [
+    300_000,
+    "problem This machine's clock is 300 s behind the service's. Every signature is refused: run an NTP client.",
+  ],
+  [undefined, "warning The service sends no Date to compare with."],
+])("a service whose clock is ahead by %o ms is told as it is", async (skewMs, said) => {
+  const of = await found({ skewMs });
+  expect(of("clock")).toEqual([said]);
+  expect(of("api")).toEqual([`ok The key belongs to ${sampleOrganization.name} (${sampleOrganization.id}).`]);
+});
+
+const FIX =
+  "Stop the receiver and restore both files from one backup; `reconcile` then brings what came since.";
+const POSTGRES = { DATABASE_URL: "postgres://localhost/receiver" };
+
+test.each<[string, Parameters<typeof found>[0], string[]]>([
+  ["sound", {}, ["ok Sound, and it takes writes."]],
+  ["damaged", { damage: ["a page", "an index"] }, [`problem a page ${FIX}`, `problem an index ${FIX}`]],
+  ["damaged elsewhere", { damage: ["a page"], environment: POSTGRES }, ["problem a page"]],
+  ...(["busy", "full", "read_only", "io_error", "overloaded", "connection_lost"] as const).map(
+    (reason): [string, Parameters<typeof found>[0], string[]] => [
+      reason,
+      { probe: { ok: false, reason, detail: "the detail" } },
+      [`problem It takes no writes (${reason}): the detail`],
+    ],
+  ),
+  [
+    "corrupt",
+    { probe: { ok: false, reason: "corrupt", detail: "the detail" } },
+    [`problem It takes no writes (corrupt): the detail ${FIX}`],
+  ],
+  [
+    "corrupt elsewhere",
+    { probe: { ok: false, reason: "corrupt", detail: "the detail" }, environment: POSTGRES },
+    ["problem It takes no writes (corrupt): the detail"],
+  ],
+])(
+  "of a database that is %s it is said what to do, and its inbox is looked into only if it is well",
+  async (_what, options, said) => {
+    const of = await found(options);
+    expect(of("database")).toEqual(said);
+    expect(of("inbox")).toEqual(said[0]?.startsWith("ok") ? ["ok Nothing is stuck."] : []);
+    expect(of("disk")).toHaveLength(options?.environment === undefined ? 1 : 0);
+  },
+);
+
+const LONG = "x".repeat(16);
+const SEVERAL =
+  "warning Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.";
+
+test.each<[string, string[]]>([
+  [LONG, ["ok One secret, whole."]],
+  [
+    LONG.slice(1),
+    ["warning Secret 1 in SIGNING_SECRET has fewer than 16 characters: is it the whole of it?"],
+  ],
+  ...[`"${LONG}"`, `'${LONG}'`].map((secret): [string, string[]] => [
+    secret,
+    [
+      "warning Secret 1 in SIGNING_SECRET has quotation marks around it, which count as part of it. Remove them.",
+    ],
+  ]),
+  [`"${LONG}`, ["ok One secret, whole."]],
+  [`${LONG},${LONG}y`, [SEVERAL]],
+  [`${LONG}y,${LONG},${LONG}`, ["warning Secret 3 in SIGNING_SECRET is there twice.", SEVERAL]],
+])("of the secrets %s it is said what is wrong with each", async (secret, said) => {
+  expect((await found({ secret }))("secrets")).toEqual(said);
 });
 
 test("what waits too long, what died and what nobody wants is told of, by its handlers", async () => {

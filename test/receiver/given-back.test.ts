@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -36,7 +36,22 @@ test("a bench leaves nothing of its events in the folder for temporary files", a
   expect(readdirSync(folder)).not.toEqual([]);
   await bench.close();
   expect(readdirSync(folder)).toEqual([]);
+  expect(openIn(folder)).toEqual([]);
 });
+
+/** Files of a folder that this process holds open, where the system says. */
+function openIn(folder: string): string[] {
+  if (process.platform !== "linux") return [];
+  const held = readdirSync("/proc/self/fd").flatMap((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      // The one that lists them is gone by now.
+      return [];
+    }
+  });
+  return held.filter((file) => file.startsWith(folder));
+}
 
 /** The REST API as far as it says who asks and has nothing else; its connections stay for as long as the client wants. */
 async function startApi() {
@@ -143,6 +158,7 @@ test("an engine that has worked leaves no timer, and holds no file, once it is c
   expect(waiting()).toBe(0);
   expect((await engine.ledger.counts()).byState.done).toBe(3);
   await engine.close();
+  expect(openIn(folder)).toEqual([]);
   // SQLite's own two files beside the work file go with the last who has it open.
   expect(readdirSync(folder).filter((name) => name.startsWith("receiver.work"))).toEqual([
     "receiver.work.db",

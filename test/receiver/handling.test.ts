@@ -86,6 +86,23 @@ describe("RetryAfter", () => {
   });
 });
 
+test("a job of a handler that there is not is dead, and says of which", async () => {
+  const bench = createBench(async () => undefined);
+  expect(await bench.handle(bench.claim({ handler: "gone" }))).toEqual({
+    kind: "dead",
+    error: 'No handler is called "gone".',
+  });
+});
+
+test("what an event lacks is told without what is personal in it", async () => {
+  const object = z.looseObject({ phone: z.string() }).check(({ value, issues }) => {
+    issues.push({ code: "custom", message: `nobody is called at ${value.phone}`, input: value });
+  });
+  const bench = createBench(async () => undefined, { object });
+  const outcome = await bench.handle(bench.claim({ body: bodyWith({ phone: "+12125550142" }) }));
+  expect(outcome).toMatchObject({ kind: "dead", error: expect.stringContaining("called at +10000000000") });
+});
+
 test("an event without what its handler needs is dead, and the reason names the field", async () => {
   const bench = createBench(async () => undefined, { object: z.object({ duration_sec: z.int() }) });
   expect(await bench.handle(bench.claim({ body: bodyWith({ phone: "secret" }) }))).toMatchObject({
@@ -109,6 +126,36 @@ test("a handler without a schema gets events with fields missing, null or of ano
   const body = bodyWith({ duration_sec: "94", phone: null, surprise: true }, "call.completed");
   expect(await bench.handle(bench.claim({ handler: "lenient", body }))).toEqual({ kind: "done" });
   expect(seen).toEqual([[undefined, null, undefined]]);
+});
+
+test("a handler without a schema gets texts of another form than today's as they are", async () => {
+  const texts = { id: "c-1", agent_id: "7", phone: "anonymous", created_at: "2026-01-31T18:05:09.123+01:00" };
+  const seen: unknown[] = [];
+  const handler = defineHandler({
+    name: "lenient",
+    type: "call.completed",
+    handle: ({ data: { object } }) =>
+      void seen.push([object.id, object.agent_id, object.phone, object.created_at]),
+  });
+  const bench = createBench(async () => undefined, { handler });
+  const body = bodyWith(texts, "call.completed");
+  expect(await bench.handle(bench.claim({ handler: "lenient", body }))).toEqual({ kind: "done" });
+  expect(seen).toEqual([Object.values(texts)]);
+});
+
+test("what a handler does may use what else stands in its definition", async () => {
+  const seen: unknown[] = [];
+  const definition = {
+    name: "known",
+    type: "known",
+    region: "north",
+    handle() {
+      seen.push(this.region);
+    },
+  } as const;
+  const bench = createBench(async () => undefined, { handler: defineHandler(definition) });
+  expect(await bench.handle(bench.claim())).toEqual({ kind: "done" });
+  expect(seen).toEqual(["north"]);
 });
 
 describe("the deadline", () => {
@@ -185,6 +232,26 @@ test("a claim that is lost aborts the handler's signal with its reason", async (
   claimed.abort(new LeaseLost("evt_1"));
   expect(await outcome).toMatchObject({ kind: "failed", error: expect.stringContaining("LeaseLost") });
   expect(bench.signals[0]?.reason).toBeInstanceOf(LeaseLost);
+});
+
+test("a claim that was lost before its handler began has its signal aborted from the first", async () => {
+  let seen: unknown;
+  const bench = createBench(async ({ signal }) => void (seen = signal.reason));
+  await bench.handle(bench.claim({ signal: AbortSignal.abort(new LeaseLost("evt_1")) }));
+  expect(seen).toBeInstanceOf(LeaseLost);
+});
+
+test("a handler that throws has what else it began aborted, with its error; one that returns has not", async () => {
+  const thrown = new Error("no table");
+  const bench = createBench(async ({ attempt }) => {
+    if (attempt === 1) throw thrown;
+  });
+  await bench.handle(bench.claim());
+  await bench.handle(bench.claim({ attempt: 2 }));
+  expect(bench.signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([
+    [true, thrown],
+    [false, undefined],
+  ]);
 });
 
 test("an atomically() that nobody awaits fails the attempt, says why, and is no unhandled rejection", async () => {

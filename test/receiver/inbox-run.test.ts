@@ -7,6 +7,7 @@ import { systemClock } from "../../receiver/clock.ts";
 import { runJob, type RunOptions } from "../../receiver/operations/commands/inbox-run.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
+import { startHandlers } from "../../receiver/work/handlers-module.ts";
 import { handler } from "./engine-suite/harness.ts";
 import { idOf, newBody } from "./helpers/events.ts";
 import { runCommand } from "./helpers/process.ts";
@@ -117,6 +118,31 @@ test.for([
   const { code, said } = await run(module);
   expect({ code, said }).toEqual({ code: 3, said: expect.stringContaining(problem) });
   expect(said).toMatch(/handlers-1\.mjs:2:\d+\)/);
+});
+
+test("services are made before the handler runs, and the command waits until they are closed", async () => {
+  const run = await storedEvent();
+  const order: string[] = [];
+  vi.stubGlobal("order", order);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const services = `
+    export const createServices = async () => {
+      await new Promise(setImmediate);
+      order.push("made");
+      const close = async () => {
+        for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+        order.push("closed");
+      };
+      return { services: "ours", close };
+    };`;
+  const module = handlersOf(["one"], `order.push("handled with " + context.services);`) + services;
+  expect(await run(module)).toMatchObject({ code: 0 });
+  expect(order).toEqual(["made", "handled with ours", "closed"]);
+  const file = join(temporaryDirectory(), "handlers.mjs");
+  writeFileSync(file, `export const handlers = [];\n${services}`);
+  const { close } = await startHandlers(pathToFileURL(file));
+  await close();
+  expect(order.slice(3)).toEqual(["made", "closed"]);
 });
 
 test("services that cannot be closed change nothing of what came of the job", async () => {

@@ -2,6 +2,36 @@ import { expect, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 
+test.each([
+  [undefined, {}],
+  ["worker", { part: "worker" }],
+])("a line of the part %o says so, and nothing else of itself", (name, part) => {
+  const lines: unknown[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const log = createLog({
+    level: "info",
+    destination,
+    ...(name === undefined ? {} : { name }),
+    secrets: ["whsec_long"],
+  });
+  log.warn({ key: "whsec_long", err: Object.assign(new RangeError("whsec_long"), { request: "x" }) }, "oh");
+  log.debug("nobody reads this");
+  expect(lines).toEqual([
+    {
+      level: "warn",
+      time: expect.any(String),
+      ...part,
+      key: "[redacted]",
+      err: {
+        type: "RangeError",
+        message: "[redacted]",
+        stack: expect.stringContaining("RangeError: [redacted]"),
+      },
+      msg: "oh",
+    },
+  ]);
+});
+
 test("each line says to the millisecond when it was written", () => {
   const lines: string[] = [];
   const now = vi.spyOn(systemClock, "nowMs");

@@ -95,6 +95,48 @@ test("depths are those of the inbox, and left out while it can't tell", async ()
   expect(await line(metrics, "receiver_rejections_total")).toMatch(/reason="draining",class="refused"} 1$/);
 });
 
+test("of each scrape the gauges are those of the counts at that moment, and nothing of an earlier one", async () => {
+  const none = { pending: 0, claimed: 0, done: 0, ignored: 0, dead: 0 };
+  const jobs = { pending: 1, claimed: 2, dead: 3, ignored: 4 };
+  const moments: (Counts | undefined)[] = [
+    {
+      byState: { pending: 1, claimed: 2, done: 3, ignored: 4, dead: 5 },
+      byHandler: [
+        { handler: "a", ...jobs },
+        { handler: "b", ...jobs, dead: 7 },
+      ],
+      oldestUnfinishedAgeMs: 2_500,
+    },
+    { byState: none, byHandler: [{ handler: "b", ...jobs, pending: 9 }], oldestUnfinishedAgeMs: null },
+    undefined,
+    { byState: none, byHandler: [], oldestUnfinishedAgeMs: 0 },
+  ];
+  const left = [...moments];
+  const metrics = createMetrics({
+    counts: async () => left.shift() ?? Promise.reject(new Error("no database")),
+  });
+  for (const moment of moments) {
+    const { body } = await metrics.text();
+    const shown =
+      body.match(/^receiver_(?:inbox_events|handler_jobs|oldest_unfinished_event_age_seconds).*$/gm) ?? [];
+    const states = Object.entries(moment?.byState ?? {});
+    const expected = [
+      ...states.map(([state, count]) => `receiver_inbox_events{state="${state}"} ${String(count)}`),
+      ...(moment?.byHandler ?? []).flatMap(({ handler, ...own }) =>
+        Object.entries(own).map(
+          ([state, count]) => `receiver_handler_jobs{handler="${handler}",state="${state}"} ${String(count)}`,
+        ),
+      ),
+      ...(moment
+        ? [
+            `receiver_oldest_unfinished_event_age_seconds ${String((moment.oldestUnfinishedAgeMs ?? 0) / 1_000)}`,
+          ]
+        : []),
+    ];
+    expect(shown.toSorted()).toEqual(expected.toSorted());
+  }
+});
+
 test.each([
   ["disk_low", "unavailable"],
   ["overloaded", "unavailable"],

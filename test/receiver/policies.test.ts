@@ -1,5 +1,8 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { describeLoadError } from "../../receiver/work/code-place.ts";
 import { defineHandler } from "../../receiver/work/handler.ts";
 import { checkNames } from "../../receiver/work/handlers-module.ts";
 import { jobHandler } from "../../receiver/work/policies.ts";
@@ -93,6 +96,26 @@ describe("the key of an event", () => {
     expect(key?.(body({}))).toBe("none");
   });
 
+  test("may be made with what else stands in its definition", async () => {
+    const definition = {
+      name: "crm",
+      type: "call.completed",
+      region: "north",
+      key() {
+        return this.region;
+      },
+      handle: async () => undefined,
+    } as const;
+    const handler = defineHandler(definition);
+    const event = handler.parse(JSON.parse(body({})));
+    const { key } = jobHandler(handler, {
+      defaults: { maximumAttempts: 10, handlerTimeoutMs: 60_000, workerConcurrency: 8 },
+      random: () => 0,
+      clean: (text) => text,
+    });
+    expect([event.ok, key?.(body({}))]).toEqual([true, "north"]);
+  });
+
   test("that cannot be told says why, without what is personal", () => {
     const { key } = policiesOf({
       key: ({ data }) => {
@@ -141,6 +164,61 @@ describe("a definition that cannot be meant is refused, with its place:", () => 
     );
     expect(() => checkNames(handlers.slice(1))).not.toThrow();
   });
+});
+
+const here = (path: string): string => join(process.cwd(), path);
+const url = (path: string): string => pathToFileURL(here(path)).href;
+
+/** An error as Node.js throws it. */
+function thrown(message: string, ...stack: string[]): Error {
+  return Object.assign(new TypeError(message), { stack: [`TypeError: ${message}`, ...stack].join("\n") });
+}
+
+test.each<[string, unknown, string]>([
+  [
+    "one's own place before that of others",
+    thrown(
+      "no menu",
+      `    at make (${url("node_modules/x/i.js")}:1:2)`,
+      `    at ${url("handlers/pos.ts")}:3:4`,
+    ),
+    "TypeError: no menu (handlers/pos.ts:3:4)",
+  ],
+  [
+    "that of others where there is no other",
+    thrown(
+      "no menu",
+      `    at make (${here("node_modules/x/i.js")}:1:2)`,
+      `    at ${here("node_modules/y.js")}:3:4`,
+    ),
+    "TypeError: no menu (node_modules/x/i.js:1:2)",
+  ],
+  [
+    "the first of one's own",
+    thrown("no menu", `    at a (${url("a.ts")}:1:2)`, `    at b (${url("b.ts")}:3:4)`),
+    "TypeError: no menu (a.ts:1:2)",
+  ],
+  [
+    "that above an error of syntax, which has no column",
+    Object.assign(new SyntaxError("unexpected"), {
+      stack: `${url("a.ts")}?x=1:3\n  oh no\nSyntaxError: unexpected`,
+    }),
+    "SyntaxError: unexpected (a.ts:3)",
+  ],
+  [
+    "nothing beside a place that the message names",
+    thrown(`${url("a.ts")}:5:6: expected ;`, `    at b (${url("b.ts")}:3:4)`),
+    "TypeError: a.ts:5:6: expected ;",
+  ],
+  [
+    "a place beside a file that the message names",
+    thrown(`Cannot find ${url("gone.ts")} imported from it`, `    at b (${url("b.ts")}:3:4)`),
+    "TypeError: Cannot find gone.ts imported from it (b.ts:3:4)",
+  ],
+  ["no place where none is known", thrown("no menu"), "TypeError: no menu"],
+  ["whatever was thrown", "a text", "a text"],
+])("what is wrong with code that cannot be loaded is told with %s", (_what, error, words) => {
+  expect(describeLoadError(error)).toBe(words);
 });
 
 function messageOf(act: () => unknown): string {

@@ -2,11 +2,11 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import type { Intake } from "../../receiver/engine.ts";
+import type { Intake, Ledger } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createInbox } from "../../receiver/intake/inbox.ts";
 import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
-import { reconcile } from "../../receiver/operations/reconcile.ts";
+import { reconcile, type ReconcileReport } from "../../receiver/operations/reconcile.ts";
 import { createRestClient } from "../../receiver/operations/rest-client.ts";
 import { eventSchema } from "../../shared/events.ts";
 import { sampleOrganization } from "../../shared/samples.ts";
@@ -22,7 +22,8 @@ function nested(levels: number): unknown {
 
 async function setUp() {
   const { state, baseUrl } = await startRestService();
-  const clock = { ...systemClock, sleep: async () => undefined };
+  const rests: number[] = [];
+  const clock = { ...systemClock, sleep: async (ms: number) => void rests.push(ms) };
   const api = createRestClient({ baseUrl, key: API_KEY, clock, random: () => 1 });
   onTestFinished(api.close);
   const engine = await openSqliteEngine({
@@ -40,22 +41,34 @@ async function setUp() {
   const setPrunedBefore = (atMs: number): void => {
     prunedBeforeMs = async () => atMs;
   };
-  const run = async (options: { dryRun?: boolean; sinceMs?: number; accept?: Intake["accept"] } = {}) =>
+  const run = async (options: Running = {}) =>
     reconcile({
       engine: {
         ...engine,
         intake: { ...engine.intake, accept: options.accept ?? engine.intake.accept },
-        ledger: { ...engine.ledger, prunedBeforeMs: async () => prunedBeforeMs() },
+        ledger: {
+          ...engine.ledger,
+          prunedBeforeMs: async () => prunedBeforeMs(),
+          setBookmark: options.setBookmark ?? engine.ledger.setBookmark,
+        },
       },
       api,
       clock,
       sinceMs: options.sinceMs ?? Date.now() - 7 * DAY_MS,
       dryRun: options.dryRun ?? false,
       maxBodyBytes: 1_048_576,
-      onProgress: () => undefined,
+      onProgress: options.onProgress ?? (() => undefined),
     });
-  return { state, engine, deliver, run, setPrunedBefore };
+  return { state, engine, deliver, run, setPrunedBefore, rests };
 }
+
+type Running = {
+  dryRun?: boolean;
+  sinceMs?: number;
+  accept?: Intake["accept"];
+  setBookmark?: Ledger["setBookmark"];
+  onProgress?: (soFar: ReconcileReport) => void;
+};
 
 describe("reconcile", () => {
   test("looks back no further than pruning has gone: what came before would look as if it never had", async () => {
@@ -128,6 +141,66 @@ describe("reconcile", () => {
       });
     }
     expect(await run()).toMatchObject({ finished: true, healed: [], alreadyThere: 7 });
+  });
+
+  test.each([false, true])(
+    "says after each batch how far it is, rests behind it, and marks its place, in a dry run: %s",
+    async (dryRun) => {
+      const { state, engine, run, rests } = await setUp();
+      state.calls = makeCalls(250, Date.now());
+      state.voicemails = makeVoicemails(3, Date.now());
+      const told: number[][] = [];
+      const marks: unknown[] = [];
+      const setBookmark: Ledger["setBookmark"] = async (name, value) => {
+        marks.push([name, value === undefined ? undefined : JSON.parse(value)]);
+        await engine.ledger.setBookmark(name, value);
+      };
+      const report = await run({
+        dryRun,
+        setBookmark,
+        onProgress: ({ objectsRead, healed, alreadyThere }) =>
+          void told.push([objectsRead, healed.length, alreadyThere]),
+      });
+      expect(told).toEqual([100, 200, 250, 253].map((read) => [read, read, 0]));
+      expect(rests).toEqual([200, 200, 200, 200]);
+      const call = (index: number): string => state.calls[index]!.id;
+      const mark = (list: string, newestId: string, lastId: string) => [
+        `reconcile ${list}`,
+        { newestId, lastId },
+      ];
+      const marked = [
+        mark("calls", call(0), call(99)),
+        mark("calls", call(0), call(199)),
+        mark("calls", call(0), call(249)),
+        ["reconcile calls", undefined],
+        mark("voicemails", state.voicemails[0]!.id, state.voicemails[2]!.id),
+        ["reconcile voicemails", undefined],
+      ];
+      expect(marks).toEqual(dryRun ? [] : marked);
+      expect(report).toMatchObject({
+        finished: true,
+        dryRun,
+        problem: null,
+        prunedBefore: null,
+        objectsRead: 253,
+      });
+      const newest = await engine.ledger.list({}, { limit: 500 });
+      expect(newest).toHaveLength(dryRun ? 0 : 253);
+    },
+  );
+
+  test("counts what came while it asked as there already", async () => {
+    const { state, engine, run } = await setUp();
+    state.calls = makeCalls(3, Date.now());
+    const accept: Intake["accept"] = async (batch) => {
+      const result = await engine.intake.accept(batch);
+      if (!result.ok) return result;
+      const acceptances = result.acceptances.map((_, index) => ({ duplicate: index === 1 }));
+      return { ok: true, acceptances };
+    };
+    const report = await run({ accept });
+    expect(report).toMatchObject({ objectsRead: 3, alreadyThere: 1 });
+    expect(report.healed.map(({ objectId }) => objectId)).toEqual([state.calls[0]!.id, state.calls[2]!.id]);
   });
 
   test("names what it cannot heal, and when to look for it", async () => {

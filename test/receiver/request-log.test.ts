@@ -51,6 +51,31 @@ test("a request is logged as bad as its answer, checks of health only for whoeve
   expect(lines.at(-1)?.path).toBe(`/${"x".repeat(199)}`);
 });
 
+test.each([
+  [1, 1, []],
+  [10, 10, []],
+  [11, 10, [1]],
+  [12, 10, [2]],
+])(
+  "of %i strangers in a second %i have a line, and %j are counted together",
+  async (knocks, own, together) => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({
+      level: "info",
+      destination: { write: (line) => void lines.push(JSON.parse(line)) },
+    });
+    const clock = handClock();
+    const logRequest = createRequestLog({ log, clock });
+    for (let knock = 0; knock < knocks; knock += 1)
+      logRequest({ method: "POST", path: "/webhooks", status: 415, refused: "encoding.unsupported" });
+    expect(lines).toHaveLength(own);
+    clock.pass(1_000);
+    expect(
+      lines.slice(own).map(({ level, status, reason, requests }) => [level, status, reason, requests]),
+    ).toEqual(together.map((requests) => ["warn", 415, "encoding.unsupported", requests]));
+  },
+);
+
 test("strangers cannot fill the log: of each reason ten requests a second are logged, and how many more there were", async () => {
   const clock = handClock();
   const { url, logLines, metrics } = await startIntake({ clock });

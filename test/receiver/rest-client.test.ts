@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { createRestClient, RestError } from "../../receiver/operations/rest-client.ts";
@@ -9,16 +10,27 @@ import { API_KEY, makeCalls, makeVoicemails, startRestService } from "./helpers/
 const NOW = Date.UTC(2026, 0, 31, 18);
 
 async function setUp(
-  options: { key?: string; path?: string; maximumPages?: number; maximumListBytes?: number } = {},
+  options: {
+    key?: string;
+    path?: string;
+    maximumPages?: number;
+    maximumListBytes?: number;
+    chance?: number;
+    nowMs?: number;
+  } = {},
 ) {
   const service = await startRestService();
   const pauses: number[] = [];
-  const clock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
+  const clock = {
+    ...systemClock,
+    nowMs: () => options.nowMs ?? systemClock.nowMs(),
+    sleep: async (ms: number) => void pauses.push(ms),
+  };
   const client = createRestClient({
     baseUrl: `${service.baseUrl}${options.path ?? "/"}`,
     key: options.key ?? API_KEY,
     clock,
-    random: () => 1,
+    random: () => options.chance ?? 1,
     ...(options.maximumPages === undefined ? {} : { maximumPages: options.maximumPages }),
     ...(options.maximumListBytes === undefined ? {} : { maximumListBytes: options.maximumListBytes }),
   });
@@ -128,6 +140,74 @@ describe("the REST client", () => {
     );
     expect(await failure(client.me())).toMatchObject({ status: 500, code: "server_error" });
     expect(state.requests).toHaveLength(8);
+  });
+
+  test.each([
+    [0, [250, 500, 1_000]],
+    [0.5, [375, 750, 1_500]],
+    [1, [500, 1_000, 2_000]],
+  ])(
+    "pauses by chance of %d for %j ms, after which it says where and how often it asked",
+    async (chance, expected) => {
+      const { client, state, pauses, baseUrl } = await setUp({ chance });
+      state.interludes = Array.from(
+        { length: 4 },
+        () => (request: IncomingMessage) => request.socket.destroy(),
+      );
+      const { message } = await failure(client.me());
+      expect(pauses).toEqual(expected);
+      expect(message).toMatch(new RegExp(`^GET ${baseUrl}/api/v1/me got no answer in 4 tries: `));
+    },
+  );
+
+  test("shows its key and asks for JSON, with only the options that were given", async () => {
+    const { client, state } = await setUp();
+    const headers: object[] = [];
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
+      headers.push(request.headers);
+      response.end('{"object":"list","data":[],"has_more":false}');
+    };
+    state.interludes = Array.from({ length: 6 }, () => answer);
+    await collect(client.calls());
+    await collect(client.calls({ outcome: "a b&c", startingAfter: "call_1", pageSize: 7 }));
+    await collect(client.calls({ pageSize: 1_000 }));
+    await collect(client.voicemails());
+    await collect(client.voicemails({ reviewed: false, startingAfter: "vm_1", pageSize: 7 }));
+    await collect(client.voicemails({ reviewed: true }));
+    expect(state.requests).toEqual([
+      "/api/v1/calls?limit=100",
+      "/api/v1/calls?outcome=a+b%26c&starting_after=call_1&limit=7",
+      "/api/v1/calls?limit=100",
+      "/api/v1/voicemails?limit=100",
+      "/api/v1/voicemails?reviewed=false&starting_after=vm_1&limit=7",
+      "/api/v1/voicemails?reviewed=true&limit=100",
+    ]);
+    expect(headers[0]).toMatchObject({ authorization: `Bearer ${API_KEY}`, accept: "application/json" });
+  });
+
+  test.each([
+    [404, '{"error":"not_found","message":"No such path."}', "not_found", "404 not_found: No such path."],
+    [403, "{}", "unexpected_answer", "403 unexpected_answer: the answer has no error code"],
+    [400, "<html>", "unexpected_answer", "400 unexpected_answer: the answer has no error code"],
+    [201, '{"error":"odd","message":"why"}', "odd", "201 odd: why"],
+  ])("tells of an answer of %i with %s by its code and words", async (status, text, code, words) => {
+    const { client, state } = await setUp();
+    state.interludes = [(_, response) => response.writeHead(status).end(text)];
+    expect(await failure(client.agents())).toMatchObject({
+      status,
+      code,
+      message: `GET /api/v1/agents was answered ${words}`,
+    });
+  });
+
+  test.each([
+    ["Sat, 31 Jan 2026 18:00:05 GMT", 5_000],
+    ["Sat, 31 Jan 2026 17:59:00 GMT", -60_000],
+    ["yesterday", undefined],
+  ])("by the service's Date %s its clock is ahead by %o ms", async (date, skewMs) => {
+    const { client, state } = await setUp({ nowMs: NOW });
+    state.interludes = [(_, response) => response.writeHead(200, { date }).end("{}")];
+    expect(await client.clockSkewMs()).toBe(skewMs);
   });
 
   test("never tries again after 4xx", async () => {

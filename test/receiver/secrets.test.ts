@@ -35,6 +35,30 @@ test("the user and the password of an address are left out, whoever's they are",
   );
 });
 
+test("of secrets of which one is a part of another nothing is left, whatever their order", () => {
+  const parts = ["whsec_long_0001", "whsec_long_0001_more", "of_whsec_long_0001_more"];
+  for (const secrets of [parts, parts.toReversed()])
+    for (const secret of parts) expect(createRedactor(secrets)(`<${secret}>`)).toBe("<[redacted]>");
+});
+
+test.each([
+  ["1234567", false],
+  ["12345678", true],
+])("whether %s is long enough to be a secret is %o", (secret, isSecret) => {
+  expect(createRedactor([secret])(`<${secret}>`)).toBe(isSecret ? "<[redacted]>" : `<${secret}>`);
+});
+
+test.each<[Record<string, string>, string[]]>([
+  [{}, ["whsec_test"]],
+  [{ ADMIN_TOKEN: "token-of-operators" }, ["token-of-operators", "whsec_test"]],
+  [{ API_BASE_URL: "https://a.example", API_KEY: "key_0003" }, ["key_0003", "whsec_test"]],
+  [{ DATABASE_URL: "postgres://u:p%40w@h/d" }, ["p%40w", "p@w", "whsec_test"]],
+  [{ DATABASE_URL: "postgres://u:p%w@h/d" }, ["p%w", "whsec_test"]],
+])("of the settings %j these are secrets: %j", (settings, expected) => {
+  const found = secretsOf(testConfig({ SIGNING_SECRET: "whsec_test", ...settings }));
+  expect([...new Set(found)].filter((secret) => secret !== "").toSorted()).toEqual(expected);
+});
+
 test("what is too short to be a secret is not looked for", () => {
   expect(createRedactor(["short"])("in short, nothing")).toBe("in short, nothing");
 });

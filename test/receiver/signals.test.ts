@@ -46,6 +46,32 @@ test.for(ALL ? (["SIGTERM", "SIGINT", "SIGHUP"] as const) : (["SIGTERM"] as cons
   },
 );
 
+/** A bug of our own, once the receiver has answered its first request. */
+const BUG_AFTER_A_REQUEST = `
+  import { Server } from "node:http";
+  const { emit } = Server.prototype;
+  Server.prototype.emit = function (event, ...rest) {
+    if (event === "request") setTimeout(() => { throw new RangeError("out of our reach"); }, 1);
+    return emit.call(this, event, ...rest);
+  };`;
+
+test("a bug ends it in order, with a line that says what it was, and as a failure for whoever would start it again", async () => {
+  const receiver = await startProcess({ environment: preloaded(BUG_AFTER_A_REQUEST) });
+  await fetch(new URL("/healthz", receiver.url)).catch(() => undefined);
+  expect(await receiver.exited).toEqual({ code: 1, signal: null });
+  await until(
+    () => receiver.lines.at(-1),
+    (line) => line?.includes('"msg":"stopped"') === true,
+  );
+  const told = receiver.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(told.filter(({ level }) => level === "fatal")).toEqual([
+    expect.objectContaining({
+      msg: "a bug: shutting down",
+      err: expect.objectContaining({ type: "RangeError", message: "out of our reach" }),
+    }),
+  ]);
+});
+
 test("a signal while it starts ends it in order, as soon as it has started", async () => {
   const { code, stdout, stderr } = await runCommand([], {
     SIGNING_SECRET: SECRET,

@@ -1,5 +1,6 @@
-import { fork } from "node:child_process";
-import { describe, expect, test } from "vitest";
+import { ChildProcess, fork, type ForkOptions } from "node:child_process";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { forkChild } from "../../receiver/work/handlers-process.ts";
 import { begin, superviseStandIns as setUp } from "./helpers/supervised.ts";
 import { until } from "./helpers/until.ts";
 
@@ -60,13 +61,63 @@ describe("a process that cannot be started", () => {
   });
 });
 
+test("what is wrong with handlers is said again where it comes back after they could be used", async () => {
+  const { clock, started, last, said } = setUp();
+  const problem = "Error: no CRM_TOKEN";
+  const breaks = async (): Promise<void> => {
+    last().says({ kind: "broken", problem, files: [] });
+    last().ends(78);
+    await clock.pass(10_000);
+  };
+  await breaks();
+  await breaks();
+  started();
+  last().ends(1);
+  await clock.pass(10_000);
+  await breaks();
+  const died = "the handlers' process died; events go on being accepted";
+  expect(said()).toEqual([problem, died, problem]);
+});
+
+test("a process is started with its memory, its debugger and whose environment it gets, and with no debugger of ours", () => {
+  const before = process.execArgv;
+  onTestFinished(() => void (process.execArgv = before));
+  process.execArgv = ["--inspect", "--inspect-brk=9230", "--conditions=test"];
+  const starts: [readonly string[], ForkOptions][] = [];
+  const start = (inspect: string | undefined) =>
+    forkChild({
+      environment: { MINE: "1" },
+      handlersModule: new URL("file:///app/handlers.ts"),
+      memoryMegabytes: 96,
+      inspect,
+      nowMs: 7,
+      fork: (_file, assignment, options) => {
+        starts.push([assignment, options]);
+        return new ChildProcess();
+      },
+    });
+  const children = [start(undefined), start("127.0.0.1:9229")];
+  const common = ["--conditions=test", "--max-old-space-size=96"];
+  expect(starts.map(([, options]) => options)).toEqual([
+    { env: { MINE: "1" }, execArgv: common },
+    { env: { MINE: "1" }, execArgv: [...common, "--inspect=127.0.0.1:9229"] },
+  ]);
+  expect(starts.map(([[text = ""]]) => JSON.parse(text) as unknown)).toEqual(
+    children.map(({ workerId }) => ({ handlersModule: "file:///app/handlers.ts", workerId })),
+  );
+  for (const child of children)
+    expect(child).toMatchObject({ state: "loading", forkedAtMs: 7, heardAtMs: 7, predecessors: [] });
+});
+
 describe("a process that dies", () => {
   test("before it has done anything is followed after 0.1 s, twice as long each time, ten seconds at most", async () => {
-    const { clock, children, started, last } = setUp();
+    const { clock, children, started, last, beat } = setUp();
     const waits: number[] = [];
     for (let death = 0; death < 9; death += 1) {
       const before = children.length;
       started();
+      // The receiver may have run for long: what counts is how long this process has.
+      beat();
       last().ends(1);
       let waitedMs = 0;
       while (children.length === before) {

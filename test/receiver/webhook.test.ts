@@ -3,7 +3,7 @@ import { systemClock, type Clock } from "../../receiver/clock.ts";
 import type { Trace } from "../../receiver/engine.ts";
 import { ANSWERS, type Answer } from "../../receiver/intake/answers.ts";
 import type { Body } from "../../receiver/intake/body.ts";
-import type { Receipt } from "../../receiver/intake/inbox.ts";
+import type { Delivery, Receipt } from "../../receiver/intake/inbox.ts";
 import { createWebhook, type WebhookRequest } from "../../receiver/intake/webhook.ts";
 import { createHealth } from "../../receiver/operations/health.ts";
 import { createLog } from "../../receiver/operations/log.ts";
@@ -20,8 +20,10 @@ async function ask(
   world: { receipt?: () => Receipt; isDraining?: boolean; freeBytes?: number; clock?: Clock } = {},
 ) {
   const { clock = systemClock } = world;
+  const deliveries: Delivery[] = [];
   const traces: (Trace | null)[] = [];
   const tookSeconds: number[] = [];
+  const refused: string[] = [];
   const lines: Record<string, unknown>[] = [];
   const log = createLog({
     level: "info",
@@ -37,8 +39,9 @@ async function ask(
   await new Promise(setImmediate);
   if (world.isDraining === true) health.startDraining();
   const webhook = createWebhook({
-    inbox: async ({ trace }) => {
-      traces.push(trace);
+    inbox: async (delivery) => {
+      deliveries.push(delivery);
+      traces.push(delivery.trace);
       return (world.receipt ?? (() => STORED))();
     },
     maxBodyBytes: 10,
@@ -48,6 +51,7 @@ async function ask(
     metrics: {
       ...createMetrics({ counts: () => Promise.reject(new Error("nobody asks")) }),
       received: (_receipt, seconds) => void tookSeconds.push(seconds),
+      refused: (reason) => void refused.push(reason),
     },
     clock,
   });
@@ -68,7 +72,7 @@ async function ask(
   );
   health.stop();
   expect(answers).toHaveLength(1);
-  return { answer: answers[0], traces, lines, tookSeconds };
+  return { answer: answers[0], deliveries, traces, lines, tookSeconds, refused };
 }
 
 const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -80,9 +84,9 @@ test.each<[string | null | undefined, string | undefined, Trace | null]>([
   [TRACE.toUpperCase(), undefined, null],
   [`${TRACE}-more`, undefined, null],
   [TRACE, undefined, { traceparent: TRACE }],
-  [TRACE, "request 1", { traceparent: TRACE, requestId: "request 1" }],
-  [undefined, "request 1", { requestId: "request 1" }],
-  ["no trace", "request 1", { requestId: "request 1" }],
+  [TRACE, "Request 1", { traceparent: TRACE, requestId: "Request 1" }],
+  [undefined, "Request 1", { requestId: "Request 1" }],
+  ["no trace", "Request 1", { requestId: "Request 1" }],
 ])("of the trace %o and the id %o is kept %o", async (traceparent, id, expected) => {
   expect((await ask({ traceparent, id })).traces).toEqual([expected]);
 });
@@ -104,6 +108,56 @@ test.each<
   expect(asked.traces).toEqual([]);
   expect(asked.lines.at(-1)).toMatchObject({ status: ANSWERS[answer].status });
   expect(asked.lines.at(-1)?.["reason"]).toBe(reason);
+});
+
+/** What is wrong with a request, in the order in which it is told, and the reason that is counted. */
+const WRONGS: [
+  Partial<WebhookRequest>,
+  Parameters<typeof ask>[1],
+  keyof typeof ANSWERS,
+  string | undefined,
+][] = [
+  [{ method: "HEAD" }, {}, "method", undefined],
+  [{}, { isDraining: true }, "unavailable", "draining"],
+  [{}, { freeBytes: 99 }, "unavailable", "disk_low"],
+  [{ encoding: "br" }, {}, "encoded", "encoding.unsupported"],
+  [{ announcedBytes: 11 }, {}, "too_large", "entity.too.large"],
+];
+
+test("of several things that are wrong the first is told, and counted once", async () => {
+  for (let choice = 1; choice < 2 ** WRONGS.length; choice += 1) {
+    const wrong = WRONGS.filter((_, at) => (choice >> at) % 2 === 1);
+    const request = Object.assign({}, ...wrong.map(([changes]) => changes)) as Partial<WebhookRequest>;
+    const world = Object.assign({}, ...wrong.map(([, where]) => where)) as Parameters<typeof ask>[1];
+    const { answer, deliveries, tookSeconds, refused, lines } = await ask(request, world);
+    const [, , expected, reason] = wrong[0]!;
+    expect({ choice, answer, deliveries, tookSeconds, refused }).toEqual({
+      choice,
+      answer: ANSWERS[expected],
+      deliveries: [],
+      tookSeconds: [],
+      refused: reason === undefined ? [] : [reason],
+    });
+    expect(lines).toHaveLength(1);
+  }
+});
+
+test("what is read of a request is handed on as it is, and the line says whose it was", async () => {
+  const bytes = Uint8Array.of(7, 8, 9);
+  const { deliveries, lines, refused } = await ask({
+    path: "/hooks/of/mine",
+    id: "Request 1",
+    signatures: ["t=1", "t=2"],
+    announcedBytes: 3,
+    readBody: async () => ({ ok: true, bytes }),
+  });
+  expect(deliveries).toEqual([
+    { signatures: ["t=1", "t=2"], body: bytes, trace: { requestId: "Request 1" } },
+  ]);
+  expect(lines).toEqual([
+    expect.objectContaining({ method: "POST", path: "/hooks/of/mine", request_id: "Request 1", status: 200 }),
+  ]);
+  expect(refused).toEqual([]);
 });
 
 test.each(["identity", "Identity", "IDENTITY", null, undefined])(
@@ -143,9 +197,14 @@ test("an acknowledgement takes as many seconds as went by from the request to it
     clock.pass(250);
     return STORED;
   };
-  const { tookSeconds, lines } = await ask({}, { receipt, clock });
+  // The time in which the sender sends is the sender's; the line has all of it.
+  const readBody = async (): Promise<Body> => {
+    clock.pass(4_000);
+    return { ok: true, bytes: new Uint8Array(1) };
+  };
+  const { tookSeconds, lines } = await ask({ readBody }, { receipt, clock });
   expect(tookSeconds).toEqual([0.25]);
-  expect(lines.at(-1)).toMatchObject({ duration_ms: 250 });
+  expect(lines.at(-1)).toMatchObject({ duration_ms: 4_250 });
 });
 
 test("a bug is a 500, with a line that says what it was", async () => {

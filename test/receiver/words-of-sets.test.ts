@@ -56,6 +56,45 @@ test.each(["status", "order_id", "reason", "duration", "notable", "addressee", "
   },
 );
 
+const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+
+test.each(LOG_LEVELS)(
+  "at the level %s a handler's log writes what is as bad or worse, each line with whose it is",
+  (level) => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({ level, destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+    const claim = { id: "evt_1", type: "made.up", handler: "crm", attempt: 2, body: "{}" };
+    for (const trace of [null, { requestId: "request 1" }, { traceparent: "00-1" }]) {
+      const own = createHandlerLog(log, { ...claim, trace });
+      for (const one of LOG_LEVELS) {
+        own[one]("words");
+        own[one]({ count: 3 }, "words and fields");
+        own[one]({ count: 3 });
+        own[one](7);
+      }
+    }
+    const expected = [{}, { request_id: "request 1" }, {}].flatMap((request) =>
+      LOG_LEVELS.slice(LOG_LEVELS.indexOf(level)).flatMap((one) => {
+        const common = {
+          level: one,
+          time: expect.any(String),
+          event_id: "evt_1",
+          type: "made.up",
+          handler: "crm",
+        };
+        const line = { ...common, attempt: 2, ...request };
+        return [
+          { ...line, msg: "words" },
+          { ...line, count: 3, msg: "words and fields" },
+          { ...line, count: 3 },
+          { ...line, value: 7 },
+        ];
+      }),
+    );
+    expect(lines).toEqual(expected);
+  },
+);
+
 test("a handler that is run by hand sees none of the variables that would let it sign or ask as an operator", async () => {
   const names = ["SIGNING_SECRET", "SIGNING_SECRET_FILE", "ADMIN_TOKEN", "ADMIN_TOKEN_FILE", "ADMIN_HOST"];
   const before = { ...process.env };

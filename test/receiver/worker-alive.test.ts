@@ -1,9 +1,18 @@
 import { ChildProcess } from "node:child_process";
-import { expect, test } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
+import { openEngine } from "../../receiver/engines/open.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
 import { startSupervisor } from "../../receiver/work/supervisor.ts";
+import { accept, newEvent } from "./engine-suite/harness.ts";
 import { standingClock } from "./helpers/clock.ts";
+import { idOf, newBody } from "./helpers/events.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
+import { until } from "./helpers/until.ts";
 
 /** A process of handlers that does nothing but what it is told to say. */
 function standIn(): ChildProcess & { dies: () => void } {
@@ -23,6 +32,47 @@ function standIn(): ChildProcess & { dies: () => void } {
     },
   });
 }
+
+test("what a handlers' process has done until its very end is told before it ends", async () => {
+  const folder = temporaryDirectory();
+  const databaseFile = join(folder, "receiver.db");
+  const engine = await openEngine({ databaseFile, clock: systemClock });
+  onTestFinished(engine.close);
+  // Its handler ends once there is a file, which comes when it is being stopped.
+  const [module, go] = [join(folder, "handlers.mjs"), join(folder, "go")];
+  const library = new URL("../../receiver/work/handler.ts", import.meta.url).href;
+  writeFileSync(
+    module,
+    `import { existsSync } from "node:fs";
+    import { setTimeout } from "node:timers/promises";
+    import { defineHandler } from ${JSON.stringify(library)};
+    const handle = async () => { while (!existsSync(${JSON.stringify(go)})) await setTimeout(1); };
+    export const handlers = [defineHandler({ name: "slow", type: "*", handle })];`,
+  );
+  const ended: object[] = [];
+  const supervisor = startSupervisor({
+    environment: { ...process.env, DATABASE_URL: `sqlite:${databaseFile}`, LOG_LEVEL: "silent" },
+    handlersModule: pathToFileURL(module),
+    memoryMegabytes: 512,
+    clock: systemClock,
+    log: createLog({ level: "silent" }),
+    onEnded: (attempts) => void ended.push(...attempts),
+    onDeath: () => undefined,
+  });
+  const body = newBody();
+  await accept(engine, [newEvent({ id: idOf(body), body })]);
+  await until(
+    async () => (await engine.ledger.find(idOf(body)))?.state,
+    (state) => state === "claimed",
+  );
+  const stopped = supervisor.stop(10_000);
+  writeFileSync(go, "");
+  await stopped;
+  expect(await engine.ledger.find(idOf(body))).toMatchObject({ state: "done" });
+  expect(ended).toEqual([
+    { handler: "slow", type: "call.completed", outcome: "done", durationMs: expect.any(Number) },
+  ]);
+});
 
 test("by its metric a worker is up from its first word on, and down between its death and that of the next", async () => {
   const clock = standingClock();

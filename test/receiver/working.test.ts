@@ -1,11 +1,15 @@
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import timers from "node:timers";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
+import type { Engine } from "../../receiver/engine.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { defineHandler } from "../../receiver/work/handler.ts";
 import { startWorking } from "../../receiver/work/loop.ts";
 import { accept, handler, newEvent } from "./engine-suite/harness.ts";
+import { idOf, newBody } from "./helpers/events.ts";
 import { testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
@@ -62,4 +66,77 @@ test("who begins to work prunes at once, bodies and ids each by their own age", 
   onTestFinished(engine.close);
   const states = await Promise.all(ids.map(async (id) => (await engine.ledger.find(id))?.state));
   expect(states).toEqual([undefined, "pruned", "done"]);
+
+  const more = await pruned(databaseFile, { ID_RETENTION_DAYS: "60" });
+  expect(more).toEqual([expect.objectContaining({ bodies: 0, ids: 1 })]);
+  expect(await engine.ledger.find(ids[1]!)).toBeUndefined();
+  // Nothing is said of nothing.
+  expect(await pruned(databaseFile, { ID_RETENTION_DAYS: "60" })).toEqual([]);
+});
+
+/** Works for as long as it takes to prune, and answers what is logged of that. */
+async function pruned(databaseFile: string, environment: Record<string, string>): Promise<object[]> {
+  const lines: object[] = [];
+  const real = await openEngine({ databaseFile, clock: systemClock });
+  const over = Promise.withResolvers<void>();
+  const prune: Engine["ledger"]["prune"] = async (older) =>
+    real.ledger.prune(older).finally(() => setImmediate(over.resolve));
+  const working = await work({ ...real, ledger: { ...real.ledger, prune } }, { environment, lines });
+  await over.promise;
+  await working.stop(0);
+  return lines;
+}
+
+async function work(
+  engine: Engine,
+  { environment = {}, lines = [], handle = async (): Promise<void> => undefined }: Doing = {},
+) {
+  return startWorking({
+    engine,
+    config: testConfig({ DATABASE_URL: "sqlite:receiver.db", ...environment }),
+    log: createLog({
+      level: "info",
+      destination: { write: (line) => void lines.push(JSON.parse(line) as object) },
+    }),
+    handlers: [defineHandler({ name: "all", type: "*", handle })],
+    onHandled: () => undefined,
+    onStuck: () => undefined,
+  });
+}
+
+type Doing = { environment?: Record<string, string>; lines?: object[]; handle?: () => Promise<void> };
+
+test("what a handler throws is kept without the receiver's own secrets, in the inbox and in the log", async () => {
+  const databaseFile = join(temporaryDirectory(), "receiver.db");
+  const engine = await openEngine({ databaseFile, clock: systemClock });
+  const body = newBody();
+  const event = newEvent({ id: idOf(body), body });
+  await accept(engine, [event]);
+  const lines: object[] = [];
+  const environment = { API_BASE_URL: "https://api.example.com", API_KEY: "key_of_the_service_0003" };
+  const handle = async (): Promise<void> => Promise.reject(new Error(`GET /?key=${environment.API_KEY}`));
+  const working = await work(engine, { environment, lines, handle });
+  const shown = await until(
+    () => engine.ledger.find(event.id),
+    (found) => found?.lastError != null,
+  );
+  expect(shown?.lastError).toBe("Error: GET /?key=[redacted]");
+  await working.stop(0);
+  expect(JSON.stringify(lines)).toContain("GET /?key=[redacted]");
+});
+
+test("who has stopped working prunes no more: its timers are given back", async () => {
+  const set = vi.spyOn(timers, "setInterval");
+  const clear = vi.spyOn(timers, "clearInterval");
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  const databaseFile = join(temporaryDirectory(), "receiver.db");
+  const working = await work(await openEngine({ databaseFile, clock: systemClock }));
+  expect(set.mock.calls.map(([, everyMs]) => everyMs)).toEqual([3_600_000]);
+  expect(clear).not.toHaveBeenCalled();
+  await working.stop(0);
+  expect(clear.mock.calls).toEqual(set.mock.results.map(({ value }) => [value]));
 });

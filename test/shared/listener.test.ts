@@ -11,8 +11,8 @@ import { until } from "../receiver/helpers/until.ts";
 
 const MEGABYTE = Buffer.alloc(1_000_000);
 
-async function start(handle: RequestListener) {
-  const { server, drain } = createListener(handle, { clock: systemClock });
+async function start(handle: RequestListener, options: Partial<Parameters<typeof createListener>[1]> = {}) {
+  const { server, drain } = createListener(handle, { clock: systemClock, ...options });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => drain(0));
   const address = server.address();
@@ -92,3 +92,54 @@ test("a connection on which nothing more is asked is closed", async () => {
   await gone(socket);
   expect(socket.bytesRead).toBeGreaterThan(0);
 });
+
+const USUAL = { headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000, timeout: 20_000 };
+
+test.each([
+  [{}, USUAL],
+  [{ headersTimeout: 1_000 }, { ...USUAL, headersTimeout: 1_000 }],
+  [{ requestTimeout: 60_000 }, { ...USUAL, requestTimeout: 60_000 }],
+])("with the options %j clients have these times: %j", (options, times) => {
+  const { server } = createListener(() => undefined, { clock: systemClock, ...options });
+  const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = server;
+  expect({ headersTimeout, requestTimeout, keepAliveTimeout, timeout }).toEqual(times);
+});
+
+const CAPS = [
+  { maximumPerAddress: 3 },
+  { maximumConnections: 3 },
+  { maximumPerAddress: 3, maximumConnections: 3 },
+];
+
+test.each(CAPS)(
+  "however often connections replace each other, as many as before may be open: %j",
+  async (limits) => {
+    const { server, open } = await start((_, response) => void response.end("here"), limits);
+    const accepted = async (): Promise<{ ours: Socket; theirs: Socket }> => {
+      const connected = new Promise<Socket>((resolve) => server.once("connection", resolve));
+      const ours = open().resume();
+      return { ours, theirs: await connected };
+    };
+    const alive = (sockets: { theirs: Socket }[]) => sockets.map(({ theirs }) => !theirs.destroyed);
+    for (let round = 0; round < 3; round += 1) {
+      const sockets = [];
+      for (let n = 0; n < 5; n += 1) sockets.push(await accepted());
+      // The one that has been idle for the longest gave way to each of the last two.
+      expect({ round, alive: alive(sockets) }).toEqual({ round, alive: [false, false, true, true, true] });
+      for (const { ours, theirs } of sockets) {
+        const closed = theirs.closed
+          ? Promise.resolve()
+          : new Promise((resolve) => theirs.once("close", resolve));
+        ours.destroy();
+        await closed;
+      }
+      const few = [await accepted(), await accepted(), await accepted()];
+      expect({ round, alive: alive(few) }).toEqual({ round, alive: [true, true, true] });
+      for (const { ours, theirs } of few) {
+        const closed = new Promise((resolve) => theirs.once("close", resolve));
+        ours.destroy();
+        await closed;
+      }
+    }
+  },
+);

@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { nodeIsTooOld } from "../../shared/node-minimum.ts";
+import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 
 test.each(["22.19.0", "22.20.1", "23.0.0", "24.1.0", "100.0.0"])("Node.js %s will do", (version) => {
   expect(nodeIsTooOld(version)).toBeUndefined();
@@ -13,3 +15,17 @@ test.each(["22.18.9", "22.9.0", "21.99.0", "20.20.2", "4.0.0", "", "next"])(
     expect(told).not.toContain("\\n");
   },
 );
+
+test.each([
+  ["22.19.0", 0, "went on\n", ""],
+  ["20.20.2", 78, "", "Node.js 20.20.2 is too old: "],
+])("a program on Node.js %s ends with %i, and goes no further than it may", (node, code, stdout, said) => {
+  const versions = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } });`;
+  const guard = new URL("../../shared/node-version.ts", import.meta.url).href;
+  const program = `${versions} await import("${guard}"); console.log("went on");`;
+  const words = [...RUN_TYPESCRIPT, "--input-type=module", "-e", program];
+  const ended = spawnSync(process.execPath, words, { encoding: "utf8" });
+  expect({ code: ended.status, stdout: ended.stdout }).toEqual({ code, stdout });
+  expect(ended.stderr.startsWith(said)).toBe(true);
+  expect(ended.stderr.split("\n").filter((line) => line !== "")).toHaveLength(said === "" ? 0 : 1);
+});

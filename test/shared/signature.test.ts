@@ -147,6 +147,42 @@ describe("parseSignature names what is wrong", () => {
   });
 });
 
+const GOOD = sign({ body: BODY, secret: SECRET, timestampSeconds: NOW }).split("v1=")[1]!;
+const VALID = { good: GOOD, other: "b".repeat(64), zero: "0".repeat(64) };
+const MALFORMED = {
+  upper: GOOD.toUpperCase(),
+  short: GOOD.slice(1),
+  long: `${GOOD}0`,
+  empty: "",
+  word: "zz",
+};
+const DIGESTS: Record<string, string> = { ...VALID, ...MALFORMED };
+
+test("of several v1 each has to be one, whichever matches, wherever it stands and whatever stands beside", () => {
+  const kinds = fc.array(fc.constantFrom(...Object.keys(DIGESTS)), { maxLength: 10 });
+  const beside = fc.array(fc.constantFrom("v0=x", "v2=", "V1=x", "T=1", "x-y_z=1"), { maxLength: 2 });
+  fc.assert(
+    fc.property(kinds, beside, fc.nat(12), (chosen, others, at) => {
+      const pairs = [...chosen.map((kind) => `v1=${DIGESTS[kind] ?? ""}`), ...others];
+      const header = pairs.toSpliced(Math.min(at, pairs.length), 0, `t=${NOW}`).join(",");
+      fc.pre(header.length <= 1_024);
+      const reason =
+        chosen.length === 0
+          ? "signature_missing"
+          : chosen.length > 8
+            ? "signatures_too_many"
+            : chosen.some((kind) => kind in MALFORMED)
+              ? "signature_malformed"
+              : "no_match";
+      const isGood = reason === "no_match" && chosen.includes("good");
+      expect(check(header)).toEqual(
+        isGood ? { ok: true, timestampSeconds: NOW, secretIndex: 0 } : { ok: false, reason },
+      );
+    }),
+    { numRuns: RUNS },
+  );
+});
+
 describe("stripe's library, whose format is the same", () => {
   const { webhooks } = new Stripe("sk_test_0");
 

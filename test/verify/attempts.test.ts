@@ -3,30 +3,28 @@ import { attempts } from "../../simulator/verify/attempts.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { DEFAULT_TIMING } from "../../simulator/verify/timing.ts";
 
+function answered(status: number): Exchange {
+  return {
+    eventId: "evt_1",
+    request: {
+      url: "http://127.0.0.1:1/",
+      headers: [],
+      body: Buffer.alloc(0),
+      signature: { headerName: "X", recipe: { t: [], headers: [] } },
+      httpVersion: "1.1",
+    },
+    outcome: { kind: "answered", status, headers: [], body: Buffer.alloc(0), complete: true },
+    durationMs: 0,
+  };
+}
+
 /** Answers so, one after the other, and 503 from then on. */
 async function attemptsAnswered(...statuses: number[]): Promise<(number | undefined)[]> {
   const exchanges = await attempts(
     {
       timing: { ...DEFAULT_TIMING, retryMs: 0 },
       answerTimeoutMs: () => DEFAULT_TIMING.responseTimeoutMs,
-      deliver: async (): Promise<Exchange> => ({
-        eventId: "evt_1",
-        request: {
-          url: "http://127.0.0.1:1/",
-          headers: [],
-          body: Buffer.alloc(0),
-          signature: { headerName: "X", recipe: { t: [], headers: [] } },
-          httpVersion: "1.1",
-        },
-        outcome: {
-          kind: "answered",
-          status: statuses.shift() ?? 503,
-          headers: [],
-          body: Buffer.alloc(0),
-          complete: true,
-        },
-        durationMs: 0,
-      }),
+      deliver: (): Promise<Exchange> => Promise.resolve(answered(statuses.shift() ?? 503)),
     },
     Buffer.alloc(0),
   );
@@ -40,4 +38,26 @@ test("a delivery is repeated until it is acknowledged", async () => {
 
 test("and no more than six times in all", async () => {
   expect(await attemptsAnswered()).toHaveLength(6);
+});
+
+test("each of them is left a longer while after the one before", async () => {
+  const retryMs = 20;
+  const atMs: number[] = [];
+  const timing = { ...DEFAULT_TIMING, retryMs };
+  await attempts(
+    {
+      timing,
+      answerTimeoutMs: () => timing.responseTimeoutMs,
+      deliver: (): Promise<Exchange> => {
+        atMs.push(performance.now());
+        return Promise.resolve(answered(503));
+      },
+    },
+    Buffer.alloc(0),
+  );
+  const gapsMs = atMs.slice(1).map((ms, index) => ms - (atMs[index] ?? 0));
+  expect(gapsMs).toHaveLength(5);
+  // Timers of Node.js may be a millisecond or two early.
+  for (const [index, gapMs] of gapsMs.entries())
+    expect(gapMs).toBeGreaterThanOrEqual(retryMs * (index + 1) - 2);
 });

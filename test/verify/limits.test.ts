@@ -66,3 +66,57 @@ async function judged(options: { aheadMs: number; jumpMs?: number; plant?: Parti
 test("control: there are limits to judge", () => {
   expect(LIMITS).toHaveLength(7);
 });
+
+/** How old each signature is that a check sends, in seconds; its t as it is written where that is no time. */
+const AGES: Record<string, (number | string)[]> = {
+  "past-299": [299],
+  "past-300": [300],
+  "past-301": [301],
+  "future-299": [-299],
+  "future-300": [-300],
+  "future-301": [-301],
+  "stale-hour": [3_600],
+  "stale-day": [86_400],
+  "future-hour": [-3_600],
+  "future-decade": [-3_650 * 86_400],
+  milliseconds: ["NOW000"],
+  epoch: ["0", "-1", "-NOW"],
+  "not-a-number": ["NaN", "abc", "undefined"],
+  "trailing-garbage": ["NOWabc", "NOW.5", "NOW "],
+  "signed-just-now": [8, -8, 200, -200],
+};
+
+test.each(Object.entries(AGES))("signature.%s is about a t that is so old: %j", async (name, ages) => {
+  const standingMs = 1_790_000_000_050;
+  const nowSeconds = Math.floor(standingMs / 1_000);
+  const sent: string[] = [];
+  const receiver = await startMutant(
+    {
+      signatureHeaders: (request) => {
+        const headers = CORRECT.signatureHeaders(request);
+        sent.push(...headers);
+        return headers;
+      },
+    },
+    () => standingMs,
+  );
+  const checks = CATALOGUE.filter(({ id }) => id === `signature.${name}`);
+  const { results } = await runChecks({
+    url: receiver.url,
+    secret: SECRET,
+    seed: "ages",
+    checks,
+    timing: QUICK,
+    now: () => standingMs,
+  });
+  await receiver.close();
+  expect(results.map(({ outcome }) => outcome)).toEqual(["passed", "passed", "passed"]);
+  // The first is the preflight's, and others may measure the clock.
+  const told = sent
+    .map((header) => /t=([^,]*),/.exec(header)?.[1] ?? "")
+    .map((t) =>
+      /^\d{1,12}$/.test(t) && t !== "0" ? nowSeconds - Number(t) : t.replace(String(nowSeconds), "NOW"),
+    )
+    .filter((age) => age !== 0);
+  expect(told.map(String).toSorted()).toEqual(ages.map(String).toSorted());
+});

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { freePort } from "../helpers/free-port.ts";
 import { listen } from "../helpers/listen.ts";
 import { run } from "../simulator/commands/in-process.ts";
 
@@ -40,6 +41,40 @@ test.each([
   for (const status of statuses) {
     expect(await explanationOf(status)).toMatch(new RegExp(words.source.replace("STATUS", String(status))));
   }
+});
+
+test.each([
+  [
+    300,
+    /its clock is 300 s ahead of ours: deliveries are too old or too new for it\. Set its clock by NTP\./,
+  ],
+  [-900, /its clock is (?:899|900) s behind ours: deliveries are too old/],
+  [200, /Most likely it was started with another signing secret/],
+])(
+  "where a receiver that refuses all has a clock that is off, that is said: %i s",
+  async (aheadSeconds, words) => {
+    const { url } = await listen(
+      createServer((request, response) => {
+        request.resume();
+        const date = new Date(Date.now() + aheadSeconds * 1_000).toUTCString();
+        request.on("end", () => response.writeHead(401, { date }).end());
+      }),
+    );
+    const ran = await run("verify", url, "--secret", "s", "--json");
+    const { checks } = reportSchema.parse(JSON.parse(ran.out));
+    expect(checks.find(({ id }) => id === "preflight.accepts")?.explanation).toMatch(words);
+  },
+);
+
+test("of a receiver that verify started itself it is not said that it has another secret", async () => {
+  const port = await freePort();
+  const program = `require("node:http").createServer((q, s) => q.resume().on("end", () => s.writeHead(401).end())).listen(process.env.PORT)`;
+  const url = `http://127.0.0.1:${port}/hooks`;
+  const ran = await run("verify", "--url", url, "--json", "--", process.execPath, "-e", program);
+  const { checks } = reportSchema.parse(JSON.parse(ran.out));
+  const { explanation = "" } = checks.find(({ id }) => id === "preflight.accepts") ?? {};
+  expect(explanation).toContain("It was started with the right secret in the variable SIGNING_SECRET");
+  expect(explanation).not.toContain("another signing secret");
 });
 
 test.each([

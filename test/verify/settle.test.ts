@@ -116,6 +116,33 @@ describe("effects have come to rest", () => {
     expect(handled.of("a")).toEqual({ known: true, count: 2 });
   });
 
+  test.each([1, 2, 5])(
+    "a second handling in the time of rest after the first is counted, of one that was handled after %i readings",
+    async (after) => {
+      const quietMs = 120;
+      let readings = 0;
+      let handledAtMs: number | undefined;
+      const handled = await settle({
+        entries: [entry("early"), entry("late")],
+        async observe(eventId) {
+          if (eventId === "late") readings += 1;
+          if (readings > after) handledAtMs ??= performance.now();
+          const isAgain = handledAtMs !== undefined && performance.now() - handledAtMs > quietMs / 4;
+          return {
+            known: true,
+            count: isAgain ? 2 : eventId === "early" || handledAtMs !== undefined ? 1 : 0,
+          };
+        },
+        withinMs: 5_000,
+        quietMs,
+      });
+      expect(["early", "late"].map((id) => handled.of(id))).toEqual([
+        { known: true, count: 2 },
+        { known: true, count: 2 },
+      ]);
+    },
+  );
+
   test.each([
     [1, true],
     [2, false],

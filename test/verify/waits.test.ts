@@ -13,6 +13,7 @@ import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
 import { RULES } from "../../simulator/verify/rules.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { DEFAULT_TIMING, type Timing } from "../../simulator/verify/timing.ts";
+import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 
 /** A context over a receiver that nobody asks. */
@@ -43,6 +44,48 @@ test("after a restart the receiver is left alone for a while, so that a second h
   })).terminated();
   expect(round.exchanges).toHaveLength(1);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(restMs - 5);
+});
+
+test("all kills together are those before and some more: what was acknowledged, and the closest of them", async () => {
+  const receiver = await startMutant({}, Date.now);
+  onTestFinished(() => receiver.close());
+  for (const more of [0, 2]) {
+    const timing = { ...QUICK, restMs: 1, kills: more, burst: 9 };
+    const context: CheckContext = createContext({
+      url: receiver.url,
+      secret: SECRET,
+      seed: `kills ${more}`,
+      checkId: "crash.kills",
+      events: EVENT_TYPES,
+      timing: { ...DEFAULT_TIMING, ...timing },
+      answerTimeoutMs: () => 10_000,
+      ledger: createLedger({ nowMs: Date.now }),
+      clock: createReceiverClock({ local: true, now: Date.now }),
+      kills: createKillRounds(() => context),
+      observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
+      now: Date.now,
+    });
+    const { kills } = context;
+    const all = await kills.streamed();
+    // Each is played once, whoever asks first.
+    const [first, second] = [await kills.acknowledged(), await kills.burst()];
+    expect(all.kills).toBe(2 + more);
+    const closest = Math.min(first.closestMs, second.closestMs);
+    expect(more === 0 ? all.closestMs : Math.min(all.closestMs, closest)).toBe(
+      more === 0 ? closest : all.closestMs,
+    );
+    const ids = all.exchanges.map(({ eventId }) => eventId);
+    expect(ids).toEqual(
+      expect.arrayContaining([...first.last, ...second.answered].map(({ eventId }) => eventId)),
+    );
+    expect(all.exchanges.every(({ outcome }) => outcome.kind === "answered" && outcome.status === 200)).toBe(
+      true,
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(second.exchanges).toHaveLength(9);
+    for (const twice of [first.duplicate, first.handled])
+      expect([twice.length, new Set(twice.map(({ eventId }) => eventId)).size]).toEqual([2, 1]);
+  }
 });
 
 test.each<[Check["phase"], string, "passed" | "failed"]>([

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
+import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
 import { createCounts } from "../../../receiver/engines/sqlite/counts.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { accept, newEvents } from "../engine-suite/harness.ts";
@@ -46,7 +47,7 @@ test("counts are those of the events as they are listed, whatever their jobs are
   await accept(engine, newEvents(PAIRS.length));
   const { inbox, db } = openFiles(file);
   db.exec(
-    `INSERT INTO handlers (number, name, types, before_jobs) VALUES (1, 'one', '*', 0), (2, 'other', '*', 0)`,
+    `INSERT INTO handlers (number, name, types, before_jobs) VALUES (1, 'one', '*', 0), (2, 'another', '*', 0)`,
   );
   const insert = db.prepare(`
     INSERT INTO jobs (job, state, attempts, token, worker, due_at_ms, key) VALUES (?, ?, 1, 1, ?, ?, ?)`);
@@ -64,11 +65,55 @@ test("counts are those of the events as they are listed, whatever their jobs are
     }
   db.exec(`UPDATE position SET seq = ${String(PAIRS.length)}`);
   const listed = await engine.ledger.list({}, { limit: 1_000 });
-  const { byState } = createCounts({ inbox, db })(0);
+  const { byState, byHandler } = createCounts({ inbox, db })(0);
   const states = Object.keys(byState) as (keyof typeof byState)[];
   expect(byState).toEqual(
     Object.fromEntries(
       states.map((state) => [state, listed.filter((event) => event.state === state).length]),
     ),
   );
+  // And the jobs those of each handler, by its name.
+  const jobs = (handler: string, state: string): number =>
+    listed.filter((event) => event.jobs.some((job) => job.handler === handler && job.state === state)).length;
+  expect(byHandler).toEqual(
+    ["another", "one"].map((handler) => ({
+      handler,
+      pending: 5 * STATES.length,
+      claimed: jobs(handler, "claimed"),
+      dead: jobs(handler, "dead"),
+      ignored: jobs(handler, "ignored"),
+    })),
+  );
+  expect(jobs("one", "pending")).toBe(5 * STATES.length);
 });
+
+test.each(STATES)(
+  "the oldest that waits is counted from when it came, though a later one is %s",
+  async (state) => {
+    const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
+    const store = createAccept(inbox);
+    for (const atMs of [1_000, 2_000, 3_000]) store(newEvents(1), atMs);
+    const age = (): number | null => createCounts({ inbox, db })(10_000).oldestUnfinishedAgeMs;
+    const put = (seq: number, one: string): void => {
+      const isDue = STATES.indexOf(one) < STATES.indexOf("held");
+      db.prepare(
+        `INSERT INTO jobs (job, state, attempts, token, worker, due_at_ms, key) VALUES (?, ?, 1, 1, ?, ?, ?)`,
+      ).run(
+        seq * 1_024 + 1,
+        one,
+        one === "claimed" ? 1 : null,
+        isDue ? 0 : null,
+        one === "held" ? "key" : null,
+      );
+      db.exec(`UPDATE position SET seq = ${String(seq)}`);
+    };
+    expect(age()).toBe(9_000);
+    put(1, "done");
+    expect(age()).toBe(8_000);
+    const isFinished = ["done", "ignored", "dead"].includes(state);
+    put(2, state);
+    expect(age()).toBe(isFinished ? 7_000 : 8_000);
+    put(3, state);
+    expect(age()).toBe(isFinished ? null : 8_000);
+  },
+);

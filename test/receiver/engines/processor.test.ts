@@ -214,6 +214,91 @@ test.each([
   await processor.drain(0);
 });
 
+test("a worker that drains gives signs of life for as long as a handler runs, tells it half a second before, and leaves", async () => {
+  const engine = engineOfOne();
+  const clock = standingClock();
+  const beats: number[] = [];
+  const left: number[] = [];
+  let abortedAtMs: number | undefined;
+  let reason: unknown;
+  const workers = {
+    ...engine.parts.workers,
+    beat: () => beats.push(clock.monotonicMs()) && 1,
+    remove: (number: number) => void left.push(number),
+  };
+  const handled: Handled[] = [];
+  const processor = createProcessor(
+    { ...engine.parts, workers, clock },
+    {
+      handlers: [],
+      workerId: "worker",
+      concurrency: 1,
+      handle: async ({ signal }) =>
+        new Promise(() => {
+          signal.addEventListener("abort", () => {
+            abortedAtMs = clock.monotonicMs();
+            reason = signal.reason;
+          });
+        }),
+      onHandled: (one) => void handled.push(one),
+      onTrouble: (error) => expect.unreachable(String(error)),
+    },
+  );
+  await clock.pass(1_000);
+  const drained = processor.drain(60_000);
+  await clock.pass(0);
+  for (let passedMs = 0; passedMs < 60_000; passedMs += 100) await clock.pass(100);
+  await drained;
+  const pauses = beats.slice(1).map((atMs, at) => atMs - beats[at]!);
+  // Others wait for 750 ms at least.
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(500);
+  expect(beats.at(-1)).toBeGreaterThan(60_000);
+  expect(abortedAtMs).toBe(60_500);
+  expect(String(reason)).toContain("The receiver is shutting down");
+  expect({ left, ended: engine.ended, handled }).toEqual({ left: [1], ended: ["returned"], handled: [] });
+});
+
+test.each([
+  [
+    "as failed",
+    [{ handler: "any", id: "evt_1", error: "it is stuck" }],
+    ["pending"],
+    [{ outcome: "failed", error: "it is stuck" }],
+  ],
+  [
+    "given back, since it is another handler's",
+    [{ handler: "other", id: "evt_1", error: "x" }],
+    ["returned"],
+    [],
+  ],
+  [
+    "given back, since it is another event's",
+    [{ handler: "any", id: "evt_2", error: "x" }],
+    ["returned"],
+    [],
+  ],
+])("what still runs at the end of a drain is written down %s", async (_how, failed, ended, reports) => {
+  const engine = engineOfOne();
+  const begun = Promise.withResolvers<void>();
+  const handled: Handled[] = [];
+  const processor = createProcessor(engine.parts, {
+    handlers: [],
+    workerId: "worker",
+    concurrency: 1,
+    handle: async () => {
+      begun.resolve();
+      return new Promise(() => undefined);
+    },
+    onHandled: (one) => void handled.push(one),
+    onTrouble: (error) => expect.unreachable(String(error)),
+  });
+  await begun.promise;
+  await processor.drain(0, failed);
+  expect(engine.ended).toEqual(ended);
+  expect(handled).toMatchObject(reports);
+  expect(handled).toHaveLength(reports.length);
+});
+
 test("what other connections write to any of the files is seen once, one's own writes never", () => {
   const folder = temporaryDirectory();
   const files = ["one.db", "other.db"].map((name) => {

@@ -1,9 +1,16 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { createReceiver, defineHandler, PermanentFailure, type Handler } from "../../../receiver/index.ts";
+import {
+  createReceiver,
+  defineHandler,
+  PermanentFailure,
+  type Handler,
+  type ReceiverOptions,
+} from "../../../receiver/index.ts";
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
-import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
+import { idOf, newBody, newEventId, SECRET, signatureFor } from "../helpers/events.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** Handlers that an app gives as an array: they run in its own process. */
@@ -117,6 +124,123 @@ test("a stop waits for the handler that runs, and what has not begun is there af
   });
   await start([slow, handler], databaseUrl);
   await expect.poll(() => late).toEqual(["late"]);
+});
+
+const databaseUrl = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
+const NOTHING = { handlers: [] as Handler[] };
+
+test.each<[string, ReceiverOptions, string]>([
+  [
+    "a role that handles, without handlers",
+    { role: "worker" },
+    'the role "worker" handles events: give it `handlers`.',
+  ],
+  [
+    "a role that does both, without handlers",
+    { role: "all" },
+    'the role "all" handles events: give it `handlers`.',
+  ],
+  ["no secret", { ...NOTHING, signingSecrets: [] }, "SIGNING_SECRET: is missing"],
+  [
+    "several mistakes",
+    { ...NOTHING, maxAttempts: 0, retentionDays: 0 },
+    "MAX_ATTEMPTS: must be a whole number from 1 to 100",
+  ],
+  [
+    "several mistakes",
+    { ...NOTHING, maxAttempts: 0, retentionDays: 0 },
+    " RETENTION_DAYS: must be a whole number from 1 to 3650",
+  ],
+])("a receiver with %s is refused in words", async (_what, options, words) => {
+  vi.stubEnv("SIGNING_SECRET", "");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const creating = createReceiver({ signingSecrets: [SECRET], databaseUrl: databaseUrl(), ...options });
+  await expect(creating).rejects.toThrow(/^createReceiver\(\): /);
+  await expect(creating).rejects.toThrow(words);
+});
+
+test.each<[string, ReceiverOptions, string, string]>([
+  ["without handlers", {}, "", "pending"],
+  ["without handlers, whatever the environment says", {}, "all", "pending"],
+  ["with handlers", { handlers: [] }, "", "ignored"],
+  ["with handlers, by its own role", { handlers: [], role: "ingest" }, "all", "pending"],
+  ["with handlers, by the environment's role", { handlers: [] }, "ingest", "pending"],
+])("a receiver %s leaves what it takes %s", async (_what, options, role, state) => {
+  vi.stubEnv("RECEIVER_ROLE", role);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const url = databaseUrl();
+  const receiver = await createReceiver({
+    signingSecrets: [SECRET],
+    databaseUrl: url,
+    logLevel: "silent",
+    ...options,
+  });
+  const body = newBody("call.completed");
+  const signed = { [SIGNATURE_HEADER]: signatureFor(body) };
+  await receiver.fetch(new Request("http://app.test/", { method: "POST", body, headers: signed }));
+  if (state === "ignored")
+    await expect.poll(async () => (await receiver.event(idOf(body)))?.state).toBe(state);
+  expect(await receiver.event(idOf(body))).toMatchObject({ id: idOf(body), state, jobs: [] });
+  expect(await receiver.event(idOf(body).toUpperCase().replace("EVT", "evt"))).toMatchObject({
+    id: idOf(body),
+  });
+  for (const id of ["", "evt_1", `${idOf(body)}0`, newEventId()])
+    expect(await receiver.event(id)).toBeUndefined();
+  expect(await receiver.health()).toEqual({
+    ready: true,
+    checks: { database: "ok", disk: "ok", draining: "ok" },
+  });
+  const stopped = receiver.stop();
+  const refused = await receiver.fetch(
+    new Request("http://app.test/", { method: "POST", body, headers: signed }),
+  );
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(await receiver.health()).toMatchObject({ ready: false, checks: { draining: "shutting down" } });
+  // Who is told twice stops once.
+  expect(receiver.stop()).toBe(stopped);
+  await stopped;
+  expect(existsSync(`${url.slice("sqlite:".length)}-wal`)).toBe(false);
+});
+
+test("the answers of fetch have the status, headers and words of every other way in", async () => {
+  const receiver = await createReceiver({
+    signingSecrets: [SECRET],
+    databaseUrl: databaseUrl(),
+    logLevel: "silent",
+  });
+  onTestFinished(receiver.stop);
+  const body = newBody("call.completed");
+  const signed = { [SIGNATURE_HEADER]: signatureFor(body) };
+  const ask = async (init: RequestInit) => {
+    const answer = await receiver.fetch(new Request("http://app.test/hooks", init));
+    return [
+      answer.status,
+      answer.headers.get("content-type"),
+      answer.headers.get("allow"),
+      await answer.json(),
+    ];
+  };
+  const json = "application/json; charset=utf-8";
+  const stored = { received: true, duplicate: false };
+  expect(await ask({ method: "POST", body, headers: signed })).toEqual([200, json, null, stored]);
+  expect(await ask({ method: "POST", body, headers: signed })).toEqual([
+    200,
+    json,
+    null,
+    { ...stored, duplicate: true },
+  ]);
+  expect(await ask({ method: "POST", body })).toEqual([
+    401,
+    json,
+    null,
+    expect.objectContaining({ error: "invalid_signature" }),
+  ]);
+  expect(await ask({ method: "GET" })).toEqual([
+    405,
+    json,
+    "POST",
+    expect.objectContaining({ error: "method_not_allowed" }),
+  ]);
 });
 
 test("two handlers of one name are refused at the start", async () => {

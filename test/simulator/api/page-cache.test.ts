@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
 import { createPageCache } from "../../../simulator/api/page-cache.ts";
+import { DEFAULT_READINGS, READINGS } from "../../../simulator/domain/readings.ts";
+import { startService as startWithReadings } from "../../helpers/service.ts";
+import { readingsWith } from "../../helpers/simulator.ts";
 import { startService } from "../commands/in-process.ts";
 
 function list(name: string) {
@@ -38,6 +41,16 @@ test("is bounded: what was not asked for the longest is forgotten first", () => 
   expect(computed).toBe(5);
 });
 
+test("there is as much room after each change as there was before it", () => {
+  const bytes = JSON.stringify(list("a1").body).length;
+  let version = 0;
+  const cache = createPageCache({ version: () => [version], mostBytes: 2 * bytes });
+  let computed = 0;
+  for (version = 0; version < 5; version += 1)
+    for (const key of ["a", "b", "a", "b"]) cache.answer(key, () => list(`${key}${++computed % 10}`));
+  expect(computed).toBe(5 * 2);
+});
+
 test("a refusal is not remembered, nor is a key that somebody made long", () => {
   const cache = createPageCache({ version: () => [] });
   let computed = 0;
@@ -51,7 +64,7 @@ test("a refusal is not remembered, nor is a key that somebody made long", () => 
   expect(computed).toBe(4);
 });
 
-test("over HTTP: what happens, and a reading, show at once; each key sees its own", async () => {
+test("over HTTP: what happens shows at once; each key sees its own", async () => {
   const { simulator } = await startService({ calls: 20 });
   const calls = async (key = "va_test_restaurant") => {
     const response = await fetch(`${simulator.url}/api/v1/calls?limit=100`, {
@@ -67,4 +80,48 @@ test("over HTTP: what happens, and a reading, show at once; each key sees its ow
   const after = await calls();
   expect(after).toHaveLength(before.length + 1);
   expect(after.slice(1)).toEqual(before);
+});
+
+const ASKED = [
+  "calls?",
+  "calls?limit=500",
+  "calls?limit=x",
+  "calls?outcome=odd",
+  "voicemails?reviewed=odd",
+  "agents?",
+];
+
+test("a reading that is changed shows at once: what is remembered is what would be answered anew", async () => {
+  const { url, simulator } = await startWithReadings({ seed: 7, calls: 60 });
+  const headers = { authorization: "Bearer va_test_restaurant" };
+  const answersOf = async (more: string) =>
+    Promise.all(
+      ASKED.map(async (path) => {
+        const answer = await fetch(`${url}/api/v1/${path}${more}`, { headers });
+        return [answer.status, await answer.text()];
+      }),
+    );
+  const usual = await answersOf("");
+  const seen = new Set<string>();
+  for (const [name, { choices }] of Object.entries(READINGS)) {
+    for (const choice of choices) {
+      simulator.setReadings(readingsWith({ [name]: choice }));
+      const told = await answersOf("");
+      // A parameter that means nothing is another page to whoever remembers pages.
+      expect({ name, choice, told }).toEqual({ name, choice, told: await answersOf(`&${name}=${choice}`) });
+      if (JSON.stringify(told) !== JSON.stringify(usual)) seen.add(name);
+    }
+    simulator.setReadings(DEFAULT_READINGS);
+  }
+  expect(await answersOf("")).toEqual(usual);
+  // Control: these are the ones that such an answer tells of.
+  expect([...seen].toSorted()).toEqual([
+    "agents_has_more",
+    "invalid_reviewed",
+    "limit_not_a_number",
+    "limit_out_of_range",
+    "transfer_succeeded_form",
+    "transfer_to_form",
+    "unknown_outcome",
+  ]);
 });

@@ -94,3 +94,38 @@ test("no command lets a simulator's answers steer a terminal, a build server or 
     expect(words).toContain(isElsewhere ? `|--simulator|${address}|` : `$(exit 9)'"`);
   }
 });
+
+test.each([
+  [400, 2],
+  [401, 2],
+  [403, 2],
+  [404, 2],
+  [409, 2],
+  [413, 2],
+  [421, 2],
+  [429, 2],
+  [499, 2],
+  [500, 3],
+  [502, 3],
+  [503, 3],
+])(
+  "an answer of %i ends a command with exit code %i and its message, on stderr alone",
+  async (status, code) => {
+    const told = { error: "some", message: "It is so." };
+    let body = JSON.stringify(told);
+    const { url } = await listen(
+      createServer((request, response) => {
+        request.resume();
+        response.writeHead(status, { "content-type": "application/json" }).end(body);
+      }),
+    );
+    for (const words of [["clock"], ["trigger", "call.completed"], ["endpoints", "--json"]])
+      expect(await run(...words, "--simulator", url)).toMatchObject({ code, out: "", err: "It is so.\n" });
+    body = "<html>";
+    expect(await run("clock", "--simulator", url)).toMatchObject({
+      code,
+      out: "",
+      err: `${url}/control/clock answered ${status}.\n`,
+    });
+  },
+);

@@ -61,6 +61,53 @@ test("what is not acknowledged is counted by its status, and exits 1", async () 
 });
 
 test.each([
+  [200, 0, "\nWhere it breaks:  add --knee\n"],
+  [401, 1, "\nIt refuses the signature: is --secret the one that it verifies with?\n"],
+  [403, 1, "\nIt refuses the signature: is --secret the one that it verifies with?\n"],
+  [404, 1, ""],
+  [503, 1, ""],
+])("where all are answered by %i it exits %i and says what to do: %j", async (status, exitCode, hint) => {
+  const receiver = await startEndpoint(status);
+  const options = ["--rate", "100", "--duration", "200ms", "--connections", "4"];
+  const { code, out, err } = await run("load", receiver.url, "--secret", secret, ...options);
+  expect({ code, err }).toEqual({ code: exitCode, err: hint });
+  const rows = out.trimEnd().split("\n");
+  const isTaken = status === 200;
+  expect(rows[0]).toMatch(isTaken ? /^Acknowledged {2}20 of 20, \d+\/s$/ : /^Acknowledged {2}0 of 20, 0\/s$/);
+  expect(rows.slice(1, 5).map((row) => row.split(/ +/)[0])).toEqual(["p50", "p99", "p99.9", "max"]);
+  expect(rows.slice(5)).toEqual(isTaken ? [] : [`Failed        20 × ${status}`]);
+});
+
+test("what was not sent since too many waited is told, and is no success though all that was sent was taken", async () => {
+  // One connection that stalls at first, while thousands fall due.
+  const receiver = await startEndpoint((response, count) => {
+    if (count === 1) setTimeout(() => response.writeHead(200).end(), 700);
+    else response.writeHead(200).end();
+  });
+  const options = ["--rate", "6000", "--duration", "500ms", "--connections", "1"];
+  const { code, out, err } = await run("load", receiver.url, "--secret", secret, ...options);
+  const [, taken, sent] = /^Acknowledged {2}(\d+) of (\d+),/.exec(out) ?? [];
+  const [, left] = /^Not sent {6}(\d+), since too many were waiting$/m.exec(out) ?? [];
+  expect({ code, err, taken }).toEqual({ code: 1, err: "", taken: sent });
+  expect(Number(left)).toBeGreaterThan(0);
+  expect(Number(sent) + Number(left)).toBe(3_000);
+});
+
+test("each figure is of what was measured: a rate over the time that it took, latencies in milliseconds", async () => {
+  const receiver = await startEndpoint((response) => setTimeout(() => response.writeHead(200).end(), 60));
+  const options = ["--duration", "400ms", "--connections", "2", "--json"];
+  const told = (await run("load", receiver.url, "--secret", secret, ...options)).json();
+  expect(told).toMatchObject({ object: "load", url: receiver.url, sent: receiver.received.length });
+  expect(told.duration_ms).toBeGreaterThanOrEqual(400);
+  const rate = told.acknowledged / (told.duration_ms / 1_000);
+  expect(Math.abs(told.acknowledged_per_second - rate)).toBeLessThan(0.1 * rate);
+  for (const name of ["p50", "p99", "p99_9", "max"]) {
+    expect(told.latency_ms[name]).toBeGreaterThanOrEqual(55);
+    expect(told.latency_ms[name]).toBeLessThan(told.duration_ms);
+  }
+});
+
+test.each([
   ["a receiver that never answers", [], { code: 0, said: "Acknowledged  0 of 0" }],
   ["--knee", ["--knee"], { code: 3, said: "Interrupted before a rate was known" }],
 ])("Ctrl-C ends load at once, with what was measured: %s", async (_, options, { code, said }) => {

@@ -1,11 +1,14 @@
 import { execFile, execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
+import { sign } from "../../../shared/signature.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { freePort } from "../../helpers/free-port.ts";
+import { listen } from "../../helpers/listen.ts";
 import { openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
 import { run, startService } from "./in-process.ts";
 
@@ -116,6 +119,47 @@ test("explain: names the mistake, exits 1, and tells programs the same", async (
   expect(unexplained.out).toContain("none of");
 });
 
+test("explain: where one's own digest is right, the comparison is to be looked at, which is no success", async () => {
+  const header = opensslHeader(body);
+  const computed = header.replace(/.*v1=/, "");
+  const options = ["--body", body, "--secret", secret, "--header", header, "--at", "1700000000"];
+  const { code, out } = await run("explain", ...options, "--computed", computed);
+  expect({ code, out }).toEqual({
+    code: 1,
+    out: expect.stringMatching(
+      /^The signature verifies for this body and secret\.\nWhat your code computed is what the header has: the digest is right\.\n {2}Look at the comparison/,
+    ),
+  });
+  const told = (await run("explain", ...options, "--computed", computed, "--json")).json();
+  expect(told).toMatchObject({
+    valid: true,
+    explained: true,
+    findings: [{ id: "comparison" }],
+    expected: computed,
+  });
+  expect((await run("explain", ...options, "--json")).json()).toMatchObject({ valid: true, findings: [] });
+});
+
+test("sign: the length of a body is that of its bytes, and t is the one that is given", async () => {
+  for (const [text, bytes] of [
+    ["", 0],
+    ["abc", 3],
+    ["é", 2],
+    ["東京 🍕", 11],
+  ] as const) {
+    const options = ["--secret", secret, "--timestamp", "1700000000", "--json"];
+    const told = (await run("sign", `--body=${text}`, ...options)).json();
+    const value = sign({ body: text, secret, timestampSeconds: 1_700_000_000 });
+    expect(told).toEqual({
+      object: "signature",
+      header: "X-Service-Signature",
+      value,
+      timestamp: 1_700_000_000,
+      body_bytes: bytes,
+    });
+  }
+});
+
 test("explain: a secret file is taken with its line break, which may be the mistake", async () => {
   const file = join(temporaryDirectory(), "secret");
   writeFileSync(file, `${secret}\n`);
@@ -220,4 +264,20 @@ test("doctor: one line for each problem, with the fix, and exit code 1", async (
     `data  ${file} is not a simulator's data file: use another --data file.`,
     expect.stringMatching(/^port {2}Port \d+ is taken by a program that does not answer like a simulator/),
   ]);
+});
+
+test("health: only a 200 says that a simulator answers", async () => {
+  let status = 200;
+  const { url } = await listen(createServer((_, response) => void response.writeHead(status).end("{}")));
+  expect(await run("health", "--simulator", url)).toMatchObject({ code: 0, out: "ready\n", err: "" });
+  expect((await run("health", "--simulator", url, "--json")).json()).toEqual({
+    object: "health",
+    ready: true,
+  });
+  for (status of [201, 302, 401, 404, 500, 503])
+    expect(await run("health", "--simulator", url)).toMatchObject({
+      code: 3,
+      out: "",
+      err: `No simulator answers at ${url}.\n`,
+    });
 });

@@ -327,3 +327,82 @@ test("a number that is too long for JavaScript arrives digit by digit, straight 
   await receiver.until(3);
   expect(receiver.received[2]?.body.toString()).toContain(`"account":${long}`);
 });
+
+test.each([1, 10, 11, 25])(
+  "of %i that failed the first ten are named, and the others counted",
+  async (count) => {
+    const receiver = await startEndpoint(500);
+    const file = writeJsonLines(count);
+    const words = ["replay", file, "--to", receiver.url, "--secret", secret];
+    const { code, out } = await run(...words);
+    const ids = envelopes(count).map(({ id }) => id);
+    expect({ code, lines: out.trimEnd().split("\n") }).toEqual({
+      code: 1,
+      lines: [
+        ...ids.slice(0, 10).map((id) => `[500] ${id}`),
+        ...(count > 10 ? [`… and ${count - 10} more`] : []),
+        `${count} sent to ${receiver.url}, ${count} not acknowledged: ${count} × 500.`,
+      ],
+    });
+    expect((await run(...words, "--json")).json()).toEqual({
+      object: "replay",
+      target: receiver.url,
+      total: count,
+      done: count,
+      sent: count,
+      acknowledged: 0,
+      failed: count,
+      outcomes: { 500: count },
+      failures: ids.slice(0, 10).map((id) => ({ event_id: id, outcome: 500 })),
+    });
+  },
+);
+
+test.each([10, 11, 13])(
+  "of %i lines that are left out the first ten are named, and the others counted",
+  async (count) => {
+    const receiver = await startEndpoint();
+    const file = join(temporaryDirectory(), "mixed.jsonl");
+    const good = envelopes(2).map((envelope) => JSON.stringify(envelope));
+    writeFileSync(file, [good[0], ...Array.from({ length: count }, () => "{}"), good[1]].join("\n"));
+    const words = ["replay", file, "--to", receiver.url, "--secret", secret, "--skip-invalid"];
+    const { code, out, err } = await run(...words);
+    expect({ code, out }).toEqual({ code: 0, out: `2 sent to ${receiver.url}: 2 × 200.\n` });
+    expect(err.match(/^Left out: .*mixed\.jsonl:\d+: /gm)).toHaveLength(10);
+    expect(err).toContain(`mixed.jsonl:2: `);
+    expect(err.includes(`… and ${count - 10} more left out.`)).toBe(count > 10);
+  },
+);
+
+test("--skip and --resume: whichever is further counts, what was done before is said, and there is no more than there is", async () => {
+  const receiver = await startEndpoint();
+  const file = writeJsonLines(5);
+  const state = join(temporaryDirectory(), "state.json");
+  const words = ["replay", file, "--to", receiver.url, "--secret", secret];
+  const kept = { done: 2, sent: 2, acknowledged: 2, outcomes: { 200: 2 }, failures: [] };
+  for (const [skip, first] of [
+    [1, 2],
+    [4, 4],
+  ] as const) {
+    writeFileSync(state, JSON.stringify({ sources: [file], total: 5, ...kept }));
+    const before = receiver.received.length;
+    const { code, err, out } = await run(...words, "--resume", state, "--skip", String(skip));
+    expect(code).toBe(0);
+    expect(err).toContain(`Going on after ${first} of 5.`);
+    expect(idsOf(receiver).slice(before)).toEqual(
+      envelopes(5)
+        .slice(first)
+        .map(({ id }) => id),
+    );
+    // What was sent before the interruption counts as well.
+    expect(out).toBe(`${2 + 5 - first} sent to ${receiver.url}: ${2 + 5 - first} × 200.\n`);
+    expect(existsSync(state)).toBe(false);
+  }
+  expect(await run(...words, "--skip", "6")).toMatchObject({
+    code: 2,
+    out: "",
+    err: "--skip 6: there are only 5 envelopes.\n",
+  });
+  const none = await run(...words, "--skip", "5", "--json");
+  expect(none.json()).toMatchObject({ total: 5, done: 5, sent: 0, outcomes: {} });
+});

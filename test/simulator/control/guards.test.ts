@@ -1,7 +1,9 @@
 import { request } from "node:http";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { listen } from "../../../simulator/server.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { firstId, startService } from "../../helpers/service.ts";
+import { openSimulator } from "../../helpers/simulator.ts";
 
 /** Every route, since a guard that stands before most of them guards nothing. */
 const READS = [
@@ -83,6 +85,31 @@ describe("the Host header", () => {
   test.each(["localhost", "127.0.0.1", "[::1]"])("may say %s", async (name) => {
     const { port } = await startService();
     expect((await raw(port, "GET", "/control/clock", { host: `${name}:${port}` })).status).toBe(200);
+  });
+});
+
+test("at port 80 the Host may come without it, as browsers send it", async (context) => {
+  const simulator = openSimulator();
+  const bugs: unknown[] = [];
+  const listening = await listen(simulator, {
+    port: 80,
+    host: "127.0.0.1",
+    onError: (bug) => bugs.push(bug),
+  });
+  // Not everybody may listen there, and somebody else may do so already.
+  context.skip(!listening.ok, "port 80 is not to be had");
+  if (!listening.ok) return;
+  const { server } = listening;
+  onTestFinished(() => server.close());
+  const statuses = await Promise.all(
+    ["localhost", "127.0.0.1:80", "127.0.0.1", "evil.test", "evil.test:80"].map(
+      async (host) => (await raw(80, "GET", "/control/clock", { host })).status,
+    ),
+  );
+  expect({ url: server.url, statuses, bugs }).toEqual({
+    url: "http://127.0.0.1:80",
+    statuses: [200, 200, 200, 421, 421],
+    bugs: [],
   });
 });
 

@@ -36,6 +36,19 @@ test("scenarios are listed, added and told in schedule time", async () => {
   expect(await events()).toBe(2);
 });
 
+test("a scenario is listed with how many events it has, repetitions counted", async () => {
+  const { simulator } = await startService();
+  const more = { ...story, steps: [...story.steps, { after_seconds: 0, type: "order.created" }] };
+  await control(simulator.url, "POST", "/scenarios", { ...more, name: "three-events" });
+  const { body } = await control<{ data: object[] }>(simulator.url, "GET", "/scenarios");
+  expect(body.data).toContainEqual({
+    object: "scenario",
+    name: "three-events",
+    summary: "Two calls.",
+    events: 3,
+  });
+});
+
 test("a scenario that is unknown or malformed is refused with what fits", async () => {
   const { simulator } = await startService();
   const unknown = await control(simulator.url, "POST", "/scenarios/outge", {});

@@ -100,6 +100,33 @@ test("the promise is used up to a second before its end", async () => {
   expect(server.connections()).toBe(2);
 });
 
+test("however long a receiver promises, a minute of it is used", async () => {
+  const { attempt, server, pass } = await start((socket) =>
+    socket.write(KEPT.replace("timeout=5", "timeout=3600")),
+  );
+  await attempt();
+  pass(55_000);
+  await attempt();
+  expect(server.connections()).toBe(1);
+  pass(60_001);
+  await attempt();
+  expect(server.connections()).toBe(2);
+});
+
+test("of many connections to one receiver 64 are kept", async () => {
+  const held: Socket[] = [];
+  const { attempt, server, open } = await start((socket) => {
+    held.push(socket);
+    // All of them are under way at once.
+    if (held.length === 70) for (const each of held) each.write(KEPT);
+  });
+  expect(new Set(await Promise.all(Array.from({ length: 70 }, () => attempt())))).toEqual(new Set([200]));
+  expect(server.connections()).toBe(70);
+  await expect
+    .poll(() => [...open].filter((socket) => !socket.closed && !socket.readableEnded).length)
+    .toBe(64);
+});
+
 test("a failed attempt, and one with a fault, leave no connection behind", async () => {
   const { attempt, server } = await start((socket, request) =>
     socket.write(request === 1 ? "nonsense\r\n\r\n" : KEPT),

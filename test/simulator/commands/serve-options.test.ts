@@ -1,0 +1,213 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { bannerValue, printBanner } from "../../../simulator/commands/banner.ts";
+import { createOutput } from "../../../simulator/commands/output.ts";
+import { startSimulatorForCommand } from "../../../simulator/commands/running-simulator.ts";
+import {
+  addServeOptions,
+  simulatorOptions,
+  type ServeFlags,
+} from "../../../simulator/commands/serve-options.ts";
+import { DEFAULT_READINGS } from "../../../simulator/domain/readings.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
+
+/** What each option of `serve` makes of the service, by itself and beside the others. */
+
+function flagsOf(...words: string[]): ServeFlags {
+  const command = addServeOptions(new Command("serve"), { clock: "real" }).exitOverride();
+  command.configureOutput({ writeErr: () => {} });
+  command.parse(words, { from: "user" });
+  return command.opts<ServeFlags>();
+}
+
+const DEFAULTS = {
+  clock: "real",
+  readings: DEFAULT_READINGS,
+  faults: [],
+  allowedHosts: [],
+  keepAlive: undefined,
+  concurrency: 16,
+  scenarios: [],
+  retention: { deliveries: 100_000 },
+  isLongLived: true,
+  dataFile: undefined,
+  seed: undefined,
+  calls: undefined,
+  organizations: undefined,
+};
+
+const CHOICES: [words: string[], changes: object][] = [
+  [["--clock", "skip"], { clock: "skip" }],
+  [
+    ["--reading", "retry_body=reserialized", "--reading", "flag_counts=deliveries"],
+    { readings: { ...DEFAULT_READINGS, retry_body: "reserialized", flag_counts: "deliveries" } },
+  ],
+  [
+    ["--fault", "duplicate", "--fault", "drop-answer:2"],
+    { faults: [{ name: "duplicate" }, { name: "drop-answer", attempts: 2 }] },
+  ],
+  [["--allow-host", "a.test", "--allow-host", "b.test"], { allowedHosts: ["a.test", "b.test"] }],
+  [["--keep-alive"], { keepAlive: true }],
+  [["--concurrency", "3"], { concurrency: 3 }],
+  [["--keep", "100"], { retention: { deliveries: 100 } }],
+  [["--data", "data.db"], { dataFile: "data.db" }],
+  [["--seed", "0"], { seed: 0 }],
+  [["--calls", "0"], { calls: 0 }],
+  [["--organizations", "5"], { organizations: 5 }],
+];
+
+test("each option changes what it names and nothing else, and all of them together change it all", () => {
+  expect(simulatorOptions(flagsOf())).toEqual(DEFAULTS);
+  for (const [words, changes] of CHOICES)
+    expect({ words, made: simulatorOptions(flagsOf(...words)) }).toEqual({
+      words,
+      made: { ...DEFAULTS, ...changes },
+    });
+  const all: object[] = CHOICES.map(([, changes]) => changes);
+  expect(simulatorOptions(flagsOf(...CHOICES.flatMap(([words]) => words)))).toEqual(
+    Object.assign({ ...DEFAULTS }, ...all),
+  );
+});
+
+test.each([
+  ["--port", "0", "65535", ["-1", "65536", "80.5"]],
+  ["--seed", "0", "2147483647", ["2147483648"]],
+  ["--calls", "0", "10000000", ["10000001"]],
+  ["--organizations", "2", "1000", ["1", "1001"]],
+  ["--concurrency", "1", "1000", ["0", "1001"]],
+  ["--keep", "100", "10000000", ["99", "10000001"]],
+  ["--traffic", "0", "60000", ["60001", "30/h"]],
+  ["--traffic", "30/min", "60000/min", ["-1"]],
+  [
+    "--token",
+    "0123456789abcdef",
+    "x".repeat(256),
+    ["", "0123456789abcde", "x".repeat(257), "0123456789 abcdef"],
+  ],
+])("%s takes %s to %s, and nothing beyond", (option, least, most, beyond) => {
+  const name = option.slice("--".length) as "port";
+  const number = (text: string) => (option === "--token" ? text : Number.parseInt(text, 10));
+  for (const value of [least, most]) expect(flagsOf(`${option}=${value}`)[name]).toBe(number(value));
+  for (const value of beyond) expect(() => flagsOf(`${option}=${value}`), value).toThrow(option);
+});
+
+test("the service is what its options say: port, token, traffic, stories and trouble for clients", async () => {
+  const file = join(temporaryDirectory(), "mine.json");
+  writeFileSync(
+    file,
+    JSON.stringify({ name: "mine", summary: "Mine.", steps: [{ after_seconds: 0, type: "call.completed" }] }),
+  );
+  const start = async (...words: string[]) => {
+    const running = await startSimulatorForCommand(flagsOf("--port", "0", "--calls", "0", ...words));
+    onTestFinished(() => running.close());
+    const get = (path: string, headers: Record<string, string> = {}) =>
+      fetch(`http://127.0.0.1:${running.server.port}${path}`, { headers });
+    return { running, get };
+  };
+  const plain = await start("--token", "0123456789abcdef");
+  // Nobody else reaches it, so that no token is wanted.
+  expect(plain.running.token).toBeUndefined();
+  expect((await plain.get("/control/clock")).status).toBe(200);
+  expect(plain.running.simulator.traffic.perMinute()).toBe(0);
+
+  const wide = await start(
+    "--host",
+    "0.0.0.0",
+    "--token",
+    "0123456789abcdef",
+    "--traffic",
+    "30",
+    "--scenario",
+    file,
+  );
+  expect(wide.running.token).toBe("0123456789abcdef");
+  expect((await wide.get("/control/clock")).status).toBe(401);
+  const own = { authorization: "Bearer 0123456789abcdef" };
+  expect((await wide.get("/control/clock", own)).status).toBe(200);
+  expect(wide.running.simulator.traffic.perMinute()).toBe(30);
+  expect(wide.running.simulator.stories.list().map(({ name }) => name)).toContain("mine");
+  const made = await start("--host", "0.0.0.0", "--api-faults", "errors=100%");
+  expect(made.running.token).toMatch(/^[0-9a-f]{32}$/);
+  const key = { authorization: "Bearer va_test_restaurant" };
+  expect((await made.get("/api/v1/me", key)).status).toBe(500);
+  expect((await wide.get("/api/v1/me", key)).status).toBe(200);
+});
+
+test("the banner says where it is, who may read it, how its clock runs and what is kept, to people as to programs", async () => {
+  for (const [words, clock, state, keeps] of [
+    [[], "real  six attempts take the real 14 h 36 min", "until it ends  --data FILE keeps it", "100,000"],
+    [
+      ["--clock", "skip", "--keep", "100"],
+      "skip  waiting is skipped: the next due attempt comes at once",
+      "x.db",
+      "100",
+    ],
+    [["--clock", "manual"], "manual  stands still until you run `clock advance`", "x.db", "100,000"],
+  ] as const) {
+    const wide = ["--host", "0.0.0.0", "--token", "0123456789abcdef"];
+    const flags = flagsOf(
+      "--port",
+      "0",
+      "--calls",
+      "0",
+      "--seed",
+      "7",
+      "--organizations",
+      "6",
+      ...words,
+      ...wide,
+    );
+    const running = await startSimulatorForCommand(flags);
+    onTestFinished(() => running.close());
+    const { url } = running.server;
+    const out: string[] = [];
+    const spy = vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0);
+    printBanner(running, createOutput({}), state === "x.db" ? state : undefined);
+    spy.mockRestore();
+    const value = bannerValue(running);
+    const rows = out
+      .join("")
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.trim().replace(/ {2,}/g, "  "));
+    const organizations = running.simulator.world.organizations();
+    expect(rows).toEqual([
+      `Dashboard  ${url}/dashboard?token=0123456789abcdef`,
+      `REST API  ${url}/api/v1`,
+      `API docs  ${url}/docs`,
+      ...organizations
+        .slice(0, 4)
+        .map(
+          ({ apiKey, organization: { name, industry } }, index) =>
+            `${index === 0 ? "API keys  " : ""}${apiKey}  ${name}, ${industry}`,
+        ),
+      `Clock  ${clock}`,
+      `State  ${state}`,
+      `Keeps  the last ${keeps} deliveries, 1 GB at most`,
+      "Seed  7",
+      "Token  0123456789abcdef",
+    ]);
+    expect(value).toEqual({
+      object: "simulator",
+      url,
+      api_url: `${url}/api/v1`,
+      dashboard_url: `${url}/dashboard`,
+      seed: 7,
+      clock: clock.split(" ")[0],
+      organizations: organizations.map(({ organization: { id, name }, apiKey }) => ({
+        id,
+        name,
+        api_key: apiKey,
+      })),
+      token: "0123456789abcdef",
+    });
+    for (const [path, status] of [
+      ["/docs", 302],
+      ["/dashboard?token=0123456789abcdef", 200],
+      ["/openapi.json", 200],
+    ] as const)
+      expect((await fetch(`${url}${path}`, { redirect: "manual" })).status, path).toBe(status);
+  }
+});

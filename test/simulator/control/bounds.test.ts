@@ -1,0 +1,327 @@
+import { expect, test } from "vitest";
+import { SCHEDULE_SECONDS } from "../../../shared/retry-policy.ts";
+import { verify } from "../../../shared/signature.ts";
+import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
+import { startService, type Json } from "../../helpers/service.ts";
+import { emit, emitOne, readingsWith, register } from "../../helpers/simulator.ts";
+import { run } from "../commands/in-process.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+
+/** How far each list and each refusal of the control API goes: the last that is told, and the first that is not. */
+
+type Send = NonNullable<SimulatorOptions["send"]>;
+const answering = (status: () => number): Send => {
+  return () => Promise.resolve({ outcome: { status: status() }, durationMs: 7 });
+};
+
+test("of an endpoint's answers the newest 48 are told, none that is under way, and none that we spoilt in its figures", async () => {
+  let made = 0;
+  const held = Promise.withResolvers<{ outcome: { error: "interrupted" }; durationMs: number }>();
+  const wall = createVirtualWall();
+  const send: Send = ({ signal }) => {
+    wall.pass(1);
+    made += 1;
+    signal.addEventListener("abort", () =>
+      held.resolve({ outcome: { error: "interrupted" }, durationMs: 1 }),
+    );
+    if (made > 60) return held.promise;
+    return Promise.resolve({ outcome: { status: made % 2 === 0 ? 200 : 500 }, durationMs: made });
+  };
+  const { ask, simulator } = await startService({ clock: "manual", send, wall });
+  const { id } = register(simulator, "http://localhost:9/");
+  const other = register(simulator, "http://localhost:9/other", { eventTypes: ["order.created"] });
+  for (let count = 0; count < 60; count += 1) {
+    const faults = count < 58 ? [] : [{ name: "bad-signature" } as const];
+    simulator.events.emit({ type: "call.completed", faults });
+    await simulator.settled();
+  }
+  emit(simulator);
+  await expect.poll(() => made).toBe(61);
+
+  const { body } = await ask("GET", `/endpoints/${id}/answers`);
+  const told = (body.attempts ?? []).map(({ duration_ms: tookMs }) => Number(tookMs));
+  expect(told).toEqual(Array.from({ length: 48 }, (_, index) => index + 13));
+  // Of the two with a fault one failed, which is our doing; the other was taken.
+  expect(body).toMatchObject({ object: "answers", counted: 59, acknowledged: 30, p95_ms: 57 });
+  expect((await ask("GET", `/endpoints/${other.id}/answers`)).body).toEqual({
+    object: "answers",
+    counted: 0,
+    acknowledged: 0,
+    p95_ms: null,
+    attempts: [],
+  });
+  expect((await ask("GET", "/endpoints/ep_none/answers")).status).toBe(404);
+});
+
+test("a look ahead goes as far as the schedule unless told otherwise, its last moment included", async () => {
+  const { ask, simulator } = await startService({ clock: "manual", send: answering(() => 500) });
+  register(simulator, "http://localhost:9/");
+  emitOne(simulator);
+  await simulator.clock.advance(60 + 300 + 1_800 + 7_200);
+  const due = async (query = "") => (await ask("GET", `/clock/ahead${query}`)).body.data ?? [];
+  expect(await due()).toMatchObject([{ kind: "attempt", attempt: 6 }]);
+  expect(await due("?seconds=43200")).toHaveLength(1);
+  expect(await due("?seconds=43199")).toEqual([]);
+  const far = { name: "far", summary: "Far.", steps: [SCHEDULE_SECONDS, SCHEDULE_SECONDS + 1].map(step) };
+  await ask("POST", "/scenarios", far);
+  await ask("POST", "/scenarios/far", {});
+  expect((await due()).map(({ kind }) => kind)).toEqual(["attempt", "step"]);
+  for (const seconds of ["-1", "31622401", "soon"])
+    expect((await ask("GET", `/clock/ahead?seconds=${seconds}`)).status, seconds).toBe(400);
+});
+
+function step(seconds: number) {
+  return { after_seconds: seconds, type: "call.completed" };
+}
+
+test("64 streams may be open, and another one as soon as one of them is closed", async () => {
+  const { url } = await startService();
+  const open = async () => {
+    const stopping = new AbortController();
+    return { stopping, response: await fetch(`${url}/control/stream`, { signal: stopping.signal }) };
+  };
+  const streams = await Promise.all(Array.from({ length: 64 }, open));
+  expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]));
+  const { response: refused } = await open();
+  expect({ status: refused.status, after: refused.headers.get("retry-after") }).toEqual({
+    status: 503,
+    after: "1",
+  });
+  expect(await refused.json()).toEqual({
+    error: "too_many_streams",
+    message: "64 streams are open already: close one, such as a tab of the dashboard.",
+  });
+  streams[0]?.stopping.abort();
+  await expect
+    .poll(async () => {
+      const one = await open();
+      streams.push(one);
+      return one.response.status;
+    })
+    .toBe(200);
+  for (const { stopping } of streams) stopping.abort();
+});
+
+test("a thousand are sent again at once, the newest of them, the oldest first, and it is said that there are more", async () => {
+  let status = 500;
+  const send = answering(() => status);
+  const { ask, simulator, url } = await startService({ clock: "manual", calls: 0, concurrency: 1_000, send });
+  register(simulator, "http://localhost:9/");
+  const ids = emit(simulator, "call.completed", 1_001);
+  await simulator.settled();
+  const search = { state: "failed" };
+  const dry = (await ask("POST", "/deliveries/resend", { ...search, dry_run: true })).body;
+  expect(dry).toMatchObject({ total: 1_000, has_more: true, data: [], counts: [{ count: 1_000 }] });
+  const shell = await run("deliveries", "resend", "--state", "failed", "--dry-run", "--simulator", url);
+  expect(shell.err).toBe("1000 would be sent again; nothing was sent. There is more: say it again.\n");
+  status = 200;
+  const { body } = await ask("POST", "/deliveries/resend", search);
+  expect(body).toMatchObject({ total: 1_000, has_more: true });
+  expect((body.data ?? []).map(({ id }) => id)).toEqual(ids.slice(1));
+  await simulator.settled();
+  expect(simulator.counts.deliveries().byState).toEqual({ attempting: 1, delivered: 1_000, dead: 0 });
+  const rest = (await ask("POST", "/deliveries/resend", search)).body;
+  expect(rest).toMatchObject({ total: 1, has_more: false, data: [{ id: ids[0] }] });
+});
+
+test("an attempt is signed again as that very attempt would be, at this moment, and only one that was made", async () => {
+  const wall = createVirtualWall();
+  const { ask, simulator } = await startService({ clock: "manual", wall, send: answering(() => 500) });
+  const { id: endpointId, secret } = register(simulator, "http://localhost:9/hooks?a=1");
+  const faults = [{ name: "bad-signature", attempts: 1 } as const];
+  simulator.events.emit({ type: "call.completed", faults });
+  await simulator.clock.advance(3_600);
+  wall.pass(5_000);
+  const [delivery] = simulator.deliveries.page({ limit: 1 }).deliveries;
+  const path = `/deliveries/${delivery?.id ?? ""}/sign`;
+  const signed = async (attempt: number) => {
+    const { body } = await ask("POST", path, { attempt });
+    expect(body).toMatchObject({ object: "request", url: "http://localhost:9/hooks?a=1" });
+    expect(body["line"]).toBe("POST /hooks?a=1 HTTP/1.1");
+    const { "x-service-signature": header = "" } = body["headers"] as Record<string, string>;
+    const nowSeconds = Math.floor(wall.nowMs() / 1_000);
+    expect(header).toMatch(new RegExp(`^t=${nowSeconds},`));
+    const bytes = Buffer.from(String(body["body"]));
+    return verify({ headers: [header], body: bytes, secrets: [secret], nowSeconds }).ok;
+  };
+  expect([await signed(1), await signed(2), await signed(4)]).toEqual([false, true, true]);
+  expect(await ask("POST", path, { attempt: 5 })).toMatchObject({ status: 404 });
+  for (const attempt of [0, 7, 1.5]) expect((await ask("POST", path, { attempt })).status).toBe(400);
+  await ask("DELETE", `/endpoints/${endpointId}`);
+  expect(await ask("POST", path, { attempt: 1 })).toMatchObject({
+    status: 409,
+    body: {
+      error: "endpoint_deleted",
+      message: `The endpoint ${endpointId} was deleted, and its secret with it.`,
+    },
+  });
+});
+
+test("verify is run on one receiver at a time, and on no other machine unless it was named", async () => {
+  const receiver = await startEndpoint(() => {});
+  const { ask, simulator } = await startService({ allowedHosts: ["localhost.test"] });
+  const run = (id: string, body: object = { only: ["acknowledgement"] }) =>
+    ask("POST", `/endpoints/${id}/verify`, body);
+  const beyond = register(simulator, "https://example.com/hooks").id;
+  expect(await run(beyond)).toMatchObject({
+    status: 400,
+    body: {
+      error: "invalid_request",
+      message: expect.stringMatching(
+        /to this machine only, and example\.com is another: start the simulator with --allow-host example\.com if/,
+      ),
+    },
+  });
+  const { id } = register(simulator, receiver.url);
+  expect(await run("ep_none")).toMatchObject({ status: 404, body: { error: "not_found" } });
+  expect(await run(id, { only: ["nothing"] })).toMatchObject({ status: 400 });
+  expect(await run(id, { only: [] })).toMatchObject({ status: 400 });
+  expect((await ask("GET", "/verification")).body).toEqual({
+    object: "verification_state",
+    verification: null,
+  });
+  expect((await run(id)).status).toBe(202);
+  expect(await run(id)).toMatchObject({
+    status: 409,
+    body: {
+      error: "already_running",
+      message: `${receiver.url} is being verified: cancel that, or wait for its end.`,
+    },
+  });
+  expect((await ask("POST", "/verification/cancel", {})).body).toEqual({ canceled: true });
+  expect((await ask("GET", "/verification")).body["verification"]).toMatchObject({
+    endpoint_id: id,
+    state: "ended",
+    verdict: "incomplete",
+    incomplete: "It was interrupted.",
+  });
+  // A host that was named may be sent to; that there is none by this name is what the run says.
+  const named = register(simulator, "http://localhost.test:9/").id;
+  expect((await run(named)).status).toBe(202);
+  await ask("POST", "/verification/cancel", {});
+});
+
+test.each(["attempts", "deliveries"] as const)(
+  "where %s are counted, an attempt that fails after its endpoint was removed is the last",
+  async (flag_counts) => {
+    const begun = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
+    const send: Send = () => {
+      begun.resolve();
+      return answer.promise;
+    };
+    const readings = readingsWith({ flag_counts });
+    const { ask, simulator } = await startService({ clock: "manual", send, readings });
+    const { id } = register(simulator, "http://localhost:9/");
+    const delivery = emitOne(simulator);
+    await begun.promise;
+    await ask("DELETE", `/endpoints/${id}`);
+    answer.resolve({ outcome: { status: 500 }, durationMs: 1 });
+    await simulator.settled();
+    expect((await ask("GET", `/deliveries/${delivery}`)).body).toMatchObject({
+      state: "dead",
+      next_attempt_at: null,
+      url: null,
+    });
+    expect((await ask("GET", "/clock")).body).toMatchObject({ next_attempt_at: null, lost: 0 });
+  },
+);
+
+test("what is observed is said, and where the operator of the kit's own receiver looks an event up", async () => {
+  const { ask, simulator } = await startService({ send: answering(() => 200) });
+  const about = async () => (await ask("GET", "/about")).body;
+  expect(await about()).toMatchObject({ is_observed: false, operator_page: null });
+  const reading = () => Promise.resolve({ known: true as const, count: 1 });
+  for (const [urlTemplate, page] of [
+    ["http://127.0.0.1:3001/inbox/{id}", "http://127.0.0.1:3001/events/{id}"],
+    ["http://127.0.0.1:3001/handled/{id}", null],
+  ] as const) {
+    simulator.verdicts.observe(Object.assign(reading, { urlTemplate }));
+    expect(await about()).toMatchObject({ is_observed: true, operator_page: page });
+  }
+});
+
+test("the history counts each attempt in the period in which it was made, however old its delivery", async () => {
+  let made = 0;
+  const wall = createVirtualWall();
+  const send: Send = () => {
+    made += 1;
+    return Promise.resolve({ outcome: { status: made % 3 === 0 ? 200 : 500 }, durationMs: 100 * made });
+  };
+  const { ask, simulator } = await startService({ clock: "manual", calls: 0, wall, send });
+  register(simulator, "http://localhost:9/");
+  const beganMs = simulator.clock.now();
+  for (let hour = 0; hour < 20; hour += 1) {
+    emit(simulator);
+    await simulator.clock.advance(3_600);
+  }
+  const whole = (await ask("GET", "/deliveries")).body.data ?? [];
+  const attempts = whole.flatMap((delivery) => delivery.attempts ?? []);
+  for (const [since, until] of [
+    [0, 20],
+    [5, 6],
+    [13, 19],
+    [16, 20],
+  ] as const) {
+    const [fromMs, toMs] = [beganMs + since * 3_600_000 + 1, beganMs + until * 3_600_000];
+    const period = { since: new Date(fromMs).toISOString(), until: new Date(toMs).toISOString() };
+    const { body } = await ask("GET", `/history?${new URLSearchParams(period).toString()}`);
+    const slots = body["slots"] as Json[];
+    const slotMs = Number(body["slot_seconds"]) * 1_000;
+    const expected = slots.map((_, index) => {
+      const meant = attempts.filter(
+        ({ started_at: at }) =>
+          Math.floor((Date.parse(String(at)) - fromMs) / slotMs) === index && Date.parse(String(at)) <= toMs,
+      );
+      const took = meant.map(({ duration_ms: ms }) => Number(ms));
+      const acknowledged = meant.filter(({ http_status: status }) => status === 200).length;
+      return {
+        started_at: new Date(fromMs + index * slotMs).toISOString(),
+        sent: meant.length,
+        acknowledged,
+        failed: meant.length - acknowledged,
+        mean_ms: took.length === 0 ? null : Math.round(took.reduce((sum, ms) => sum + ms, 0) / took.length),
+        longest_ms: took.length === 0 ? null : Math.max(...took),
+      };
+    });
+    expect(slots).toEqual(expected);
+  }
+});
+
+test("the history looks behind two thousand newer deliveries for an attempt of an older one", async () => {
+  const send: Send = ({ url }) => {
+    const isOld = url.endsWith("/old");
+    return Promise.resolve({ outcome: { status: isOld ? 500 : 200 }, durationMs: isOld ? 100 : 500 });
+  };
+  const { ask, simulator } = await startService({ clock: "manual", calls: 0, concurrency: 1_000, send });
+  register(simulator, "http://localhost:9/old", { eventTypes: ["voicemail.created"] });
+  register(simulator, "http://localhost:9/", { eventTypes: ["call.completed"] });
+  emit(simulator, "voicemail.created");
+  // Its fifth attempt is made at the time at which the others are.
+  await simulator.clock.advance(60 + 300 + 1_800 + 7_200);
+  emit(simulator, "call.completed", 2_000);
+  await simulator.settled();
+  const { body } = await ask("GET", "/history?since=5s");
+  const slots = body["slots"] as Json[];
+  const sum = (name: string) => slots.reduce((total, slot) => total + Number(slot[name]), 0);
+  expect(["sent", "acknowledged", "failed"].map(sum)).toEqual([2_001, 2_000, 1]);
+  expect(slots.map((slot) => slot["longest_ms"])).toEqual([null, null, null, null, null, 500]);
+  expect(body["deliveries"]).toEqual({ attempting: 0, delivered: 2_000, dead: 0 });
+});
+
+test("an address is kept as a URL is written, whether it is registered or changed", async () => {
+  const { ask } = await startService();
+  for (const [given, kept] of [
+    ["HTTP://LOCALHOST:3000", "http://localhost:3000/"],
+    ["http://localhost:80/a b?x=1", "http://localhost/a%20b?x=1"],
+    ["https://EXAMPLE.com:443/./in", "https://example.com/in"],
+  ] as const) {
+    const added = (await ask("POST", "/endpoints", { url: given })).body;
+    expect(added["url"]).toBe(kept);
+    const path = `/endpoints/${String(added["id"])}`;
+    await ask("PATCH", path, { url: "http://localhost:9/other" });
+    expect((await ask("PATCH", path, { url: given })).body["url"]).toBe(kept);
+    expect((await ask("GET", path)).body["url"]).toBe(kept);
+  }
+});
