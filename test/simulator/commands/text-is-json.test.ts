@@ -63,8 +63,11 @@ const cells = (line: string): string[] => line.trim().split(/ {2,}/);
 /** A row as it is printed: what is empty in it leaves no cell. */
 const printed = (row: unknown[]): string[] => row.map(String).filter((cell) => cell !== "");
 const time = (iso: unknown): string => (typeof iso === "string" ? iso.slice(0, 19).replace("T", " ") : "");
-const result = (attempt: Json | undefined): string =>
-  attempt === undefined ? "" : String(attempt["http_status"] ?? attempt["error"] ?? "under way");
+const result = (attempt: Json | undefined): string => {
+  if (attempt === undefined) return "";
+  const { http_status: status, error } = attempt;
+  return typeof status === "number" ? String(status) : typeof error === "string" ? error : "under way";
+};
 
 test("of endpoints: their address, selection, failures and faults, in a list and by themselves", async () => {
   const { told, simulator } = await startVaried();
@@ -167,7 +170,7 @@ test("of deliveries: state, attempts, how the last one ended and when the next i
         printed([
           attempt["number"],
           time(attempt["started_at"]),
-          attempt["duration_ms"] === null ? "" : `${String(attempt["duration_ms"])} ms`,
+          attempt["duration_ms"] === null ? "" : `${Number(attempt["duration_ms"])} ms`,
           result(attempt),
           attempt["error_detail"] ?? "",
         ]),

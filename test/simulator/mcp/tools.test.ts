@@ -12,7 +12,8 @@ async function startTools() {
   const tools = createTools(createControlClient({ simulator: service.url }));
   const call = async (name: string, input: object = {}): Promise<Json> => {
     const answer = await tools.find((tool) => tool.name === name)?.run(input);
-    return JSON.parse(answer?.content.map(({ text }) => text).join("") ?? "");
+    const told: Json = JSON.parse(answer?.content.map(({ text }) => text).join("") ?? "");
+    return told;
   };
   return { ...service, call };
 }
