@@ -248,7 +248,7 @@ test("a handler that throws has what else it began aborted, with its error; one 
   });
   await bench.handle(bench.claim());
   await bench.handle(bench.claim({ attempt: 2 }));
-  expect(bench.signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([
+  expect(bench.signals.map(({ aborted, reason }): unknown[] => [aborted, reason])).toEqual([
     [true, thrown],
     [false, undefined],
   ]);

@@ -106,6 +106,9 @@ describe("the operator's page", () => {
     expect(text).toMatch(/class="dead"\s*>3</);
     expect(headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    // Its own address holds what an operator looks for; a form of its own says where it comes from.
+    expect(headers.get("referrer-policy")).toBe("same-origin");
   });
 
   test("says of what died alike when the newest came", async () => {
@@ -302,6 +305,20 @@ describe("the operator's page", () => {
       expect((await page.ask("/requeue", [field])).status).toBe(400);
     expect((await page.ask("/events?state=lost")).status).toBe(400);
     expect((await page.ask("/events/evt_x")).status).toBe(404);
+  });
+
+  test("takes a thousand ids, and names an event by its type where that is one", async () => {
+    const page = await startPage();
+    const ids = newEvents(1_000).map(({ id }) => ["id", id] as const);
+    expect((await page.ask("/requeue", ids)).text).toContain("1,000 events get all attempts anew");
+    for (const [type, title] of [
+      ["order.created", "order.created"],
+      ["Made <Up>", "other"],
+    ] as const) {
+      const event = newEvent({ type });
+      await accept(page.engine, [event]);
+      expect((await page.ask(`/events/${event.id}`)).text).toContain(`<h1>${title}</h1>`);
+    }
   });
 
   test("shows no person unless it was told to", async () => {

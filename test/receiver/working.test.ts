@@ -138,5 +138,5 @@ test("who has stopped working prunes no more: its timers are given back", async 
   expect(set.mock.calls.map(([, everyMs]) => everyMs)).toEqual([3_600_000]);
   expect(clear).not.toHaveBeenCalled();
   await working.stop(0);
-  expect(clear.mock.calls).toEqual(set.mock.results.map(({ value }) => [value]));
+  expect(clear.mock.calls).toEqual(set.mock.results.map(({ value }): unknown[] => [value]));
 });
