@@ -63,7 +63,7 @@ export type JobStore<Held extends Job> = {
   settle: (job: Held, ending: Ending | undefined) => Promise<boolean>;
   /** Whether a transaction was committed whose answer was lost. */
   isCompleted?: (job: Held) => Promise<boolean>;
-  /** Gives back whatever this worker still holds by the database, and strikes it off. */
+  /** Gives back whatever this worker still holds by the database, and takes it from the list of workers. */
   leave: () => Promise<void>;
 };
 
