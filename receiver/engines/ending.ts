@@ -17,6 +17,9 @@ export const LONGEST_DELAY_MS = 20 * 86_400_000;
 
 export type RetryPolicy = Pick<JobHandler, "maximumAttempts" | "backoffMs">;
 
+/** Of a handler that this process does not have: another one knows how often it may be tried. */
+export const UNKNOWN_POLICY: RetryPolicy = { maximumAttempts: Infinity, backoffMs: () => 0 };
+
 /** What follows from how the attempt number `attempt` ended. */
 export function endingOf(attempt: number, outcome: Outcome, policy: RetryPolicy): Ending {
   if (outcome.kind === "done") return DONE;

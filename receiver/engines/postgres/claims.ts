@@ -1,5 +1,5 @@
 import { LEASE_MS, type JobHandler } from "../../engine.ts";
-import { fateOf, VANISHED } from "../ending.ts";
+import { fateOf, UNKNOWN_POLICY, VANISHED } from "../ending.ts";
 import { KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Say } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
@@ -221,9 +221,10 @@ async function hold(
   const claimed = fetched.map(({ id, name, retryCount, priority, data }, n) => {
     return { n, id, name, retryCount, priority, data };
   });
-  const rows = await say<ClaimedJob>(HOLD, [worker, JSON.stringify(held), JSON.stringify(claimed)]);
+  const values = [worker, JSON.stringify(held), JSON.stringify(claimed)];
+  const rows = await say<Omit<ClaimedJob, "body"> & { body: Buffer }>(HOLD, values);
   if (rows.length === 0) throw new NoLease();
-  return rows;
+  return rows.map(({ body, ...job }) => ({ ...job, body: body.toString("utf8") }));
 }
 
 /** Another worker took this one for dead, since it had extended its lease too late. */
@@ -234,9 +235,7 @@ export class NoLease extends Error {
 type Left = ClaimKey & { attempt: number; alone: boolean; why: "crashed" | "expired" };
 
 function afterCrash({ attempt, alone, why, ...claim }: Left, handlers: readonly JobHandler[]): Settlement {
-  // How often a handler may be tried that this worker does not have is not known here.
-  const unknown = { maximumAttempts: Infinity, backoffMs: () => 0 };
-  const policy = handlers.find(({ name }) => name === claim.handler) ?? unknown;
+  const policy = handlers.find(({ name }) => name === claim.handler) ?? UNKNOWN_POLICY;
   const { state, attempts, delayMs } = fateOf({ attempts: attempt, alone, why }, policy);
   return { ...claim, state, delayMs, uncounted: attempts < attempt, error: VANISHED };
 }

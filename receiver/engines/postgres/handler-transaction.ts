@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { LeaseLost, type Atomically, type HandlerDatabase, type SqlValue } from "../../engine.ts";
+import { LeaseLost, type HandlerDatabase, type SqlValue } from "../../engine.ts";
 import { searchPath, sqlState, withClient, type Client, type Pool, type Prepare } from "./connection.ts";
 import { COMPLETE, DIVISION_BY_ZERO, type ClaimedJob } from "./jobs.ts";
 import { storable } from "./text.ts";
@@ -15,31 +15,11 @@ export type Means = {
   clock: Clock;
 };
 
-/** Makes the transaction of a handler: its writes commit together with `done`, or not at all; not once `lost` is aborted. */
-export function createHandlerTransaction(means: Means, job: ClaimedJob, lost: AbortSignal) {
-  let begun: Promise<unknown> | undefined;
-  return {
-    atomically:
-      (signal: AbortSignal): Atomically =>
-      async (work) => {
-        if (begun) {
-          throw new Error("atomically() commits the job together with its writes: call it once, last.");
-        }
-        const transaction = transact(means, job, [signal, lost], work);
-        begun = transaction;
-        return transaction;
-      },
-    /** Asked once the handler has ended; a transaction that it did not await is waited for. */
-    committed: async (): Promise<boolean> =>
-      begun?.then(
-        () => true,
-        () => false,
-      ) ?? false,
-  };
-}
-
-/** What is not committed goes with its connection: the server rolls it back. */
-async function transact<Result>(
+/**
+ * The transaction of a handler: its writes commit together with `done`, or not at all; not once one of `signals` is
+ * aborted. What is not committed goes with its connection: the server rolls it back.
+ */
+export async function transact<Result>(
   means: Means,
   job: ClaimedJob,
   signals: readonly AbortSignal[],

@@ -1,6 +1,6 @@
-import type { Clock } from "../../clock.ts";
 import { LeaseLost, type Steps } from "../../engine.ts";
 import type { Ending } from "../ending.ts";
+import type { Job } from "../loop.ts";
 import { KEYED, RETRY, SUSPECT } from "./boss.ts";
 import type { Database, Say } from "./connection.ts";
 import { storable } from "./text.ts";
@@ -9,17 +9,7 @@ import { storable } from "./text.ts";
 export type ClaimKey = { handler: string; job: string; token: string };
 
 /** A claimed job with its event. */
-export type ClaimedJob = ClaimKey & {
-  suspect: boolean;
-  attempt: number;
-  id: string;
-  type: string;
-  seq: number;
-  receivedAtMs: number;
-  waitingSinceMs: number;
-  body: Buffer;
-  trace: object | null;
-};
+export type ClaimedJob = ClaimKey & Job & { seq: number };
 
 /** How a claim ends: `suspect` when its worker vanished, `returned` as it was. `uncounted` when the attempt was none. */
 export type Settlement = ClaimKey &
@@ -113,42 +103,37 @@ export function keyOf({ handler, job, token }: ClaimKey): ClaimKey {
   return { handler, job, token };
 }
 
-const PAUSE_AFTER_TROUBLE_MS = 500;
+/** Tells claims of one worker apart, also where it lost a job and claimed it again. */
+export function nameOf({ handler, job, token }: ClaimKey): string {
+  return `${token} ${job} ${handler}`;
+}
 
 /**
  * Answers a function that writes down how a claim ends, and tells whether it was still held. Claims that end while one
- * statement is on its way are written down by the next, together. A database that is away is asked again, until `stopped`.
+ * statement is on its way are written down by the next, together.
  */
-export function createSettling(
-  jobs: Pick<Jobs, "settle">,
-  options: { clock: Clock; stopped: AbortSignal; onTrouble: (error: unknown) => void },
-): (settlement: Settlement) => Promise<boolean> {
-  const { clock, stopped } = options;
-  let waiting: { settlement: Settlement; give: (held: boolean) => void }[] = [];
-  let settling = false;
+export function createSettling(settle: Jobs["settle"]): (settlement: Settlement) => Promise<boolean> {
+  type Waiting = { settlement: Settlement; give: (held: boolean) => void; fail: (error: unknown) => void };
+  const waiting: Waiting[] = [];
+  let isSettling = false;
 
-  return async (settlement) => {
-    const { promise, resolve: give } = Promise.withResolvers<boolean>();
-    waiting.push({ settlement, give });
-    if (!settling) void settleAll();
-    return promise;
-  };
+  return async (settlement) =>
+    new Promise((give, fail) => {
+      waiting.push({ settlement, give, fail });
+      if (!isSettling) void settleAll();
+    });
 
   async function settleAll(): Promise<void> {
-    settling = true;
+    isSettling = true;
     while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
+      const batch = waiting.splice(0);
       try {
-        const held = await jobs.settle(batch.map(({ settlement }) => settlement));
+        const held = await settle(batch.map(({ settlement }) => settlement));
         for (const [n, { give }] of batch.entries()) give(held.has(n));
       } catch (error) {
-        options.onTrouble(error);
-        if (stopped.aborted) for (const { give } of batch) give(false);
-        else waiting = [...batch, ...waiting];
-        await clock.sleep(PAUSE_AFTER_TROUBLE_MS, stopped);
+        for (const { fail } of batch) fail(error);
       }
     }
-    settling = false;
+    isSettling = false;
   }
 }

@@ -14,13 +14,11 @@ const IS_THERE = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHER
 // What lies ahead of the clock was written before it was turned back.
 const COUNT_STARTS = `SELECT count(*) FROM starts WHERE handler = ? AND at_ms > ? AND at_ms <= ?`;
 
-/** How many more jobs of a handler may be claimed. */
-type Room = (handler: KnownHandler) => number;
-
 /** What somebody claims, and who: the worker's number is only asked for where there is something to claim. */
 type Asked = Pick<Take, "nowMs" | "worker"> & {
   limit: number;
-  room: Room;
+  /** How many more jobs of this handler may be claimed. */
+  room: (handler: string) => number;
   /** Others go before a suspect; or one that is due waits for what still runs, and others with it; or goes now, alone. */
   suspects: "later" | "wait" | "now";
   only?: { handler: string; id: string } | undefined;
@@ -58,15 +56,14 @@ export function createClaims(options: Files & { handlers: Handlers }) {
         return take;
       }
       for (const handler of handlers.own())
-        take.room.set(handler, Math.min(room(handler), free(handler, nowMs)));
-      const roomLeft: Room = (handler) => take.room.get(handler) ?? 0;
+        take.room.set(handler, Math.min(room(handler.name), free(handler, nowMs)));
       taking.splitOffered(take);
       if (limit > 0) turn += 1;
-      const retries = inTurns("pending", nowMs, limit, roomLeft);
+      const retries = inTurns("pending", limit, take);
       const rest = retries.filter(({ job }) => !taking.claimWaiting(job, take));
       take.left = limit - take.claimed.length;
       take.characters += HALF_OF_CHARACTERS;
-      for (const { job } of inTurns("fresh", nowMs, take.left, roomLeft)) taking.claimWaiting(job, take);
+      for (const { job } of inTurns("fresh", take.left, take)) taking.claimWaiting(job, take);
       taking.splitArrived(take);
       for (const { job } of rest) taking.claimWaiting(job, take);
       return take;
@@ -108,12 +105,12 @@ export function createClaims(options: Files & { handlers: Handlers }) {
   }
 
   /** One of each handler after the other; every claim begins with another one. */
-  function inTurns(state: string, nowMs: number, limit: number, room: Room): Waiting[] {
+  function inTurns(state: string, limit: number, { nowMs, room }: Take): Waiting[] {
     if (limit <= 0) return [];
     const own = handlers.own();
     const queues = own.map((_, index) => {
       const handler = own[(index + turn) % own.length];
-      const most = handler ? Math.min(limit, room(handler)) : 0;
+      const most = handler ? Math.min(limit, room.get(handler) ?? 0) : 0;
       return handler && most > 0 ? due(state, handler, nowMs, most) : [];
     });
     const longest = Math.max(0, ...queues.map(({ length }) => length));

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
-import { fateOf, VANISHED, type Ending } from "../ending.ts";
-import type { Handlers } from "./handlers.ts";
+import { fateOf, UNKNOWN_POLICY, VANISHED, type Ending } from "../ending.ts";
+import { HANDLERS_PER_EVENT, type Handlers } from "./handlers.ts";
 import type { ClaimedJob, Lease } from "./taking.ts";
 
 const HELD = `WHERE job = ? AND token = ? AND state = 'claimed'`;
@@ -41,7 +41,7 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
 
   return {
     /** Writes down how an attempt ended, `nowMs`. */
-    settle({ job, token, key, handler }: ClaimedJob, ending: Ending, nowMs: number): boolean {
+    settle({ job, token, key }: ClaimedJob, ending: Ending, nowMs: number): boolean {
       const { state, error, delayMs = 0, deferred = false } = ending;
       // Only a claim before this one, or this one itself, can have recorded any.
       const hasSteps = withSteps.delete(job) || token > 1;
@@ -49,7 +49,7 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
         const uncounted = deferred ? 1 : 0;
         return putOff.run(uncounted, nowMs + delayMs, uncounted, error, job, token).changes === 1;
       }
-      const isFinished = finish({ job, token, key, handler: handler.number }, state, error, nowMs);
+      const isFinished = finish({ job, token, key, handler: job % HANDLERS_PER_EVENT }, state, error, nowMs);
       if (isFinished && state === "done" && hasSteps) deleteSteps.run(job);
       return isFinished;
     },
@@ -66,11 +66,7 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
       handlers.refresh();
       const held = findClaimedBy.all(worker);
       for (const one of held) {
-        // One whose handler is not ours waits for a worker that has it.
-        const policy = handlers.find(one.handler)?.policy ?? {
-          maximumAttempts: Infinity,
-          backoffMs: () => 0,
-        };
+        const policy = handlers.find(one.handler)?.policy ?? UNKNOWN_POLICY;
         const fate = fateOf({ attempts: one.attempts, alone: held.length === 1, why }, policy);
         if (fate.state === "dead") finish(one, "dead", VANISHED, nowMs);
         else {

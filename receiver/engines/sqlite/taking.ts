@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Trace } from "../../engine.ts";
+import type { Job } from "../loop.ts";
 import type { Files } from "./database.ts";
 import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers.ts";
 
@@ -13,25 +13,15 @@ const LARGEST_LOOK = 512;
 export type Lease = { job: number; token: number };
 
 /** A job that was claimed, with all that its handler needs. */
-export type ClaimedJob = Lease & {
-  handler: KnownHandler;
-  id: string;
-  type: string;
-  receivedAtMs: number;
-  waitingSinceMs: number;
-  /** Empty once the event is pruned, which no claimed one is. */
-  body: string;
-  trace: Trace | null;
-  attempts: number;
-  key: string | null;
-  suspect: boolean;
-};
+export type ClaimedJob = Lease & Job & { key: string | null };
 
 /** One that ended before its first attempt, since its handler could not tell its key. */
-export type Buried = { handler: KnownHandler; id: string; type: string; error: string };
+export type Buried = Record<"handler" | "id" | "type" | "error", string>;
 
-type Event = Pick<ClaimedJob, "id" | "type" | "receivedAtMs" | "body"> & {
+type Event = Pick<ClaimedJob, "id" | "type" | "receivedAtMs"> & {
   seq: number;
+  /** Empty once the event is pruned. */
+  body: string;
   trace: string | null;
 };
 
@@ -184,7 +174,7 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     } catch (cause) {
       const why = `The handler's key failed: ${String(cause)}`;
       insert.run(job, "dead", null, null, take.nowMs, attempts, token, why, requeuedAtMs);
-      take.buried.push({ handler, id: event.id, type: event.type, error: why });
+      take.buried.push({ handler: handler.name, id: event.id, type: event.type, error: why });
       return;
     }
     if (key !== null && hasUnfinished.get(handler.number, key) === 1) return wait("held", key, null);
@@ -194,8 +184,7 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   }
 
   function push(take: Take, event: Event, row: ClaimedRow & { job: number; handler: KnownHandler }): void {
-    const { crashes, requeuedAtMs, ...claimed } = row;
-    const { handler } = row;
+    const { crashes, requeuedAtMs, handler, attempts, ...claimed } = row;
     const { id, type, receivedAtMs, body, trace } = event;
     take.left -= 1;
     take.characters -= body.length;
@@ -207,6 +196,8 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     }
     take.claimed.push({
       ...claimed,
+      handler: handler.name,
+      attempt: attempts,
       id,
       type,
       receivedAtMs,

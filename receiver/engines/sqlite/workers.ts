@@ -80,17 +80,12 @@ export function createLease(
   let worker: number | undefined;
   let nextBeatAtMs = clock.monotonicMs();
   let crashed = options.predecessors ?? [];
-  let isCommitUncertain = false;
 
   return {
     beat,
     asWorker,
-    nextBeatAtMs: (): number => nextBeatAtMs,
     /** A commit that failed may have succeeded: the next beat comes now, and returns what that commit claimed. */
-    commitFailed: (): void => {
-      isCommitUncertain = true;
-      nextBeatAtMs = -Infinity;
-    },
+    commitFailed: (): void => void (nextBeatAtMs = -Infinity),
     /** Wants a transaction of the caller's. */
     leave: (): void => {
       if (worker === undefined) return;
@@ -103,6 +98,7 @@ export function createLease(
   async function beat(): Promise<boolean> {
     const nowMs = clock.monotonicMs();
     if (nowMs < nextBeatAtMs) return false;
+    const isCommitUncertain = nextBeatAtMs === -Infinity;
     nextBeatAtMs = nowMs + BEAT_MS;
     const isDue = options.held().length > 0 || isCommitUncertain || crashed.length > 0;
     if (!isDue && workers.vanished(worker ?? 0).length === 0) return false;
@@ -115,7 +111,6 @@ export function createLease(
       }
     });
     crashed = [];
-    isCommitUncertain = false;
     return true;
   }
 

@@ -49,9 +49,9 @@ describe("a job whose worker vanished", () => {
     const { settling, claim, claimSuspect } = setUp({ events: 3 });
     expect(claim({ limit: 2 })).toHaveLength(2);
     settling.takeBack(1, NOW_MS, "expired");
-    expect(claim()).toMatchObject([{ id: expect.anything(), attempts: 1, suspect: false }]);
-    expect(claimSuspect()).toMatchObject({ attempts: 1, suspect: true });
-    expect(claimSuspect()).toMatchObject({ attempts: 1, suspect: true });
+    expect(claim()).toMatchObject([{ id: expect.anything(), attempt: 1, suspect: false }]);
+    expect(claimSuspect()).toMatchObject({ attempt: 1, suspect: true });
+    expect(claimSuspect()).toMatchObject({ attempt: 1, suspect: true });
     expect(claimSuspect()).toBeUndefined();
   });
 
@@ -60,7 +60,7 @@ describe("a job whose worker vanished", () => {
     claim();
     settling.takeBack(1, NOW_MS, "crashed");
     expect(claimSuspect(NOW_MS + 19_999)).toBeUndefined();
-    expect(claimSuspect(NOW_MS + 20_000)).toMatchObject({ attempts: 2 });
+    expect(claimSuspect(NOW_MS + 20_000)).toMatchObject({ attempt: 2 });
   });
 
   test("waits for a lease at the most after a crash, and not at all when its lease was over", () => {
@@ -68,9 +68,9 @@ describe("a job whose worker vanished", () => {
     claim();
     settling.takeBack(1, NOW_MS, "crashed");
     expect(claimSuspect(NOW_MS + 29_999)).toBeUndefined();
-    expect(claimSuspect(NOW_MS + 30_000)).toMatchObject({ attempts: 2 });
+    expect(claimSuspect(NOW_MS + 30_000)).toMatchObject({ attempt: 2 });
     settling.takeBack(1, NOW_MS, "expired");
-    expect(claimSuspect()).toMatchObject({ attempts: 3 });
+    expect(claimSuspect()).toMatchObject({ attempt: 3 });
   });
 
   test("stays a suspect when it is given back, and is none once it has failed", () => {
@@ -80,7 +80,7 @@ describe("a job whose worker vanished", () => {
     settling.return(claimSuspect()!);
     expect(claim()).toEqual([]);
     settling.settle(claimSuspect()!, again(0), NOW_MS);
-    expect(claim()).toMatchObject([{ attempts: 3, suspect: false }]);
+    expect(claim()).toMatchObject([{ attempt: 3, suspect: false }]);
   });
 });
 
@@ -109,7 +109,7 @@ test("of handlers that have jobs waiting, each claim begins with another one", (
   createAccept(inbox)(newEvents(8), NOW_MS);
   const claim = (limit: number) => claims.claim({ ...CLAIM, limit }).claimed;
   claim(0);
-  const handlers = [1, 2, 3, 4].map(() => claim(1)[0]?.handler.name);
+  const handlers = [1, 2, 3, 4].map(() => claim(1)[0]?.handler);
   expect(handlers).toEqual(handlers[0] === "a" ? ["a", "b", "a", "b"] : ["b", "a", "b", "a"]);
 });
 
@@ -206,7 +206,7 @@ test("the job that somebody asks for is found behind more new events than one lo
   const { inbox, claimOnly } = setUp({ events: 1_100 });
   const last = newEvent();
   createAccept(inbox)([last], NOW_MS);
-  expect(claimOnly(last.id)).toMatchObject({ id: last.id, attempts: 1 });
+  expect(claimOnly(last.id)).toMatchObject({ id: last.id, attempt: 1 });
 });
 
 describe("retention", () => {
@@ -229,7 +229,7 @@ describe("retention", () => {
     expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
     expect(await retention.pruneIds(NOW_MS + 1)).toBe(1);
     createAccept(inbox)(newEvents(1), NOW_MS);
-    expect(claim()).toMatchObject([{ job: 3 * 1024 + 1, attempts: 1 }]);
+    expect(claim()).toMatchObject([{ job: 3 * 1024 + 1, attempt: 1 }]);
   });
 
   test("leaves alone what was requeued after it had looked", async () => {

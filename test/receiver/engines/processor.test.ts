@@ -11,19 +11,21 @@ import { standingClock } from "../helpers/clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
+const HANDLER = handler({ name: "any" });
+
 /** An engine of one event, whose every write fails while there is trouble. */
 function engineOfOne() {
   const job = {
     job: 1,
     token: 1,
-    handler: { number: 1, name: "any", types: "*" as const, policy: handler() },
+    handler: HANDLER.name,
     id: "evt_1",
     type: "any",
     receivedAtMs: 0,
     waitingSinceMs: 0,
     body: "{}",
     trace: null,
-    attempts: 1,
+    attempt: 1,
     key: null,
     suspect: false,
   };
@@ -31,7 +33,8 @@ function engineOfOne() {
   let left = [job];
   let failures = 0;
   let committed = false;
-  let commitsLate = false;
+  let transaction: Promise<unknown> | undefined;
+  const commit = Promise.withResolvers<void>();
   const end = (word: string) => (): boolean => {
     if (committed) return false;
     ended.push(word);
@@ -46,8 +49,8 @@ function engineOfOne() {
       failures = times;
     },
     /** The commit that a handler's writes share with others' comes with the next transaction. */
-    commitLate: (): void => {
-      commitsLate = true;
+    commitLate: (late: Promise<unknown>): void => {
+      transaction = late;
     },
     parts: {
       claims: {
@@ -67,7 +70,7 @@ function engineOfOne() {
         announce: never,
         ignoreGone: () => undefined,
         refresh: () => undefined,
-        own: () => [job.handler],
+        own: () => [],
         wanting: never,
         find: never,
       },
@@ -83,12 +86,21 @@ function engineOfOne() {
             failures -= 1;
             throw new Error("database is locked");
           }
-          committed = commitsLate;
+          if (transaction) commit.resolve();
+          committed = (await transaction?.then(() => true)) ?? false;
           return statements();
         },
       },
       query: never,
-      handlerTransaction: () => ({ atomically: () => never, committed: () => committed }),
+      transact: async <Result>(
+        _: unknown,
+        _given: unknown,
+        work: (db: { query: () => never }) => Promise<Result>,
+      ) => {
+        const result = await work({ query: never });
+        await commit.promise;
+        return result;
+      },
       clock: systemClock,
     },
   };
@@ -99,7 +111,7 @@ test("an end that can't be written down is written as soon as it can", async () 
   const troubles: unknown[] = [];
   const handled: Handled[] = [];
   const processor = createProcessor(engine.parts, {
-    handlers: [],
+    handlers: [HANDLER],
     workerId: "worker",
     concurrency: 1,
     handle: async () => {
@@ -123,11 +135,11 @@ test("an event whose common commit comes after its handler's time was up is repo
   const engine = engineOfOne();
   const handled: Handled[] = [];
   const processor = createProcessor(engine.parts, {
-    handlers: [],
+    handlers: [HANDLER],
     workerId: "worker",
     concurrency: 1,
-    handle: async () => {
-      engine.commitLate();
+    handle: async ({ atomically, signal }) => {
+      engine.commitLate(atomically(signal)(async () => undefined));
       return { kind: "failed", error: "DeadlinePassed" };
     },
     onHandled: (one) => void handled.push(one),
@@ -155,7 +167,7 @@ test("a suspect is not claimed while anything else runs", async () => {
     },
   };
   const options = {
-    handlers: [],
+    handlers: [HANDLER],
     workerId: "worker",
     concurrency: 2,
     handle: async () => {
@@ -196,7 +208,7 @@ test.each([
   const processor = createProcessor(
     { ...engine.parts, claims, clock, look: () => writes },
     {
-      handlers: [],
+      handlers: [HANDLER],
       workerId: "worker",
       concurrency: 1,
       handle: async () => ({ kind: "done" }),

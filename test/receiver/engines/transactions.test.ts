@@ -97,15 +97,19 @@ test("a handler's transaction is ended after five seconds, and lets the others g
     suspects: "later",
   });
   const [job] = claims.claimed;
-  const { atomically, committed } = parts.handlerTransaction(job!, () => undefined);
+  const { signal } = new AbortController();
+  let written = false;
+  const onWritten = (): void => void (written = true);
 
   let failure: unknown;
   let begun = false;
   const { promise: never } = Promise.withResolvers<void>();
-  const lingering = atomically(new AbortController().signal)(async () => {
-    begun = true;
-    return never;
-  }).catch((error: unknown) => (failure = error));
+  const lingering = parts
+    .transact(job!, { signal, lost: signal, onWritten }, async () => {
+      begun = true;
+      return never;
+    })
+    .catch((error: unknown) => (failure = error));
   await until(
     () => begun,
     (yes) => yes,
@@ -115,6 +119,6 @@ test("a handler's transaction is ended after five seconds, and lets the others g
   await clock.pass(1);
   await lingering;
   expect(failure).toMatchObject({ name: "TransactionTooLong" });
-  expect(committed()).toBe(false);
+  expect(written).toBe(false);
   expect(await parts.transactions.run(() => parts.settling.return(job!))).toBe(true);
 });

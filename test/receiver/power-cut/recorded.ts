@@ -97,10 +97,10 @@ process.kill(process.pid, "SIGKILL");
 /** Every fourth event is dead at first, and done once it was requeued; what is done has left an effect. */
 function handle(job: ClaimedJob, nowMs: number): void {
   const seq = Math.floor(job.job / 1_024);
-  if (job.handler.name === "second") settling.settle(job, { state: "done", error: null }, nowMs);
-  else if (seq % 4 === 0 && job.attempts === 1)
+  if (job.handler === "second") settling.settle(job, { state: "done", error: null }, nowMs);
+  else if (seq % 4 === 0 && job.attempt === 1)
     settling.settle(job, { state: "dead", error: "not yet" }, nowMs);
-  else if (seq % 5 === 0 && job.attempts === 1)
+  else if (seq % 5 === 0 && job.attempt === 1)
     settling.settle(job, { state: "pending", error: "again" }, nowMs);
   else {
     insertEffect.run(seq);

@@ -101,8 +101,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R6: an event that kills its worker takes another one with it.",
     file: "receiver/engines/sqlite/processor.ts",
-    find: 'running.size > 0 ? "wait"',
-    replace: 'running.size > 100 ? "wait"',
+    find: 'held().length > 0 ? "wait"',
+    replace: 'held().length > 100 ? "wait"',
     tests: ["test/receiver/engines/processor.test.ts"],
   },
   {
@@ -151,9 +151,9 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     kind: "start",
     breaks: "R8: what was claimed and not begun waits for a lease to run out after each restart.",
-    file: "receiver/engines/sqlite/processor.ts",
-    find: "=> [...batch, ...running.keys()];",
-    replace: "=> [...running.keys()];",
+    file: "receiver/engines/loop.ts",
+    find: "loop.then(async () => attempts.giveUp(ready.splice(0)))",
+    replace: "loop",
     tests: ["test/receiver/engines/sqlite.test.ts", "-t", "stop"],
   },
   {
