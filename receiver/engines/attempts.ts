@@ -24,8 +24,7 @@ export function createAttempts<Held extends Job>(
       const { atomically, isCommitted } = transactionOf(job, signal, release);
       const outcome = await options.handle({ ...job, signal, atomically, steps: store.steps(job) });
       release();
-      const committed = isCommitted();
-      if (committed === true || (committed && (await committed))) return report(job, startedAtMs, DONE);
+      if (await isCommitted()) return report(job, startedAtMs, DONE);
       const failure = failureOf(job);
       const ending = endingOf(job.attempt, failure ?? outcome, policyOf(job));
       // Aborted by a drain, the job is given back; after a lost lease that changes nothing.
@@ -57,23 +56,23 @@ export function createAttempts<Held extends Job>(
 
   /** The transaction of one attempt, and whether it is committed; one that its handler did not await is waited for. */
   function transactionOf(job: Held, lost: AbortSignal, onWritten: () => void) {
-    let committed: boolean | Promise<boolean> | undefined;
+    let committing: Promise<unknown> | undefined;
     const atomically =
       (signal: AbortSignal): Atomically =>
       async (work) => {
-        if (committed !== undefined) {
+        if (committing) {
           throw new Error("atomically() commits the job together with its writes: call it once, last.");
         }
         const transaction = store.transact(job, { signal, lost, onWritten }, work);
-        committed = transaction.then(
-          () => true,
-          () => false,
-        );
-        const result = await transaction;
-        committed = true;
-        return result;
+        committing = transaction;
+        return transaction;
       };
-    return { atomically, isCommitted: () => committed };
+    const isCommitted = async (): Promise<boolean> =>
+      committing?.then(
+        () => true,
+        () => false,
+      ) ?? false;
+    return { atomically, isCommitted };
   }
 
   function report(
