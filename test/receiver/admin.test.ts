@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
 import type { Engine } from "../../receiver/engine.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";
@@ -266,6 +267,16 @@ test.each([
     ids: 1,
     msg: "an operator requeued events",
   });
+});
+
+test("an address with colons is told in brackets, of both ports", async (context) => {
+  const isThere = Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === "::1"));
+  context.skip(!isThere, "This machine has no ::1.");
+  const receiver = await startTestReceiver({ environment: { HOST: "::1", ADMIN_HOST: "::1" } });
+  for (const url of [receiver.url, receiver.adminUrl]) {
+    expect(url).toMatch(/^http:\/\/\[::1\]:\d+/);
+    expect((await get(new URL("/healthz", url))).status).toBe(200);
+  }
 });
 
 describe("the admin port beyond loopback", () => {

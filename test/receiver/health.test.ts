@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
@@ -6,8 +8,9 @@ import type { Refusal } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createHealth } from "../../receiver/operations/health.ts";
 import { createLog } from "../../receiver/operations/log.ts";
+import { get } from "./helpers/events.ts";
 import { handClock } from "./helpers/intake.ts";
-import { testConfig } from "./helpers/receiver.ts";
+import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -166,4 +169,16 @@ describe("the low-water mark of the disk", () => {
     await settled();
     expect(health.diskLow()).toBe(false);
   });
+});
+
+test("what the file system keeps for root is no room for events", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "receiver-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const { bfree, bavail, bsize } = statfsSync(directory);
+  context.skip(bfree === bavail, "This file system keeps nothing for root.");
+  const between = String(bsize * Math.floor((bfree + bavail) / 2));
+  const { adminUrl } = await startTestReceiver({
+    environment: { DATABASE_URL: `sqlite:${directory}/receiver.db`, MIN_FREE_DISK_BYTES: between },
+  });
+  await expect.poll(async () => (await get(`${adminUrl}/readyz`)).status).toBe(503);
 });

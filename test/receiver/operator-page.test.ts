@@ -231,7 +231,12 @@ describe("the operator's page", () => {
     const asked = await page.ask("/requeue", form);
     expect(asked.text).toContain("1 event gets all attempts anew");
     expect(await statesOf(page, id)).toEqual({ pos: "dead", crm: "done" });
-    const answered = await page.ask("/requeue", [...form, ["confirmed", "yes"]]);
+    // As a browser would: with all that the page has put into its form.
+    const fields = [...asked.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)" \/>/g)].map(
+      ([, name = "", value = ""]) => [name, value] as const,
+    );
+    expect(fields).toEqual([...form, ["confirmed", "yes"]]);
+    const answered = await page.ask("/requeue", fields);
     expect(answered.text).toContain("1 event was requeued");
     expect(await statesOf(page, id)).toEqual({ pos: "pending", crm: "done" });
     expect(await statesOf(page, other)).toEqual({ pos: "dead", crm: "done" });

@@ -296,6 +296,19 @@ describe("the REST client", () => {
     });
   });
 
+  test("cuts what the service says only where nothing of its key is left", async () => {
+    const { client, state } = await setUp({ key: "key_that_is_long_enough" });
+    for (let before = 270; before <= 300; before += 1) {
+      const message = `${"x".repeat(before)}key_that_is_long_enough`;
+      state.interludes = [
+        (_, response) => response.writeHead(401).end(JSON.stringify({ error: "no", message })),
+      ];
+      const told = (await failure(client.me())).message;
+      expect(told).toContain("xxx");
+      expect(told).not.toContain("xk");
+    }
+  });
+
   test("repeats neither its key nor megabytes of what the service says", async () => {
     const { client, state } = await setUp({ key: "key_that_is_long_enough" });
     const said = `you sent "key_that_is_long_enough" (${encodeURIComponent("key_that_is_long_enough")})`;

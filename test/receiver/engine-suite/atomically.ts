@@ -210,6 +210,8 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
         together.map(async (one) => processing(write, { engine: one, handlers: notes(first) })),
       );
       await processing(write, { engine: await open(), handlers: notes(first, second, third) });
+      // A version before, and then the later one again: what it had run is not run once more.
+      await processing(write, { engine: await open(), handlers: notes(first) });
       await processing(write, { engine: await open(), handlers: notes(first, second, "SELECT 1") });
       await accept(together[0], [newEvent()]);
       expect(await ended(1)).toMatchObject([{ outcome: "done" }]);

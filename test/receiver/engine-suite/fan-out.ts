@@ -71,6 +71,20 @@ export function describeFanOut(name: string, createBackend: CreateBackend): void
       ]);
     });
 
+    test("that was requeued is due at once, and not since before it came", async () => {
+      const { engine, processing, ended } = await setUp(createBackend);
+      const event = newEvent();
+      await accept(engine, [event]);
+      const processor = await processing(async (): Promise<Outcome> => ({ kind: "dead", error: "no" }));
+      await ended(1);
+      await processor.drain(0);
+      expect(await engine.ledger.requeue([event.id])).toBe(1);
+      const found = await engine.ledger.find(event.id);
+      const due = found!.nextAttemptAtMs! - found!.receivedAtMs;
+      expect(due).toBeGreaterThanOrEqual(0);
+      expect(found!.nextAttemptAtMs).toBeLessThanOrEqual(await engine.nowMs());
+    });
+
     test("is dead when one of its jobs is, and only that one is requeued, by name or not", async () => {
       const { engine, processing, handled, ended } = await setUp(createBackend);
       const events = newEvents(2);

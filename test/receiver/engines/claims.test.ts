@@ -221,6 +221,16 @@ describe("retention", () => {
     expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
   });
 
+  test("goes on where a power cut left the jobs of an event whose id is forgotten", async () => {
+    const { inbox, db, settling, claim } = setUp({ events: 2 });
+    for (const event of claim()) settling.settle(event, DONE, NOW_MS);
+    inbox.exec("DELETE FROM events WHERE seq = 1");
+    const write = async <Result>(statements: () => Result): Promise<Result> => statements();
+    const retention = createRetention({ inbox, db, write, pause: async () => undefined });
+    expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
+    expect(db.prepare("SELECT count(*) FROM jobs").pluck().get()).toBe(0);
+  });
+
   test("never deletes the newest id, whose seq the next event would get again", async () => {
     const { inbox, db, settling, claim } = setUp({ events: 2 });
     for (const event of claim()) settling.settle(event, DONE, NOW_MS);

@@ -66,8 +66,8 @@ test("a refusal is not remembered, nor is a key that somebody made long", () => 
 
 test("over HTTP: what happens shows at once; each key sees its own", async () => {
   const { simulator } = await startService({ calls: 20 });
-  const calls = async (key = "va_test_restaurant") => {
-    const response = await fetch(`${simulator.url}/api/v1/calls?limit=100`, {
+  const calls = async (key = "va_test_restaurant", limit = 100) => {
+    const response = await fetch(`${simulator.url}/api/v1/calls?limit=${String(limit)}`, {
       headers: { authorization: `Bearer ${key}` },
     });
     expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
@@ -80,6 +80,10 @@ test("over HTTP: what happens shows at once; each key sees its own", async () =>
   const after = await calls();
   expect(after).toHaveLength(before.length + 1);
   expect(after.slice(1)).toEqual(before);
+  await simulator.reset({ keepEndpoints: true });
+  const anew = await calls("va_test_restaurant", 99);
+  expect(anew).not.toEqual(after);
+  expect(await calls()).toEqual(anew);
 });
 
 const ASKED = [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verify } from "../../../shared/signature.ts";
+import { attemptRequest } from "../../../simulator/domain/attempt-request.ts";
 import type { Readings } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
@@ -109,6 +110,22 @@ describe("retry_body", () => {
       endpoint.received.map(({ body }) => (body.equals(first?.body ?? body) ? null : body)),
     );
   });
+});
+
+test("retry_body reserialized: a number keeps every digit that it was written with", () => {
+  const written = '{"big":9007199254740993,"tenth":[{"of":1.5}],"id":"evt_1"}';
+  const { body } = attemptRequest({
+    url: "http://127.0.0.1/",
+    body: Buffer.from(written),
+    secrets: ["s"],
+    number: 2,
+    wallNowMs: 0,
+    faults: new Set(),
+    readings: readingsWith({ retry_body: "reserialized" }),
+  });
+  expect(body.toString().replaceAll(/\s/g, "")).toBe(
+    '{"id":"evt_1","tenth":[{"of":1.5}],"big":9007199254740993}',
+  );
 });
 
 test("retry_body reserialized: retries have their keys in another order, at every depth", async () => {
