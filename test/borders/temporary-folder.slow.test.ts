@@ -29,7 +29,7 @@ test("the receiver and its handlers keep nothing in the shared temporary folder"
   });
   await expect
     .poll(async () => (await fetch(`${receiver.adminUrl}/metrics`)).text())
-    .toContain("receiver_worker_up 1");
+    .toContain("receiver_worker_up 1\n");
   receiver.child.kill("SIGTERM");
   expect(await receiver.exited).toEqual({ code: 0, signal: null });
   expect(readdirSync(folder)).toEqual([]);

@@ -24,7 +24,7 @@ async function saidOfTheCache(environment: Record<string, string> = {}): Promise
   });
   await expect
     .poll(async () => (await fetch(`${receiver.adminUrl}/metrics`)).text())
-    .toContain("receiver_worker_up 1");
+    .toContain("receiver_worker_up 1\n");
   receiver.child.kill("SIGTERM");
   expect(await receiver.exited).toEqual({ code: 0, signal: null });
   return receiver.errors.join("");

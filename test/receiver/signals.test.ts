@@ -92,7 +92,8 @@ test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGH
     });
     await until(
       async () => (await fetch(`${receiver.adminUrl}/metrics`)).text(),
-      (text) => text.includes("receiver_worker_up 1"),
+      // The line of its help has the same words, and more behind them.
+      (text) => text.includes("receiver_worker_up 1\n"),
     );
     // The handlers first, and alone: they work on.
     const pid = String(receiver.child.pid);
