@@ -11,6 +11,7 @@ import { plantedHints } from "./kinds/hints.ts";
 import { plantedVerify } from "./kinds/verify.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { plantedInReceiver } from "./receiver.ts";
+import { plantedBySecondStranger } from "./second-stranger.ts";
 import { plantedInSecurity } from "./security.ts";
 import { plantedInSignature } from "./signature.ts";
 import { plantedInSimulator } from "./simulator.ts";
@@ -27,6 +28,7 @@ export const BUGS: readonly PlantedBug[] = [
   ...plantedInUsage,
   ...plantedInVerify,
   ...plantedByStranger,
+  ...plantedBySecondStranger,
   ...plantedOrder,
   ...plantedStart,
   ...plantedBetween,
