@@ -92,6 +92,12 @@ async function statesOf(page: Page, id: string): Promise<Record<string, string>>
   return Object.fromEntries((event?.jobs ?? []).map((job) => [job.handler, job.state]));
 }
 
+/** What a form of the page sends without anybody having filled it in. */
+function hiddenFields(form: string) {
+  const fields = form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)" \/>/g);
+  return [...fields].map(([, name = "", value = ""]) => [name, value] as const);
+}
+
 describe("the operator's page", () => {
   test("begins with what died, by handler and reason, without the numbers that differ", async () => {
     const page = await startPage();
@@ -132,8 +138,7 @@ describe("the operator's page", () => {
     const filter = { state: "dead", type: "order.created", handler: "pos" };
     const { text } = await page.ask(`/events?${new URLSearchParams(filter).toString()}`);
     const form = text.split("<form").find((part) => part.includes("Requeue all that match")) ?? "";
-    const fields = form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g);
-    expect(Object.fromEntries([...fields].map(([, name, value]) => [name, value]))).toEqual(filter);
+    expect(Object.fromEntries(hiddenFields(form))).toEqual(filter);
   });
 
   test("says what isn't ready, how old the oldest is, and what happened since the look before", async () => {
@@ -232,9 +237,7 @@ describe("the operator's page", () => {
     expect(asked.text).toContain("1 event gets all attempts anew");
     expect(await statesOf(page, id)).toEqual({ pos: "dead", crm: "done" });
     // As a browser would: with all that the page has put into its form.
-    const fields = [...asked.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)" \/>/g)].map(
-      ([, name = "", value = ""]) => [name, value] as const,
-    );
+    const fields = hiddenFields(asked.text);
     expect(fields).toEqual([...form, ["confirmed", "yes"]]);
     const answered = await page.ask("/requeue", fields);
     expect(answered.text).toContain("1 event was requeued");

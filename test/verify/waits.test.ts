@@ -16,11 +16,14 @@ import { DEFAULT_TIMING, type Timing } from "../../simulator/verify/timing.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 
-/** A context over a receiver that nobody asks. */
-function contextOf(timing: Partial<Timing>): CheckContext {
+/** A context over a receiver, which nobody asks unless another `url` is given. */
+function contextOf(
+  timing: Partial<Timing>,
+  more: Partial<Parameters<typeof createContext>[0]> = {},
+): CheckContext {
   const context: CheckContext = createContext({
     url: "http://127.0.0.1:1/",
-    secret: "s",
+    secret: SECRET,
     seed: "1",
     checkId: "crash.terminated",
     events: EVENT_TYPES,
@@ -30,6 +33,7 @@ function contextOf(timing: Partial<Timing>): CheckContext {
     clock: createReceiverClock({ local: true, now: Date.now }),
     kills: createKillRounds(() => context),
     now: Date.now,
+    ...more,
   });
   return context;
 }
@@ -51,19 +55,12 @@ test("all kills together are those before and some more: what was acknowledged, 
   onTestFinished(() => receiver.close());
   for (const more of [0, 2]) {
     const timing = { ...QUICK, restMs: 1, kills: more, burst: 9 };
-    const context: CheckContext = createContext({
+    const context = contextOf(timing, {
       url: receiver.url,
-      secret: SECRET,
       seed: `kills ${more}`,
       checkId: "crash.kills",
-      events: EVENT_TYPES,
-      timing: { ...DEFAULT_TIMING, ...timing },
       answerTimeoutMs: () => 10_000,
-      ledger: createLedger({ nowMs: Date.now }),
-      clock: createReceiverClock({ local: true, now: Date.now }),
-      kills: createKillRounds(() => context),
       observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
-      now: Date.now,
     });
     const { kills } = context;
     const all = await kills.streamed();

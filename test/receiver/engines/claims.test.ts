@@ -28,6 +28,12 @@ const CLAIM = {
   suspects: "later" as const,
 };
 
+/** Retention whose transactions are the statements themselves, and which rests for nobody. */
+const AT_ONCE = {
+  write: async <Result>(statements: () => Result): Promise<Result> => statements(),
+  pause: async () => undefined,
+};
+
 function setUp({ events, ...policies }: { events: number } & Partial<JobHandler>) {
   const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
   const { claims, settling } = announcedParts({
@@ -216,8 +222,7 @@ describe("retention", () => {
     for (const event of claim({ limit: 1_000 })) settling.settle(event, dead, NOW_MS);
     createAccept(inbox)(newEvents(2), NOW_MS);
     for (const event of claim({ limit: 1_000 })) settling.settle(event, DONE, NOW_MS);
-    const write = async <Result>(statements: () => Result): Promise<Result> => statements();
-    const retention = createRetention({ inbox, db, write, pause: async () => undefined });
+    const retention = createRetention({ inbox, db, ...AT_ONCE });
     expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
   });
 
@@ -225,8 +230,7 @@ describe("retention", () => {
     const { inbox, db, settling, claim } = setUp({ events: 2 });
     for (const event of claim()) settling.settle(event, DONE, NOW_MS);
     inbox.exec("DELETE FROM events WHERE seq = 1");
-    const write = async <Result>(statements: () => Result): Promise<Result> => statements();
-    const retention = createRetention({ inbox, db, write, pause: async () => undefined });
+    const retention = createRetention({ inbox, db, ...AT_ONCE });
     expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
     expect(db.prepare("SELECT count(*) FROM jobs").pluck().get()).toBe(0);
   });
@@ -234,8 +238,7 @@ describe("retention", () => {
   test("never deletes the newest id, whose seq the next event would get again", async () => {
     const { inbox, db, settling, claim } = setUp({ events: 2 });
     for (const event of claim()) settling.settle(event, DONE, NOW_MS);
-    const write = async <Result>(statements: () => Result): Promise<Result> => statements();
-    const retention = createRetention({ inbox, db, write, pause: async () => undefined });
+    const retention = createRetention({ inbox, db, ...AT_ONCE });
     expect(await retention.pruneBodies(NOW_MS + 1)).toBe(2);
     expect(await retention.pruneIds(NOW_MS + 1)).toBe(1);
     createAccept(inbox)(newEvents(1), NOW_MS);
@@ -268,8 +271,7 @@ test("an id that came to name what reconcile had enqueued is known for as long a
   expect(store([brought], NOW_MS + HOUR_MS)).toEqual([{ duplicate: true }]);
   store([newEvent()], NOW_MS + HOUR_MS);
   for (const event of claim()) settling.settle(event, DONE, NOW_MS);
-  const write = async <Result>(statements: () => Result): Promise<Result> => statements();
-  const retention = createRetention({ inbox, db, write, pause: async () => undefined });
+  const retention = createRetention({ inbox, db, ...AT_ONCE });
   await retention.pruneBodies(NOW_MS + 1);
   expect(await retention.pruneIds(NOW_MS + 1)).toBe(1);
   expect(store([brought], NOW_MS + 2 * HOUR_MS)).toEqual([{ duplicate: true }]);
