@@ -89,15 +89,18 @@ describe.for([
   });
 });
 
-describe("a writer thread that dies", () => {
-  test("leaves what it had in hand of unknown outcome, and is followed by another", async () => {
-    const { engine, over } = await openTroubled("dies");
+describe.each([
+  ["dies", "The thread ended.", "is followed by another"],
+  ["has a bug", "a bug in the writer", "goes on with the next"],
+])("a writer thread that %s", (trouble, detail, then) => {
+  test(`leaves what it had in hand of unknown outcome, and ${then}`, async () => {
+    const { engine, over } = await openTroubled(trouble.split(" ").at(-1)!);
     expect(await engine.intake.probe()).toEqual({ ok: true });
     writeFileSync(over, "");
     expect(await engine.intake.accept([newEvent(), newEvent()])).toEqual({
       ok: false,
       reason: "outcome_unknown",
-      detail: "a bug in the writer",
+      detail,
     });
     rmSync(over);
     expect(await engine.intake.accept([newEvent()])).toMatchObject({ ok: true });

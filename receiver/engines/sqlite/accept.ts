@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import type Database from "better-sqlite3";
-import type { Acceptance, AcceptResult, EventSource, NewEvent } from "../../engine.ts";
-import { checkSynchronous, unavailability } from "./database.ts";
+import type { Acceptance, EventSource, NewEvent } from "../../engine.ts";
 import { keyOf, openInboxFile } from "./inbox-file.ts";
 import { createObjectIndex } from "./object-index.ts";
 import { answerQuestions } from "./thread.ts";
-import type { WriterOrder } from "./writer.ts";
+import type { WriterVerbs } from "./writer.ts";
 
 /** How long a commit waits for the short transactions of other processes. Only the writer thread waits. */
 const BUSY_TIMEOUT_MS = 2_000;
@@ -30,32 +29,12 @@ const INSERT_ALIAS = `INSERT INTO aliases (key, seq, received_at_ms) VALUES (?, 
 export function serveWriter(
   hooks: { onOpen?: (db: Database.Database) => void; beforeCommit?: () => void } = {},
 ): void {
-  answerQuestions<WriterOrder, AcceptResult>((file) => {
-    let db: Database.Database | undefined;
-    let accept: ReturnType<typeof createAccept> | undefined;
-    return { answer, close: () => void db?.close() };
-
-    function answer({ batch, nowMs }: WriterOrder): AcceptResult {
-      try {
-        accept ??= open();
-        return { ok: true, acceptances: accept(batch, nowMs) };
-      } catch (error) {
-        const reason = unavailability(error);
-        if (reason === undefined) throw error;
-        return { ok: false, reason, detail: error instanceof Error ? error.message : String(error) };
-      }
-    }
-
-    /** Opens with the first batch: a file in trouble is refused with its reason then, and tried again with the next. */
-    function open(): ReturnType<typeof createAccept> {
-      db?.close();
-      db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
-      const opened = createAccept(db, hooks);
-      opened([], 0);
-      checkSynchronous(db, "FULL");
-      hooks.onOpen?.(db);
-      return opened;
-    }
+  answerQuestions((file, clock) => {
+    const db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
+    hooks.onOpen?.(db);
+    const accept = createAccept(db, hooks);
+    const verbs = { accept: (batch) => accept(batch, clock.nowMs()) } satisfies WriterVerbs;
+    return { verbs, close: () => void db.close() };
   });
 }
 

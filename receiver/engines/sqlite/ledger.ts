@@ -1,12 +1,14 @@
 import type { Clock } from "../../clock.ts";
 import type { Ledger } from "../../engine.ts";
+import { namedError } from "../../named-error.ts";
 import { siblingFile } from "../../sibling-file.ts";
 import { createThread } from "./thread.ts";
 
-/** One verb for the thread, with the time as the asker has it. */
-export type LedgerQuestion = { verb: keyof Ledger; nowMs: number; given: unknown[] };
-
-export type LedgerAnswer<Result = never> = { ok: true; result: Result } | { ok: false; message: string };
+/** Rejects with `LedgerFailed` where the database could not do it; its message says why. */
+type Ask = <Verb extends keyof Ledger>(
+  verb: Verb,
+  ...given: Parameters<Required<Ledger>[Verb]>
+) => Promise<Awaited<ReturnType<Required<Ledger>[Verb]>>>;
 
 /**
  * Everything that operators ask and do, in a thread of its own: a list of a million events, a copy of the database or
@@ -16,21 +18,13 @@ export function createLedger({ file, clock }: { file: string; clock: Clock }): {
   ledger: Ledger;
   close: () => Promise<void>;
 } {
-  const thread = createThread<LedgerQuestion, LedgerAnswer>({
-    threadFile: siblingFile(import.meta.url, "ledger-thread"),
-    file,
-    unanswered: (why) => ({ ok: false, message: `The ledger's thread failed: ${why}` }),
-  });
-
-  async function ask<Verb extends keyof Ledger>(
-    verb: Verb,
-    ...given: Parameters<Required<Ledger>[Verb]>
-  ): Promise<Awaited<ReturnType<Required<Ledger>[Verb]>>> {
-    const answer = await thread.ask({ verb, nowMs: clock.nowMs(), given });
-    if (!answer.ok) throw new LedgerFailed(answer.message);
-    return answer.result;
-  }
-
+  const threadFile = siblingFile(import.meta.url, "ledger-thread");
+  const thread = createThread<Required<Ledger>>({ threadFile, file, clock });
+  const ask: Ask = async (verb, ...given) => {
+    const answer = await thread.ask(verb, given);
+    if (answer.ok) return answer.result;
+    throw namedError("LedgerFailed", answer.detail);
+  };
   return {
     ledger: {
       find: async (id) => ask("find", id),
@@ -49,9 +43,4 @@ export function createLedger({ file, clock }: { file: string; clock: Clock }): {
     },
     close: thread.close,
   };
-}
-
-/** The database could not do what an operator asked; the message says why. */
-export class LedgerFailed extends Error {
-  override readonly name = "LedgerFailed";
 }

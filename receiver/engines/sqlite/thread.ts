@@ -1,81 +1,103 @@
 import { parentPort, Worker, workerData } from "node:worker_threads";
+import { systemClock, type Clock } from "../../clock.ts";
+import type { Refusal } from "../../engine.ts";
+import { unavailability } from "./database.ts";
 
-type Asked<Question> = { number: number; question: Question } | "close";
-type Answered<Answer> = { number: number; answer: Answer };
+type Question = { number: number; verb: string; given: unknown[]; nowMs: number };
 
-export type Thread<Question, Answer> = {
-  /** Buffers in `moved` are transferred and not copied: the caller cannot use them any more. */
-  ask: (question: Question, moved?: readonly ArrayBuffer[]) => Promise<Answer>;
-  close: () => Promise<void>;
-};
-
-type Served<Question, Answer> = {
-  answer: (question: Question) => Answer | Promise<Answer>;
-  close: () => void;
-};
+/** Of unknown outcome is also what failed by a bug, or with the thread. */
+type Answer<Result = never> = { ok: true; result: Result } | Refusal;
 
 /**
- * Asks a thread of our own, which runs `threadFile` on the database `file`. It starts with the first question. Should it
- * die, `unanswered` is the answer to what it had in hand, and the next question gets a new one.
+ * Asks a thread of our own, which runs `threadFile` on the database `file`, to do one of its verbs, with the time as the
+ * asker has it. It starts with the first question. Should it die, what it had in hand is of unknown outcome, and the next
+ * question gets a new one.
  */
-export function createThread<Question, Answer>(options: {
+export function createThread<Verbs extends { [Verb in keyof Verbs]: (...given: never[]) => unknown }>(options: {
   threadFile: URL;
   file: string;
-  unanswered: (why: string) => Answer;
-}): Thread<Question, Answer> {
+  clock: Clock;
+}) {
   const waiting = new Map<number, (answer: Answer) => void>();
-  let number = 0;
+  let asked = 0;
   let thread: Worker | undefined;
 
   return {
-    ask: async (question, moved = []) => {
+    /** Buffers in `moved` are transferred and not copied: the caller cannot use them any more. */
+    ask: async <Verb extends keyof Verbs & string>(
+      verb: Verb,
+      given: Parameters<Verbs[Verb]>,
+      moved: readonly ArrayBuffer[] = [],
+    ): Promise<Answer<Awaited<ReturnType<Verbs[Verb]>>>> => {
       thread ??= start();
-      const mine = (number += 1);
-      const answered = new Promise<Answer>((resolve) => waiting.set(mine, resolve));
-      thread.postMessage({ number: mine, question } satisfies Asked<Question>, moved);
-      return answered;
+      const number = (asked += 1);
+      const question: Question = { number, verb, given, nowMs: options.clock.nowMs() };
+      thread.postMessage(question, moved);
+      return new Promise((resolve) => waiting.set(number, resolve));
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       if (!thread) return;
       const ended = new Promise((resolve) => thread?.once("exit", resolve));
-      thread.postMessage("close" satisfies Asked<Question>);
+      thread.postMessage("close");
       await ended;
     },
   };
 
   function start(): Worker {
     const started = new Worker(options.threadFile, { workerData: options.file });
-    let why = "The thread ended.";
-    started.on("message", ({ number: answered, answer }: Answered<Answer>) => {
-      waiting.get(answered)?.(answer);
-      waiting.delete(answered);
+    let detail = "The thread ended.";
+    started.on("message", ({ number, answer }: { number: number; answer: Answer }) => {
+      waiting.get(number)?.(answer);
+      waiting.delete(number);
     });
     started.on("error", (error) => {
-      why = error instanceof Error ? error.message : String(error);
+      detail = error instanceof Error ? error.message : String(error);
     });
     started.on("exit", () => {
       if (thread === started) thread = undefined;
-      for (const resolve of waiting.values()) resolve(options.unanswered(why));
+      for (const resolve of waiting.values()) resolve({ ok: false, reason: "outcome_unknown", detail });
       waiting.clear();
     });
     return started;
   }
 }
 
-/** The thread's side: answers one question after the other, for two that write would only wait for each other. */
-export function answerQuestions<Question, Answer>(open: (file: string) => Served<Question, Answer>): void {
+/**
+ * The thread's side: answers one question after the other, for two that write would only wait for each other. It opens
+ * the database with the first: one in trouble is refused with its reason then, and opened again with the next.
+ */
+export function answerQuestions(
+  open: (
+    file: string,
+    clock: Clock,
+  ) => { verbs: Record<string, (...given: never[]) => unknown>; close: () => void },
+): void {
   const port = parentPort;
   const file: unknown = workerData;
   if (!port || typeof file !== "string") throw new Error("This runs in a thread, given a file.");
-  const { answer, close } = open(file);
+  let nowMs = 0;
+  let opened: ReturnType<typeof open> | undefined;
   let last: Promise<unknown> = Promise.resolve();
-  port.on("message", (asked: Asked<Question>) => {
-    // An error that is none of the database's is a bug, and ends the thread.
+  port.on("message", (question: (Question & { given: never[] }) | "close") => {
     last = last.then(async () => {
-      if (asked !== "close")
-        return port.postMessage({ number: asked.number, answer: await answer(asked.question) });
-      close();
+      if (question !== "close")
+        return port.postMessage({ number: question.number, answer: await answer(file, question) });
+      opened?.close();
       return port.close();
     });
   });
+
+  async function answer(
+    file: string,
+    { verb, given, nowMs: askedAtMs }: Question & { given: never[] },
+  ): Promise<Answer<unknown>> {
+    nowMs = askedAtMs;
+    try {
+      opened ??= open(file, { ...systemClock, nowMs: () => nowMs });
+      return { ok: true, result: await opened.verbs[verb]?.(...given) };
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      return { ok: false, reason: unavailability(error) ?? "outcome_unknown", detail };
+    }
+  }
 }

@@ -1,10 +1,10 @@
 import type { Clock } from "../../clock.ts";
-import type { AcceptResult, Intake, NewEvent } from "../../engine.ts";
+import type { Acceptance, AcceptResult, Intake, NewEvent } from "../../engine.ts";
 import { siblingFile } from "../../sibling-file.ts";
 import { createThread } from "./thread.ts";
 
-/** A batch to be stored, as received at `nowMs`. */
-export type WriterOrder = { nowMs: number; batch: readonly NewEvent[] };
+/** What the thread does: stores a batch as received when it was asked. */
+export type WriterVerbs = { accept: (batch: readonly NewEvent[]) => Acceptance[] };
 
 const CLOSED: AcceptResult = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
 
@@ -22,11 +22,7 @@ export function createWriter({
   clock: Clock;
   threadFile?: URL | undefined;
 }): Intake & { close: () => Promise<void> } {
-  const thread = createThread<WriterOrder, AcceptResult>({
-    threadFile,
-    file,
-    unanswered: (detail) => ({ ok: false, reason: "outcome_unknown", detail }),
-  });
+  const thread = createThread<WriterVerbs>({ threadFile, file, clock });
   let closed = false;
 
   const accept: Intake["accept"] = async (batch) => {
@@ -34,7 +30,8 @@ export function createWriter({
     // Copied into buffers of their own, which are transferred: a request's body lies in a pool that holds others' too.
     const moved = batch.map((event) => ({ ...event, body: Uint8Array.from(event.body) }));
     const buffers = moved.map(({ body }) => body.buffer);
-    return thread.ask({ nowMs: clock.nowMs(), batch: moved }, buffers);
+    const answer = await thread.ask("accept", [moved], buffers);
+    return answer.ok ? { ok: true, acceptances: answer.result } : answer;
   };
 
   return {
