@@ -34,8 +34,6 @@ export type Asked = {
   isAhead: boolean;
   /** Jobs that ended since more were wanted the last time. */
   ended: number;
-  /** Something may have come, or have become due, since then. */
-  isNews: boolean;
 };
 
 /** What a database does for the loop. What a verb writes is committed when it resolves. */
@@ -112,12 +110,10 @@ export function createLoop<Held extends Job>(
   }
 
   async function runLoop(): Promise<void> {
-    let isNews = true;
     while (!draining.signal.aborted) {
       alarm = new AbortController();
-      const restMs = await round(isNews).catch(trouble);
+      const restMs = await round().catch(trouble);
       if (restMs > 0 && !draining.signal.aborted) await clock.sleep(restMs, alarm.signal);
-      isNews = alarm.signal.aborted;
     }
   }
 
@@ -131,13 +127,13 @@ export function createLoop<Held extends Job>(
   }
 
   /** Answers how long to rest. */
-  async function round(isNews: boolean): Promise<number> {
+  async function round(): Promise<number> {
     await store.beat();
     // A suspect runs alone; what comes meanwhile is looked for when it has ended: then the others have their turn.
     if (isOnlyClaimed || held().some(({ suspect }) => suspect)) return store.restMs;
     if (clock.monotonicMs() - movedAtMs > store.aheadMs) await attempts.giveUp(ready.splice(0));
     const isAhead = ready.length > 0;
-    const asked = { free: free(), isAhead, ended, isNews };
+    const asked = { free: free(), isAhead, ended };
     if (!isAhead) ended = 0;
     const claimed = await store.claim(asked);
     if (claimed.length === 0) return store.restMs;

@@ -55,23 +55,8 @@ export function openReader(file: string): Database.Database {
   return db;
 }
 
-/**
- * Answers whether other connections wrote to one of the files since the last time it was asked. It reads a number from
- * shared memory, so it may be asked many times a second.
- */
-export function createLook(...files: Database.Database[]): () => boolean {
-  const finds = files.map((file) => file.prepare<[], number>("PRAGMA data_version").pluck());
-  let last: string | undefined;
-  return () => {
-    const versions = finds.map((find) => find.get()).join();
-    const changed = versions !== last;
-    last = versions;
-    return changed;
-  };
-}
-
-/** Throws unless the connection syncs as it was told to. Ask after a write: that is when it would have fallen back. */
-export function checkSynchronous(db: Database.Database, synchronous: Synchronous): void {
+/** Throws unless the connection syncs as it was told to. */
+function checkSynchronous(db: Database.Database, synchronous: Synchronous): void {
   const level = db.pragma("synchronous", { simple: true });
   if (level === { FULL: 2, NORMAL: 1 }[synchronous]) return;
   throw new Error(`${db.name} runs with synchronous=${String(level)} instead of ${synchronous}.`);

@@ -2,7 +2,7 @@ import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { Engine, JobHandler, Processor, ProcessOptions } from "../../engine.ts";
 import { createClaims } from "./claims.ts";
-import { createLook, openReader, type Files } from "./database.ts";
+import { openReader, type Files } from "./database.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
 import { createHandlers } from "./handlers.ts";
 import { openInboxFile } from "./inbox-file.ts";
@@ -88,7 +88,6 @@ export function createParts({
     claims: createClaims({ db, inbox, handlers }),
     workers: createWorkers(db, clock),
     ...createHandlerTransaction({ db, settling, transactions, clock }),
-    look: createLook(inbox, db),
   };
 }
 

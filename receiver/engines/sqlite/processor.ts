@@ -5,12 +5,8 @@ import type { Handlers } from "./handlers.ts";
 import type { ClaimedJob } from "./taking.ts";
 import { createLease, type LeaseParts } from "./workers.ts";
 
-/**
- * How often this asks at rest whether another process has written, other than the one that wakes it, and looks for what
- * has come due; and how often it looks for that while nothing waits. Neither writes where nothing is due.
- */
+/** How often this looks at rest for what has come due, and what another process stored than the one that wakes it. */
 const POLL_MS = 100;
-const NOTHING_DUE_MS = 1_000;
 
 /** Claims that are fetched ahead of the slots: doubled as long as they are used up in this time, up to this many. */
 const LARGEST_BATCH = 256;
@@ -26,8 +22,6 @@ export function createProcessor(
       claims: Claims;
       handlers: Pick<Handlers, "own">;
       query: HandlerDatabase["query"];
-      /** Whether others have written since the last time. */
-      look: () => boolean;
     },
   options: ProcessOptions,
 ): Processor {
@@ -39,13 +33,10 @@ export function createProcessor(
     let claimedAtMs = 0;
     /** What the last batch took until it was used up. */
     let tookMs: number | undefined;
-    let nextLookAtMs = -Infinity;
     return {
       restMs: POLL_MS,
       aheadMs: Infinity,
-      beat: async () => {
-        if (await lease.beat()) nextLookAtMs = -Infinity;
-      },
+      beat: lease.beat,
       doubt: lease.commitFailed,
       claim,
       transact: engine.transact,
@@ -62,18 +53,14 @@ export function createProcessor(
     };
 
     /** Claims a batch when the last one is used up. */
-    async function claim({ free, isAhead, isNews }: Asked): Promise<ClaimedJob[]> {
-      const nowMs = clock.monotonicMs();
-      if (isNews) nextLookAtMs = -Infinity;
+    async function claim({ free, isAhead }: Asked): Promise<ClaimedJob[]> {
       if (isAhead) return [];
-      tookMs ??= nowMs - claimedAtMs;
+      const sinceMs = clock.monotonicMs() - claimedAtMs;
+      tookMs ??= sinceMs;
       // While handlers take their time, events are split into jobs: so that none waits behind those of another handler.
-      const splits = (): boolean => handlers.own().length > 1 && claims.hasArrived();
-      if (free === 0 && (nowMs - claimedAtMs < QUICK_MS || !splits())) return [];
-      if (!engine.look() && nowMs < nextLookAtMs) return [];
-      const isAnyWaiting = claims.isAnyWaiting();
-      nextLookAtMs = isAnyWaiting ? nowMs : nowMs + NOTHING_DUE_MS;
-      if (!isAnyWaiting && !claims.hasArrived()) {
+      if (free === 0 && (sinceMs < QUICK_MS || handlers.own().length < 2 || !claims.hasArrived()))
+        return [];
+      if (!claims.hasArrived() && !claims.isAnyWaiting()) {
         turns.othersHadTheirs();
         return [];
       }
@@ -87,7 +74,6 @@ export function createProcessor(
       for (const job of buried) options.onHandled({ ...job, attempt: 0, outcome: "dead", durationMs: 0 });
       if (claimed.length > 0) [claimedAtMs, tookMs] = [clock.monotonicMs(), undefined];
       if (claimed.length < limit) turns.othersHadTheirs();
-      else nextLookAtMs = -Infinity;
       return claimed;
     }
   });

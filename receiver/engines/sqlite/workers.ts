@@ -94,14 +94,14 @@ export function createLease(
     },
   };
 
-  /** Writes only when its own lease has to be renewed, or somebody else's is over. Answers whether it did. */
-  async function beat(): Promise<boolean> {
+  /** Writes only when its own lease has to be renewed, or somebody else's is over. */
+  async function beat(): Promise<void> {
     const nowMs = clock.monotonicMs();
-    if (nowMs < nextBeatAtMs) return false;
+    if (nowMs < nextBeatAtMs) return;
     const isCommitUncertain = nextBeatAtMs === -Infinity;
     nextBeatAtMs = nowMs + BEAT_MS;
     const isDue = options.held().length > 0 || isCommitUncertain || crashed.length > 0;
-    if (!isDue && workers.vanished(worker ?? 0).length === 0) return false;
+    if (!isDue && workers.vanished(worker ?? 0).length === 0) return;
     await asWorker((mine) => {
       const number = mine();
       returnUnknown(number);
@@ -111,7 +111,6 @@ export function createLease(
       }
     });
     crashed = [];
-    return true;
   }
 
   function returnUnknown(number: number): void {

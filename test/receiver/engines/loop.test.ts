@@ -174,23 +174,23 @@ test("what was claimed ahead goes back when nothing has ended for a while, and w
   expect(held()).toEqual(["evt_1", "evt_2"]);
 });
 
-test("a database is told of how much room there is, what has ended, and whether there is news", async () => {
+test("a database is told of how much room there is, what has ended, and whether more would be ahead", async () => {
   const { clock, asked, begun, settled, processor } = await setUp([[job(1), job(2), job(3)], [], []]);
-  expect(asked).toEqual([{ free: 2, isAhead: false, ended: 0, isNews: true }]);
+  expect(asked).toEqual([{ free: 2, isAhead: false, ended: 0 }]);
   await clock.pass(REST_MS);
-  expect(asked.at(-1)).toEqual({ free: 0, isAhead: true, ended: 0, isNews: false });
+  expect(asked.at(-1)).toEqual({ free: 0, isAhead: true, ended: 0 });
   for (const id of ["evt_1", "evt_2"]) begun.get(id)?.end({ kind: "done" });
   await turn();
   for (const { store } of settled) store(true);
   await turn();
-  expect(asked.find((one) => one.ended > 0)).toEqual({ free: 1, isAhead: false, ended: 2, isNews: true });
+  expect(asked.find((one) => one.ended > 0)).toEqual({ free: 1, isAhead: false, ended: 2 });
   const before = asked.length;
   processor.wake();
   await turn();
-  expect(asked.slice(before)).toEqual([{ free: 1, isAhead: false, ended: 0, isNews: true }]);
+  expect(asked.slice(before)).toEqual([{ free: 1, isAhead: false, ended: 0 }]);
 });
 
-test("while a suspect is held nothing is claimed, and after it there is news, and the others go first", async () => {
+test("while a suspect is held nothing is claimed, and after it there is, and the others go first", async () => {
   const { clock, asked, begun, settled, loop } = await setUp([[job(1, { suspect: true })]]);
   loop()?.turns.othersHadTheirs();
   await clock.pass(5 * REST_MS);
@@ -202,7 +202,7 @@ test("while a suspect is held nothing is claimed, and after it there is news, an
   await turn();
   expect(loop()?.turns.isOthers()).toBe(true);
   expect(asked).toHaveLength(2);
-  expect(asked[1]).toMatchObject({ free: 2, ended: 1, isNews: true });
+  expect(asked[1]).toMatchObject({ free: 2, ended: 1 });
 });
 
 test("what a handler's own limit leaves counts those that wait as well; one of all slots or more is none", async () => {

@@ -1,14 +1,10 @@
-import { join } from "node:path";
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import type { Handled } from "../../../receiver/engine.ts";
 import type { Ending } from "../../../receiver/engines/ending.ts";
-import { createLook } from "../../../receiver/engines/sqlite/database.ts";
 import { createProcessor } from "../../../receiver/engines/sqlite/processor.ts";
 import { handler } from "../engine-suite/harness.ts";
 import { standingClock } from "../helpers/clock.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
 const HANDLER = handler({ name: "any" });
@@ -79,7 +75,6 @@ function engineOfOne() {
         remove: () => undefined,
         vanished: () => [],
       },
-      look: () => true,
       transactions: {
         run: async <Result>(statements: () => Result | Promise<Result>): Promise<Result> => {
           if (failures > 0) {
@@ -192,21 +187,14 @@ test("a suspect is not claimed while anything else runs", async () => {
   await processor.drain(0);
 });
 
-test.each([
-  ["that others wrote is looked into within a tenth of a second, whatever waits", true, true, 10],
-  ["that waits is looked for as often, in case it has come due", false, true, 10],
-  ["that nobody waits for is looked for once a second", false, false, 1],
-])("at rest, what %s", async (_, writes, waits, mostOften) => {
+test("at rest, what has come or is due is looked for ten times a second, and nothing is written where nothing waits", async () => {
   const engine = engineOfOne();
   const clock = standingClock();
   let looks = 0;
-  const claims = {
-    ...engine.parts.claims,
-    claim: () => ({ claimed: [], buried: [] }),
-    isAnyWaiting: () => ((looks += 1), waits),
-  };
+  const claims = { ...engine.parts.claims, hasArrived: () => ((looks += 1), false), isAnyWaiting: () => false };
+  const transactions = { run: async () => expect.unreachable("This writes.") };
   const processor = createProcessor(
-    { ...engine.parts, claims, clock, look: () => writes },
+    { ...engine.parts, claims, clock, transactions },
     {
       handlers: [HANDLER],
       workerId: "worker",
@@ -219,11 +207,10 @@ test.each([
   await clock.pass(200);
   looks = 0;
   await clock.pass(1_000);
-  expect(looks).toBe(mostOften);
+  expect(looks).toBe(10);
   processor.wake();
   await clock.pass(0);
-  expect(looks).toBe(mostOften + 1);
-  await processor.drain(0);
+  expect(looks).toBe(11);
 });
 
 test("a worker that drains gives signs of life for as long as a handler runs, tells it half a second before, and leaves", async () => {
@@ -309,24 +296,4 @@ test.each([
   expect(engine.ended).toEqual(ended);
   expect(handled).toMatchObject(reports);
   expect(handled).toHaveLength(reports.length);
-});
-
-test("what other connections write to any of the files is seen once, one's own writes never", () => {
-  const folder = temporaryDirectory();
-  const files = ["one.db", "other.db"].map((name) => {
-    const open = (): Database.Database => new Database(join(folder, name));
-    const mine = open();
-    mine.pragma("journal_mode = WAL");
-    mine.exec("CREATE TABLE t (x)");
-    return { mine, write: () => void open().exec("INSERT INTO t VALUES (1)").close() };
-  });
-  const look = createLook(...files.map(({ mine }) => mine));
-  look();
-  for (const { mine, write } of files) {
-    mine.exec("INSERT INTO t VALUES (1)");
-    expect(look()).toBe(false);
-    write();
-    expect([look(), look()]).toEqual([true, false]);
-  }
-  for (const { mine } of files) mine.close();
 });
