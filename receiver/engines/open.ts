@@ -6,15 +6,10 @@ import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
 import type { WhenLost } from "./sqlite/work-file.ts";
 
-export type EngineOptions = {
-  /** A file for SQLite. */
-  databaseFile?: string | undefined;
-  /** An address for PostgreSQL, the schema there, and which database it is that speaks its protocol. */
-  databaseUrl?: string | undefined;
-  databaseSchema?: string | undefined;
-  postgresBackend?: "postgres" | "cockroachdb" | "yugabytedb" | "citus" | undefined;
-  /** Whose inbox it is: one in PostgreSQL refuses a receiver that shares none of them with it. */
-  signingSecrets?: readonly string[] | undefined;
+/** What the configuration says of the database, and of whose inbox it is. */
+export type EngineOptions = Partial<
+  Pick<Config, "databaseFile" | "databaseUrl" | "databaseSchema" | "postgresBackend" | "signingSecrets">
+> & {
   clock: Clock;
   whenLost?: WhenLost | undefined;
 };

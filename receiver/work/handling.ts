@@ -12,7 +12,7 @@ import {
   type Handler,
   type HandlerContext,
 } from "./handler.ts";
-import { timeoutMsOf, type PolicyDefaults } from "./policies.ts";
+import type { PolicyDefaults } from "./policies.ts";
 import { createStep } from "./steps.ts";
 
 /** How long a handler may take to end once its deadline has passed, before only a new process helps. */
@@ -88,28 +88,38 @@ export function createHandling(options: {
   async function attempt(claim: Claim, handler: Handler, event: HandledEvent): Promise<void> {
     const abort = new AbortController();
     const { signal } = abort;
-    const timeoutMs = timeoutMsOf(handler, defaults);
+    const { timeoutSeconds = defaults.handlerTimeoutMs / 1_000 } = handler;
     let overdue: Error | undefined;
     const onClaimLost = (): void => abort.abort(claim.signal.reason);
     claim.signal.addEventListener("abort", onClaimLost, { once: true });
     if (claim.signal.aborted) onClaimLost();
-    let cancel = clock.after(timeoutMs, () => {
+    let cancel = clock.after(timeoutSeconds * 1_000, () => {
       overdue = namedError(
         "DeadlinePassed",
-        `The handler did not finish within ${String(timeoutMs / 1_000)} s (HANDLER_TIMEOUT_SECONDS, or its timeoutSeconds).`,
+        `The handler did not finish within ${String(timeoutSeconds)} s (HANDLER_TIMEOUT_SECONDS, or its timeoutSeconds).`,
       );
       abort.abort(overdue);
       const stuck = { handler: claim.handler, id: claim.id, error: textOf(overdue) };
       cancel = clock.after(ENDING_MS, () => options.onStuck(stuck));
     });
-    const { atomically, open } = watchOpen(claim.atomically(signal));
+    const transact = claim.atomically(signal);
+    let open: Promise<void> | undefined;
+    const atomically: Atomically = (work) => {
+      // Also for what it does at once.
+      open = Promise.resolve();
+      const result = transact(work);
+      const settle = (): void => void (open = undefined);
+      // Without this, a rejection that the handler does not await would end the process.
+      open = result.then(settle, settle);
+      return result;
+    };
     const context: HandlerContext = {
       attempt: claim.attempt,
       signal,
       log: createHandlerLog(options.log, claim),
       idempotencyKey: claim.id,
       idempotencyKeyFor: (name) => `${claim.id}:${claim.handler}:${name}`,
-      step: createStep({ steps: claim.steps, signal, isInTransaction: () => open() !== undefined }),
+      step: createStep({ steps: claim.steps, signal, isInTransaction: () => open !== undefined }),
       services: options.services,
       trace: claim.trace,
       atomically,
@@ -126,12 +136,11 @@ export function createHandling(options: {
       cancel();
       claim.signal.removeEventListener("abort", onClaimLost);
     }
-    const forgotten = open();
-    if (forgotten) {
+    if (open) {
       const reason = namedError("NotAwaited", NOT_AWAITED);
       abort.abort(reason);
       // It may have committed already, and then the job is done: the engine knows.
-      await forgotten;
+      await open;
       throw reason;
     }
     if (overdue) throw overdue;
@@ -161,26 +170,6 @@ export function createHandling(options: {
       delayMs: Math.max(SHORTEST_LATER_MS, Math.min(dueMs, latestMs) - nowMs),
     };
   }
-}
-
-/** `open` answers undefined, or while a transaction is open, a promise that resolves when that has ended. */
-function watchOpen(inner: Atomically): { atomically: Atomically; open: () => Promise<void> | undefined } {
-  let open: Promise<void> | undefined;
-  return {
-    open: () => open,
-    atomically: (work) => {
-      const ended = Promise.withResolvers<void>();
-      open = ended.promise;
-      const settle = (): void => {
-        open = undefined;
-        ended.resolve();
-      };
-      const result = inner(work);
-      // Without this, a rejection that the handler does not await would end the process.
-      result.then(settle, settle);
-      return result;
-    },
-  };
 }
 
 function textOf(thrown: unknown): string {

@@ -48,11 +48,6 @@ export function backoffMs(attempt: number, random: () => number): number {
   return Math.round(fullMs * (1 - JITTER * random()));
 }
 
-/** Milliseconds that one attempt of the handler may take. */
-export function timeoutMsOf({ timeoutSeconds }: Handler, defaults: PolicyDefaults): number {
-  return timeoutSeconds === undefined ? defaults.handlerTimeoutMs : timeoutSeconds * 1_000;
-}
-
 /** Undefined where the handler has no backoff of its own, or its function gave no time: then the usual one counts. */
 function ownBackoffMs({ backoff }: Handler, attempt: number): number | undefined {
   try {

@@ -52,12 +52,12 @@ export function backup({ inbox, db, directory }: Files & { directory: string }):
   const sources = [db, inbox];
   const above = dirname(resolve(directory));
   // One folder is made; more of them would hide that the name was mistyped.
-  if (!existsSync(above)) throw new BackupRefused(`There is no folder ${above}: make it, or name another.`);
+  if (!existsSync(above)) throw new Error(`There is no folder ${above}: make it, or name another.`);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const copies = sources.map((source) => join(directory, basename(source.name)));
   const taken = copies.find((copy) => existsSync(copy));
   if (taken !== undefined)
-    throw new BackupRefused(`${taken} is there already. Name another directory, or move it away.`);
+    throw new Error(`${taken} is there already. Name another directory, or move it away.`);
   for (const [index, source] of sources.entries()) copyInto(source, `${copies[index] ?? ""}.part`);
   for (const copy of copies) renameSync(`${copy}.part`, copy);
   return copies;
@@ -70,9 +70,4 @@ function copyInto(source: Database.Database, copy: string): void {
   fchmodSync(descriptor, 0o600);
   closeSync(descriptor);
   source.prepare<[string]>(`VACUUM INTO ?`).run(copy);
-}
-
-/** The copy would have replaced something. */
-export class BackupRefused extends Error {
-  override readonly name = "BackupRefused";
 }

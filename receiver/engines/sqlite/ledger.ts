@@ -4,15 +4,10 @@ import { namedError } from "../../named-error.ts";
 import { siblingFile } from "../../sibling-file.ts";
 import { createThread } from "./thread.ts";
 
-/** Rejects with `LedgerFailed` where the database could not do it; its message says why. */
-type Ask = <Verb extends keyof Ledger>(
-  verb: Verb,
-  ...given: Parameters<Required<Ledger>[Verb]>
-) => Promise<Awaited<ReturnType<Required<Ledger>[Verb]>>>;
-
 /**
  * Everything that operators ask and do, in a thread of its own: a list of a million events, a copy of the database or
- * the retention of a month then costs no acknowledgement and no handler a turn.
+ * the retention of a month then costs no acknowledgement and no handler a turn. What the database could not do rejects
+ * with `LedgerFailed`, whose message says why.
  */
 export function createLedger({ file, clock }: { file: string; clock: Clock }): {
   ledger: Ledger;
@@ -20,11 +15,13 @@ export function createLedger({ file, clock }: { file: string; clock: Clock }): {
 } {
   const threadFile = siblingFile(import.meta.url, "ledger-thread");
   const thread = createThread<Required<Ledger>>({ threadFile, file, clock });
-  const ask: Ask = async (verb, ...given) => {
+
+  async function ask<Verb extends keyof Ledger>(verb: Verb, ...given: Parameters<Required<Ledger>[Verb]>) {
     const answer = await thread.ask(verb, given);
-    if (answer.ok) return answer.result;
-    throw namedError("LedgerFailed", answer.detail);
-  };
+    if (!answer.ok) throw namedError("LedgerFailed", answer.detail);
+    return answer.result;
+  }
+
   return {
     ledger: {
       find: async (id) => ask("find", id),

@@ -58,8 +58,7 @@ export function createProcessor(
       const sinceMs = clock.monotonicMs() - claimedAtMs;
       tookMs ??= sinceMs;
       // While handlers take their time, events are split into jobs: so that none waits behind those of another handler.
-      if (free === 0 && (sinceMs < QUICK_MS || handlers.own().length < 2 || !claims.hasArrived()))
-        return [];
+      if (free === 0 && (sinceMs < QUICK_MS || handlers.own().length < 2 || !claims.hasArrived())) return [];
       if (!claims.hasArrived() && !claims.isAnyWaiting()) {
         turns.othersHadTheirs();
         return [];

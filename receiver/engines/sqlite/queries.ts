@@ -68,12 +68,13 @@ export function createQueries({ inbox, db }: Files) {
   function withJobs(event: EventRow): InboxEvent {
     const { seq, type, source, duplicates, receivedAtMs, handled } = event;
     const known = { seq, id: idOf(event.key), type, source, duplicates, receivedAtMs };
-    if (event.pruned === 1) return { ...known, ...UNTOUCHED, ...PRUNED, handled: handled ?? 0, jobs: [] };
+    if (event.pruned === 1) return { ...known, ...summaryOf([]), ...PRUNED, handled: handled ?? 0, jobs: [] };
     const first = seq * HANDLERS_PER_EVENT;
     const rows = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
     const jobs = rows.map((row) => toJob(row, event));
     // It has none before a worker has looked at it.
-    if (jobs.length === 0) return { ...known, ...UNTOUCHED, nextAttemptAtMs: receivedAtMs, jobs };
+    if (jobs.length === 0)
+      return { ...known, ...summaryOf([]), state: "pending", nextAttemptAtMs: receivedAtMs, jobs };
     const isSplit = rows.some(({ number, state }) => number !== 0 || state === "done" || state === "dead");
     return { ...known, ...summaryOf(jobs), jobs: isSplit ? jobs : [] };
   }
@@ -108,16 +109,6 @@ export function createQueries({ inbox, db }: Files) {
     return [...seqs].flatMap((seq) => findEvent.get(seq) ?? []);
   }
 }
-
-const UNTOUCHED = {
-  state: "pending",
-  attempts: 0,
-  handled: 0,
-  finishedAtMs: null,
-  nextAttemptAtMs: null,
-  deferredUntilMs: null,
-  lastError: null,
-} as const;
 
 const PRUNED = { state: "pruned", type: null, source: null, duplicates: 0 } as const;
 

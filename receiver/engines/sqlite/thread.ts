@@ -13,11 +13,9 @@ type Answer<Result = never> = { ok: true; result: Result } | Refusal;
  * asker has it. It starts with the first question. Should it die, what it had in hand is of unknown outcome, and the next
  * question gets a new one.
  */
-export function createThread<Verbs extends { [Verb in keyof Verbs]: (...given: never[]) => unknown }>(options: {
-  threadFile: URL;
-  file: string;
-  clock: Clock;
-}) {
+export function createThread<
+  Verbs extends { [Verb in keyof Verbs]: (...given: never[]) => unknown },
+>(options: { threadFile: URL; file: string; clock: Clock }) {
   const waiting = new Map<number, (answer: Answer) => void>();
   let asked = 0;
   let thread: Worker | undefined;

@@ -191,7 +191,11 @@ test("at rest, what has come or is due is looked for ten times a second, and not
   const engine = engineOfOne();
   const clock = standingClock();
   let looks = 0;
-  const claims = { ...engine.parts.claims, hasArrived: () => ((looks += 1), false), isAnyWaiting: () => false };
+  const claims = {
+    ...engine.parts.claims,
+    hasArrived: () => ((looks += 1), false),
+    isAnyWaiting: () => false,
+  };
   const transactions = { run: async () => expect.unreachable("This writes.") };
   const processor = createProcessor(
     { ...engine.parts, claims, clock, transactions },

@@ -47,7 +47,12 @@ function standIn(assignment: readonly string[]): StandIn {
 
 /** A supervisor of processes that do what the test says, on a clock that stands still. */
 export function superviseStandIns(
-  options: Partial<Pick<Parameters<typeof startSupervisor>[0], "fork" | "inspect" | "keepsSpare">> = {},
+  options: Partial<
+    Pick<
+      Parameters<typeof startSupervisor>[0],
+      "environment" | "fork" | "handlersModule" | "inspect" | "keepsSpare" | "memoryMegabytes"
+    >
+  > = {},
 ) {
   const clock = standingClock();
   const children: StandIn[] = [];

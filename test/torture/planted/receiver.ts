@@ -80,8 +80,8 @@ export const plantedInReceiver: PlantedBug[] = [
   {
     breaks: "R5: a handler that does not await its transaction counts as done before it is.",
     file: "receiver/work/handling.ts",
-    find: "const forgotten = open();",
-    replace: "const forgotten = undefined as Promise<void> | undefined;",
+    find: "    if (open) {",
+    replace: "    if (open && overdue) {",
     tests: ["test/receiver/handling.test.ts", "test/receiver/engines/sqlite.test.ts"],
   },
   {

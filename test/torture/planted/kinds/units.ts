@@ -78,8 +78,8 @@ export const plantedUnits: PlantedBug[] = [
     kind: "units",
     breaks: "An event that nobody has looked at has no next attempt.",
     file: "receiver/engines/sqlite/queries.ts",
-    find: "...UNTOUCHED, nextAttemptAtMs: receivedAtMs, jobs",
-    replace: "...UNTOUCHED, jobs",
+    find: 'state: "pending", nextAttemptAtMs: receivedAtMs, jobs',
+    replace: 'state: "pending", jobs',
     tests: ["test/receiver/engines/sqlite.test.ts"],
   },
   {
@@ -93,9 +93,9 @@ export const plantedUnits: PlantedBug[] = [
   {
     kind: "units",
     breaks: "A handler's own deadline in seconds counts as milliseconds.",
-    file: "receiver/work/policies.ts",
-    find: ": timeoutSeconds * 1_000",
-    replace: ": timeoutSeconds",
+    file: "receiver/work/handling.ts",
+    find: "timeoutSeconds * 1_000, () =>",
+    replace: "timeoutSeconds, () =>",
     tests: ["test/receiver/handling.test.ts"],
   },
   {
