@@ -18,11 +18,7 @@ const DAY_MS = 86_400_000;
 
 export type Loop = Processor & Pick<Handling, "blame">;
 
-/**
- * Has `handlers` handle the engine's jobs in this process, by the policies that each has of its own or else the
- * environment's. Throws where two of them have one name.
- */
-export async function startLoop(options: {
+type LoopOptions = {
   engine: Engine;
   handlers: readonly Handler[];
   services?: unknown;
@@ -40,7 +36,13 @@ export async function startLoop(options: {
   onHandled: (handled: Handled) => void;
   /** Some goes on past its deadline and ignores its signal; only the end of the process helps. */
   onStuck: (job: FailedJob) => void;
-}): Promise<Loop> {
+};
+
+/**
+ * Has `handlers` handle the engine's jobs in this process, by the policies that each has of its own or else the
+ * environment's. Throws where two of them have one name.
+ */
+export async function startLoop(options: LoopOptions): Promise<Loop> {
   const { handlers, defaults, log, random = Math.random, workerId = createWorkerId() } = options;
   checkNames(handlers);
   const redact = createRedactor(options.secrets ?? []);
@@ -85,19 +87,12 @@ export type Working = {
   stop: (graceMs: number, failed?: readonly FailedJob[]) => Promise<void>;
 };
 
-/** Runs the loop, and once an hour deletes what was kept long enough. */
-export async function startWorking(options: {
-  /** Closed when the work stops. */
-  engine: Engine;
-  config: Config;
-  log: Log;
-  handlers: readonly Handler[];
-  services?: unknown;
-  workerId?: string;
-  predecessors?: readonly string[];
-  onHandled: (handled: Handled) => void;
-  onStuck: (job: FailedJob) => void;
-}): Promise<Working> {
+/** Runs the loop, and once an hour deletes what was kept long enough. Closes the engine when the work stops. */
+export async function startWorking(
+  options: Omit<LoopOptions, "defaults" | "clock" | "random" | "api" | "secrets" | "only"> & {
+    config: Config;
+  },
+): Promise<Working> {
   const { config, engine, log } = options;
   const clock = systemClock;
   const loop = await startLoop({

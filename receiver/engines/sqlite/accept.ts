@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type Database from "better-sqlite3";
 import type { Acceptance, EventSource, NewEvent } from "../../engine.ts";
+import { checkSynchronous } from "./database.ts";
 import { keyOf, openInboxFile } from "./inbox-file.ts";
 import { createObjectIndex } from "./object-index.ts";
 import { answerQuestions } from "./thread.ts";
@@ -33,6 +34,9 @@ export function serveWriter(
     const db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
     hooks.onOpen?.(db);
     const accept = createAccept(db, hooks);
+    // SQLite may fall back to less at the first write: so it is asked after one.
+    accept([], 0);
+    checkSynchronous(db, "FULL");
     const verbs = { accept: (batch) => accept(batch, clock.nowMs()) } satisfies WriterVerbs;
     return { verbs, close: () => void db.close() };
   });

@@ -55,8 +55,8 @@ export function openReader(file: string): Database.Database {
   return db;
 }
 
-/** Throws unless the connection syncs as it was told to. */
-function checkSynchronous(db: Database.Database, synchronous: Synchronous): void {
+/** Throws unless the connection syncs as it was told to. Ask after a write: that is when it would have fallen back. */
+export function checkSynchronous(db: Database.Database, synchronous: Synchronous): void {
   const level = db.pragma("synchronous", { simple: true });
   if (level === { FULL: 2, NORMAL: 1 }[synchronous]) return;
   throw new Error(`${db.name} runs with synchronous=${String(level)} instead of ${synchronous}.`);
